@@ -1,0 +1,81 @@
+# How every target of Troupe is built: warnings, sanitizers, include root, precompiled headers.
+# troupe_library(NAME ...) makes one static library per folder, so that the link graph mirrors the tree.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endif()
+
+# <troupe/messages/ids.hpp> means the same in the tree and installed.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/include/troupe SYMBOLIC)
+
+add_library(troupe_options INTERFACE)
+target_compile_features(troupe_options INTERFACE cxx_std_20)
+target_include_directories(troupe_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+add_library(troupe_warnings INTERFACE)
+target_compile_options(troupe_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wconversion
+  -Wno-sign-conversion -Werror -Winvalid-pch
+  # g++ 12 sees uninitialized members in every moved std::optional<std::variant<...>> (GCC bug 105562 and its like), and overlaps in
+  # "literal" + std::string (105651).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-maybe-uninitialized\;-Wno-restrict>)
+# Assertions stay on in release builds (messages/check.hpp); -g1 keeps stack traces readable at little cost in size.
+if(TROUPE_SANITIZE STREQUAL "address-undefined")
+  # CAF and LibTorch bind null references in their headers, hence no-sanitize=null.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TROUPE_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=thread)
+elseif(TROUPE_SANITIZE)
+  message(FATAL_ERROR "TROUPE_SANITIZE=${TROUPE_SANITIZE}: use address-undefined, thread or nothing")
+endif()
+
+# troupe_pch(NAME HEADER DEPENDS...): one precompiled header, shared by all targets that name it.
+function(troupe_pch name header)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp "// carries the precompiled header\n")
+  add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE troupe_options troupe_warnings ${ARGN})
+  target_precompile_headers(${name} PRIVATE ${header})
+endfunction()
+
+# troupe_library(NAME SOURCES a.cpp... [DEPENDS target...] [PRIVATE_DEPENDS target...] [PCH pch_target])
+function(troupe_library name)
+  cmake_parse_arguments(arg "" "PCH" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC troupe_options ${arg_DEPENDS} PRIVATE $<BUILD_INTERFACE:troupe_warnings> ${arg_PRIVATE_DEPENDS})
+  if(arg_PCH)
+    target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY troupe_libraries ${name})
+endfunction()
+
+# troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds])
+# One program and one ctest entry per NAME; tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
+function(troupe_test name)
+  cmake_parse_arguments(arg "" "PCH;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE troupe_warnings ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
+  if(arg_PCH)
+    target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
+    # g++ rejects a header precompiled with -fPIC under the -fPIE that programs get
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+    ENVIRONMENT "TROUPE_SOURCE_DIR=${PROJECT_SOURCE_DIR};TROUPE_BINARY_DIR=${PROJECT_BINARY_DIR}")
+endfunction()

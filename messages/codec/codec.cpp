@@ -1,0 +1,62 @@
+#include <troupe/messages/codec/codec.hpp>
+#include <troupe/messages/codec/envelope.hpp>
+#include <troupe/messages/codec/reader.hpp>
+#include <troupe/messages/codec/schema.hpp>
+#include <troupe/messages/codec/writer.hpp>
+
+namespace troupe::codec {
+
+template <class Message>
+expected<bytes> encode(const Message& message) {
+  writer out;
+  out.array(envelope_items);
+  out.write(limits::wire_version);
+  out.write(schema<Message>::kind);
+  out.write(message);
+  return std::move(out).finish(name_of(schema<Message>::kind));
+}
+
+template <class Message>
+expected<Message> decode(std::span<const std::byte> input) {
+  const auto opened = open_envelope(input);
+  if (!opened) return tl::make_unexpected(opened.error());
+  constexpr message_kind wanted = schema<Message>::kind;
+  if (opened->kind != wanted) {
+    return fail_at(
+        error_code::wire_unknown_kind, opened->kind_at,
+        "expected the message " + std::string(name_of(wanted)) + ", found " + std::string(name_of(opened->kind)));
+  }
+  reader in(input, opened->body);
+  Message message;
+  in.read(message);
+  if (in.problem()) return tl::make_unexpected(*in.problem());
+  return message;
+}
+
+expected<message_kind> kind_of(std::span<const std::byte> input) {
+  return open_envelope(input).map([](const envelope& opened) { return opened.kind; });
+}
+
+// clang-format off
+#define TROUPE_CODEC(type) \
+  template expected<bytes> encode(const type&); \
+  template expected<type> decode(std::span<const std::byte>)
+// clang-format on
+TROUPE_CODEC(activation);
+TROUPE_CODEC(credit);
+TROUPE_CODEC(end_of_call);
+TROUPE_CODEC(stage_ready);
+TROUPE_CODEC(begin_call);
+TROUPE_CODEC(end_call);
+TROUPE_CODEC(cancel_call);
+TROUPE_CODEC(low_water);
+TROUPE_CODEC(stop_request);
+TROUPE_CODEC(stopped);
+TROUPE_CODEC(call_progress);
+TROUPE_CODEC(score);
+TROUPE_CODEC(score_batch);
+TROUPE_CODEC(failure);
+TROUPE_CODEC(error);
+#undef TROUPE_CODEC
+
+}  // namespace troupe::codec

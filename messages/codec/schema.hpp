@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <troupe/messages/codec/codec.hpp>
+#include <troupe/messages/limits.hpp>
+
+/// Which fields travel, in which order: the one place that encoding and decoding share. A new field goes to the end and
+/// raises limits::wire_version.
+namespace troupe::codec {
+
+template <class T>
+struct schema {};
+
+/// Travels as an array of its fields.
+template <class T>
+concept record = requires {
+  schema<T>::fields;
+};
+
+/// A record that may stand in an envelope.
+template <class T>
+concept message = record<T> && requires {
+  schema<T>::kind;
+};
+
+template <record T>
+inline constexpr std::size_t arity = std::tuple_size_v<decltype(schema<T>::fields)>;
+
+template <auto... Members>
+struct fields_of {
+  static constexpr std::tuple fields{Members...};
+};
+
+template <message_kind Kind, auto... Members>
+struct message_of : fields_of<Members...> {
+  static constexpr message_kind kind = Kind;
+};
+
+// clang-format off
+template <> struct schema<micro_batch_id> : fields_of<&micro_batch_id::call, &micro_batch_id::index> {};
+template <> struct schema<sample_range> : fields_of<&sample_range::begin, &sample_range::end> {};
+template <> struct schema<stage_address> : fields_of<&stage_address::stage, &stage_address::replica> {};
+
+template <> struct schema<activation> : message_of<message_kind::activation,
+    &activation::id, &activation::samples, &activation::sender_incarnation> {};
+template <> struct schema<credit> : message_of<message_kind::credit, &credit::slots, &credit::sender_incarnation> {};
+template <> struct schema<end_of_call> : message_of<message_kind::end_of_call, &end_of_call::call, &end_of_call::count> {};
+
+template <> struct schema<stage_ready> : message_of<message_kind::stage_ready,
+    &stage_ready::address, &stage_ready::incarnation> {};
+template <> struct schema<begin_call> : message_of<message_kind::begin_call, &begin_call::call> {};
+template <> struct schema<end_call> : message_of<message_kind::end_call, &end_call::call> {};
+template <> struct schema<cancel_call> : message_of<message_kind::cancel_call, &cancel_call::call, &cancel_call::cause> {};
+template <> struct schema<low_water> : message_of<message_kind::low_water, &low_water::mark> {};
+template <> struct schema<stop_request> : message_of<message_kind::stop_request, &stop_request::mode> {};
+template <> struct schema<stopped> : message_of<message_kind::stopped,
+    &stopped::address, &stopped::incarnation, &stopped::micro_batches, &stopped::forward_nanoseconds> {};
+template <> struct schema<call_progress> : message_of<message_kind::call_progress,
+    &call_progress::call, &call_progress::folded, &call_progress::samples> {};
+template <> struct schema<score> : message_of<message_kind::score,
+    &score::id, &score::sink, &score::sender_incarnation, &score::samples, &score::words> {};
+template <> struct schema<score_batch> : message_of<message_kind::score_batch, &score_batch::scores> {};
+template <> struct schema<failure> : message_of<message_kind::failure,
+    &failure::address, &failure::incarnation, &failure::stage_name, &failure::micro_batch, &failure::cause,
+    &failure::attempts> {};
+template <> struct schema<error> : message_of<message_kind::error, &error::code, &error::where, &error::cause, &error::fix> {};
+// clang-format on
+
+/// How many items a list may have.
+template <class Item>
+inline constexpr std::size_t items_max = limits::wire_array_items_max;
+template <>
+inline constexpr std::size_t items_max<std::uint64_t> = limits::score_words_max;
+template <>
+inline constexpr std::size_t items_max<score> = limits::scores_per_message_max;
+
+/// What is wrong with a value whose fields are each in order; empty if nothing is.
+template <class T>
+std::string_view objection(const T&) {
+  return {};
+}
+inline std::string_view objection(const sample_range& range) {
+  return range.end < range.begin ? "samples that end before they begin" : std::string_view{};
+}
+
+}  // namespace troupe::codec

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <tl/expected.hpp>
+
+#include <troupe/messages/error_code.hpp>
+
+namespace troupe {
+
+/// Anything that can happen in operation, as a value: what kind, where, why, and one concrete thing to do about it.
+/// (A broken invariant is no error value; it stops the process, see check.hpp.)
+struct error {
+  error_code code = error_code::internal;
+  /// File, line, key, layer, stage, rank, micro-batch: "model.pt, layer 3 (Linear)". May be empty.
+  std::string where;
+  /// What was found and what was expected, without a full stop.
+  std::string cause;
+  /// One imperative sentence without a full stop; empty where nothing sensible can be said.
+  std::string fix;
+};
+
+/// "error E0203: <where>: <cause>\n  fix: <fix>"
+std::string to_string(const error& e);
+
+template <class T>
+using expected = tl::expected<T, error>;
+
+/// `return fail(error_code::x, where, cause, fix);` from any function that returns expected<T>.
+inline tl::unexpected<error> fail(error_code code, std::string where, std::string cause, std::string fix = {}) {
+  return tl::make_unexpected(error{code, std::move(where), std::move(cause), std::move(fix)});
+}
+
+}  // namespace troupe

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <array>
+
+#include <troupe/messages/error_code.hpp>
+
+/// What the codes 1xx to 4xx mean: something the user gave to the program.
+namespace troupe::explanations {
+
+inline constexpr std::array input = {
+    error_explanation{
+        error_code::unknown_flag, exit_status::usage, "unknown command or flag",
+        "The command line has a command, flag or argument that this program does not know. Usually it is a "
+        "misspelling, or a flag of another command. Look at the suggestion in the message, or at the list "
+        "that --help prints."},
+    error_explanation{error_code::unknown_name, exit_status::usage, "unknown name",
+                      "A metric, partition method, kind of data or kind of schedule was named that does not exist. The "
+                      "message lists the names that do and the one that looks most alike. Names are lower case, with "
+                      "underscores in metrics and hyphens in kinds."},
+    error_explanation{
+        error_code::value_out_of_range, exit_status::usage, "value out of range",
+        "A flag, an environment variable or an argument of a call has a value that is not a number, or lies "
+        "outside the permitted range. The message names both ends of the range. Give a value inside it; "
+        "all upper limits stand in messages/limits.hpp."},
+    error_explanation{
+        error_code::flags_contradict, exit_status::usage, "flags contradict each other",
+        "Two settings were given that cannot both hold. They may come from different places: flags win over "
+        "TROUPE_* variables, these over the config file. `troupe print-config` shows where each value comes "
+        "from; take one of the two away."},
+    error_explanation{
+        error_code::missing_flag, exit_status::usage, "required flag is missing",
+        "The command cannot start without a value that was given neither on the command line, nor in a "
+        "TROUPE_* variable, nor in the config file. `troupe eval` needs at least --model and --data. Add the "
+        "flag that the message names."},
+    error_explanation{
+        error_code::more_stages_than_layers, exit_status::usage, "more stages than layers",
+        "Every stage of a pipeline runs at least one layer, so a model cannot be cut into more stages than it "
+        "has layers. `troupe inspect MODEL` lists the layers. Ask for fewer stages; to use more cores, add "
+        "--replicas or --threads."},
+    error_explanation{
+        error_code::unknown_code, exit_status::usage, "no such error code",
+        "`troupe explain` was asked for a code that no message of this version carries. Codes look like E0203; "
+        "the E and the zeros may be left out. docs/errors.md lists all of them."},
+
+    error_explanation{
+        error_code::model_missing, exit_status::bad_input, "model file does not exist",
+        "There is nothing at the path given as the model. Relative paths are taken from the directory the "
+        "program was started in. Check the spelling, or give an absolute path."},
+    error_explanation{
+        error_code::model_is_directory, exit_status::bad_input, "model path is a directory",
+        "The model has to be one TorchScript file, and the path names a directory. Saved checkpoints are often "
+        "a directory with the file inside. Give the path of the .pt file itself."},
+    error_explanation{
+        error_code::model_truncated, exit_status::bad_input, "model file is truncated",
+        "The file starts as a TorchScript archive but its end is missing, so it cannot be opened. A download or "
+        "copy that was cut short is the usual cause, or a full disk while saving. Fetch or save the file again "
+        "and compare its size with the original."},
+    error_explanation{
+        error_code::model_state_dict, exit_status::bad_input, "model file is a state dict",
+        "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so nobody can know "
+        "what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
+        "in Python and save that with torch.jit.script(model).save(...)."},
+    error_explanation{
+        error_code::model_legacy_pickle, exit_status::bad_input, "model file is a legacy pickle",
+        "The file was written by torch.save in the format used before PyTorch 1.6, a bare Python pickle without "
+        "an archive around it. Reading it needs Python and the classes it names. Load it in Python and save the "
+        "model with torch.jit.script(model).save(...)."},
+    error_explanation{
+        error_code::model_lfs_pointer, exit_status::bad_input, "model file is a git-lfs pointer",
+        "The file is the small text that git-lfs keeps in place of the real one, which was never downloaded. "
+        "This happens when a repository is cloned without git-lfs. Install it and run `git lfs pull` in the "
+        "repository the file belongs to."},
+    error_explanation{
+        error_code::model_not_torchscript, exit_status::bad_input, "file is no TorchScript model",
+        "The file is neither a TorchScript archive nor one of the look-alikes that have codes of their own. ONNX, "
+        "safetensors, a zip of something else and plain text end here. Export the model with "
+        "torch.jit.script(model).save(...) or torch.jit.trace."},
+    error_explanation{
+        error_code::model_no_chain, exit_status::bad_input, "model is no chain of layers",
+        "A pipeline is cut between layers, so the model's forward must hand each layer's output to the next and do "
+        "nothing else. Skip connections, operations between layers, several inputs and branches at the top level "
+        "break that. Put them inside a module of their own, so that the top level is an nn.Sequential; "
+        "`troupe inspect` names the first node that is in the way."},
+    error_explanation{
+        error_code::model_rejects_sample, exit_status::bad_input, "model does not accept the data",
+        "One real sample goes through all layers before a run begins, and a layer refused it. Mostly the shape is "
+        "another one than the model was made for: number of channels, image size, or a missing flatten. The "
+        "message names the layer and the shapes; use the data that belongs to the model."},
+    error_explanation{
+        error_code::model_unreadable, exit_status::bad_input, "model file cannot be read",
+        "The file exists, but the operating system or LibTorch would not read it. Missing permission, a damaged "
+        "disk, or an archive whose content is corrupt are the usual causes. The message carries their words; "
+        "check the permissions and the checksum of the file."},
+    error_explanation{
+        error_code::model_not_optimizable, exit_status::bad_input, "model cannot be frozen or fused",
+        "Before a run the layers are frozen and fused with LibTorch (--optimize layer or stage), and LibTorch "
+        "refused one of them; code that changes its own attributes is the usual cause. The message names the layer. "
+        "Run with --optimize none, or make the layer's forward free of such changes."},
+
+    error_explanation{
+        error_code::data_missing, exit_status::bad_input, "data does not exist",
+        "There is no file or directory at the path given as data, or a file that belongs to the set is not in "
+        "the directory. mnist:DIR wants the t10k pair, gzip or not; cifar10: wants a .bin file or the directory "
+        "that holds test_batch.bin. Check the path after the colon."},
+    error_explanation{
+        error_code::data_truncated, exit_status::bad_input, "data file is truncated",
+        "A data file is shorter than its own header or its record size says. A download or unpacking that was cut "
+        "short is the usual cause. The message gives the offset, the bytes expected and the bytes found; fetch "
+        "the file again."},
+    error_explanation{
+        error_code::data_bad_format, exit_status::bad_input, "data file has the wrong format",
+        "The bytes of a data file are not what its kind demands: wrong magic number, wrong element type, damaged "
+        "gzip, or more bytes than the header announces. Perhaps the kind before the colon belongs to another "
+        "file. The message gives the offset and both values."},
+    error_explanation{
+        error_code::data_mismatch, exit_status::bad_input, "data files do not belong together",
+        "Inputs and labels have different numbers of samples, or shapes that cannot be paired. One of the files "
+        "probably belongs to another split, such as train images with t10k labels. Give the two files of one "
+        "set."},
+    error_explanation{
+        error_code::data_label_out_of_range, exit_status::bad_input, "label out of range",
+        "A label is negative or not below the number of classes. The file may be damaged, the labels may start at "
+        "1, or the model has fewer outputs than the data has classes. The message names the sample and the "
+        "label."},
+    error_explanation{
+        error_code::data_empty, exit_status::bad_input, "data set is empty",
+        "The data set has no samples, so no metric has a value. An empty file, or a limit of 0, leads here. Check "
+        "the file's size and --limit."},
+    error_explanation{
+        error_code::data_unreadable, exit_status::bad_input, "data file cannot be read",
+        "The file exists, but the operating system would not read it. Missing permission and a damaged disk are "
+        "the usual causes. The message carries the system's own words; check the permissions."},
+
+    error_explanation{
+        error_code::config_missing, exit_status::bad_input, "config file does not exist",
+        "There is no readable file at the path given with --config. Relative paths are taken from the directory "
+        "the program was started in. Check the path, or leave --config away."},
+    error_explanation{
+        error_code::config_syntax, exit_status::bad_input, "config file is not valid TOML",
+        "The config file breaks the rules of TOML at the line and column in the message. Strings need quotes, "
+        "lists need brackets, and a key may stand there once. Correct that line."},
+    error_explanation{
+        error_code::config_unknown_key, exit_status::bad_input, "unknown key in the config file",
+        "The config file sets a key that does not exist; it would have had no effect. Keys are the flags with "
+        "underscores in place of hyphens: micro_batch for --micro-batch. The message suggests the key that "
+        "looks most alike."},
+    error_explanation{
+        error_code::config_bad_value, exit_status::bad_input, "bad value in the config file",
+        "A key of the config file has a value of the wrong type or outside the permitted range. The message says "
+        "what the key wants, with line and column. Numbers stand without quotes, names with them."},
+};
+
+}  // namespace troupe::explanations

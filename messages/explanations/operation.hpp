@@ -1,0 +1,124 @@
+#pragma once
+
+#include <array>
+
+#include <troupe/messages/error_code.hpp>
+
+/// What the codes 5xx to 7xx mean: the pipeline that was asked for, its run, and the bytes between processes.
+namespace troupe::explanations {
+
+inline constexpr std::array operation = {
+    error_explanation{
+        error_code::topology_cycle, exit_status::usage, "topology has a cycle",
+        "The stages are connected in a circle, so a micro-batch would never arrive. The message lists the nodes "
+        "on the circle in order. Take away the edge that leads back."},
+    error_explanation{
+        error_code::topology_dangling_port, exit_status::usage, "port is not connected",
+        "A node of the topology has an input that nobody sends to, or an output that nobody receives. Every port "
+        "needs exactly one edge. Connect the port that the message names, or remove the node."},
+    error_explanation{
+        error_code::topology_duplicate_name, exit_status::usage, "name is used twice",
+        "Two nodes of the topology, or two axes of the process topology, have the same name. Names appear in "
+        "errors, reports and filters, so each must be unique. Rename one of them."},
+    error_explanation{
+        error_code::topology_invalid, exit_status::usage, "topology is not valid",
+        "The topology breaks a rule other than those with codes of their own: it has no source or no sink, an "
+        "edge names a node that does not exist, or a rank lies outside the grid. The message names the node "
+        "and the rule. Correct the description; nothing was started."},
+    error_explanation{
+        error_code::partition_no_match, exit_status::usage, "partition pattern matches no layer",
+        "type:REGEX balances the layers whose type matches the expression, and no layer does. `troupe inspect "
+        "MODEL` lists the types. Correct the expression, or use another partition method."},
+    error_explanation{
+        error_code::partition_bad_boundaries, exit_status::usage, "partition boundaries are not valid",
+        "Explicit boundaries start at 0, grow from one to the next, end at the number of layers, and are one more "
+        "than the stages. For 15 layers and 2 stages, 0,4,15 is right. Correct the list in --partition."},
+    error_explanation{
+        error_code::partition_bad_weights, exit_status::usage, "weights cannot be partitioned",
+        "A list of weights must not be empty, and each weight must be a finite number that is not negative. Give "
+        "the weights as --weights 1,2,1."},
+
+    error_explanation{
+        error_code::internal, exit_status::failure, "internal error",
+        "Something happened that no other code describes; the program noticed and stopped in order. It is a fault "
+        "of Troupe or of a library below it. Please report it with the full message and the command line."},
+    error_explanation{
+        error_code::forward_failed, exit_status::failure, "forward pass failed",
+        "A stage could not compute a micro-batch, and could not at the second attempt either. The message names "
+        "stage, layer, micro-batch and samples, with the cause in LibTorch's words. Evaluate only these samples "
+        "to see whether the model or the data is to blame; other calls are not affected."},
+    error_explanation{
+        error_code::metric_failed, exit_status::failure, "metric could not be computed",
+        "The outputs of the last stage do not fit a metric: wrong shape, wrong element type, or labels beyond the "
+        "number of classes. The message names metric, micro-batch and sample. Choose metrics that belong to the "
+        "model's task."},
+    error_explanation{
+        error_code::source_failed, exit_status::failure, "data source failed",
+        "The source of micro-batches reported an error or threw an exception while a call was running. For a "
+        "source of your own, the message carries its words. The call is cancelled and the engine stays usable."},
+    error_explanation{
+        error_code::deadline_passed, exit_status::deadline, "deadline has passed",
+        "The run did not end within the time given with --deadline and was stopped. What is printed covers the "
+        "micro-batches that were finished and is labelled partial. Give more time, or fewer samples with "
+        "--limit."},
+    error_explanation{
+        error_code::interrupted, exit_status::interrupted, "interrupted",
+        "The run was interrupted from outside, by Ctrl-C or SIGTERM. After the first signal the micro-batches in "
+        "flight are finished and the result is printed, labelled partial. A second signal stops at once."},
+    error_explanation{
+        error_code::call_cancelled, exit_status::failure, "call was cancelled",
+        "This call was given up, by request or as another error made it pointless; the first cause stands in the "
+        "message. Its micro-batches were dropped and its metrics are not complete. The engine takes further "
+        "calls."},
+    error_explanation{
+        error_code::engine_stopped, exit_status::failure, "engine has stopped",
+        "A call was made to an engine that was shut down or has failed for good. Nothing was evaluated. Construct "
+        "a new engine, and look at the first error of the old one."},
+    error_explanation{
+        error_code::stage_unresponsive, exit_status::failure, "stage does not answer",
+        "A stage did not answer a request of the control plane within its time limit. A forward pass that takes "
+        "very long, a machine out of memory or a frozen process are the usual causes. Use smaller micro-batches "
+        "and look at the memory and load of the machine."},
+    error_explanation{
+        error_code::work_lost, exit_status::work_lost, "work was lost",
+        "Micro-batches were lost and could not be evaluated again, so that the result would not count every sample "
+        "exactly once. The message gives the first cause and the number of micro-batches. Nothing that is "
+        "printed should be taken for the full result; run again."},
+    error_explanation{
+        error_code::output_unwritable, exit_status::failure, "output cannot be written",
+        "The directory or a file of --output could not be created or written. Missing permission and a full disk "
+        "are the usual causes. The evaluation itself is not affected; name a directory that can be written."},
+    error_explanation{
+        error_code::data_exhausted, exit_status::failure, "data ran out",
+        "A call asked for more micro-batches than the iterator had left. What came was evaluated and is in the "
+        "result, the rest does not exist. Set a new iterator, or ask for fewer micro-batches."},
+    error_explanation{
+        error_code::queue_full, exit_status::failure, "queue is full",
+        "More calls or commands wait than the limit in messages/limits.hpp permits. The new one was refused and the "
+        "waiting ones are not affected. Take results of earlier calls before making new ones."},
+
+    error_explanation{
+        error_code::wire_too_large, exit_status::failure, "message is too large",
+        "A message between processes, or a string or list in it, is larger than the limit in messages/limits.hpp. "
+        "It was refused before memory was allocated. A damaged stream or a foreign program on the port is more "
+        "likely than a real message of that size."},
+    error_explanation{
+        error_code::wire_malformed, exit_status::failure, "message is malformed",
+        "The bytes of a message between processes do not have the form that docs/messages.md describes: cut short, "
+        "of a wrong type, with too many or too few fields, or followed by more bytes. The message says what was "
+        "expected at which offset. Check that both ends run the same version of Troupe."},
+    error_explanation{
+        error_code::wire_wrong_version, exit_status::failure, "message has another wire version",
+        "The other end speaks another version of the wire format. All processes of a run must come from the same "
+        "release. Install the same version everywhere."},
+    error_explanation{
+        error_code::wire_too_deep, exit_status::failure, "message is nested too deeply",
+        "Lists inside lists go deeper than any message of Troupe does. The message was refused, as reading it could "
+        "exhaust the stack. The sender is no Troupe, or the stream is damaged."},
+    error_explanation{
+        error_code::wire_unknown_kind, exit_status::failure, "message of unknown kind",
+        "The envelope is in order, but its kind is none that this version knows, or not the one expected here. "
+        "Check that both ends run the same version of Troupe."},
+};
+
+}  // namespace troupe::explanations

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace troupe {
+
+/// One evaluation request, numbered from 0 within a run.
+using call_number = std::uint64_t;
+
+/// Position of a stage node in the topology / of a copy of it. Replicas of a pipeline are numbered alike in all stages.
+using stage_index = std::uint32_t;
+using replica_index = std::uint32_t;
+
+/// How often an actor or process was started / how often the wiring changed. What is older than the receiver's wiring
+/// is fenced, that is dropped unread.
+using incarnation_number = std::uint32_t;
+using epoch_number = std::uint32_t;
+
+/// The unit of work, of credit and of replay. Ids are totally ordered: first by call, then by position in the call.
+struct micro_batch_id {
+  call_number call = 0;
+  std::uint64_t index = 0;
+
+  friend auto operator<=>(const micro_batch_id&, const micro_batch_id&) = default;
+};
+
+/// "call 0, micro-batch 17", as every error and log line prints an id.
+std::string to_string(micro_batch_id id);
+
+/// Consecutive samples [begin, end) of the data set; a sample's index never changes.
+struct sample_range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return end - begin; }
+  friend bool operator==(const sample_range&, const sample_range&) = default;
+};
+
+/// Where something runs: one copy of one stage. The loader and the sink are stages of the topology too.
+struct stage_address {
+  stage_index stage = 0;
+  replica_index replica = 0;
+
+  friend auto operator<=>(const stage_address&, const stage_address&) = default;
+};
+
+}  // namespace troupe

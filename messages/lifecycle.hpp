@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/ids.hpp>
+
+/// The control plane of a run. Plain values: who they come from is the contract, not the type. A request is answered
+/// within limits::control_request_timeout or counts as E0609; what is marked "no reply" may be sent again and changes
+/// nothing then.
+namespace troupe {
+
+/// stage -> director, when its engine is wired and its first step may come. No reply. Until all stages of a run have
+/// sent one, the director begins no call. A stage that cannot get ready sends `failure` instead.
+struct stage_ready {
+  stage_address address;
+  incarnation_number incarnation = 0;
+};
+
+/// director -> aggregator, stages, loader, in this order, so that whoever receives a micro-batch of a call knows the
+/// call. Reply: an acknowledgement; the loader then loads. Calls begin in the order of their numbers and may overlap in
+/// the pipe. The call's source and scorers go beside it as handles inside one process. On failure the director cancels
+/// the call.
+struct begin_call {
+  call_number call = 0;
+};
+
+/// director -> stages, after a call was completed or cancelled: its scorers may go. No reply. For an unknown or
+/// cleaned-up call it has no effect.
+struct end_call {
+  call_number call = 0;
+};
+
+/// director -> aggregator, loader, stages, in this order: this call's micro-batches are dropped wherever they are, and
+/// their slots released; the low-water mark jumps to the next call. No reply. The first cause stays; a second
+/// cancellation has no effect.
+struct cancel_call {
+  call_number call = 0;
+  error cause;
+};
+
+/// aggregator -> loader: everything below `mark` is folded (or cancelled), so that the loader may forget it and run
+/// ahead to mark + window. No reply. Never falls within an epoch; a receiver keeps the greatest.
+struct low_water {
+  micro_batch_id mark;
+};
+
+enum class stop_mode : std::uint8_t {
+  drain = 0,  ///< load nothing more; what is in flight is computed and folded
+  abort = 1,  ///< drop what is in flight; a forward in progress is waited for, as nothing can interrupt it
+};
+
+/// director -> loader and stages. Reply: `stopped`, within limits::stop_timeout; after that the director gives the
+/// stage up (E0609). `abort` may follow `drain`, never the other way round.
+struct stop_request {
+  stop_mode mode = stop_mode::drain;
+};
+
+/// loader or stage -> director, its last message: the engine has taken its last step and holds no slot. No reply.
+struct stopped {
+  stage_address address;
+  incarnation_number incarnation = 0;
+  /// What the engine did in its life; forward_nanoseconds is the time inside forward() alone.
+  std::uint64_t micro_batches = 0;
+  std::uint64_t forward_nanoseconds = 0;
+};
+
+/// aggregator -> monitor, at most once per limits::report_interval and once at the end of a call. No reply; only for
+/// people to look at, nothing depends on its arrival.
+struct call_progress {
+  call_number call = 0;
+  /// Micro-batches and samples folded so far in this call.
+  std::uint64_t folded = 0;
+  std::uint64_t samples = 0;
+};
+
+}  // namespace troupe

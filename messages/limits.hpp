@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+/// Every limit of a queue, a wait, a count or a size, in one place; derived ones are checked at compile time.
+namespace troupe::limits {
+
+using namespace std::chrono_literals;
+
+// --- what a user may ask for -----------------------------------------------------------------------------------------
+inline constexpr std::uint32_t stages_max = 1024;
+inline constexpr std::uint32_t replicas_max = 256;
+/// Ranks of a process topology, whatever its axes.
+inline constexpr std::uint64_t ranks_max = std::uint64_t{stages_max} * replicas_max;
+/// Layers of a model, and weights of `plan --weights`: a partition takes time in layers^2 x stages.
+inline constexpr std::uint32_t layers_max = 4096;
+inline constexpr std::uint32_t threads_max = 1024;
+inline constexpr std::uint32_t pipe_buffers_max = 256;
+/// InferenceSchedule's own number: one micro-batch computed, one on its way.
+inline constexpr std::uint32_t pipe_buffers_default = 2;
+inline constexpr std::uint64_t micro_batch_max = 1u << 24;
+inline constexpr std::uint64_t schedule_cells_max = 1u << 22;
+inline constexpr std::uint32_t metric_classes_max = 4096;
+/// A year: far beyond any run, and far below what a steady clock can count.
+inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
+inline constexpr double deadline_seconds_min = 0.001;
+inline constexpr std::size_t config_bytes_max = 1u << 20;
+
+// --- in flight -------------------------------------------------------------------------------------------------------
+/// Slots of the edge from the loader to a first stage: deeper than pipe_buffers_default, so that decoding and waking
+/// the loader stay off the critical path of small micro-batches.
+inline constexpr std::uint32_t prefetch_slots = 16;
+/// What those slots may hold at the most, unless the pipe buffers alone hold more.
+inline constexpr std::uint64_t prefetch_bytes = 4u << 20;
+/// Scores that travel in one message at the most; fewer when the stage goes idle or the time below has passed.
+inline constexpr std::uint32_t scores_per_message_max = 64;
+inline constexpr std::chrono::nanoseconds score_delay_max = 1ms;
+/// The loader runs ahead of the low-water mark by all buffers of all replicas, plus this many micro-batches: one batch
+/// of scores that wait on a stage, and one that the aggregator folds meanwhile.
+inline constexpr std::uint32_t window_extra = 2 * scores_per_message_max;
+inline constexpr std::uint32_t calls_queued_max = 64;
+inline constexpr std::uint32_t commands_queued_max = 4096;
+inline constexpr std::uint32_t trace_events_max = 1u << 22;
+inline constexpr std::size_t log_lines_max = 1024;
+/// A forward that fails is tried this many times in all before its micro-batch fails the call.
+inline constexpr std::uint32_t forward_attempts_max = 2;
+
+// --- waits -----------------------------------------------------------------------------------------------------------
+/// A parked engine looks around at least this often, whatever its doorbell says.
+inline constexpr std::chrono::milliseconds park_max = 100ms;
+inline constexpr std::chrono::nanoseconds spin_budget_default = 50us;
+inline constexpr std::chrono::seconds control_request_timeout = 30s;
+/// From the request to stop until every engine has reported; a forward in progress is waited for.
+inline constexpr std::chrono::seconds stop_timeout = 60s;
+/// The same after a deadline or a second Ctrl-C, when the process is about to end anyway.
+inline constexpr std::chrono::seconds stop_timeout_in_a_hurry = 2s;
+/// Samples of the micro-batch that stages are warmed up with.
+inline constexpr std::int64_t warm_up_samples_max = 64;
+inline constexpr std::chrono::milliseconds report_interval = 100ms;
+
+// --- data ------------------------------------------------------------------------------------------------------------
+/// Payloads start at such an address, as alignment changes the bits of some kernels; 64 is what LibTorch allocates
+/// with.
+inline constexpr std::size_t payload_alignment = 64;
+/// The loader decodes ahead until one of the two is reached, so that a micro-batch of one sample costs no decoder call.
+inline constexpr std::uint64_t decode_block_samples = 256;
+inline constexpr std::uint64_t decode_block_bytes = 1u << 20;
+/// A gzip file is unpacked into memory as a whole; a larger one has to be unpacked on disk, where it can be mapped.
+inline constexpr std::uint64_t gzip_unpacked_bytes_max = std::uint64_t{4} << 30;
+inline constexpr std::size_t npy_header_bytes_max = 64u << 10;
+inline constexpr std::size_t npy_dimensions_max = 32;
+
+// --- models ----------------------------------------------------------------------------------------------------------
+/// The list of names in a model file; LibTorch's own files need some 100 bytes per tensor.
+inline constexpr std::uint64_t model_directory_bytes_max = 64u << 20;
+/// `profile` runs all layers so often before it measures: the first runs specialise the code and fill the caches.
+inline constexpr std::uint32_t profile_warm_up_passes = 3;
+/// Measured passes: at least and at most so many, within the time budget.
+inline constexpr std::uint32_t profile_passes_min = 5;
+inline constexpr std::uint32_t profile_passes_max = 101;
+inline constexpr std::chrono::milliseconds profile_budget = 2000ms;
+
+// --- the wire (checked before memory is allocated) -------------------------------------------------------------------
+inline constexpr std::uint32_t wire_version = 1;
+inline constexpr std::size_t wire_message_bytes_max = 64u << 20;
+inline constexpr std::size_t wire_string_bytes_max = 64u << 10;
+inline constexpr std::size_t wire_depth_max = 16;
+inline constexpr std::size_t wire_array_items_max = 1u << 20;
+inline constexpr std::size_t score_words_max = 1u << 20;
+
+static_assert(window_extra >= scores_per_message_max,
+              "a full batch of scores must fit the window, or the loader starves");
+static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");
+static_assert(score_words_max * 9 + 4096 <= wire_message_bytes_max, "a score of the largest size must fit a message");
+
+}  // namespace troupe::limits

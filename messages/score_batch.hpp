@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include <troupe/messages/score.hpp>
+
+namespace troupe {
+
+/// last stage -> aggregator, over the control plane: scores in the order the stage made them, at most
+/// limits::scores_per_message_max. Sent when full, when the stage goes idle, at end_of_call, and after
+/// limits::score_delay_max. No reply; the low-water mark is the acknowledgement. Duplicates and old incarnations are
+/// dropped.
+struct score_batch {
+  std::vector<score> scores;
+};
+
+}  // namespace troupe

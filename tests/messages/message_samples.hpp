@@ -1,0 +1,150 @@
+// Goal: values of every message for the codec tests, and equality that does not go through the codec's own field lists.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <troupe/messages/codec/codec.hpp>
+
+namespace troupe::testing {
+
+using all_messages =
+    ::testing::Types<activation, credit, end_of_call, stage_ready, begin_call, end_call, cancel_call, low_water,
+                     stop_request, stopped, call_progress, score, score_batch, failure, error>;
+
+/// Random values in which short and long encodings of a number are about equally frequent.
+class sample_maker {
+ public:
+  explicit sample_maker(std::uint64_t seed) : random_(seed) {}
+
+  std::uint64_t u64() { return random_() >> (random_() % 64); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(u64()); }
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+  std::byte byte() { return static_cast<std::byte>(random_() & 0xffu); }
+
+  std::string text() {
+    std::string t(below(300), ' ');
+    for (char& c : t) c = static_cast<char>(random_() & 0xffu);
+    return t;
+  }
+  micro_batch_id id() { return {u64(), u64()}; }
+  stage_address address() { return {u32(), u32()}; }
+
+  void fill(activation& m) {
+    m.id = id();
+    m.samples.begin = u64();
+    m.samples.end = m.samples.begin + below(1u << 20);
+    if (m.samples.end < m.samples.begin) m.samples.end = m.samples.begin;
+    m.sender_incarnation = u32();
+  }
+  void fill(credit& m) { m = {u32(), u32()}; }
+  void fill(end_of_call& m) { m = {u64(), u64()}; }
+  void fill(stage_ready& m) { m = {address(), u32()}; }
+  void fill(begin_call& m) { m = {u64()}; }
+  void fill(end_call& m) { m = {u64()}; }
+  void fill(cancel_call& m) {
+    m.call = u64();
+    fill(m.cause);
+  }
+  void fill(low_water& m) { m = {id()}; }
+  void fill(stop_request& m) { m.mode = below(2) == 0 ? stop_mode::drain : stop_mode::abort; }
+  void fill(stopped& m) { m = {address(), u32(), u64(), u64()}; }
+  void fill(call_progress& m) { m = {u64(), u64(), u64()}; }
+  void fill(score& m) {
+    m = {id(), u32(), u32(), u64(), {}, nullptr};
+    m.words.resize(below(40));
+    for (auto& w : m.words) w = u64();
+  }
+  void fill(score_batch& m) {
+    m.scores.resize(below(65));
+    for (score& s : m.scores) fill(s);
+  }
+  void fill(failure& m) {
+    m = {address(), u32(), text(), std::nullopt, {}, u32()};
+    if (below(2) == 0) m.micro_batch = id();
+    fill(m.cause);
+  }
+  void fill(error& m) {
+    const auto codes = all_error_explanations();
+    m = {codes[below(codes.size())].code, text(), text(), text()};
+  }
+
+  template <class T>
+  T make() {
+    T message;
+    fill(message);
+    return message;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+inline auto key(const stage_address& m) {
+  return std::tuple(m.stage, m.replica);
+}
+inline auto key(const activation& m) {
+  return std::tuple(m.id, m.samples, m.sender_incarnation);
+}
+inline auto key(const credit& m) {
+  return std::tuple(m.slots, m.sender_incarnation);
+}
+inline auto key(const end_of_call& m) {
+  return std::tuple(m.call, m.count);
+}
+inline auto key(const stage_ready& m) {
+  return std::tuple(m.address, m.incarnation);
+}
+inline auto key(const begin_call& m) {
+  return std::tuple(m.call);
+}
+inline auto key(const end_call& m) {
+  return std::tuple(m.call);
+}
+inline auto key(const error& m) {
+  return std::tuple(m.code, m.where, m.cause, m.fix);
+}
+inline auto key(const cancel_call& m) {
+  return std::tuple(m.call, key(m.cause));
+}
+inline auto key(const low_water& m) {
+  return std::tuple(m.mark);
+}
+inline auto key(const stop_request& m) {
+  return std::tuple(m.mode);
+}
+inline auto key(const stopped& m) {
+  return std::tuple(m.address, m.incarnation, m.micro_batches, m.forward_nanoseconds);
+}
+inline auto key(const call_progress& m) {
+  return std::tuple(m.call, m.folded, m.samples);
+}
+inline auto key(const score& m) {
+  return std::tuple(m.id, m.sink, m.sender_incarnation, m.samples, m.words);
+}
+inline auto key(const score_batch& m) {
+  std::vector<decltype(key(score{}))> keys;
+  for (const score& s : m.scores) keys.push_back(key(s));
+  return keys;
+}
+inline auto key(const failure& m) {
+  return std::tuple(m.address, m.incarnation, m.stage_name, m.micro_batch, key(m.cause), m.attempts);
+}
+
+/// "93 01 02" as bytes.
+inline codec::bytes from_hex(const std::string& hex) {
+  codec::bytes out;
+  std::size_t end = 0;
+  for (std::size_t at = 0; at < hex.size(); at += end) {
+    out.push_back(static_cast<std::byte>(std::stoul(hex.substr(at), &end, 16)));
+  }
+  return out;
+}
+
+}  // namespace troupe::testing
