@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/partition/boundaries.hpp>
+
+namespace troupe {
+
+expected<void> check_parts(std::size_t parts) {
+  if (parts >= 1 && parts <= limits::stages_max) {
+    return {};
+  }
+  return fail(error_code::value_out_of_range, "stages",
+              fmt::format("{} stages, allowed are 1 to {}", parts, limits::stages_max),
+              fmt::format("choose a number of stages between 1 and {}", limits::stages_max));
+}
+
+expected<void> check_enough(std::size_t items, std::size_t parts, std::string_view what) {
+  if (parts <= items) {
+    return {};
+  }
+  return fail(error_code::more_stages_than_layers, "stages",
+              fmt::format("{} stages for {} {}{}", parts, items, what, items == 1 ? "" : "s"),
+              fmt::format("use at most {} stage{}", items, items == 1 ? "" : "s"));
+}
+
+expected<part_boundaries> check_boundaries(const partition_method& method, std::size_t items, std::size_t parts,
+                                           std::string_view what) {
+  const std::size_t last = method.boundaries.back();
+  if (last != items) {
+    return fail(error_code::partition_bad_boundaries, "partition " + to_string(method),
+                fmt::format("the last boundary is {}, and there are {} {}s", last, items, what),
+                fmt::format("end the list with {}", items));
+  }
+  const std::size_t found = method.boundaries.size() - 1;
+  if (found != parts) {
+    return fail(error_code::flags_contradict, "partition " + to_string(method),
+                fmt::format("these boundaries make {} stages, and {} are asked for", found, parts),
+                fmt::format("ask for {} stages, or give {} numbers", found, parts + 1));
+  }
+  return method.boundaries;
+}
+
+}  // namespace troupe

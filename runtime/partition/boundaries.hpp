@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/partition/partition_method.hpp>
+#include <troupe/runtime/partition/weights.hpp>
+
+namespace troupe {
+
+/// What partition_weights and partition_layers refuse alike. `what` is what one item is called: "layer", "weight".
+
+/// E0103 unless 1 <= parts <= limits::stages_max.
+expected<void> check_parts(std::size_t parts);
+
+/// E0106 for more parts than items.
+expected<void> check_enough(std::size_t items, std::size_t parts, std::string_view what);
+
+/// The explicit boundaries of `method`, if they end with `items` (else E0512) and make `parts` parts (else E0104).
+expected<part_boundaries> check_boundaries(const partition_method& method, std::size_t items, std::size_t parts,
+                                           std::string_view what);
+
+}  // namespace troupe

@@ -1,0 +1,169 @@
+// Goal: every way a graph can be wrong is found, and the error names the nodes. Method: a good chain, spoilt in one
+// place per case.
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/runtime/topology/stage_graph.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::HasSubstr;
+
+graph_node node(std::string name, node_kind kind, std::string group = {}) {
+  graph_node n;
+  n.name = std::move(name);
+  n.kind = kind;
+  n.pipeline_group = std::move(group);
+  return n;
+}
+
+/// loader -> a -> b -> metrics, with every node handed to `spoil` before it is added.
+stage_graph chain(const std::function<void(graph_node&)>& spoil) {
+  stage_graph g;
+  for (graph_node n : {node("loader", node_kind::source), node("a", node_kind::stage, "net"),
+                       node("b", node_kind::stage, "net"), node("metrics", node_kind::sink)}) {
+    spoil(n);
+    g.add(n);
+  }
+  g.connect("loader", "a").connect("a", "b").connect("b", "metrics");
+  return g;
+}
+
+stage_graph good() {
+  return chain([](graph_node&) {});
+}
+
+struct wrong_graph {
+  stage_graph graph;
+  error_code code;
+  std::string words;  // somewhere in the whole message
+};
+
+void expect_refused(const wrong_graph& wrong) {
+  const auto result = validate(wrong.graph);
+  ASSERT_FALSE(result.has_value()) << wrong.words;
+  EXPECT_EQ(result.error().code, wrong.code) << to_string(result.error());
+  EXPECT_THAT(to_string(result.error()), HasSubstr(wrong.words));
+  EXPECT_NE(result.error().fix, "");
+}
+
+TEST(validate, accepts_chains) {
+  EXPECT_TRUE(validate(good()).has_value());
+  EXPECT_TRUE(require_chain(good()).has_value());
+  for (std::uint32_t stages = 1; stages <= 5; ++stages) {
+    EXPECT_TRUE(require_chain(make_chain({.stages = stages, .replicas = stages, .sinks = {"x", "y"}})).has_value());
+  }
+}
+
+TEST(validate, refuses_wrong_edges) {
+  expect_refused({good().connect("b", "nowhere"), error_code::topology_invalid, "there is no node 'nowhere'"});
+  expect_refused({good().connect("nobody", "b"), error_code::topology_invalid, "there is no node 'nobody'"});
+  expect_refused({good().connect_ports({"b", "side"}, {"metrics", "in"}), error_code::topology_dangling_port,
+                  "stage 'b' has no output 'side'"});
+  expect_refused({good().connect_ports({"b", "out"}, {"metrics", "labels"}), error_code::topology_dangling_port,
+                  "sink 'metrics' has no input 'labels'"});
+  expect_refused(
+      {good().connect("loader", "loader"), error_code::topology_dangling_port, "source 'loader' has no input"});
+  expect_refused({good().connect("a", "b"), error_code::topology_invalid, "input 'in' of 'b' is already fed by 'a'"});
+  expect_refused(
+      {good().connect("b", "a"), error_code::topology_invalid, "input 'in' of 'a' is already fed by 'loader'"});
+  expect_refused({good().add(node("raw", node_kind::sink)).connect("loader", "raw"), error_code::topology_invalid,
+                  "edge loader.out -> raw.in"});
+}
+
+TEST(validate, refuses_cycles_by_their_path) {
+  stage_graph g = good();
+  g.add(node("x", node_kind::stage)).add(node("y", node_kind::stage)).add(node("z", node_kind::stage));
+  g.connect("x", "y").connect("y", "z").connect("z", "x");
+  expect_refused({g, error_code::topology_cycle, "x -> y -> z -> x"});
+  expect_refused(
+      {good().add(node("self", node_kind::stage)).connect("self", "self"), error_code::topology_cycle, "self -> self"});
+  EXPECT_EQ(topological_order(g).error().code, error_code::topology_cycle);
+}
+
+TEST(validate, refuses_ports_that_hang) {
+  expect_refused({good().add(node("idle", node_kind::stage)).connect("b", "idle"), error_code::topology_dangling_port,
+                  "stage 'idle': nobody receives from its output 'out'"});
+  expect_refused({good().add(node("more", node_kind::sink)), error_code::topology_dangling_port,
+                  "sink 'more': nobody sends to its input 'in'"});
+  expect_refused({chain([](graph_node& n) {
+                    if (n.name == "a") n.outputs = {"out", "side"};
+                  }),
+                  error_code::topology_dangling_port, "stage 'a': nobody receives from its output 'side'"});
+}
+
+TEST(validate, refuses_names_used_twice) {
+  expect_refused(
+      {good().add(node("a", node_kind::stage)), error_code::topology_duplicate_name, "two nodes are called 'a'"});
+  expect_refused({chain([](graph_node& n) {
+                    if (n.name == "a") n.outputs = {"in"};
+                  }),
+                  error_code::topology_duplicate_name, "stage 'a': two ports are called 'in'"});
+}
+
+TEST(validate, refuses_wrong_nodes) {
+  const auto spoilt = [](std::string name, const std::function<void(graph_node&)>& change) {
+    return chain([&](graph_node& n) {
+      if (n.name == name) change(n);
+    });
+  };
+  const auto refused = [](const stage_graph& g, std::string words) {
+    expect_refused({g, error_code::topology_invalid, std::move(words)});
+  };
+  refused(stage_graph{}, "there is no source");
+  refused(spoilt("a", [](auto& n) { n.replicas = 0; }), "stage 'a': replicas is 0");
+  refused(spoilt("a", [](auto& n) { n.replicas = limits::replicas_max + 1; }), "stage 'a': replicas is 257");
+  refused(spoilt("a", [](auto& n) { n.replicas = 2; }),
+          "stage 'b': 1 replicas, and 'a' of the same pipeline 'net' has 2");
+  refused(spoilt("b", [](auto& n) { n.num_pipe_buffers = 0; }), "stage 'b': pipe buffers is 0");
+  refused(spoilt("b", [](auto& n) { n.num_pipe_buffers = limits::pipe_buffers_max + 1; }), "stage 'b': pipe buffers");
+  refused(spoilt("loader", [](auto& n) { n.replicas = 2; }), "source 'loader': a source is not copied");
+  refused(spoilt("metrics", [](auto& n) { n.replicas = 2; }), "sink 'metrics': a sink is not copied");
+  refused(spoilt("a", [](auto& n) { n.placements.resize(2); }), "stage 'a': 2 placements for 1 replicas");
+  refused(spoilt("loader", [](auto& n) { n.inputs = {"in"}; }), "source 'loader': a source has no input");
+  refused(spoilt("metrics", [](auto& n) { n.outputs = {"out"}; }), "sink 'metrics': a sink has no output");
+  refused(spoilt("b", [](auto& n) { n.inputs = {"in", "skip"}; }), "stage 'b': 2 inputs");
+  refused(spoilt("b", [](auto& n) { n.name.clear(); }), "the node has no name");
+  refused(make_chain({.stages = 0}), "there is no stage");
+  refused(make_chain({.sinks = {}}), "there is no sink");
+  refused(make_chain({.stages = limits::stages_max + 1}), "1025 nodes are a stage");
+}
+
+TEST(require_chain, names_where_the_chain_ends) {
+  stage_graph branch = good();
+  branch.add(node("c", node_kind::stage, "net"))
+      .add(node("more", node_kind::sink))
+      .connect("a", "c")
+      .connect("c", "more");
+  EXPECT_TRUE(validate(branch).has_value());
+  EXPECT_EQ(require_chain(branch).error().where, "stage 'a'");
+
+  stage_graph early = good();
+  early.add(node("early", node_kind::sink)).connect("a", "early");
+  EXPECT_EQ(require_chain(early).error().where, "stage 'a'");
+
+  stage_graph two = good();
+  two.add(node("second", node_kind::source)).add(node("c", node_kind::stage, "net")).add(node("more", node_kind::sink));
+  two.connect("second", "c").connect("c", "more");
+  EXPECT_EQ(require_chain(two).error().where, "source 'second'");
+
+  const stage_graph uneven = chain([](graph_node& n) {
+    if (n.name == "b") n.pipeline_group.clear(), n.replicas = 3;
+  });
+  EXPECT_TRUE(validate(uneven).has_value());
+  EXPECT_EQ(require_chain(uneven).error().where, "stage 'b'");
+}
+
+TEST(topological_order, keeps_the_order_of_addition_where_it_can) {
+  stage_graph g;
+  g.add(node("metrics", node_kind::sink)).add(node("b", node_kind::stage)).add(node("a", node_kind::stage));
+  g.add(node("loader", node_kind::source)).connect("loader", "a").connect("a", "b").connect("b", "metrics");
+  EXPECT_EQ(*topological_order(g), (std::vector<std::size_t>{3, 2, 1, 0}));
+  EXPECT_EQ(*topological_order(good()), (std::vector<std::size_t>{0, 1, 2, 3}));
+}
+
+}  // namespace
+}  // namespace troupe
