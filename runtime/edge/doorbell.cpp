@@ -1,0 +1,48 @@
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <troupe/runtime/edge/doorbell.hpp>
+
+namespace troupe {
+namespace {
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
+              "the futex is the atomic's own word");
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
+}
+
+}  // namespace
+
+// seq_cst on both words: a ringer that does not see `parked_` has raised the epoch before the parker set it, so that
+// the parker's second look sees what was published or its wait finds another epoch. The whole proof is in
+// docs/edges.md. The ringer must not clear `parked_`: a late one would clear the next park's flag, and the ring after
+// it would not wake.
+void doorbell::ring() noexcept {
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  if (parked_.load(std::memory_order_seq_cst) != 0) futex(epoch_, FUTEX_WAKE_PRIVATE, 1, nullptr);
+}
+
+std::uint32_t doorbell::prepare_to_park() noexcept {
+  const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
+  parked_.store(1, std::memory_order_seq_cst);
+  return epoch;
+}
+
+void doorbell::stay_awake() noexcept {
+  parked_.store(0, std::memory_order_relaxed);
+}
+
+void doorbell::wait(std::uint32_t epoch, std::chrono::nanoseconds at_most) noexcept {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+  const timespec timeout{seconds.count(), (at_most - seconds).count()};
+  // A signal or a spurious wake-up only makes the engine look around once more.
+  futex(epoch_, FUTEX_WAIT_PRIVATE, epoch, &timeout);
+  parked_.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace troupe

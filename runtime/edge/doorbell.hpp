@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace troupe {
+
+/// What a parked engine waits on: one futex word that its neighbours' edges, its face's commands and whoever releases a
+/// slot late all ring.
+///
+/// Ring: publish your change, then ring(). Park, in the engine's own thread: read epoch(), look at everything once
+/// more, and if there is still nothing, wait(epoch). A ring between epoch() and wait() makes wait() return at once: no
+/// wake-up is lost. ring() may be called from any thread; wait() from one.
+class alignas(64) doorbell {  // its own cache line: neighbours write it for every message
+ public:
+  doorbell() = default;
+  doorbell(const doorbell&) = delete;
+  doorbell& operator=(const doorbell&) = delete;
+
+  void ring() noexcept;
+
+  /// Announces that the caller is about to park and returns the word to wait on. Must be followed by wait() or
+  /// stay_awake().
+  [[nodiscard]] std::uint32_t prepare_to_park() noexcept;
+  /// The second look found work: do not wait.
+  void stay_awake() noexcept;
+  /// Returns when the bell was rung since prepare_to_park(), at the latest after `at_most`.
+  void wait(std::uint32_t epoch, std::chrono::nanoseconds at_most) noexcept;
+
+  [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_seq_cst); }
+
+ private:
+  std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<std::uint32_t> parked_{0};
+};
+
+}  // namespace troupe

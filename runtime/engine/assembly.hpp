@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/edge/edge.hpp>
+#include <troupe/runtime/engine/fold_ledger.hpp>
+#include <troupe/runtime/engine/loader_engine.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+#include <troupe/runtime/topology/wiring_plan.hpp>
+
+namespace troupe {
+
+/// All engines of a run, made and wired, not yet stepped.
+struct assembly {
+  wiring_plan plan;
+  /// Keeps a backend alive that its edges need (the simulated network); may be null.
+  std::shared_ptr<edge_factory> edges;
+  std::shared_ptr<loader_engine> loader;
+  /// One per stage instance, in the order of plan.instances.
+  std::vector<std::shared_ptr<stage_engine>> stages;
+  std::uint64_t window = 1;
+
+  [[nodiscard]] troupe::ledger_options ledger_options() const {
+    return {.sinks = static_cast<std::uint32_t>(plan.sinks.size()), .window = window + 1};
+  }
+};
+
+/// The trace of a run that has stopped, by ascending order; empty if none was recorded. E0613 if it was too long.
+expected<std::vector<trace_event>> trace_of(const assembly& engines);
+
+/// What is computed at an instance; called once per stage instance.
+using body_factory = std::function<expected<std::shared_ptr<stage_body>>(stage_address address)>;
+
+/// How far the loader reads ahead of a first stage: small micro-batches far, so that waking it costs little; large ones
+/// hardly, for their memory (limits::prefetch_bytes). `micro_batch_bytes` 0: not known.
+std::uint32_t prefetch_slots_for(std::uint64_t micro_batch_bytes, std::uint32_t num_pipe_buffers);
+
+struct assembly_options {
+  /// Slots of the loader's edges, at least the consumer's num_pipe_buffers: how far decoding runs ahead.
+  std::uint32_t prefetch_slots = limits::prefetch_slots;
+  /// See stage_engine_options::trace.
+  trace_clock* trace = nullptr;
+  clock_function now = steady_now;
+};
+
+/// Makes the engines of a plan that is a chain (require_chain) and wires them by `edges`. Errors: the body factory's.
+expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
+                            const assembly_options& options);
+
+}  // namespace troupe

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/doorbell.hpp>
+
+namespace troupe {
+
+/// Commands to an engine, from its face and from whoever runs it. Bounded; first in, first out for each sender.
+/// Threads: any may push, one pops. Commands are rare and looked for after every micro-batch: an empty queue costs
+/// pop() one load, all else is under a mutex that is never held while anything waits or runs.
+template <class Command>
+class command_queue {
+ public:
+  /// Rings `bell` after each push. Not owned; outlives the queue.
+  explicit command_queue(doorbell& bell, std::size_t capacity = limits::commands_queued_max)
+      : bell_(bell), capacity_(capacity) {}
+  command_queue(const command_queue&) = delete;
+  command_queue& operator=(const command_queue&) = delete;
+
+  /// False when full: the command is dropped and the caller reports queue_full.
+  [[nodiscard]] bool push(Command command) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (commands_.size() == capacity_) return false;
+      commands_.push_back(std::move(command));
+      size_.store(commands_.size(), std::memory_order_release);
+    }
+    bell_.ring();
+    return true;
+  }
+
+  /// The oldest command, or nothing.
+  [[nodiscard]] std::optional<Command> pop() {
+    if (empty()) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    std::optional<Command> command(std::move(commands_.front()));
+    commands_.pop_front();
+    size_.store(commands_.size(), std::memory_order_release);
+    return command;
+  }
+
+  /// Exact for the thread that pops, once the bell of what it looks for has rung; a hint for others.
+  [[nodiscard]] bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  doorbell& bell_;
+  const std::size_t capacity_;
+  std::mutex mutex_;
+  std::deque<Command> commands_;
+  std::atomic<std::size_t> size_{0};
+};
+
+}  // namespace troupe

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/engine/engine.hpp>
+
+namespace troupe {
+
+/// Cores that this process may run on (its affinity mask), at least 1.
+[[nodiscard]] std::uint32_t usable_cores() noexcept;
+
+/// How long an idle engine may spin before it parks: shared by the engine threads of a run. With more active engines
+/// than cores it is zero, as a spinning engine would keep the one it waits for off its core.
+class spin_policy {
+ public:
+  /// `active_engines`: those that are busy at the same time, that is the stages; a loader that only tops up is none.
+  explicit spin_policy(std::uint32_t active_engines, std::chrono::nanoseconds budget = limits::spin_budget_default,
+                       std::uint32_t cores = usable_cores()) noexcept
+      : budget_(budget), cores_(cores), active_engines_(active_engines) {}
+
+  /// Stages come and go. From any thread.
+  void set_active_engines(std::uint32_t count) noexcept { active_engines_.store(count, std::memory_order_relaxed); }
+
+  [[nodiscard]] std::chrono::nanoseconds budget() const noexcept {
+    return active_engines_.load(std::memory_order_relaxed) <= cores_ ? budget_ : std::chrono::nanoseconds::zero();
+  }
+
+ private:
+  const std::chrono::nanoseconds budget_;
+  const std::uint32_t cores_;
+  std::atomic<std::uint32_t> active_engines_;
+};
+
+struct engine_thread_options {
+  /// Shared by the run's engine threads. None: never spins (the loader's engine).
+  std::shared_ptr<const spin_policy> spin;
+};
+
+/// What an engine thread did so far. Each number is right; together they are no snapshot while the thread runs.
+struct engine_thread_counters {
+  std::uint64_t parks = 0;
+  std::uint64_t wake_ups = 0;        ///< parks that the bell ended; the others ran into engine::park_limit()
+  std::uint64_t spins_rewarded = 0;  ///< idle spells that ended while spinning
+};
+
+/// Drives one engine on a thread of its own: steps it until it is idle, spins for a budget, parks on its doorbell,
+/// until it has finished. It does not stop the engine: that is a command, which the engine answers with `finished`.
+class engine_thread {
+ public:
+  /// `driven` is not owned and outlives this. Fails (E0601) if the system gives no thread.
+  [[nodiscard]] static expected<std::unique_ptr<engine_thread>> start(engine& driven,
+                                                                      engine_thread_options options = {});
+
+  engine_thread(const engine_thread&) = delete;
+  engine_thread& operator=(const engine_thread&) = delete;
+  /// Joined by then: a broken invariant otherwise, since the thread would use an engine that may be gone.
+  ~engine_thread();
+
+  /// Waits until the engine has finished, at most until `deadline`; true when it has, and the thread has ended. May be
+  /// repeated, from one thread at a time.
+  [[nodiscard]] bool join(std::chrono::steady_clock::time_point deadline);
+
+  /// From any thread.
+  [[nodiscard]] engine_thread_counters counters() const noexcept;
+
+ private:
+  engine_thread(engine& driven, engine_thread_options options);
+
+  void run() noexcept;
+  void drive();
+  step_result spin();
+  step_result park();
+
+  engine& engine_;
+  const engine_thread_options options_;
+  std::atomic<std::uint64_t> parks_{0};
+  std::atomic<std::uint64_t> wake_ups_{0};
+  std::atomic<std::uint64_t> spins_rewarded_{0};
+  std::mutex mutex_;
+  std::condition_variable finished_changed_;
+  bool finished_ = false;
+  std::thread thread_;
+};
+
+}  // namespace troupe

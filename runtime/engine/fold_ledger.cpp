@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/engine/fold_ledger.hpp>
+
+namespace troupe {
+namespace {
+
+expected<void> guarded_fold(call_fold& into, const score& next) try {
+  return into.fold(next);
+} catch (const std::exception& e) {
+  return fail(error_code::metric_failed, "merging " + to_string(next.id), e.what());
+} catch (...) {
+  return fail(error_code::metric_failed, "merging " + to_string(next.id),
+              "the metric threw something that is no std::exception");
+}
+
+}  // namespace
+
+fold_ledger::fold_ledger(ledger_options options) : options_(options), cursors_(options.sinks) {
+  TROUPE_CHECK(options.sinks >= 1 && options.window >= 1, "a run has a sink and lets at least one micro-batch in");
+}
+
+void fold_ledger::begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds) {
+  TROUPE_CHECK(call == next_to_begin_, "calls begin in order, without gaps");
+  TROUPE_CHECK(folds.size() == options_.sinks, "every sink folds every call");
+  ++next_to_begin_;
+  call_state& state = calls_[call];
+  state.folds = std::move(folds);
+  state.folded.resize(options_.sinks);
+  state.tally.call = call;
+}
+
+fold_ledger::verdict fold_ledger::fold(score next) {
+  TROUPE_CHECK(next.sink < cursors_.size(), "a score names a sink of this run");
+  TROUPE_CHECK(next.id.call < next_to_begin_, "a call begins at the ledger before its first micro-batch is loaded");
+  cursor& at = cursors_[next.sink];
+  const auto found = calls_.find(next.id.call);
+  if (found == calls_.end()) return verdict::duplicate;  // of a call that ended
+  if (found->second.tally.cancelled) return verdict::cancelled;
+  if (options_.deduplicate && (next.id < at.next || at.held.contains(next.id))) {
+    ++found->second.tally.duplicates_dropped;
+    return verdict::duplicate;
+  }
+  if (next.id > at.next) {
+    at.held.emplace(next.id, std::move(next));
+    TROUPE_CHECK(at.held.size() < options_.window, "the loader sends only ids below low-water + window");
+    return verdict::held;
+  }
+  fold_in_order(at, found->second, next);
+  advance(next.sink);
+  retire();
+  return verdict::folded;
+}
+
+void fold_ledger::fold_in_order(cursor& at, call_state& call, const score& next) {
+  if (auto folded = guarded_fold(*call.folds[next.sink], next); !folded) {
+    call.tally.cancelled = true;
+    call.tally.cause = folded.error();
+    drop_held(next.id.call);
+    return;
+  }
+  ++call.folded[next.sink];
+  if (next.sink == 0) call.tally.samples += next.samples;
+  at.next = std::max(at.next, micro_batch_id{next.id.call, next.id.index + 1});
+}
+
+void fold_ledger::advance(std::uint32_t sink) {
+  cursor& at = cursors_[sink];
+  for (;;) {
+    if (skip_finished_call(at, sink)) continue;
+    const auto first = at.held.begin();
+    if (first == at.held.end() || first->first != at.next) return;
+    const score next = std::move(first->second);
+    at.held.erase(first);
+    fold_in_order(at, calls_.at(next.id.call), next);
+  }
+}
+
+/// Moves the cursor to the next call when this one is done for the sink.
+bool fold_ledger::skip_finished_call(cursor& at, std::uint32_t sink) const {
+  const auto found = calls_.find(at.next.call);
+  if (found == calls_.end()) return false;
+  const call_state& call = found->second;
+  const bool done = call.tally.cancelled || (call.count && call.folded[sink] >= *call.count);
+  if (done) at.next = {at.next.call + 1, 0};
+  return done;
+}
+
+void fold_ledger::close(const end_of_call& end) {
+  const auto found = calls_.find(end.call);
+  if (found == calls_.end() || found->second.tally.cancelled) return;  // repeated, or overtaken by a cancel
+  TROUPE_CHECK(!found->second.count || *found->second.count == end.count, "a call has one count");
+  found->second.count = end.count;
+  for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) advance(sink);
+  retire();
+}
+
+void fold_ledger::cancel(call_number call) {
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return;
+  found->second.tally.cancelled = true;
+  drop_held(call);
+  for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) advance(sink);
+  retire();
+}
+
+void fold_ledger::drop_held(call_number call) {
+  for (cursor& at : cursors_) at.held.erase(at.held.lower_bound({call, 0}), at.held.lower_bound({call + 1, 0}));
+}
+
+/// Takes out the calls that every sink has left behind.
+void fold_ledger::retire() {
+  const call_number open = low_water().call;
+  while (!calls_.empty() && calls_.begin()->first < open) {
+    call_state& call = calls_.begin()->second;
+    call.tally.folded = *std::min_element(call.folded.begin(), call.folded.end());
+    call.tally.expected = call.count.value_or(call.tally.folded);
+    ended_.push_back(call.tally);
+    calls_.erase(calls_.begin());
+  }
+}
+
+micro_batch_id fold_ledger::low_water() const noexcept {
+  micro_batch_id least = cursors_.front().next;
+  for (const cursor& at : cursors_) least = std::min(least, at.next);
+  return least;
+}
+
+std::optional<call_tally> fold_ledger::take_ended() {
+  if (ended_.empty()) return std::nullopt;
+  call_tally tally = ended_.front();
+  ended_.pop_front();
+  return tally;
+}
+
+std::optional<call_tally> fold_ledger::tally(call_number call) const {
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return std::nullopt;
+  call_tally tally = found->second.tally;
+  tally.folded = *std::min_element(found->second.folded.begin(), found->second.folded.end());
+  tally.expected = found->second.count.value_or(tally.folded);
+  return tally;
+}
+
+}  // namespace troupe

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/ids.hpp>
+#include <troupe/messages/payload.hpp>
+
+namespace troupe {
+
+/// One micro-batch as the loader makes it.
+struct loaded_micro_batch {
+  sample_range samples;
+  payload_ptr tensors;
+  payload_ptr passengers;
+};
+
+/// The micro-batches of one call, in order. Only the loader's engine thread uses it. Composition depends on the data set and
+/// the micro-batch size alone.
+class micro_batch_source {
+ public:
+  micro_batch_source() = default;
+  micro_batch_source(const micro_batch_source&) = delete;
+  micro_batch_source& operator=(const micro_batch_source&) = delete;
+  virtual ~micro_batch_source() = default;
+
+  /// The next micro-batch; nothing at the end (and then always nothing). Never called before its call has begun. An
+  /// exception that escapes becomes a value (E0604).
+  [[nodiscard]] virtual expected<std::optional<loaded_micro_batch>> next() = 0;
+
+  /// How many there will be, where that is known before the end (for progress bars).
+  [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
+};
+
+}  // namespace troupe
