@@ -1,0 +1,78 @@
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/data/byte_image_set.hpp>
+#include <troupe/runtime/data/new_tensor.hpp>
+
+namespace troupe {
+
+namespace {
+
+class byte_image_set final : public data_set {
+ public:
+  explicit byte_image_set(byte_image_layout layout) : layout_(std::move(layout)) {}
+
+  [[nodiscard]] std::uint64_t size() const noexcept override { return layout_.size; }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return layout_.shape; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return layout_.classes; }
+  [[nodiscard]] std::string name() const override { return layout_.name; }
+
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override {
+    TROUPE_CHECK(range.begin <= range.end && range.end <= layout_.size, "only samples of the data set are read");
+    for (const byte_column* column : {&layout_.pixels, &layout_.labels}) {
+      if (expected<void> same = column->region->check_unchanged(); !same) return tl::make_unexpected(same.error());
+    }
+    expected<at::Tensor> inputs = new_tensor(with_rows(range.size(), layout_.shape), at::kFloat, layout_.name);
+    if (!inputs) return tl::make_unexpected(inputs.error());
+    expected<at::Tensor> labels = new_tensor(with_rows(range.size(), {}), at::kLong, layout_.name);
+    if (!labels) return tl::make_unexpected(labels.error());
+    decode_pixels(range, inputs->mutable_data_ptr<float>());
+    decode_labels(range, labels->mutable_data_ptr<std::int64_t>());
+    return sample_block{std::move(*inputs), std::move(*labels)};
+  }
+
+ private:
+  void decode_pixels(sample_range range, float* out) const noexcept {
+    const std::uint64_t pixels = elements_of(layout_.shape);
+    for (std::uint64_t i = range.begin; i < range.end; ++i, out += pixels) {
+      bytes_to_unit_floats(layout_.pixels.at(i), out, pixels);
+    }
+  }
+
+  void decode_labels(sample_range range, std::int64_t* out) const noexcept {
+    for (std::uint64_t i = range.begin; i < range.end; ++i) *out++ = *layout_.labels.at(i);
+  }
+
+  byte_image_layout layout_;
+};
+
+bool lies_inside(const byte_column& column, std::uint64_t size, std::uint64_t bytes_per_sample) {
+  return column.offset + (size - 1) * column.stride + bytes_per_sample <= column.region->bytes().size();
+}
+
+expected<void> check_labels(const byte_image_layout& layout) {
+  for (std::uint64_t i = 0; i < layout.size; ++i) {
+    const std::uint8_t label = *layout.labels.at(i);
+    if (label < layout.classes) continue;
+    const std::uint64_t offset = layout.labels.offset + i * layout.labels.stride;
+    return fail(error_code::data_label_out_of_range,
+                layout.labels.path + ", byte " + std::to_string(offset) + ", sample " + std::to_string(i),
+                "expected a label from 0 to " + std::to_string(layout.classes - 1) + ", found " + std::to_string(label),
+                "check that this is the right file for this kind of data, and fetch it again");
+  }
+  return {};
+}
+
+}  // namespace
+
+expected<data_set_ptr> make_byte_image_set(byte_image_layout layout) {
+  TROUPE_CHECK(layout.size > 0, "empty files were refused");
+  TROUPE_CHECK(lies_inside(layout.pixels, layout.size, elements_of(layout.shape)), "lengths were checked");
+  TROUPE_CHECK(lies_inside(layout.labels, layout.size, 1), "lengths were checked");
+  if (expected<void> fine = check_labels(layout); !fine) return tl::make_unexpected(fine.error());
+  return std::make_shared<const byte_image_set>(std::move(layout));
+}
+
+void bytes_to_unit_floats(const std::uint8_t* __restrict in, float* __restrict out, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]) / 255.0F;
+}
+
+}  // namespace troupe

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <troupe/runtime/data/byte_region.hpp>
+#include <troupe/runtime/data/data_set.hpp>
+
+namespace troupe {
+
+/// Where one thing per sample lies in a file: sample i at `offset + i * stride`.
+struct byte_column {
+  byte_region_ptr region;
+  std::string path;
+  std::uint64_t offset = 0;
+  std::uint64_t stride = 1;
+
+  [[nodiscard]] const std::uint8_t* at(std::uint64_t sample) const noexcept {
+    return region->bytes().data() + offset + sample * stride;
+  }
+};
+
+/// Images of one byte per pixel with one label byte each: what MNIST and CIFAR-10 have in common.
+struct byte_image_layout {
+  std::string name;
+  std::uint64_t size = 0;
+  std::vector<std::int64_t> shape;
+  std::uint32_t classes = 0;
+  byte_column pixels;
+  byte_column labels;
+};
+
+/// All samples must lie inside their regions (a broken invariant otherwise). A label that is no class is E0305.
+/// Samples are float32 byte / 255, [N, C, H, W], labels int64 [N].
+expected<data_set_ptr> make_byte_image_set(byte_image_layout layout);
+
+/// out[i] = in[i] / 255, rounded once: the bits of torch's `x.to(kFloat) / 255`.
+void bytes_to_unit_floats(const std::uint8_t* in, float* out, std::size_t count) noexcept;
+
+}  // namespace troupe

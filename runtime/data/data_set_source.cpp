@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/data/data_set_source.hpp>
+#include <troupe/runtime/data/new_tensor.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+namespace troupe {
+
+namespace {
+
+/// Whole micro-batches. Four bytes per element is a guess for data sets of other types, which costs nothing but the
+/// size.
+std::uint64_t samples_per_block(const data_set& data, std::uint64_t micro_batch) {
+  const std::uint64_t sample_bytes = std::max<std::uint64_t>(1, elements_of(data.sample_shape()) * sizeof(float));
+  const std::uint64_t wanted =
+      std::min(limits::decode_block_samples, (limits::decode_block_bytes + sample_bytes - 1) / sample_bytes);
+  return std::max<std::uint64_t>(1, (wanted + micro_batch - 1) / micro_batch) * micro_batch;
+}
+
+}  // namespace
+
+data_set_source::data_set_source(data_set_ptr data, std::uint64_t micro_batch, std::optional<std::uint64_t> limit)
+    : data_(std::move(data)),
+      micro_batch_(micro_batch),
+      end_(std::min(data_->size(), limit.value_or(data_->size()))),
+      block_samples_(0) {
+  TROUPE_CHECK(micro_batch >= 1, "options were checked");
+  // A micro-batch larger than the data is the data.
+  micro_batch_ = std::min(micro_batch, std::max<std::uint64_t>(1, end_));
+  block_samples_ = samples_per_block(*data_, micro_batch_);
+}
+
+std::optional<std::uint64_t> data_set_source::count() const {
+  return (end_ + micro_batch_ - 1) / micro_batch_;
+}
+
+expected<std::optional<loaded_micro_batch>> data_set_source::next() {
+  if (position_ == end_) return std::nullopt;
+  if (position_ == block_.end) {
+    if (expected<void> loaded = load_block(); !loaded) return tl::make_unexpected(loaded.error());
+  }
+  const auto part = static_cast<std::int64_t>((position_ - block_.begin) / micro_batch_);
+  loaded_micro_batch result;
+  result.samples = {position_, std::min(position_ + micro_batch_, end_)};
+  result.tensors = make_tensors(inputs_.part(part));
+  result.passengers = make_tensors(labels_.part(part));
+  position_ = result.samples.end;
+  return result;
+}
+
+expected<void> data_set_source::load_block() {
+  const sample_range range{position_, std::min(position_ + block_samples_, end_)};
+  expected<sample_block> block = data_->read(range);
+  if (!block) return tl::make_unexpected(block.error());
+  const auto rows = static_cast<std::int64_t>(micro_batch_);
+  expected<aligned_rows> inputs = aligned_rows::cut(std::move(block->inputs), rows);
+  if (!inputs) return tl::make_unexpected(inputs.error());
+  expected<aligned_rows> labels = aligned_rows::cut(std::move(block->labels), rows);
+  if (!labels) return tl::make_unexpected(labels.error());
+  inputs_ = std::move(*inputs);
+  labels_ = std::move(*labels);
+  block_ = range;
+  return {};
+}
+
+}  // namespace troupe

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <troupe/runtime/data/aligned_rows.hpp>
+#include <troupe/runtime/data/data_set.hpp>
+#include <troupe/runtime/engine/micro_batch_source.hpp>
+
+namespace troupe {
+
+/// The first `limit` samples of a data set (all without one) as consecutive micro-batches, the last as small as it
+/// comes. Payload: tensor_set of the inputs; passengers: tensor_set of the labels. Both start at
+/// limits::payload_alignment and are contiguous, whatever the data set gives. Reads and decodes in blocks of several
+/// micro-batches, in next(), that is on the loader's thread; a micro-batch keeps its block in memory. After an error
+/// the same samples are tried again.
+class data_set_source final : public micro_batch_source {
+ public:
+  /// `micro_batch` samples each, at least 1.
+  data_set_source(data_set_ptr data, std::uint64_t micro_batch, std::optional<std::uint64_t> limit = std::nullopt);
+
+  [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override;
+  [[nodiscard]] std::optional<std::uint64_t> count() const override;
+
+ private:
+  expected<void> load_block();
+
+  data_set_ptr data_;
+  std::uint64_t micro_batch_;
+  std::uint64_t end_;
+  std::uint64_t block_samples_;
+  std::uint64_t position_ = 0;
+  /// Samples that inputs_ and labels_ hold; position_ lies in it or at its end.
+  sample_range block_;
+  aligned_rows inputs_;
+  aligned_rows labels_;
+};
+
+}  // namespace troupe

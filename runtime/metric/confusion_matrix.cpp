@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/metric/fields.hpp>
+#include <troupe/runtime/metric/kinds.hpp>
+#include <troupe/runtime/metric/output_rows.hpp>
+
+namespace troupe {
+
+namespace {
+
+/// State: one row per label, one column per predicted class, and a last column for predictions that are no class of the
+/// data (a model may have more outputs than the data has classes).
+class confusion_metric final : public metric {
+ public:
+  explicit confusion_metric(std::uint32_t classes) : classes_(classes), columns_(classes_ + 1) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::size_t words() const noexcept override { return classes_ * columns_; }
+
+  [[nodiscard]] expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
+                                      std::span<std::uint64_t> state) const override {
+    TROUPE_CHECK(state.size() == words(), "the caller asked words()");
+    if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
+    if (expected<void> fine = check_known_classes(name_, labels, classes_); !fine) return fine;
+    const label_column column = labels_of(labels);
+    with_rows_of(outputs, [&](const auto& rows) {
+      for (std::int64_t i = 0; i < rows.samples; ++i) {
+        const std::size_t predicted = std::min(static_cast<std::size_t>(argmax(rows, i)), classes_);
+        state[static_cast<std::size_t>(column.at(i)) * columns_ + predicted] += 1;
+      }
+    });
+    return {};
+  }
+
+  void merge(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
+    merge_counts(into, part);
+  }
+
+  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+    metric_value result{name_, {}};
+    std::vector<std::uint64_t> other;
+    for (std::size_t label = 0; label < classes_; ++label) {
+      const auto row = state.subspan(label * columns_, columns_);
+      result.fields.push_back(count_list("label_" + std::to_string(label), row.first(classes_)));
+      other.push_back(row.back());
+    }
+    result.fields.push_back(count_list("other", other));
+    return result;
+  }
+
+ private:
+  std::string name_ = "confusion_matrix";
+  std::size_t classes_;
+  std::size_t columns_;
+};
+
+}  // namespace
+
+metric_ptr make_confusion_matrix(std::uint32_t classes) {
+  return std::make_shared<const confusion_metric>(classes);
+}
+
+}  // namespace troupe

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/runtime/engine/call_fold.hpp>
+#include <troupe/runtime/engine/stage_body.hpp>
+
+namespace troupe {
+
+/// A user's loss: outputs of the last stage and labels of one micro-batch -> its parts, each a scalar tensor (one for
+/// an ordinary loss, several for a tuple loss). Called from the threads of the last stage's replicas, several at a
+/// time; may throw: the call then fails with E0603.
+using loss_function = std::function<std::vector<at::Tensor>(const at::Tensor& outputs, const at::Tensor& labels)>;
+
+/// What a call of eval_batch wants to have of each micro-batch.
+struct loss_request {
+  bool compute_loss = true;
+  bool keep_outputs = false;
+};
+
+/// words = the parts of the loss as double bit patterns; outputs if asked for (a copy that belongs to nobody else).
+class loss_scorer final : public scorer {
+ public:
+  loss_scorer(loss_function loss, loss_request request) : loss_(std::move(loss)), request_(request) {}
+  [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
+
+ private:
+  loss_function loss_;
+  loss_request request_;
+};
+
+/// Keeps what came of each micro-batch, in order.
+class loss_fold final : public call_fold {
+ public:
+  [[nodiscard]] expected<void> fold(const score& next) override;
+
+  /// [micro-batch][part]
+  [[nodiscard]] const std::vector<std::vector<double>>& losses() const noexcept { return losses_; }
+  /// [micro-batch], if they were kept
+  [[nodiscard]] const std::vector<at::Tensor>& outputs() const noexcept { return outputs_; }
+  /// DeepSpeed's `avg`: the unweighted mean over micro-batches of each part; empty if there was no micro-batch.
+  [[nodiscard]] std::vector<double> mean_loss() const;
+  /// The same of the outputs themselves, element by element: they must all have one shape.
+  [[nodiscard]] expected<at::Tensor> mean_outputs() const;
+
+ private:
+  std::vector<std::vector<double>> losses_;
+  std::vector<at::Tensor> outputs_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,41 @@
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/metric/metric_fold.hpp>
+#include <troupe/runtime/metric/metric_scorer.hpp>
+
+namespace troupe {
+
+metric_fold::metric_fold(std::vector<metric_ptr> metrics)
+    : metrics_(std::move(metrics)), words_(words_of(metrics_), 0) {}
+
+expected<void> metric_fold::fold(const score& part) {
+  TROUPE_CHECK(!last_ || *last_ < part.id, "scores are folded once each, in the order of their ids");
+  if (part.words.size() != words_.size()) {
+    return fail(error_code::wire_malformed, to_string(part.id),
+                "a score of " + std::to_string(words_.size()) + " words was expected, found " +
+                    std::to_string(part.words.size()),
+                "run the same version of Troupe everywhere");
+  }
+  std::span<std::uint64_t> total = words_;
+  std::span<const std::uint64_t> added = part.words;
+  for (const metric_ptr& each : metrics_) {
+    each->merge(total.first(each->words()), added.first(each->words()));
+    total = total.subspan(each->words());
+    added = added.subspan(each->words());
+  }
+  last_ = part.id;
+  samples_ += part.samples;
+  ++micro_batches_;
+  return {};
+}
+
+std::vector<metric_value> metric_fold::compute() const {
+  std::vector<metric_value> values;
+  std::span<const std::uint64_t> rest = words_;
+  for (const metric_ptr& each : metrics_) {
+    values.push_back(each->compute(rest.first(each->words())));
+    rest = rest.subspan(each->words());
+  }
+  return values;
+}
+
+}  // namespace troupe

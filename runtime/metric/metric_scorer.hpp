@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include <troupe/runtime/engine/stage_body.hpp>
+#include <troupe/runtime/metric/metric.hpp>
+
+namespace troupe {
+
+/// Scores one micro-batch with a list of metrics. Outputs: one tensor [samples, classes]; labels: the one tensor among
+/// the passengers. Const state only, so that one object may serve all replicas.
+class metric_scorer final : public scorer {
+ public:
+  /// With `return_outputs` a score also carries the outputs, as a contiguous copy that views no edge's memory.
+  explicit metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs = false);
+
+  /// words: the states of the metrics, one after another. Anything that does not fit is E0603, naming metric,
+  /// micro-batch and its samples.
+  [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
+
+ private:
+  std::vector<metric_ptr> metrics_;
+  std::size_t words_ = 0;
+  bool return_outputs_;
+};
+
+/// Words of all states of a list of metrics.
+std::size_t words_of(const std::vector<metric_ptr>& metrics);
+
+}  // namespace troupe

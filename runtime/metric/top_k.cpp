@@ -1,0 +1,62 @@
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/metric/fields.hpp>
+#include <troupe/runtime/metric/kinds.hpp>
+#include <troupe/runtime/metric/output_rows.hpp>
+
+namespace troupe {
+
+namespace {
+
+class top_k_metric final : public metric {
+ public:
+  top_k_metric(std::string name, std::int64_t k) : name_(std::move(name)), k_(k) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::size_t words() const noexcept override { return word_count; }
+
+  [[nodiscard]] expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
+                                      std::span<std::uint64_t> state) const override {
+    TROUPE_CHECK(state.size() == word_count, "the caller asked words()");
+    if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
+    if (outputs.size(1) < k_) {
+      return fail(
+          error_code::metric_failed, name_,
+          "expected at least " + std::to_string(k_) + " outputs per sample, found " + std::to_string(outputs.size(1)),
+          "choose a smaller K");
+    }
+    with_rows_of(outputs, [&](const auto& rows) { state[correct] += count_correct(rows, labels_of(labels)); });
+    state[total] += static_cast<std::uint64_t>(outputs.size(0));
+    return {};
+  }
+
+  void merge(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
+    merge_counts(into, part);
+  }
+
+  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+    return {name_,
+            {real_field("value", share(state[correct], state[total])), count_field("correct", state[correct]),
+             count_field("total", state[total])}};
+  }
+
+ private:
+  enum word : std::size_t { correct, total, word_count };
+
+  template <class T>
+  std::uint64_t count_correct(const output_rows<T>& rows, label_column labels) const noexcept {
+    std::uint64_t count = 0;
+    for (std::int64_t i = 0; i < rows.samples; ++i) count += rank_of(rows, i, labels.at(i)) < k_ ? 1U : 0U;
+    return count;
+  }
+
+  std::string name_;
+  std::int64_t k_;
+};
+
+}  // namespace
+
+metric_ptr make_top_k(std::string name, std::int64_t k) {
+  return std::make_shared<const top_k_metric>(std::move(name), k);
+}
+
+}  // namespace troupe

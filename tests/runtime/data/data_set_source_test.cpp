@@ -1,0 +1,170 @@
+// Goal: a source delivers every sample once, in order, at 64-byte boundaries, whatever the data and micro-batch size.
+// Method: a counting data set, sizes around the block's, and comparison with direct reads.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/data/data_set_source.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+#include <troupe/tests/support/paths.hpp>
+
+#include "sample_files.hpp"
+
+namespace troupe {
+namespace {
+
+/// Sample i is all i; keeps its tensors, so that it can tell whether a micro-batch is a view or a copy.
+class counting_set final : public data_set {
+ public:
+  counting_set(std::int64_t size, std::vector<std::int64_t> shape, at::ScalarType type, std::int64_t off_by = 0)
+      : shape_(std::move(shape)) {
+    std::int64_t per_sample = 1;
+    for (const std::int64_t n : shape_) per_sample *= n;
+    // Rows begin `off_by` elements past an aligned address.
+    at::Tensor all = at::arange(size).unsqueeze(1).expand({size, per_sample}).to(type).reshape({-1});
+    at::Tensor room = at::empty({all.numel() + off_by}, type);
+    room.narrow(0, off_by, all.numel()).copy_(all);
+    std::vector<std::int64_t> sizes = shape_;
+    sizes.insert(sizes.begin(), size);
+    inputs_ = room.narrow(0, off_by, all.numel()).view(sizes);
+    labels_ = at::arange(size);
+  }
+  [[nodiscard]] std::uint64_t size() const noexcept override { return static_cast<std::uint64_t>(labels_.size(0)); }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return shape_; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return 0; }
+  [[nodiscard]] std::string name() const override { return "counting"; }
+  [[nodiscard]] expected<sample_block> read(sample_range r) const override {
+    ++reads;
+    if (failures_left > 0) return --failures_left, fail(error_code::data_unreadable, "counting", "asked to fail");
+    return sample_block{slice_rows(inputs_, static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end)),
+                        slice_rows(labels_, static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end))};
+  }
+  [[nodiscard]] bool owns(const at::Tensor& t) const { return t.storage().is_alias_of(inputs_.storage()); }
+
+  mutable int reads = 0;
+  mutable int failures_left = 0;
+
+ private:
+  std::vector<std::int64_t> shape_;
+  at::Tensor inputs_;
+  at::Tensor labels_;
+};
+
+bool is_aligned(const at::Tensor& t) {
+  return reinterpret_cast<std::uintptr_t>(t.const_data_ptr()) % 64 == 0;
+}
+
+/// Drains a source and checks all it promises.
+void expect_whole(data_set_source& source, const data_set& data, std::uint64_t micro_batch, std::uint64_t samples) {
+  std::uint64_t position = 0;
+  std::uint64_t count = 0;
+  while (true) {
+    const expected<std::optional<loaded_micro_batch>> next = source.next();
+    ASSERT_TRUE(next.has_value());
+    if (!next->has_value()) break;
+    const loaded_micro_batch& loaded = **next;
+    ASSERT_EQ(loaded.samples.begin, position);
+    ASSERT_EQ(loaded.samples.size(), std::min(micro_batch, samples - position));
+    const at::Tensor& inputs = as_tensors(loaded.tensors).single();
+    const at::Tensor& labels = as_tensors(loaded.passengers).single();
+    ASSERT_TRUE(is_aligned(inputs) && inputs.is_contiguous());
+    ASSERT_TRUE(is_aligned(labels) && labels.is_contiguous());
+    const sample_block direct = data.read(loaded.samples).value();
+    ASSERT_TRUE(at::equal(inputs, direct.inputs) && inputs.sizes() == direct.inputs.sizes());
+    ASSERT_TRUE(at::equal(labels, direct.labels));
+    ASSERT_EQ(inputs.scalar_type(), direct.inputs.scalar_type());
+    position = loaded.samples.end;
+    ++count;
+  }
+  EXPECT_EQ(position, samples);
+  EXPECT_EQ(source.count(), count);
+  EXPECT_FALSE(source.next().value().has_value());
+}
+
+TEST(data_set_source, every_sample_once_in_order_and_aligned) {
+  for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{{1, 4, 4}, {3}, {}, {7, 5}}) {
+    for (const at::ScalarType type : {at::kFloat, at::kByte, at::kDouble}) {
+      for (const std::int64_t off_by : {0, 1}) {
+        const auto data = std::make_shared<counting_set>(700, shape, type, off_by);
+        for (const std::uint64_t micro_batch : {1, 2, 7, 16, 64, 255, 256, 257, 699, 700, 701, 5000}) {
+          SCOPED_TRACE(::testing::Message()
+                       << at::IntArrayRef(shape) << ' ' << type << ' ' << off_by << ' ' << micro_batch);
+          data_set_source source(data, micro_batch);
+          expect_whole(source, *data, micro_batch, 700);
+        }
+      }
+    }
+  }
+}
+
+TEST(data_set_source, limits_cut_the_last_micro_batch) {
+  const auto data = std::make_shared<counting_set>(700, std::vector<std::int64_t>{3}, at::kFloat);
+  for (const std::uint64_t limit : {0, 1, 63, 64, 65, 300, 699, 700, 701, 100000}) {
+    SCOPED_TRACE(limit);
+    data_set_source source(data, 64, limit);
+    expect_whole(source, *data, 64, std::min<std::uint64_t>(limit, 700));
+  }
+}
+
+TEST(data_set_source, tiny_micro_batches_are_cut_from_large_reads) {
+  const auto data = std::make_shared<counting_set>(1000, std::vector<std::int64_t>{3}, at::kFloat);
+  data_set_source source(data, 1);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(source.next().value().has_value());
+  EXPECT_LE(data->reads, 4);
+}
+
+TEST(data_set_source, large_samples_are_read_by_the_mebibyte) {
+  const auto data = std::make_shared<counting_set>(64, std::vector<std::int64_t>{256, 1024}, at::kFloat);
+  data_set_source source(data, 1);
+  ASSERT_TRUE(source.next().value().has_value());
+  ASSERT_TRUE(source.next().value().has_value());
+  EXPECT_EQ(data->reads, 2);
+}
+
+TEST(data_set_source, aligned_rows_are_not_copied) {
+  const auto aligned = std::make_shared<counting_set>(700, std::vector<std::int64_t>{16}, at::kFloat);
+  data_set_source views(aligned, 5);
+  for (int i = 0; i < 140; ++i) EXPECT_TRUE(aligned->owns(as_tensors(views.next().value()->tensors).single()));
+  const auto odd = std::make_shared<counting_set>(700, std::vector<std::int64_t>{3}, at::kFloat);
+  data_set_source copies(odd, 5);
+  EXPECT_FALSE(odd->owns(as_tensors(copies.next().value()->tensors).single()));
+}
+
+TEST(data_set_source, an_error_is_reported_and_the_same_samples_are_tried_again) {
+  const auto data = std::make_shared<counting_set>(10, std::vector<std::int64_t>{3}, at::kFloat);
+  data->failures_left = 2;
+  data_set_source source(data, 4);
+  EXPECT_EQ(source.next().error().code, error_code::data_unreadable);
+  EXPECT_EQ(source.next().error().code, error_code::data_unreadable);
+  expect_whole(source, *data, 4, 10);
+}
+
+TEST(data_set_source, micro_batches_outlive_source_and_data) {
+  const testing::scratch_directory dir;
+  std::vector<loaded_micro_batch> kept;
+  {
+    data_set_source source(open_data("cifar10:" + dir.write("a.bin", testing::cifar_records(300))).value(), 3);
+    while (auto next = source.next().value()) kept.push_back(std::move(*next));
+  }
+  ASSERT_EQ(kept.size(), 100U);
+  for (std::size_t m = 0; m < kept.size(); ++m) {
+    const at::Tensor& inputs = as_tensors(kept[m].tensors).single();
+    for (std::int64_t i = 0; i < 3; ++i) {
+      const auto sample = static_cast<std::int64_t>(3 * m) + i;
+      EXPECT_EQ(inputs[i][0][0][0].item<float>(), static_cast<float>(sample * 7 % 256) / 255.0F);
+      EXPECT_EQ(as_tensors(kept[m].passengers).single()[i].item<std::int64_t>(), sample % 10);
+    }
+  }
+}
+
+TEST(data_set_source, real_mnist_at_several_sizes) {
+  const data_set_ptr data = open_data("mnist:" + (testing::data_dir() / "mnist").string()).value();
+  for (const std::uint64_t micro_batch : {1, 7, 64, 999, 10000}) {
+    data_set_source source(data, micro_batch, 2000);
+    expect_whole(source, *data, micro_batch, 2000);
+  }
+}
+
+}  // namespace
+}  // namespace troupe
