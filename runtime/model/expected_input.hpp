@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <torch/csrc/jit/api/module.h>
+
+namespace troupe {
+
+/// The input shape that a layer's parameters ask for, for people: "[N, 3, H, W]". Known where the first operation on
+/// the input is a linear map, a convolution or a normalisation with parameters; nothing otherwise.
+std::optional<std::string> expected_input(const torch::jit::Module& module);
+
+}  // namespace troupe

@@ -1,0 +1,44 @@
+#include <string_view>
+
+#include <c10/util/Exception.h>
+
+#include <troupe/runtime/model/libtorch_error.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr int lines_max = 3;
+constexpr std::size_t bytes_max = 600;
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+/// The interpreter puts tracebacks first and "SomeError: message" after them.
+std::string_view without_tracebacks(std::string_view text) {
+  if (text.find("Traceback of TorchScript") == std::string_view::npos) return text;
+  const std::size_t at = text.rfind("Error: ");
+  return at == std::string_view::npos ? text : text.substr(at + 7);
+}
+
+}  // namespace
+
+std::string libtorch_message(const std::exception& caught) {
+  const auto* own = dynamic_cast<const c10::Error*>(&caught);
+  std::string_view rest = own != nullptr ? own->what_without_backtrace() : caught.what();
+  rest = rest.substr(0, rest.find("\nException raised from"));
+  rest = trimmed(without_tracebacks(rest));
+  std::string message;
+  for (int line = 0; line < lines_max && !rest.empty(); ++line) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    if (line > 0) message += "; ";
+    message += trimmed(rest.substr(0, end));
+    rest = trimmed(rest.substr(end));
+  }
+  if (message.size() > bytes_max) message = message.substr(0, bytes_max) + "...";
+  return message.empty() ? "LibTorch gave no reason" : message;
+}
+
+}  // namespace troupe

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include <troupe/runtime/model/model_file.hpp>
+#include <troupe/runtime/model/zip_directory.hpp>
+
+namespace troupe {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::size_t head_bytes = 512;
+constexpr auto tar_magic = "ustar"sv;
+constexpr std::size_t tar_magic_offset = 257;
+
+const std::string export_fix =
+    "export the model with its code, in Python: torch.jit.trace(model.eval(), example_input).save(\"model.pt\") or "
+    "torch.jit.script(model.eval()).save(\"model.pt\"), where model is a torch.nn.Sequential";
+const std::string copy_fix = "copy or download the file again and compare its size with the original's";
+
+struct look_alike {
+  std::string_view start;
+  std::string_view name;
+};
+constexpr std::array look_alikes{
+    look_alike{"\x1f\x8b"sv, "a gzip file"},
+    look_alike{"\x89HDF"sv, "an HDF5 file"},
+    look_alike{"GGUF"sv, "a GGUF file"},
+    look_alike{"\x93NUMPY"sv, "a NumPy array"},
+    look_alike{"\x28\xb5\x2f\xfd"sv, "a zstd file"},
+    look_alike{"<"sv, "an HTML or XML page"},
+    look_alike{"BZh"sv, "a bzip2 file"},
+    look_alike{"\x7f"
+               "ELF"sv,
+               "a program or shared library"},
+};
+
+std::string guess_content(std::string_view head) {
+  const auto* found = std::ranges::find_if(look_alikes, [&](const look_alike& a) { return head.starts_with(a.start); });
+  if (found != look_alikes.end()) return "it looks like " + std::string(found->name);
+  if (head.size() > 9 && head[8] == '{' && head[9] == '"') return "it looks like a safetensors file";
+  return "a TorchScript file is a zip file, and this is none";
+}
+
+bool is_pickle(std::string_view head) {
+  return head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
+}
+
+bool is_tar(std::string_view head) {
+  return head.size() >= tar_magic_offset + tar_magic.size() &&
+         head.substr(tar_magic_offset, tar_magic.size()) == tar_magic;
+}
+
+/// Entries stand below one folder, whose name is up to the writer.
+bool has_entry(const std::vector<std::string>& names, std::string_view path) {
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    const std::size_t slash = name.find('/');
+    return slash != std::string_view::npos && name.substr(slash + 1).starts_with(path);
+  });
+}
+
+expected<void> check_zip(std::istream& stream, std::uint64_t bytes, const std::string& where) {
+  const auto names = read_zip_names(stream, bytes);
+  if (!names) {
+    const auto& [truncated, cause] = names.error();
+    return truncated ? fail(error_code::model_truncated, where, "the file is truncated: " + cause, copy_fix)
+                     : fail(error_code::model_unreadable, where, "the file is damaged: " + cause, copy_fix);
+  }
+  if (has_entry(*names, "data/aotinductor/") || has_entry(*names, "archive_format")) {
+    return fail(error_code::model_not_torchscript, where,
+                "the file is a torch.export package (.pt2), not a TorchScript model", export_fix);
+  }
+  const bool has_code = has_entry(*names, "code/") || has_entry(*names, "constants.pkl");
+  if (has_code) {
+    for (const std::string_view needed : {"data.pkl", "constants.pkl", "version"}) {
+      if (has_entry(*names, needed) || has_entry(*names, ".data/" + std::string(needed))) continue;
+      return fail(error_code::model_unreadable, where, "the file is damaged: it lacks the entry " + std::string(needed),
+                  copy_fix);
+    }
+    return {};
+  }
+  if (has_entry(*names, "data.pkl")) {
+    return fail(error_code::model_state_dict, where,
+                "the file is a state dict (or another object of torch.save): it holds weights but no code",
+                "load it into the model with load_state_dict, then " + export_fix);
+  }
+  return fail(error_code::model_not_torchscript, where,
+              "the file is no TorchScript model: it is a zip file, but without data.pkl and code/", export_fix);
+}
+
+expected<void> check_head(std::string_view head, const std::string& where) {
+  if (head.starts_with("version https://git-lfs")) {
+    return fail(error_code::model_lfs_pointer, where, "the file is a git-lfs pointer, not the model itself",
+                "run `git lfs pull` in the repository that it comes from");
+  }
+  if (is_pickle(head) || is_tar(head)) {
+    const std::string form = is_tar(head) ? ", in its oldest form, a tar file" : "";
+    return fail(error_code::model_legacy_pickle, where,
+                "the file is a legacy pickle (pre-zip)" + form + ": such files hold no code that runs without Python",
+                export_fix);
+  }
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return {};
+  return fail(error_code::model_not_torchscript, where, "the file is no TorchScript model: " + guess_content(head),
+              export_fix);
+}
+
+expected<void> check_path(const std::filesystem::path& file) {
+  std::error_code problem;
+  const std::filesystem::file_status status = std::filesystem::status(file, problem);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return fail(error_code::model_missing, file.string(), "the file does not exist",
+                "check the path; a relative one starts at " + std::filesystem::current_path(problem).string());
+  }
+  if (status.type() == std::filesystem::file_type::directory) {
+    return fail(error_code::model_is_directory, file.string(), "the path is a directory, and a model is one file",
+                "name the .pt file inside it");
+  }
+  if (problem) {
+    return fail(error_code::model_unreadable, file.string(), "the file cannot be read: " + problem.message(),
+                "check the path and its permissions");
+  }
+  if (status.type() != std::filesystem::file_type::regular) {
+    return fail(error_code::model_unreadable, file.string(), "the path is no regular file, so it cannot be read twice",
+                "write the model to a file first");
+  }
+  return {};
+}
+
+}  // namespace
+
+expected<void> check_model_file(const std::filesystem::path& file) {
+  if (auto path = check_path(file); !path) return path;
+  const std::string where = file.string();
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::array<char, head_bytes> buffer{};
+  stream.read(buffer.data(), buffer.size());
+  const auto count = static_cast<std::size_t>(stream.gcount());
+  if (!stream.is_open() || stream.bad()) {
+    const std::string reason = errno != 0 ? std::strerror(errno) : "input/output error";
+    return fail(error_code::model_unreadable, where, "the file cannot be read: " + reason, "check its permissions");
+  }
+  if (count == 0) {
+    return fail(error_code::model_truncated, where, "the file is truncated: it is empty (0 bytes)", copy_fix);
+  }
+  if (auto head = check_head({buffer.data(), count}, where); !head) return head;
+  std::error_code problem;
+  const std::uint64_t bytes = std::filesystem::file_size(file, problem);
+  if (problem) return fail(error_code::model_unreadable, where, "the file cannot be read: " + problem.message());
+  return check_zip(stream, bytes, where);
+}
+
+}  // namespace troupe

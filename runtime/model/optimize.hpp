@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/model/layer_chain.hpp>
+
+namespace troupe {
+
+/// The chain with each layer frozen and fused on its own (optimize_mode::layer): same names, types and counts, new
+/// code. Weights that fusing rewrites are new; stages that share one such chain share them. E0211 names the layer that
+/// LibTorch refuses. Any thread.
+expected<layer_chain> optimize_layers(const layer_chain& chain);
+
+/// One module that runs `layers` in order, frozen and fused as a whole (optimize_mode::stage). Results move in the last
+/// digits with the choice of layers. Layers that pass their input on are left out; at least one other must be there.
+expected<torch::jit::Module> fuse_layers(std::span<const layer> layers, const std::string& where);
+
+}  // namespace troupe

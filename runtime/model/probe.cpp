@@ -1,0 +1,60 @@
+#include <exception>
+#include <utility>
+
+#include <c10/core/InferenceMode.h>
+
+#include <troupe/runtime/model/expected_input.hpp>
+#include <troupe/runtime/model/layer_code.hpp>
+#include <troupe/runtime/model/libtorch_error.hpp>
+#include <troupe/runtime/model/probe.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr auto probe_fix =
+    "use the data that the model was made for, or put a layer in front that converts it; a model must not have the "
+    "batch size of its example input built in";
+
+std::string description(const at::Tensor& tensor) {
+  return to_string(tensor.sizes().vec()) + " of " + c10::toString(tensor.scalar_type());
+}
+
+tl::unexpected<error> rejection(const layer_chain& chain, const layer& one, const at::Tensor& found,
+                                const std::exception& caught) {
+  std::string cause = "the layer does not accept the sample: found an input of shape " + description(found);
+  if (const auto wanted = expected_input(one.module)) cause += ", expected " + *wanted;
+  return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one),
+              cause + ": " + libtorch_message(caught), probe_fix);
+}
+
+}  // namespace
+
+std::string to_string(const std::vector<std::int64_t>& sizes) {
+  std::string text = "[";
+  for (const std::int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples) {
+  const c10::InferenceMode inference;
+  std::vector<layer_shape> shapes;
+  at::Tensor value = samples;
+  for (const layer& one : chain.layers) {
+    const at::Tensor input = value;
+    try {
+      value = layer_code(one).run(input);
+    } catch (const std::exception& caught) {
+      return rejection(chain, one, input, caught);
+    }
+    shapes.push_back({input.sizes().vec(), value.sizes().vec(), value.nbytes()});
+  }
+  if (value.dim() < 1 || value.size(0) != samples.size(0)) {
+    return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(chain.layers.back()),
+                "the model gives " + description(value) + " for an input of shape " + description(samples) +
+                    ": dimension 0 must stay the number of samples",
+                probe_fix);
+  }
+  return shapes;
+}
+
+}  // namespace troupe

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/model/layer_code.hpp>
+#include <troupe/runtime/model/libtorch_error.hpp>
+#include <troupe/runtime/model/optimize.hpp>
+#include <troupe/runtime/model/profile.hpp>
+
+namespace troupe {
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+double seconds_since(clock_type::time_point start) {
+  return std::chrono::duration<double>(clock_type::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// Per layer its times, one per pass. `at` tells how far the last pass came.
+std::vector<std::vector<double>> time_passes(std::vector<layer_code>& codes, const at::Tensor& micro_batch,
+                                             std::size_t& at) {
+  std::vector<std::vector<double>> times(codes.size());
+  auto start = clock_type::now();
+  for (std::uint32_t pass = 0; pass < limits::profile_warm_up_passes + limits::profile_passes_max; ++pass) {
+    const bool measured = pass >= limits::profile_warm_up_passes;
+    if (pass == limits::profile_warm_up_passes) start = clock_type::now();
+    const bool enough = pass >= limits::profile_warm_up_passes + limits::profile_passes_min;
+    if (enough && clock_type::now() - start > limits::profile_budget) break;
+    at::Tensor value = micro_batch;
+    for (at = 0; at < codes.size(); ++at) {
+      const auto begin = clock_type::now();
+      value = codes[at].run(std::move(value));
+      if (measured) times[at].push_back(seconds_since(begin));
+    }
+  }
+  return times;
+}
+
+expected<std::vector<double>> measure(const layer_chain& chain, const at::Tensor& micro_batch, std::uint32_t threads) {
+  at::get_num_threads();
+  at::set_num_threads(static_cast<int>(threads));
+  const c10::InferenceMode inference;
+  std::size_t at = 0;
+  try {
+    std::vector<layer_code> codes = code_of(chain.layers);
+    std::vector<double> seconds;
+    for (auto& times : time_passes(codes, micro_batch, at)) seconds.push_back(median(std::move(times)));
+    return seconds;
+  } catch (const std::exception& caught) {
+    return fail(error_code::forward_failed, chain.file + ", " + to_string(chain.layers[at]),
+                "forward failed while layers were timed: " + libtorch_message(caught),
+                "use a smaller --micro-batch if memory ran out, or another --partition than profile");
+  }
+}
+
+}  // namespace
+
+expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
+                                             const at::Tensor& micro_batch, std::uint32_t threads) {
+  TROUPE_CHECK(threads >= 1 && !chain.layers.empty(), "profiling follows loading and the resolution of threads");
+  expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain);
+  if (!prepared) return tl::make_unexpected(prepared.error());
+  expected<std::vector<double>> result;
+  std::thread([&] { result = measure(*prepared, micro_batch, threads); }).join();
+  return result;
+}
+
+}  // namespace troupe

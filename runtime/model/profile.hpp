@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/config/eval_options.hpp>
+#include <troupe/runtime/model/layer_chain.hpp>
+
+namespace troupe {
+
+/// Seconds that each layer takes for one micro-batch: the median over passes through the whole chain, after a warm-up,
+/// within limits::profile_budget. Measures in a thread of its own with `threads` intra-op threads. Layers are optimised
+/// one by one also for optimize_mode::stage, where nothing else can be said before the cuts are known. `micro_batch`
+/// has the shape and dtype of the real ones and passed probe_chain. E0211, E0602.
+expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
+                                             const at::Tensor& micro_batch, std::uint32_t threads);
+
+}  // namespace troupe

@@ -1,0 +1,32 @@
+#include <torch/script.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/model/stage_inputs.hpp>
+
+namespace troupe {
+
+expected<std::vector<at::Tensor>> stage_inputs(const layer_chain& chain, std::span<const std::size_t> boundaries,
+                                               const at::Tensor& micro_batch) {
+  TROUPE_CHECK(!boundaries.empty() && boundaries.back() == chain.layers.size(), "boundaries cover the chain");
+  const c10::InferenceMode no_gradients;
+  std::vector<at::Tensor> inputs;
+  at::Tensor current = micro_batch;
+  for (std::size_t stage = 0; stage + 1 < boundaries.size(); ++stage) {
+    inputs.push_back(current);
+    if (stage + 2 == boundaries.size()) break;  // nobody asks for the last stage's output
+    current = current.clone();                  // layers may write their input
+    for (std::size_t index = boundaries[stage]; index < boundaries[stage + 1]; ++index) {
+      const layer& each = chain.layers[index];
+      if (each.passes_through) continue;
+      try {
+        torch::jit::Module module = each.module;
+        current = module.forward({current}).toTensor();
+      } catch (const std::exception& e) {
+        return fail(error_code::forward_failed, chain.file + ", " + to_string(each), e.what());
+      }
+    }
+  }
+  return inputs;
+}
+
+}  // namespace troupe

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/model/layer_chain.hpp>
+
+namespace troupe {
+
+/// What each stage gets when `micro_batch` goes through the chain cut at `boundaries` (stage i runs the layers
+/// [b[i], b[i+1])): shapes, dtypes and strides as in a real run. The chain accepts the micro-batch (probe_chain);
+/// should it not, E0602 names the layer. Runs in the calling thread, with that thread's settings.
+expected<std::vector<at::Tensor>> stage_inputs(const layer_chain& chain, std::span<const std::size_t> boundaries,
+                                               const at::Tensor& micro_batch);
+
+}  // namespace troupe

@@ -1,0 +1,119 @@
+// Goal: the probe tells shapes or names the layer that refuses, profiles have a positive time per layer, summaries
+// carry both. Method: real models with right and wrong samples; shapes are calculated by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/runtime/model/chain_summary.hpp>
+#include <troupe/runtime/model/expected_input.hpp>
+#include <troupe/runtime/model/probe.hpp>
+#include <troupe/runtime/model/profile.hpp>
+
+#include "torchscript.hpp"
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+void expect_rejection(const layer_chain& chain, const at::Tensor& sample, const std::vector<std::string>& words) {
+  const auto shapes = probe_chain(chain, sample);
+  ASSERT_FALSE(shapes);
+  EXPECT_EQ(shapes.error().code, error_code::model_rejects_sample);
+  EXPECT_EQ(status_of(shapes.error().code), exit_status::bad_input);
+  for (const std::string& word : words) EXPECT_THAT(to_string(shapes.error()), HasSubstr(word));
+}
+
+TEST(probe, tells_the_shapes_of_every_layer) {
+  const auto chain = load_chain(lenet_file());
+  const auto shapes = probe_chain(*chain, at::rand({1, 1, 28, 28}));
+  ASSERT_TRUE(shapes) << to_string(shapes.error());
+  ASSERT_EQ(shapes->size(), 15u);
+  EXPECT_THAT(shapes->at(0).output, ElementsAre(1, 1, 32, 32));
+  EXPECT_THAT(shapes->at(2).output, ElementsAre(1, 6, 28, 28));
+  EXPECT_EQ(shapes->at(2).output_bytes, 4u * 6u * 28u * 28u);
+  EXPECT_THAT(shapes->at(11).input, ElementsAre(1, 120));
+  EXPECT_THAT(shapes->at(14).output, ElementsAre(1, 10));
+}
+
+TEST(probe, a_layer_that_refuses_is_named_with_both_shapes) {
+  const auto lenet = load_chain(lenet_file());
+  const auto resnet = load_chain(resnet_file());
+  expect_rejection(*lenet, at::rand({1, 3, 32, 32}),
+                   {"lenet.pt, layer 2 (2 Conv2d)", "found an input of shape [1, 3, 32, 32]", "expected [N, 1, H, W]"});
+  expect_rejection(*lenet, at::rand({1, 784}), {"layer 0 (0 Resize)", "found an input of shape [1, 784]"});
+  expect_rejection(*resnet, at::rand({1, 4, 32, 32}), {"resnet20.pt, layer 0 (0 Normalize)", "[1, 4, 32, 32]"});
+  expect_rejection(*resnet, at::ones({1, 3, 32, 32}).to(at::kLong).narrow(2, 0, 1).expand({1, 3, 0, 32}), {"layer"});
+}
+
+TEST(probe, expected_shapes_come_from_parameters) {
+  const auto resnet = load_chain(resnet_file());
+  EXPECT_THAT(expected_input(resnet->layers[1].module), Optional(std::string("[N, 3, H, W]")));
+  EXPECT_THAT(expected_input(resnet->layers[2].module), Optional(std::string("[N, 16, ...]")));
+  EXPECT_THAT(expected_input(resnet->layers[8].module), Optional(std::string("[N, 32, H, W]")));
+  EXPECT_THAT(expected_input(resnet->layers[14].module), Optional(std::string("[N, ..., 64]")));
+  EXPECT_EQ(expected_input(resnet->layers[3].module), std::nullopt);
+  torch::jit::Module grouped("Conv1d");
+  grouped.register_parameter("weight", at::randn({8, 2, 3}), false);
+  grouped.define("def forward(self, x):\n  return torch.conv1d(x, self.weight, None, [1], [0], [1], 4)\n");
+  EXPECT_THAT(expected_input(grouped), Optional(std::string("[N, 8, L]")));
+}
+
+TEST(probe, a_linear_layer_after_a_missing_flatten_is_named) {
+  const auto chain = make_chain(sequential("Net", {{"fc", linear("Linear", 784, 10)}}), "memory");
+  expect_rejection(*chain, at::rand({1, 1, 28, 28}),
+                   {"memory, layer 0 (fc Linear)", "found an input of shape [1, 1, 28, 28]", "expected [N, ..., 784]"});
+}
+
+TEST(probe, the_number_of_samples_must_come_out) {
+  const auto flat = scripted("Flat", "def forward(self, x):\n  return torch.flatten(x)\n");
+  expect_rejection(*make_chain(flat, "memory"), at::rand({1, 4}),
+                   {"dimension 0 must stay the number of samples", "[4]"});
+  const auto fixed = scripted("View", "def forward(self, x):\n  return x.view([64, 16])\n");
+  expect_rejection(*make_chain(fixed, "memory"), at::rand({1, 4, 4}), {"layer 0 (model View)", "batch size"});
+}
+
+TEST(probe, a_probe_does_not_write_the_sample) {
+  const auto writer = scripted("Writer", "def forward(self, x):\n  return x.mul_(2.0)\n");
+  const at::Tensor sample = at::ones({1, 4});
+  ASSERT_TRUE(probe_chain(*make_chain(writer, "memory"), sample));
+  EXPECT_TRUE(at::equal(sample, at::ones({1, 4})));
+}
+
+TEST(profile, every_layer_has_a_time_and_the_heavy_one_the_longest) {
+  const auto chain = make_chain(sequential("Net", {{"small", linear("Linear", 8, 512)},
+                                                   {"heavy", linear("Linear", 512, 512)},
+                                                   {"end", linear("Linear", 512, 2)}}),
+                                "memory");
+  ASSERT_TRUE(chain) << to_string(chain.error());
+  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
+    const auto seconds = profile_layers(*chain, mode, at::rand({256, 8}), 1);
+    ASSERT_TRUE(seconds) << to_string(seconds.error());
+    ASSERT_EQ(seconds->size(), 3u);
+    for (const double time : *seconds) EXPECT_GT(time, 0);
+    // 64 times the arithmetic of the first: no load of the machine turns that around in a median
+    EXPECT_GT(seconds->at(1), seconds->at(0));
+    EXPECT_GT(seconds->at(1), seconds->at(2));
+  }
+}
+
+TEST(profile, a_failing_layer_is_named) {
+  const auto seconds = profile_layers(*load_chain(lenet_file()), optimize_mode::layer, at::rand({2, 3, 28, 28}), 1);
+  ASSERT_FALSE(seconds);
+  EXPECT_THAT(to_string(seconds.error()), HasSubstr("layer 2 (2 Conv2d)"));
+}
+
+TEST(summary, carries_the_shapes_of_a_probe) {
+  const auto chain = load_chain(resnet_file());
+  const auto shapes = probe_chain(*chain, at::rand({1, 3, 32, 32}));
+  ASSERT_TRUE(shapes) << to_string(shapes.error());
+  const chain_summary summary = summarize(*chain, *shapes);
+  EXPECT_EQ(summary.layers.size(), 15u);
+  EXPECT_THAT(*summary.layers[14].output_shape, ElementsAre(1, 10));
+  EXPECT_EQ(summary.layers[14].output_bytes, 40u);
+  EXPECT_EQ(summarize(*chain).layers[14].output_shape, std::nullopt);
+}
+
+}  // namespace
+}  // namespace troupe::testing

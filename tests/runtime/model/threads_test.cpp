@@ -1,0 +1,57 @@
+// Goal: the thread count of a stage holds for ATen, MKL and OpenMP. Method: kernels of all three run in a thread of its
+// own while the threads of the process are counted; OpenMP keeps its workers, so they can be counted afterwards.
+#include <thread>
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "torchscript.hpp"
+
+namespace troupe::testing {
+namespace {
+
+std::size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+layer_chain heavy_chain() {
+  torch::jit::Module convolution("Conv2d");
+  convolution.register_parameter("weight", at::randn({32, 3, 3, 3}), false);
+  convolution.define("def forward(self, x):\n  return torch.conv2d(x, self.weight)\n");
+  const auto element_wise = scripted("Sigmoid", "def forward(self, x):\n  return torch.flatten(torch.sigmoid(x), 1)\n");
+  return *make_chain(
+      sequential("Net", {{"conv", convolution}, {"act", element_wise}, {"fc", linear("Linear", 32 * 62 * 62, 64)}}),
+      "heavy");
+}
+
+/// How many threads running the stage adds to the process, and ATen's own count in that thread.
+std::pair<std::size_t, int> threads_added(const layer_chain& chain, std::uint32_t threads, optimize_mode mode) {
+  // freezing runs kernels too, in the thread of whoever makes the stage
+  const auto body = model_stage::make(chain, 0, chain.layers.size(), {0, threads, mode, std::nullopt});
+  std::pair<std::size_t, int> result;
+  std::thread([&] {
+    (*body)->on_start();
+    const std::size_t before = threads_of_this_process();
+    const at::Tensor input = at::ones({16, 3, 64, 64});
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE((*body)->forward(micro_batch(input)));
+    result = {threads_of_this_process() - before, at::get_num_threads()};
+  }).join();
+  return result;
+}
+
+TEST(stage_threads, the_count_holds_for_every_library) {
+  const layer_chain chain = heavy_chain();
+  // another thread's setting must not leak into a new thread
+  at::set_num_threads(3);
+  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
+    for (const std::uint32_t threads : {1u, 2u, 4u, 1u}) {
+      const auto [added, own_count] = threads_added(chain, threads, mode);
+      EXPECT_EQ(added, threads - 1) << "threads " << threads << ", mode " << static_cast<int>(mode);
+      EXPECT_EQ(own_count, static_cast<int>(threads));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troupe::testing

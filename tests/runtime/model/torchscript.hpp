@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/script.h>
+
+#include <troupe/runtime/model/layer_chain.hpp>
+#include <troupe/runtime/model/stage_module.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+#include "../../support/paths.hpp"
+
+namespace troupe::testing {
+
+/// A TorchScript module with the given methods, as torch.jit.script would make it.
+inline torch::jit::Module scripted(const std::string& type, const std::string& source) {
+  torch::jit::Module module(type);
+  module.define(source);
+  return module;
+}
+
+inline torch::jit::Module linear(const std::string& type, std::int64_t in, std::int64_t out) {
+  torch::jit::Module module(type);
+  module.register_parameter("weight", at::randn({out, in}) / 8, false);
+  module.register_parameter("bias", at::randn({out}), false);
+  module.define("def forward(self, x):\n  return torch.linear(x, self.weight, self.bias)\n");
+  return module;
+}
+
+using children = std::vector<std::pair<std::string, torch::jit::Module>>;
+
+/// A container with a forward of its own.
+inline torch::jit::Module container(const std::string& type, const children& parts, const std::string& source) {
+  torch::jit::Module module(type);
+  for (const auto& [name, part] : parts) module.register_module(name, part);
+  module.define(source);
+  return module;
+}
+
+/// What torch.jit.script makes of an nn.Sequential.
+inline torch::jit::Module sequential(const std::string& type, const children& parts) {
+  std::string source = "def forward(self, x):\n";
+  for (const auto& [name, part] : parts) source += "  x = self." + name + ".forward(x)\n";
+  return container(type, parts, source + "  return x\n");
+}
+
+/// A directory of this test program that is gone at the end.
+class scratch_dir {
+ public:
+  scratch_dir() {
+    std::string name = (std::filesystem::temp_directory_path() / "troupe-model-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  scratch_dir(const scratch_dir&) = delete;
+  scratch_dir& operator=(const scratch_dir&) = delete;
+  ~scratch_dir() { std::filesystem::remove_all(path_); }
+
+  [[nodiscard]] std::filesystem::path write(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+    return path_ / name;
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The module after a way through a file, as a user's model arrives.
+inline expected<layer_chain> saved_and_loaded(const torch::jit::Module& module) {
+  const scratch_dir dir;
+  const auto file = dir.path() / "model.pt";
+  module.save(file.string());
+  return load_chain(file);
+}
+
+inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
+  const at::Tensor x = a.contiguous();
+  const at::Tensor y = b.contiguous();
+  return std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
+}
+
+inline activation micro_batch(at::Tensor tensor) {
+  activation input;
+  input.tensors = make_tensors(std::move(tensor));
+  return input;
+}
+
+/// The chain cut at `cuts` (ascending, without 0 and the end), run stage by stage.
+inline expected<at::Tensor> run_cut(const layer_chain& chain, const std::vector<std::size_t>& cuts, optimize_mode mode,
+                                    at::Tensor value, std::uint32_t threads = 1) {
+  std::vector<std::size_t> bounds = cuts;
+  bounds.insert(bounds.begin(), 0);
+  bounds.push_back(chain.layers.size());
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    auto body =
+        model_stage::make(chain, bounds[i], bounds[i + 1], {static_cast<stage_index>(i), threads, mode, std::nullopt});
+    if (!body) return tl::make_unexpected(body.error());
+    (*body)->on_start();
+    auto output = (*body)->forward(micro_batch(value));
+    if (!output) return tl::make_unexpected(output.error());
+    value = as_tensors(*output).single();
+  }
+  return value;
+}
+
+inline std::filesystem::path lenet_file() {
+  return data_dir() / "mnist" / "lenet.pt";
+}
+inline std::filesystem::path resnet_file() {
+  return data_dir() / "cifar10" / "resnet20.pt";
+}
+
+}  // namespace troupe::testing
