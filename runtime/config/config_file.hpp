@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/config/setting.hpp>
+
+namespace troupe {
+
+/// The settings of a TOML file, in its order, each with "file:line:column". Keys are option names at the top level.
+/// Errors: E0401 no such file or a directory, E0402 syntax, E0403 unknown key, E0404 wrong type or value; all with
+/// their position.
+expected<std::vector<setting>> read_config(const std::string& path);
+
+/// The same of a text; `name` stands for the file in positions.
+expected<std::vector<setting>> parse_config(std::string_view text, const std::string& name);
+
+}  // namespace troupe

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <troupe/messages/limits.hpp>
+
+namespace troupe {
+
+enum class optimize_mode : std::uint8_t {
+  layer,  ///< freeze and fuse layer by layer: the bits do not depend on where the model is cut
+  stage,  ///< freeze and fuse each stage as a whole: fastest, but logits move by about 1e-5 with the cut
+  none,   ///< run the layers as they are: bit-equal to the eager model
+};
+
+/// What one evaluation is asked to do. Names are the command line's and TOML's with underscores; defaults stand here
+/// alone.
+struct eval_options {
+  std::string model;
+  std::string data;
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  std::uint64_t micro_batch = 64;
+  /// Intra-op threads per stage; nothing means auto = max(1, cores / (stages x replicas)), fixed at the start.
+  std::optional<std::uint32_t> threads;
+  optimize_mode optimize = optimize_mode::layer;
+  /// uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
+  std::string partition = "parameters";
+  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
+  /// Evaluate only the first `limit` samples; nothing means all.
+  std::optional<std::uint64_t> limit;
+  /// Seconds from the start until the run ends with status 124; nothing means never.
+  std::optional<double> deadline;
+  /// Directory for result.json (and trace.jsonl with `trace`); empty means none.
+  std::string output;
+  bool json = false;
+  bool trace = false;
+};
+
+/// Threads per stage as `threads` says, `auto` resolved for this machine.
+std::uint32_t resolve_threads(const eval_options& options, std::uint32_t cores);
+
+}  // namespace troupe

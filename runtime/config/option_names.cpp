@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/config/option_names.hpp>
+#include <troupe/runtime/metric/metric.hpp>
+#include <troupe/runtime/partition/partition_method.hpp>
+#include <troupe/runtime/suggest/suggest.hpp>
+
+namespace troupe {
+namespace {
+
+/// Only the name is judged here; whether it suits the data is seen when they are open.
+constexpr std::uint32_t any_classes = 10;
+const std::vector<std::string> optimize_names = {"layer", "stage", "none"};
+const std::vector<std::string> partition_methods = {"uniform", "parameters", "profile"};
+const std::vector<std::string> data_kinds = {"mnist", "cifar10", "npy"};
+
+value_problem unknown(const std::string& what, const std::string& found, const std::vector<std::string>& known) {
+  return {fmt::format("there is no {} \"{}\"", what, found), suggest_fix(found, known), error_code::unknown_name};
+}
+
+bool is_known(const std::string& name, const std::vector<std::string>& known) {
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
+}  // namespace
+
+void check_data_kind(const option_value& value, std::vector<value_problem>& problems) {
+  const auto& text = std::get<std::string>(value);
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    problems.push_back({fmt::format("\"{}\" does not say which kind of data it is", text),
+                        "write KIND:PATH, with a kind of mnist, cifar10 or npy", error_code::unknown_name});
+    return;
+  }
+  const std::string kind = text.substr(0, colon);
+  if (!is_known(kind, data_kinds)) problems.push_back(unknown("kind of data", kind, data_kinds));
+  if (colon + 1 == text.size()) problems.push_back({fmt::format("no path after \"{}\"", text), {}});
+}
+
+void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems) {
+  const auto& name = std::get<std::string>(value);
+  if (!is_known(name, optimize_names)) problems.push_back(unknown("optimize mode", name, optimize_names));
+}
+
+void check_partition_method(const option_value& value, std::vector<value_problem>& problems) {
+  const auto method = parse_partition_method(std::get<std::string>(value));
+  if (!method) {
+    const auto near = suggest(std::get<std::string>(value), partition_methods);
+    problems.push_back(
+        {method.error().cause, near ? fmt::format("write {}", *near) : method.error().fix, method.error().code});
+  } else if (method->kind == partition_kind::balanced) {
+    problems.push_back({"balanced is for a list of weights", "write parameters or profile", error_code::unknown_name});
+  }
+}
+
+void check_metric_names(const option_value& value, std::vector<value_problem>& problems) {
+  const auto& names = std::get<std::vector<std::string>>(value);
+  if (names.empty()) problems.push_back({"no metric named", {}});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto begin = names.begin();
+    if (std::find(begin, begin + static_cast<std::ptrdiff_t>(i), names[i]) != begin + static_cast<std::ptrdiff_t>(i)) {
+      problems.push_back({fmt::format("metric \"{}\" is named twice", names[i]), "name each metric once"});
+    } else if (const auto made = make_metric(names[i], any_classes); !made) {
+      problems.push_back(
+          {fmt::format("{}: {}", made.error().where, made.error().cause), made.error().fix, made.error().code});
+    }
+  }
+}
+
+std::string optimize_name(optimize_mode mode) {
+  return optimize_names.at(static_cast<std::size_t>(mode));
+}
+
+optimize_mode optimize_of(const std::string& name) {
+  const auto found = std::find(optimize_names.begin(), optimize_names.end(), name);
+  TROUPE_CHECK(found != optimize_names.end(), "only checked values are set");
+  return static_cast<optimize_mode>(found - optimize_names.begin());
+}
+
+}  // namespace troupe

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/config/option_names.hpp>
+#include <troupe/runtime/config/option_table.hpp>
+
+namespace troupe {
+namespace {
+
+/// Get and set of a member that has the type of its option value, or converts to it (all counts fit std::int64_t, since
+/// check_value has seen them).
+template <auto Member, class Held>
+struct plain {
+  static option_value get(const eval_options& options) { return static_cast<Held>(options.*Member); }
+  static void set(eval_options& options, const option_value& value) {
+    using member_type = std::remove_reference_t<decltype(options.*Member)>;
+    options.*Member = static_cast<member_type>(std::get<Held>(value));
+  }
+};
+
+template <auto Member, class Held>
+struct optional {
+  static option_value get(const eval_options& options) {
+    if (!(options.*Member)) return std::monostate{};
+    return static_cast<Held>(*(options.*Member));
+  }
+  static void set(eval_options& options, const option_value& value) {
+    using member_type = typename std::remove_reference_t<decltype(options.*Member)>::value_type;
+    if (std::holds_alternative<std::monostate>(value)) {
+      (options.*Member).reset();
+    } else {
+      options.*Member = static_cast<member_type>(std::get<Held>(value));
+    }
+  }
+};
+
+struct optimize {
+  static option_value get(const eval_options& options) { return optimize_name(options.optimize); }
+  static void set(eval_options& options, const option_value& value) {
+    options.optimize = optimize_of(std::get<std::string>(value));
+  }
+};
+
+using words = std::vector<std::string>;
+
+template <class Access>
+constexpr option row(std::string_view name, option_kind kind, std::string_view value_name, double minimum,
+                     double maximum, std::string_view example, std::string_view help,
+                     void (*check)(const option_value&, std::vector<value_problem>&) = nullptr) {
+  return {name, kind, value_name, minimum, maximum, example, help, &Access::get, &Access::set, check};
+}
+
+constexpr double limit_max = 9007199254740992.0;  // 2^53: every count up to here is exact in JSON readers, too.
+
+using o = eval_options;
+using k = option_kind;
+const std::array options_in_order = {
+    row<plain<&o::model, std::string>>("model", k::text, "FILE", 0, 0, "data/mnist/lenet.pt",
+                                       "TorchScript model whose layers are a chain"),
+    row<plain<&o::data, std::string>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist",
+                                      "Data: mnist:DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS", &check_data_kind),
+    row<plain<&o::stages, std::int64_t>>("stages", k::count, "S", 1, limits::stages_max, "4",
+                                         "Stages that the model is cut into"),
+    row<plain<&o::replicas, std::int64_t>>("replicas", k::count, "R", 1, limits::replicas_max, "2",
+                                           "Copies of the whole pipeline, which share the data"),
+    row<plain<&o::micro_batch, std::int64_t>>("micro_batch", k::count, "B", 1, limits::micro_batch_max, "64",
+                                              "Samples per micro-batch"),
+    row<optional<&o::threads, std::int64_t>>("threads", k::count_or_auto, "N|auto", 1, limits::threads_max, "1",
+                                             "Intra-op threads per stage; auto is max(1, cores / (stages x replicas))"),
+    row<optimize>("optimize", k::text, "MODE", 0, 0, "layer",
+                  "Freeze and fuse: layer by layer, each stage as a whole, or none", &check_optimize_mode),
+    row<plain<&o::partition, std::string>>(
+        "partition", k::text, "METHOD", 0, 0, "parameters",
+        "Where to cut: uniform, parameters, type:REGEX, profile, or boundaries such as 0,4,15",
+        &check_partition_method),
+    row<plain<&o::num_pipe_buffers, std::int64_t>>("num_pipe_buffers", k::count, "N", 1, limits::pipe_buffers_max, "2",
+                                                   "Micro-batches that a stage may hold at a time (its credits)"),
+    row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy",
+                                   "Metrics: accuracy, topK, per_class_accuracy, confusion_matrix, cross_entropy, nll",
+                                   &check_metric_names),
+    row<optional<&o::limit, std::int64_t>>("limit", k::count, "N", 1, limit_max, "1000",
+                                           "Evaluate only the first N samples"),
+    row<optional<&o::deadline, double>>("deadline", k::seconds, "SECONDS", limits::deadline_seconds_min,
+                                        limits::deadline_seconds_max, "60",
+                                        "End after this time with what is done, labelled partial, and status 124"),
+    row<plain<&o::output, std::string>>("output", k::text, "DIR", 0, 0, "out",
+                                        "Write result.json (and trace.jsonl) there"),
+    row<plain<&o::json, bool>>("json", k::toggle, "", 0, 0, "true",
+                               "Print the object of result.json, and nothing else, on stdout"),
+    row<plain<&o::trace, bool>>("trace", k::toggle, "", 0, 0, "true",
+                                "Record who did what when, and write DIR/trace.jsonl (needs --output)"),
+};
+
+std::string replaced(std::string_view name, std::string prefix, char for_underscore, bool upper) {
+  for (const char c : name) {
+    const char kept = c == '_' ? for_underscore : c;
+    prefix += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(kept))) : kept;
+  }
+  return prefix;
+}
+
+}  // namespace
+
+std::span<const option> all_options() {
+  return options_in_order;
+}
+
+const option* find_option(std::string_view name) {
+  const auto found = std::find_if(options_in_order.begin(), options_in_order.end(),
+                                  [&](const option& candidate) { return candidate.name == name; });
+  return found == options_in_order.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> option_names() {
+  std::vector<std::string> names;
+  for (const option& each : options_in_order) names.emplace_back(each.name);
+  return names;
+}
+
+std::string flag_name(const option& option) {
+  return replaced(option.name, "--", '-', false);
+}
+
+std::string variable_name(const option& option) {
+  return replaced(option.name, "TROUPE_", '_', true);
+}
+
+std::string expected_text(const option& option) {
+  switch (option.kind) {
+    case option_kind::text:
+      return "a text";
+    case option_kind::count:
+      return fmt::format("a whole number from {:.0f} to {:.0f}", option.minimum, option.maximum);
+    case option_kind::count_or_auto:
+      return fmt::format("auto or a whole number from {:.0f} to {:.0f}", option.minimum, option.maximum);
+    case option_kind::seconds:
+      return fmt::format("seconds from {} to {:.0f}", option.minimum, option.maximum);
+    case option_kind::list:
+      return "a list of names";
+    case option_kind::toggle:
+      return "true or false";
+  }
+  return {};
+}
+
+option_value default_value(const option& option) {
+  return option.get(eval_options{});
+}
+
+}  // namespace troupe

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <troupe/runtime/config/config_file.hpp>
+#include <troupe/runtime/config/resolve.hpp>
+#include <troupe/runtime/suggest/suggest.hpp>
+
+extern char** environ;  // POSIX: declared by no header without _GNU_SOURCE.
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view config_variable = "TROUPE_CONFIG";
+
+/// Variables of the build, the tests and the set-up, which name no option.
+const std::vector<std::string> other_variables = {"TROUPE_DATA_DIR", "TROUPE_TORCH_ROOT", "TROUPE_CACHE_DIR",
+                                                  "TROUPE_SOURCE_DIR", "TROUPE_BINARY_DIR"};
+
+const std::string* find_value(const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view name) {
+  for (const auto& [key, value] : pairs) {
+    if (key == name && !value.empty()) return &value;
+  }
+  return nullptr;
+}
+
+void apply(const std::vector<setting>& settings, resolved_options& into) {
+  for (const setting& each : settings) {
+    each.target->set(into.options, each.value);
+    into.origins.insert_or_assign(std::string(each.target->name), each.from);
+  }
+}
+
+expected<std::vector<setting>> read_environment(const option_sources& sources) {
+  std::vector<setting> settings;
+  for (const option& target : all_options()) {
+    const std::string name = variable_name(target);
+    const std::string* text = find_value(sources.environment, name);
+    if (text == nullptr) continue;
+    auto read = parse_setting(target, *text, {origin_kind::environment, name});
+    if (!read) return tl::make_unexpected(read.error());
+    settings.push_back(std::move(*read));
+  }
+  return settings;
+}
+
+expected<std::vector<setting>> read_flags(const option_sources& sources) {
+  std::vector<setting> settings;
+  for (const auto& [name, text] : sources.flags) {
+    const option& target = *find_option(name);
+    auto read = parse_setting(target, text, {origin_kind::flag, flag_name(target)});
+    if (!read) return tl::make_unexpected(read.error());
+    settings.push_back(std::move(*read));
+  }
+  return settings;
+}
+
+std::vector<std::string> misspelled_variables(const option_sources& sources) {
+  std::vector<std::string> known = {std::string(config_variable)};
+  for (const option& each : all_options()) known.push_back(variable_name(each));
+  std::vector<std::string> warnings;
+  for (const auto& [name, value] : sources.environment) {
+    const auto is_name = [&name = name](const std::string& other) { return other == name; };
+    if (std::any_of(known.begin(), known.end(), is_name)) continue;
+    if (std::any_of(other_variables.begin(), other_variables.end(), is_name)) continue;
+    const auto near = suggest(name, known);
+    if (near) warnings.push_back(fmt::format("the variable {} is ignored; did you mean {}?", name, *near));
+  }
+  std::sort(warnings.begin(), warnings.end());
+  return warnings;
+}
+
+}  // namespace
+
+expected<resolved_options> resolve_options(const option_sources& sources) {
+  resolved_options resolved;
+  for (const option& each : all_options()) resolved.origins.emplace(each.name, origin{});
+  const std::string* path =
+      sources.config_path ? &*sources.config_path : find_value(sources.environment, config_variable);
+  if (path != nullptr) {
+    const auto settings = read_config(*path);
+    if (!settings) return tl::make_unexpected(settings.error());
+    apply(*settings, resolved);
+  }
+  for (const auto& read : {&read_environment, &read_flags}) {
+    const auto settings = read(sources);
+    if (!settings) return tl::make_unexpected(settings.error());
+    apply(*settings, resolved);
+  }
+  resolved.warnings = misspelled_variables(sources);
+  return resolved;
+}
+
+std::vector<std::pair<std::string, std::string>> troupe_environment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view entry = *each;
+    const std::size_t equals = entry.find('=');
+    if (!entry.starts_with("TROUPE_") || equals == std::string_view::npos) continue;
+    variables.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::uint32_t resolve_threads(const eval_options& options, std::uint32_t cores) {
+  if (options.threads) return *options.threads;
+  const std::uint32_t engines = std::max<std::uint32_t>(1, options.stages * options.replicas);
+  return std::clamp<std::uint32_t>(cores / engines, 1, limits::threads_max);
+}
+
+}  // namespace troupe

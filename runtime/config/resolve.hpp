@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/config/setting.hpp>
+
+namespace troupe {
+
+/// What the user gave, uninterpreted.
+struct option_sources {
+  /// --config; an empty optional leaves TROUPE_CONFIG in force.
+  std::optional<std::string> config_path;
+  /// Variables that begin with TROUPE_, without order. An empty value counts as not set.
+  std::vector<std::pair<std::string, std::string>> environment;
+  /// Option name (micro_batch) and text, in the order of the command line; a later one wins.
+  std::vector<std::pair<std::string, std::string>> flags;
+};
+
+/// Options in force, and for each option where its value came from.
+struct resolved_options {
+  eval_options options;
+  std::map<std::string, origin, std::less<>> origins;
+  /// Variables that are nearly an option's: one line each.
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] const origin& from(std::string_view name) const { return origins.find(name)->second; }
+};
+
+/// Defaults < file < TROUPE_* < flags. Every value given anywhere must be good, also one that a stronger source
+/// replaces.
+expected<resolved_options> resolve_options(const option_sources& sources);
+
+/// The TROUPE_* variables of this process.
+std::vector<std::pair<std::string, std::string>> troupe_environment();
+
+/// What concerns more than one option: a trace without an output (E0104), no
+/// model or no data (E0105). `needs_data` is false for commands that can do without.
+expected<void> check_together(const resolved_options& resolved, bool needs_data);
+
+/// For options that no command line made: every value alone as check_value, and all together.
+expected<void> validate(const eval_options& options);
+
+}  // namespace troupe

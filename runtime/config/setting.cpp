@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include <troupe/runtime/config/setting.hpp>
+
+namespace troupe {
+namespace {
+
+error_code code_of(const value_problem& problem, const origin& from) {
+  return from.kind == origin_kind::file ? error_code::config_bad_value : problem.code;
+}
+
+/// The option's example, spelled for the place where the value stands.
+std::string example(const option& target, const origin& from) {
+  if (from.kind == origin_kind::file) {
+    const auto value = parse_value(target, target.example);
+    return fmt::format("write for example {} = {}", target.name, value_text(target, value.value_or(option_value{})));
+  }
+  if (from.kind == origin_kind::environment) return fmt::format("set for example {}={}", from.where, target.example);
+  if (target.kind == option_kind::toggle) return fmt::format("write {} alone", flag_name(target));
+  return fmt::format("write for example {} {}", flag_name(target), target.example);
+}
+
+}  // namespace
+
+tl::unexpected<error> bad_value(const option& target, const value_problem& problem, const origin& from) {
+  const std::string where =
+      from.kind == origin_kind::file ? fmt::format("{}: {}", from.where, target.name) : from.where;
+  return fail(code_of(problem, from), where, problem.cause, problem.fix.empty() ? example(target, from) : problem.fix);
+}
+
+expected<setting> make_setting(const option& target, const option_value& value, const origin& from) {
+  if (const auto problem = check_value(target, value)) return bad_value(target, *problem, from);
+  return setting{&target, value, from};
+}
+
+expected<setting> parse_setting(const option& target, std::string_view text, const origin& from) {
+  const auto value = parse_value(target, text);
+  if (!value) return bad_value(target, value.error(), from);
+  return make_setting(target, *value, from);
+}
+
+}  // namespace troupe

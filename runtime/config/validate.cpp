@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include <troupe/runtime/config/resolve.hpp>
+
+namespace troupe {
+namespace {
+
+std::string source_of(const resolved_options& resolved, std::string_view name) {
+  const origin& from = resolved.from(name);
+  return from.kind == origin_kind::flag ? from.where : fmt::format("{} ({})", name, from.where);
+}
+
+expected<void> check_present(const std::string& value, std::string_view name) {
+  if (!value.empty()) return {};
+  const option& target = *find_option(name);
+  return fail(error_code::missing_flag, flag_name(target), fmt::format("no {} is given", name),
+              fmt::format("add {} {}", flag_name(target), target.value_name));
+}
+
+}  // namespace
+
+expected<void> check_together(const resolved_options& resolved, bool needs_data) {
+  const eval_options& options = resolved.options;
+  if (options.trace && options.output.empty()) {
+    return fail(error_code::flags_contradict, source_of(resolved, "trace"), "there is no directory for trace.jsonl",
+                "add --output DIR");
+  }
+  if (auto checked = check_present(options.model, "model"); !checked) return checked;
+  if (!needs_data) return {};
+  return check_present(options.data, "data");
+}
+
+expected<void> validate(const eval_options& options) {
+  resolved_options resolved{options, {}, {}};
+  for (const option& each : all_options()) {
+    const origin from{origin_kind::default_value, std::string(each.name)};
+    if (auto checked = make_setting(each, each.get(options), from); !checked)
+      return tl::make_unexpected(checked.error());
+    resolved.origins.emplace(each.name, from);
+  }
+  return check_together(resolved, true);
+}
+
+}  // namespace troupe

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/data/data_set.hpp>
+#include <troupe/runtime/engine/assembly.hpp>
+#include <troupe/runtime/model/chain_summary.hpp>
+#include <troupe/runtime/model/layer_chain.hpp>
+#include <troupe/runtime/model/probe.hpp>
+#include <troupe/runtime/model/profile.hpp>
+#include <troupe/runtime/partition/partition_layers.hpp>
+#include <troupe/runtime/plan/plan_report.hpp>
+
+namespace troupe {
+namespace {
+
+/// What only real data can tell.
+struct measured {
+  std::string data;
+  std::uint64_t samples = 0;
+  std::uint64_t input_bytes = 0;  ///< of one micro-batch
+  std::vector<layer_shape> shapes;
+  std::vector<double> seconds;
+};
+
+expected<measured> measure(const eval_options& options, const layer_chain& chain, std::uint32_t threads) {
+  const auto data = open_data(options.data);
+  if (!data) return tl::make_unexpected(data.error());
+  measured found{(*data)->name(), std::min(options.limit.value_or((*data)->size()), (*data)->size()), 0, {}, {}};
+  const auto block = (*data)->read({0, std::min(options.micro_batch, found.samples)});
+  if (!block) return tl::make_unexpected(block.error());
+  found.input_bytes = block->inputs.nbytes();
+  auto shapes = probe_chain(chain, block->inputs);
+  if (!shapes) return tl::make_unexpected(shapes.error());
+  found.shapes = std::move(*shapes);
+  auto seconds = profile_layers(chain, options.optimize, block->inputs, threads);
+  if (!seconds) return tl::make_unexpected(seconds.error());
+  found.seconds = std::move(*seconds);
+  return found;
+}
+
+expected<part_boundaries> cut(const eval_options& options, const layer_chain& chain,
+                              const std::optional<measured>& found) {
+  const auto method = parse_partition_method(options.partition);
+  if (!method) return tl::make_unexpected(method.error());
+  if (needs_profile(*method) && !found) {
+    return fail(error_code::missing_flag, "--data", "the partition method profile times the layers on real data",
+                "add --data KIND:PATH, or choose another --partition");
+  }
+  std::vector<layer_weight> weights;
+  for (const layer& each : chain.layers) {
+    weights.push_back({each.type, each.trainable, found ? found->seconds.at(each.index) : 0.0});
+  }
+  return partition_layers(*method, weights, options.stages);
+}
+
+/// Slots in front of the stage are full, and the hungriest layer is at work.
+std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::size_t end, std::uint32_t slots) {
+  const auto input_of = [&](std::size_t l) { return l == 0 ? found.input_bytes : found.shapes.at(l - 1).output_bytes; };
+  std::uint64_t largest = 0;
+  for (std::size_t l = begin; l < end; ++l) largest = std::max(largest, input_of(l) + found.shapes.at(l).output_bytes);
+  return slots * input_of(begin) + largest;
+}
+
+stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
+                      std::size_t end, std::uint32_t slots) {
+  stage_plan stage;
+  for (std::size_t l = begin; l < end; ++l) {
+    const layer& each = chain.layers.at(l);
+    stage.layers.push_back(fmt::format("{} {}", each.index, each.type));
+    stage.parameters += each.parameters;
+    stage.weight_bytes += each.parameter_bytes + each.buffer_bytes;
+  }
+  if (!found) return stage;
+  const auto first = found->seconds.begin() + static_cast<std::ptrdiff_t>(begin);
+  stage.seconds = std::accumulate(first, first + static_cast<std::ptrdiff_t>(end - begin), 0.0);
+  stage.activation_bytes = activation_bytes(*found, begin, end, slots);
+  return stage;
+}
+
+std::optional<double> balance_of(const std::vector<stage_plan>& stages) {
+  double sum = 0;
+  double largest = 0;
+  for (const stage_plan& each : stages) {
+    const double load = each.seconds.value_or(static_cast<double>(each.parameters));
+    sum += load;
+    largest = std::max(largest, load);
+  }
+  if (largest <= 0) return std::nullopt;
+  return sum / static_cast<double>(stages.size()) / largest;
+}
+
+void plan_call(plan_report& plan, std::uint64_t samples) {
+  plan.micro_batches = (samples + plan.micro_batch - 1) / plan.micro_batch;
+  const double depth = static_cast<double>(plan.stages.size()) - 1;
+  const double share = static_cast<double>((*plan.micro_batches + plan.replicas - 1) / plan.replicas);
+  plan.bubble = depth / (share + depth);
+  std::uint64_t bytes = 0;
+  for (const stage_plan& each : plan.stages)
+    bytes += each.weight_bytes + plan.replicas * each.activation_bytes.value_or(0);
+  plan.memory_bytes = bytes;
+}
+
+}  // namespace
+
+expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores) {
+  const auto chain = load_chain(options.model);
+  if (!chain) return tl::make_unexpected(chain.error());
+  plan_report plan;
+  plan.threads = resolve_threads(options, cores);
+  std::optional<measured> found;
+  if (!options.data.empty()) {
+    auto result = measure(options, *chain, plan.threads);
+    if (!result) return tl::make_unexpected(result.error());
+    found = std::move(*result);
+  }
+  const auto boundaries = cut(options, *chain, found);
+  if (!boundaries) return tl::make_unexpected(boundaries.error());
+  plan.model = options.model;
+  plan.data = found ? found->data : "";
+  plan.boundaries = *boundaries;
+  plan.replicas = options.replicas;
+  plan.micro_batch = options.micro_batch;
+  for (std::size_t s = 0; s + 1 < boundaries->size(); ++s) {
+    const std::uint32_t slots = s == 0 ? prefetch_slots_for(found ? found->input_bytes : 0, options.num_pipe_buffers)
+                                       : options.num_pipe_buffers;
+    plan.stages.push_back(plan_stage(*chain, found, boundaries->at(s), boundaries->at(s + 1), slots));
+  }
+  plan.balance = balance_of(plan.stages);
+  if (found) plan_call(plan, found->samples);
+  return plan;
+}
+
+}  // namespace troupe

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/config/eval_options.hpp>
+#include <troupe/runtime/partition/weights.hpp>
+
+namespace troupe {
+
+struct stage_plan {
+  std::vector<std::string> layers;  ///< "0 Conv2d", in order
+  std::uint64_t parameters = 0;
+  /// Forward time of one micro-batch, measured layer by layer; only with data.
+  std::optional<double> seconds;
+  std::uint64_t weight_bytes = 0;
+  /// Inputs that may wait in the slots of one replica, and the largest input and output of a layer at work; only with
+  /// data.
+  std::optional<std::uint64_t> activation_bytes;
+};
+
+/// What a run with these options would look like. Nothing has been started to find out, but the layers were timed.
+struct plan_report {
+  std::string model;
+  std::string data;
+  part_boundaries boundaries;
+  std::vector<stage_plan> stages;
+  std::uint32_t replicas = 1;
+  std::uint32_t threads = 1;
+  std::uint64_t micro_batch = 0;
+  /// Of one call, over all replicas; only with data.
+  std::optional<std::uint64_t> micro_batches;
+  /// Mean over slowest stage, by time where it was measured, else by parameters; 1 is perfect. Nothing if all are 0.
+  std::optional<double> balance;
+  /// (S - 1) / (M + S - 1), the idle share of a pipeline that fills and drains once; M is a replica's share of the
+  /// micro-batches.
+  std::optional<double> bubble;
+  /// Weights once, activations for every replica.
+  std::optional<std::uint64_t> memory_bytes;
+};
+
+/// Loads the model; with data also probes it, and times every layer on the first micro-batch. Errors are those of eval:
+/// 2xx, 3xx, partition; E0105 for the method profile without data.
+expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores);
+
+/// One JSON object with a final newline (docs/cli.md).
+std::string plan_json(const plan_report& plan);
+/// For people, no line longer than `width`.
+std::string plan_text(const plan_report& plan, std::size_t width);
+
+}  // namespace troupe

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include <troupe/messages/error.hpp>
+
+namespace troupe {
+
+/// Writes the whole file or nothing: a temporary name in the same directory, fsync, rename, fsync of the directory. A
+/// reader sees the old content or the new one; after an error nothing new is left behind. Missing directories are made.
+/// Errors are E0611 with the path and the system's reason.
+expected<void> atomic_write_file(const std::filesystem::path& path, std::string_view content);
+
+/// Whether files could be written into `directory` later, without making anything: it, or else its nearest existing
+/// ancestor, is a directory with write permission. E0611 otherwise.
+expected<void> check_writable_directory(const std::filesystem::path& directory);
+
+}  // namespace troupe

@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <troupe/runtime/report/result_table.hpp>
+#include <troupe/runtime/report/text_table.hpp>
+
+namespace troupe {
+namespace {
+
+using align = text_table::align;
+using field = metric_value::field;
+
+constexpr std::size_t width_min = 40;
+/// Longer lists (a confusion matrix, thousands of classes) are for --json.
+constexpr std::size_t list_rows_max = 32;
+
+std::string item_text(const field& item, std::size_t index) {
+  if (item.is_count) return index < item.counts.size() ? fmt::format("{}", item.counts[index]) : "";
+  return index < item.reals.size() ? fmt::format("{:.5g}", item.reals[index]) : "";
+}
+
+std::size_t items(const field& item) {
+  return item.is_count ? item.counts.size() : item.reals.size();
+}
+
+bool is_listed(const metric_value& metric) {
+  return !metric.fields.empty() &&
+         std::all_of(metric.fields.begin(), metric.fields.end(), [](const field& each) { return each.is_list; });
+}
+
+const field* find_field(const metric_value& metric, const std::string& name) {
+  const auto found =
+      std::find_if(metric.fields.begin(), metric.fields.end(), [&](const field& each) { return each.name == name; });
+  return found == metric.fields.end() || found->is_list ? nullptr : &*found;
+}
+
+/// "9904 of 10000", "mean over 10000": what the value stands on.
+std::string basis(const metric_value& metric) {
+  const field* correct = find_field(metric, "correct");
+  const field* total = find_field(metric, "total");
+  if (correct != nullptr && total != nullptr) return item_text(*correct, 0) + " of " + item_text(*total, 0);
+  const field* count = find_field(metric, "count");
+  return count == nullptr ? "" : "mean over " + item_text(*count, 0);
+}
+
+std::string summary(const run_result& result, std::size_t width) {
+  text_table table({align::left, align::left});
+  if (result.partial) table.add({"PARTIAL", "not everything that was asked for was evaluated"});
+  table.add({"model", result.model});
+  table.add({"data", result.data});
+  table.add({"samples", fmt::format("{} in {} micro-batches", result.samples, result.micro_batches)});
+  table.add({"time", fmt::format("{:.3f} s, {:.1f} samples/s", result.wall_seconds, result.samples_per_second)});
+  const delivery_report& d = result.delivery;
+  table.add({"delivery", fmt::format("{} of {} micro-batches folded, {} replayed, {} lost", d.folded, d.expected,
+                                     d.replayed, d.lost)});
+  for (const metric_value& metric : result.metrics) {
+    if (is_listed(metric) || metric.fields.empty()) continue;
+    const std::string value = item_text(metric.fields.front(), 0);
+    const std::string under = basis(metric);
+    table.add({metric.name, under.empty() ? value : value + "  (" + under + ")"});
+  }
+  return table.text(width);
+}
+
+std::string list_table(const metric_value& metric, std::size_t width) {
+  std::size_t rows = 0;
+  for (const field& each : metric.fields) rows = std::max(rows, items(each));
+  std::vector<std::string> header = {metric.name == "per_class_accuracy" ? "class" : "index"};
+  for (const field& each : metric.fields) header.push_back(each.name);
+  text_table table(std::vector<align>(header.size(), align::right));
+  table.add(std::move(header));
+  for (std::size_t i = 0; i < std::min(rows, list_rows_max); ++i) {
+    std::vector<std::string> cells = {fmt::format("{}", i)};
+    for (const field& each : metric.fields) cells.push_back(item_text(each, i));
+    table.add(std::move(cells));
+  }
+  std::string text = metric.name + "\n" + table.text(width);
+  if (rows > list_rows_max) text += fmt::format("... {} more with --json\n", rows - list_rows_max);
+  return text;
+}
+
+std::string stage_table(const std::vector<stage_report>& stages, std::size_t width) {
+  text_table table({align::left, align::right, align::right, align::right, align::right, align::left});
+  table.add({"stage", "replica", "busy", "forward", "micro-batches", "layers"});
+  for (const stage_report& stage : stages) {
+    table.add({stage.name, fmt::format("{}", stage.replica), fmt::format("{:.1f} %", 100 * stage.busy_fraction),
+               fmt::format("{:.3f} s", stage.forward_seconds), fmt::format("{}", stage.micro_batches),
+               listed(stage.layers)});
+  }
+  return table.text(width);
+}
+
+}  // namespace
+
+std::string result_table(const run_result& result, std::size_t width) {
+  width = std::max(width, width_min);
+  std::string text = summary(result, width);
+  for (const metric_value& metric : result.metrics) {
+    if (is_listed(metric)) text += fmt::format("\n{}", list_table(metric, width));
+  }
+  if (!result.stages.empty()) text += fmt::format("\n{}", stage_table(result.stages, width));
+  return text;
+}
+
+}  // namespace troupe

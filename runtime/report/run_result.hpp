@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/config/eval_options.hpp>
+#include <troupe/runtime/metric/metric.hpp>
+#include <troupe/runtime/trace/trace_event.hpp>
+
+namespace troupe {
+
+/// The result's own proof that every micro-batch was counted exactly once.
+struct delivery_report {
+  std::uint64_t expected = 0;
+  std::uint64_t folded = 0;
+  std::uint64_t replayed = 0;
+  std::uint64_t duplicates_dropped = 0;
+  std::uint64_t lost = 0;
+};
+
+struct stage_report {
+  std::string name;  ///< "stage 0"
+  std::uint32_t replica = 0;
+  std::vector<std::string> layers;  ///< "0 Conv2d", in order
+  double forward_seconds = 0;
+  /// forward_seconds / wall_seconds of the measured part, 0 to 1.
+  double busy_fraction = 0;
+  std::uint64_t micro_batches = 0;
+};
+
+/// What a run gives: the content of result.json under exactly these names (schema_version 1, docs/result.md).
+struct run_result {
+  std::string model;
+  std::string data;
+  std::uint64_t samples = 0;
+  std::uint64_t micro_batches = 0;
+  std::vector<metric_value> metrics;
+  delivery_report delivery;
+  std::vector<stage_report> stages;
+  /// From the first micro-batch sent to the last folded; loading, optimizing and warm-up lie outside.
+  double wall_seconds = 0;
+  double samples_per_second = 0;
+  /// One object per fault that was injected or survived; none yet.
+  std::vector<std::string> faults;
+  /// The options that were in force, `threads` resolved.
+  eval_options config;
+  /// Not everything that was asked for was evaluated (Ctrl-C, deadline); `expected` then counts what was asked for.
+  bool partial = false;
+  /// Why it is partial or failed.
+  std::vector<error> errors;
+  /// What the stage engines did, if config.trace asked for it (trace.jsonl, not in result.json).
+  std::vector<trace_event> trace;
+};
+
+}  // namespace troupe

@@ -1,0 +1,177 @@
+// Goal: the strongest source wins and is remembered, for every option; what concerns several options is checked.
+// Method: each option of the table gets a value of its own from each source.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <troupe/runtime/config/resolve.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// A good value that is not the default, as text; `which` tells the three sources apart.
+std::string text_for(const option& target, int which) {
+  if (target.name == "data") return "npy:a" + std::to_string(which) + ",b";
+  if (target.name == "optimize") return which == 2 ? "none" : "stage";
+  if (target.name == "partition") return "type:x" + std::to_string(which);
+  if (target.name == "metrics") return "top" + std::to_string(which + 1);
+  if (target.kind == option_kind::toggle) return which == 2 ? "true" : "false";
+  if (target.kind == option_kind::text) return "text" + std::to_string(which);
+  return std::to_string(which + 10);
+}
+
+std::string toml_line(const option& target, int which) {
+  return std::string(target.name) + " = " + value_text(target, *parse_value(target, text_for(target, which))) + "\n";
+}
+
+class resolve : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = std::filesystem::temp_directory_path() / ("troupe-resolve-" + std::to_string(::getpid()));
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+
+  std::filesystem::path path_;
+};
+
+TEST_F(resolve, defaults_are_those_of_eval_options) {
+  const auto resolved = resolve_options({});
+  ASSERT_TRUE(resolved);
+  for (const option& each : all_options()) {
+    EXPECT_EQ(each.get(resolved->options), each.get(eval_options{})) << each.name;
+    EXPECT_EQ(resolved->from(each.name).where, "default") << each.name;
+  }
+}
+
+TEST_F(resolve, takes_file_then_environment_then_flags_for_every_option) {
+  for (const option& each : all_options()) {
+    SCOPED_TRACE(each.name);
+    write(toml_line(each, 1));
+    option_sources sources{path_.string(), {}, {}};
+    const auto value = [&](int which) { return *parse_value(each, text_for(each, which)); };
+
+    auto resolved = resolve_options(sources);
+    ASSERT_TRUE(resolved) << to_string(resolved.error());
+    EXPECT_EQ(each.get(resolved->options), value(1));
+    EXPECT_EQ(resolved->from(each.name).where, path_.string() + ":1:" + std::to_string(each.name.size() + 4));
+
+    sources.environment = {{variable_name(each), text_for(each, 2)}};
+    resolved = resolve_options(sources);
+    ASSERT_TRUE(resolved) << to_string(resolved.error());
+    EXPECT_EQ(each.get(resolved->options), value(2));
+    EXPECT_EQ(resolved->from(each.name).where, variable_name(each));
+
+    sources.flags = {{std::string(each.name), text_for(each, 3)}};
+    resolved = resolve_options(sources);
+    ASSERT_TRUE(resolved) << to_string(resolved.error());
+    EXPECT_EQ(each.get(resolved->options), value(3));
+    EXPECT_EQ(resolved->from(each.name).where, flag_name(each));
+  }
+}
+
+TEST_F(resolve, refuses_a_bad_value_that_a_stronger_source_replaces) {
+  write("stages = 0\n");
+  const auto resolved = resolve_options({path_.string(), {}, {{"stages", "2"}}});
+  ASSERT_FALSE(resolved);
+  EXPECT_EQ(resolved.error().code, error_code::config_bad_value);
+}
+
+TEST_F(resolve, takes_the_file_from_the_environment_unless_a_flag_names_one) {
+  write("stages = 7\n");
+  EXPECT_EQ(resolve_options({std::nullopt, {{"TROUPE_CONFIG", path_.string()}}, {}})->options.stages, 7U);
+  const auto other = resolve_options({"/nowhere.toml", {{"TROUPE_CONFIG", path_.string()}}, {}});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().where, "/nowhere.toml");
+}
+
+TEST_F(resolve, warns_of_variables_that_are_nearly_an_option_only) {
+  const auto resolved = resolve_options(
+      {std::nullopt,
+       {{"TROUPE_STAGE", "2"}, {"TROUPE_DATA_DIR", "x"}, {"TROUPE_SOMETHING_ELSE", "y"}, {"TROUPE_JSON", ""}},
+       {}});
+  ASSERT_TRUE(resolved);
+  EXPECT_THAT(resolved->warnings, ElementsAre(HasSubstr("TROUPE_STAGES")));
+  EXPECT_EQ(resolved->options.stages, 1U);
+}
+
+TEST_F(resolve, names_variable_or_flag_in_errors) {
+  const auto variable = resolve_options({std::nullopt, {{"TROUPE_MICRO_BATCH", "many"}}, {}});
+  ASSERT_FALSE(variable);
+  EXPECT_EQ(variable.error().code, error_code::value_out_of_range);
+  EXPECT_EQ(variable.error().where, "TROUPE_MICRO_BATCH");
+  EXPECT_THAT(variable.error().fix, HasSubstr("TROUPE_MICRO_BATCH=64"));
+  const auto flag = resolve_options({std::nullopt, {}, {{"metrics", "acuracy"}}});
+  ASSERT_FALSE(flag);
+  EXPECT_EQ(flag.error().code, error_code::unknown_name);
+  EXPECT_EQ(flag.error().where, "--metrics");
+}
+
+TEST_F(resolve, numbers_are_read_to_the_end_and_within_their_range) {
+  for (const char* text : {"", "x", "1x", " 1", "1 ", "+1", "0x1", "1e2", "1.0", "0", "-1", "99999999999999999999"}) {
+    EXPECT_FALSE(resolve_options({std::nullopt, {}, {{"micro_batch", text}}})) << '"' << text << '"';
+  }
+  for (const char* text : {"0", "-1", "nan", "inf", "1e99", "soon"}) {
+    EXPECT_FALSE(resolve_options({std::nullopt, {}, {{"deadline", text}}})) << '"' << text << '"';
+  }
+  EXPECT_EQ(resolve_options({std::nullopt, {}, {{"deadline", "0.5"}}})->options.deadline, 0.5);
+}
+
+TEST_F(resolve, checks_what_concerns_several_options) {
+  auto resolved = resolve_options({std::nullopt, {}, {{"model", "m"}, {"data", "npy:a,b"}, {"trace", "true"}}});
+  ASSERT_TRUE(resolved);
+  EXPECT_EQ(check_together(*resolved, true).error().code, error_code::flags_contradict);
+  resolved = resolve_options({std::nullopt, {}, {{"model", "m"}}});
+  EXPECT_TRUE(check_together(*resolved, false));
+  EXPECT_EQ(check_together(*resolved, true).error().where, "--data");
+  resolved = resolve_options({std::nullopt, {}, {{"data", "npy:a,b"}}});
+  EXPECT_EQ(check_together(*resolved, false).error().where, "--model");
+}
+
+TEST(validate, sees_what_no_command_line_made) {
+  eval_options options;
+  options.model = "m.pt";
+  options.data = "npy:a,b";
+  EXPECT_TRUE(validate(options));
+  options.micro_batch = 0;
+  EXPECT_FALSE(validate(options));
+  options.micro_batch = ~std::uint64_t{0};
+  EXPECT_FALSE(validate(options));
+  options.micro_batch = 1;
+  options.deadline = std::nan("");
+  EXPECT_FALSE(validate(options));
+  options.deadline.reset();
+  options.metrics = {};
+  EXPECT_FALSE(validate(options));
+}
+
+TEST(resolve_threads, auto_shares_the_cores_and_is_never_none) {
+  eval_options options;
+  options.stages = 2;
+  options.replicas = 3;
+  EXPECT_EQ(resolve_threads(options, 12), 2U);
+  EXPECT_EQ(resolve_threads(options, 17), 2U);
+  EXPECT_EQ(resolve_threads(options, 2), 1U);
+  options.threads = 5;
+  EXPECT_EQ(resolve_threads(options, 2), 5U);
+}
+
+TEST(value_text, comes_back_as_the_same_value) {
+  for (const option& each : all_options()) {
+    const option_value value = *parse_value(each, each.example);
+    EXPECT_FALSE(check_value(each, value)) << each.name;
+  }
+  const option& model = *find_option("model");
+  EXPECT_EQ(value_text(model, std::string("a\"b\\c\n")), "\"a\\\"b\\\\c\\u000A\"");
+}
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,111 @@
+// Goal: result.json has the documented names and kinds, keeps every bit of a double, and says what JSON cannot. Method:
+// a result with known values is written and read back by the JSON library, names compared with the list in the
+// documentation.
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <troupe/runtime/report/json_report.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using json = nlohmann::ordered_json;
+
+std::vector<std::string> names_of(const json& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  return names;
+}
+
+run_result sample_result() {
+  run_result result;
+  result.model = "lenet.pt";
+  result.data = "mnist:data";
+  result.samples = 10;
+  result.micro_batches = 3;
+  result.metrics = {
+      {"accuracy",
+       {{"value", false, false, {0.9}, {}}, {"correct", false, true, {}, {9}}, {"total", false, true, {}, {10}}}},
+      {"per_class_accuracy",
+       {{"value", true, false, {1.0, 0.8}, {}},
+        {"correct", true, true, {}, {5, 4}},
+        {"total", true, true, {}, {5, 5}}}}};
+  result.delivery = {3, 3, 1, 2, 0};
+  result.stages = {{"stage 0", 0, {"0 Conv2d", "1 ReLU"}, 0.25, 0.5, 3}};
+  result.wall_seconds = 0.1 + 0.2;
+  result.samples_per_second = 1.0 / 3.0;
+  result.config.threads = 1;
+  return result;
+}
+
+TEST(result_json, has_the_documented_names_and_no_others) {
+  const json object = json::parse(result_json(sample_result()).text);
+  EXPECT_THAT(names_of(object),
+              ElementsAre("schema_version", "model", "data", "samples", "micro_batches", "metrics", "delivery",
+                          "stages", "wall_seconds", "samples_per_second", "faults", "config"));
+  EXPECT_THAT(names_of(object["metrics"]["accuracy"]), ElementsAre("value", "correct", "total"));
+  EXPECT_THAT(names_of(object["delivery"]),
+              ElementsAre("expected", "folded", "replayed", "duplicates_dropped", "lost"));
+  EXPECT_THAT(names_of(object["stages"][0]),
+              ElementsAre("name", "replica", "layers", "forward_seconds", "busy_fraction", "micro_batches"));
+  EXPECT_THAT(names_of(object["config"]),
+              ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
+                          "num_pipe_buffers", "metrics", "limit", "deadline", "output", "json", "trace"));
+}
+
+TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {
+  const json object = json::parse(result_json(sample_result()).text);
+  EXPECT_EQ(object["schema_version"], 1);
+  EXPECT_TRUE(object["metrics"]["accuracy"]["correct"].is_number_unsigned());
+  EXPECT_EQ(object["metrics"]["accuracy"]["correct"], 9);
+  EXPECT_EQ(object["metrics"]["per_class_accuracy"]["correct"], json::parse("[5, 4]"));
+  EXPECT_EQ(object["delivery"]["duplicates_dropped"], 2);
+  EXPECT_EQ(object["wall_seconds"].get<double>(), 0.1 + 0.2);
+  EXPECT_EQ(object["samples_per_second"].get<double>(), 1.0 / 3.0);
+  EXPECT_EQ(object["stages"][0]["layers"], json::parse(R"(["0 Conv2d", "1 ReLU"])"));
+  EXPECT_TRUE(object["faults"].is_array());
+  EXPECT_EQ(object["config"]["threads"], 1);
+  EXPECT_TRUE(object["config"]["limit"].is_null());
+}
+
+TEST(result_json, writes_what_json_has_no_number_for_as_strings_and_warns) {
+  run_result result = sample_result();
+  const double infinity = std::numeric_limits<double>::infinity();
+  result.metrics = {{"nll", {{"mean", false, false, {std::nan("")}, {}}, {"sum", false, false, {infinity}, {}}}},
+                    {"per_class_accuracy", {{"value", true, false, {1.0, -infinity}, {}}}}};
+  const json_report report = result_json(result);
+  const json object = json::parse(report.text);
+  EXPECT_EQ(object["metrics"]["nll"]["mean"], "NaN");
+  EXPECT_EQ(object["metrics"]["nll"]["sum"], "Infinity");
+  EXPECT_EQ(object["metrics"]["per_class_accuracy"]["value"], json::parse(R"([1.0, "-Infinity"])"));
+  EXPECT_THAT(report.warnings,
+              ElementsAre(HasSubstr("metrics.nll.mean is NaN"), HasSubstr("metrics.nll.sum is Infinity"),
+                          HasSubstr("metrics.per_class_accuracy.value[1] is -Infinity")));
+  EXPECT_THAT(result_json(sample_result()).warnings, IsEmpty());
+}
+
+TEST(result_json, of_a_partial_result_says_so_and_why) {
+  run_result result = sample_result();
+  result.partial = true;
+  result.errors = {{error_code::interrupted, "eval", "stopped", "run it again"}};
+  const json object = json::parse(result_json(result).text);
+  EXPECT_EQ(object["partial"], true);
+  EXPECT_EQ(object["errors"],
+            json::parse(R"([{"code": "E0606", "where": "eval", "cause": "stopped", "fix": "run it again"}])"));
+}
+
+TEST(result_json, survives_a_file_name_that_is_not_utf8) {
+  run_result result = sample_result();
+  result.model = "a\xff\"b.pt";
+  EXPECT_EQ(json::parse(result_json(result).text)["model"], "a\xEF\xBF\xBD\"b.pt");
+}
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,82 @@
+// Goal: the table for people says what it should and never overflows its width. Method: a result with known values;
+// lines are looked for and measured.
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/runtime/report/result_table.hpp>
+#include <troupe/runtime/report/text_table.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+run_result sample_result() {
+  run_result result;
+  result.model = "lenet.pt";
+  result.data = "mnist:data";
+  result.samples = 10000;
+  result.micro_batches = 157;
+  result.metrics = {{"accuracy",
+                     {{"value", false, false, {0.9904}, {}},
+                      {"correct", false, true, {}, {9904}},
+                      {"total", false, true, {}, {10000}}}},
+                    {"nll",
+                     {{"mean", false, false, {0.0303734}, {}},
+                      {"sum", false, false, {303.7}, {}},
+                      {"count", false, true, {}, {10000}}}},
+                    {"per_class_accuracy",
+                     {{"value", true, false, {0.5, 0.25}, {}},
+                      {"correct", true, true, {}, {2, 1}},
+                      {"total", true, true, {}, {4, 4}}}}};
+  result.delivery = {157, 157, 0, 0, 0};
+  result.stages = {{"stage 0", 1, {"0 Conv2d", "1 ReLU"}, 0.25, 0.934, 157}};
+  result.samples_per_second = 3121.23;
+  return result;
+}
+
+TEST(result_table, has_metrics_classes_rate_and_stages) {
+  const std::string table = result_table(sample_result(), 100);
+  EXPECT_THAT(table, HasSubstr("accuracy  0.9904  (9904 of 10000)\n"));
+  EXPECT_THAT(table, HasSubstr("nll       0.030373  (mean over 10000)\n"));
+  EXPECT_THAT(table, HasSubstr("3121.2 samples/s"));
+  EXPECT_THAT(table, HasSubstr("per_class_accuracy\nclass  value  correct  total\n    0    0.5        2      4\n"));
+  EXPECT_THAT(table, HasSubstr("stage    replica    busy  forward  micro-batches  layers\n"));
+  EXPECT_THAT(table, HasSubstr("stage 0        1  93.4 %  0.250 s            157  0 Conv2d, 1 ReLU\n"));
+  EXPECT_THAT(table, Not(HasSubstr("PARTIAL")));
+}
+
+TEST(result_table, labels_what_is_partial) {
+  run_result result = sample_result();
+  result.partial = true;
+  EXPECT_THAT(result_table(result, 100), HasSubstr("PARTIAL"));
+}
+
+TEST(result_table, cuts_lines_at_the_width) {
+  run_result result = sample_result();
+  result.stages.front().layers = {std::string(300, 'x')};
+  for (const std::size_t width : {40U, 80U, 200U}) {
+    std::istringstream lines(result_table(result, width));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(text_columns(line), width) << line;
+  }
+  EXPECT_THAT(result_table(result, 80), HasSubstr("…\n"));
+}
+
+TEST(listed, names_first_and_last_of_many) {
+  EXPECT_EQ(listed({}), "");
+  EXPECT_EQ(listed({"0 A", "1 B", "2 C"}), "0 A, 1 B, 2 C");
+  EXPECT_EQ(listed({"0 A", "1 B", "2 C", "3 D"}), "0 A … 3 D");
+}
+
+TEST(shortened, keeps_code_points_whole) {
+  EXPECT_EQ(shortened("abc", 3), "abc");
+  EXPECT_EQ(shortened("abcd", 3), "ab…");
+  EXPECT_EQ(shortened("äöüß", 3), "äö…");
+  EXPECT_EQ(shortened("abc", 0), "");
+}
+
+}  // namespace
+}  // namespace troupe
