@@ -1,0 +1,62 @@
+#include <utility>
+
+#include <troupe/actors/aggregator.hpp>
+#include <troupe/messages/limits.hpp>
+
+namespace troupe {
+
+aggregator_actor::behavior_type aggregator(aggregator_actor::stateful_pointer<aggregator_state> self,
+                                           std::shared_ptr<fold_ledger> ledger, director_actor director,
+                                           monitor_actor monitor) {
+  self->state.ledger = std::move(ledger);
+  self->state.director = std::move(director);
+  self->state.monitor = std::move(monitor);
+  return self->state.behavior();
+}
+
+aggregator_actor::behavior_type aggregator_state::behavior() {
+  return {
+      [this](const meet_loader& meet) { loader = meet.loader; },
+      [this](const open_call& open) {
+        ledger->begin(open.ticket->number, open.ticket->folds);
+        return call_opened{open.ticket->number};
+      },
+      [this](score_batch& batch) {
+        if (batch.scores.empty()) return;
+        const call_number call = batch.scores.back().id.call;
+        for (score& each : batch.scores) ledger->fold(std::move(each));
+        after_change(call);
+      },
+      [this](const end_of_call& end) {
+        ledger->close(end);
+        after_change(end.call);
+      },
+      [this](const cancel_call& cancel) {
+        ledger->cancel(cancel.call);
+        after_change(cancel.call);
+      },
+  };
+}
+
+void aggregator_state::after_change(call_number touched) {
+  const micro_batch_id low = ledger->low_water();
+  if (low != told_low_water_) {
+    told_low_water_ = low;
+    tell(self, loader, low_water{low});
+  }
+  const auto now = self->clock().now();
+  if (now - last_report_ >= limits::report_interval) {
+    last_report_ = now;
+    report_progress(touched);
+  }
+  while (auto ended = ledger->take_ended()) {
+    tell(self, monitor, call_progress{ended->call, ended->folded, ended->samples});
+    tell(self, director, call_ended{*ended});
+  }
+}
+
+void aggregator_state::report_progress(call_number call) {
+  if (const auto tally = ledger->tally(call)) tell(self, monitor, call_progress{call, tally->folded, tally->samples});
+}
+
+}  // namespace troupe

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include <troupe/actors/protocol.hpp>
+#include <troupe/runtime/engine/fold_ledger.hpp>
+
+namespace troupe {
+
+/// Folds scores into the ledger, which is owned outside so that the actor's death loses nothing; tells the loader how
+/// far it may forget and the director which calls have ended.
+struct aggregator_state {
+  static inline const char* name = "aggregator";
+
+  explicit aggregator_state(aggregator_actor::pointer self_ptr) : self(self_ptr) {}
+  aggregator_actor::behavior_type behavior();
+
+  aggregator_actor::pointer self;
+  std::shared_ptr<fold_ledger> ledger;
+  director_actor director;
+  monitor_actor monitor;
+  loader_actor loader;
+
+ private:
+  void after_change(call_number touched);
+  void report_progress(call_number call);
+
+  micro_batch_id told_low_water_;
+  caf::actor_clock::time_point last_report_;
+};
+
+aggregator_actor::behavior_type aggregator(aggregator_actor::stateful_pointer<aggregator_state> self,
+                                           std::shared_ptr<fold_ledger> ledger, director_actor director,
+                                           monitor_actor monitor);
+
+}  // namespace troupe

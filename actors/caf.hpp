@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <caf/all.hpp>
+
+/// Everything of CAF 0.17 whose name changed in 1.x, in one place (docs/architecture.md, "CAF").
+namespace troupe {
+
+/// One line of an actor's interface: rpc<In, Out> answers, cast<In...> does not.
+template <class In, class Out>
+using rpc = typename caf::replies_to<In>::template with<Out>;
+template <class... In>
+using cast = caf::reacts_to<In...>;
+
+/// Fire and forget: tell from an actor, post from any thread.
+template <class Self, class Handle, class... Parts>
+void tell(Self* self, const Handle& to, Parts&&... parts) {
+  self->send(to, std::forward<Parts>(parts)...);
+}
+template <class Handle, class... Parts>
+void post(const Handle& to, Parts&&... parts) {
+  caf::anon_send(to, std::forward<Parts>(parts)...);
+}
+template <class Self, class Handle, class... Parts>
+void tell_after(Self* self, std::chrono::nanoseconds delay, const Handle& to, Parts&&... parts) {
+  self->delayed_send(to, delay, std::forward<Parts>(parts)...);
+}
+
+/// What an engine holds of its face: never keeps the actor alive.
+template <class Handle>
+class weak_face {
+ public:
+  explicit weak_face(const Handle& face) : address_(face.address()) {}
+
+  /// Does nothing once the face is gone.
+  template <class... Parts>
+  void tell(Parts&&... parts) const {
+    if (auto strong = caf::actor_cast<caf::strong_actor_ptr>(address_)) {
+      caf::anon_send(caf::actor_cast<Handle>(strong), std::forward<Parts>(parts)...);
+    }
+  }
+
+ private:
+  caf::actor_addr address_;
+};
+
+}  // namespace troupe

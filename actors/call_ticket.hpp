@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/ids.hpp>
+#include <troupe/runtime/engine/call_fold.hpp>
+#include <troupe/runtime/engine/fold_ledger.hpp>
+#include <troupe/runtime/engine/micro_batch_source.hpp>
+#include <troupe/runtime/engine/stage_body.hpp>
+
+namespace troupe {
+
+/// How a call ended. `tally.cancelled` with a cause: it failed, or was stopped (E0606, E0605).
+struct call_outcome {
+  call_tally tally;
+  std::optional<error> cause;
+  /// From the order to load to the last fold.
+  std::chrono::nanoseconds wall{0};
+  std::uint64_t replayed = 0;
+};
+
+/// One evaluation request on its way through a run: what the actors need as handles, beside begin_call. The submitter
+/// keeps the future; the director fulfils it exactly once, whatever happens.
+struct call_ticket {
+  /// Given by the director, in the order of submission.
+  call_number number = 0;
+  std::shared_ptr<micro_batch_source> source;
+  /// One scorer per sink and last-stage replica: a scorer is used by one engine thread only.
+  std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
+  /// One fold per sink, read by the submitter once the future is ready.
+  std::vector<std::shared_ptr<call_fold>> folds;
+  std::promise<call_outcome> done;
+};
+
+using call_ticket_ptr = std::shared_ptr<call_ticket>;
+
+}  // namespace troupe

@@ -1,0 +1,24 @@
+#include <troupe/actors/engine_threads.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+
+namespace troupe {
+
+expected<void> engine_threads::start(std::shared_ptr<engine> engine) {
+  const bool spins = dynamic_cast<stage_engine*>(engine.get()) != nullptr;
+  auto thread = engine_thread::start(*engine, {.spin = spins ? spin_ : nullptr});
+  if (!thread) return tl::make_unexpected(thread.error());
+  const std::lock_guard lock{mutex_};
+  running_.push_back({std::move(engine), std::move(*thread)});
+  return {};
+}
+
+bool engine_threads::join(std::chrono::steady_clock::time_point deadline) {
+  const std::lock_guard lock{mutex_};
+  for (running& each : running_) {
+    if (!each.thread->join(deadline)) return false;
+  }
+  running_.clear();
+  return true;
+}
+
+}  // namespace troupe

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <troupe/actors/engine_host.hpp>
+#include <troupe/runtime/engine/engine_thread.hpp>
+
+namespace troupe {
+
+/// The production host: one thread per engine, owned by the running program.
+class engine_threads final : public engine_host {
+ public:
+  /// `stages` of the run spin for a short while before they park, if there are cores enough; the loader never spins.
+  explicit engine_threads(std::uint32_t stages) : spin_(std::make_shared<spin_policy>(stages)) {}
+
+  [[nodiscard]] expected<void> start(std::shared_ptr<engine> engine) override;
+
+  /// Waits until every engine has finished; true when all have. Then the threads are gone.
+  [[nodiscard]] bool join(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  struct running {
+    std::shared_ptr<engine> driven;  // outlives its thread
+    std::unique_ptr<engine_thread> thread;
+  };
+  std::shared_ptr<spin_policy> spin_;
+  std::mutex mutex_;
+  std::vector<running> running_;
+};
+
+}  // namespace troupe

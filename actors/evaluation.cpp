@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <utility>
+
+#include <troupe/actors/evaluation.hpp>
+#include <troupe/runtime/data/data_set_source.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+#include <troupe/runtime/metric/metric_fold.hpp>
+#include <troupe/runtime/metric/metric_scorer.hpp>
+
+namespace troupe {
+
+class evaluation::folded_metrics final : public call_fold {
+ public:
+  explicit folded_metrics(std::vector<metric_ptr> metrics) : metrics_(std::move(metrics)) {}
+  [[nodiscard]] expected<void> fold(const score& next) override { return metrics_.fold(next); }
+  [[nodiscard]] const metric_fold& metrics() const noexcept { return metrics_; }
+
+ private:
+  metric_fold metrics_;
+};
+
+evaluation::evaluation(evaluation_request request) : request_(std::move(request)) {
+  samples_ = std::min(request_.data->size(), request_.limit.value_or(request_.data->size()));
+  micro_batches_ = (samples_ + request_.micro_batch - 1) / request_.micro_batch;
+  fold_ = std::make_shared<folded_metrics>(request_.metrics);
+  ticket_ = std::make_shared<call_ticket>();
+  ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit);
+  ticket_->make_scorer = [metrics = request_.metrics](std::uint32_t) {
+    return std::make_shared<metric_scorer>(metrics);
+  };
+  ticket_->folds = {fold_};
+}
+
+run_result evaluation::result(const call_outcome& outcome) const {
+  run_result result;
+  result.data = request_.data->name();
+  result.samples = outcome.tally.samples;
+  result.micro_batches = outcome.tally.folded;
+  result.metrics = fold_->metrics().compute();
+  result.partial = outcome.tally.cancelled || outcome.tally.folded < micro_batches_;
+  const std::uint64_t lost = outcome.tally.cancelled ? 0 : outcome.tally.expected - outcome.tally.folded;
+  result.delivery = {.expected = micro_batches_,
+                     .folded = outcome.tally.folded,
+                     .replayed = outcome.replayed,
+                     .duplicates_dropped = outcome.tally.duplicates_dropped,
+                     .lost = lost};
+  result.wall_seconds = std::chrono::duration<double>(outcome.wall).count();
+  if (result.wall_seconds > 0) result.samples_per_second = static_cast<double>(result.samples) / result.wall_seconds;
+  return result;
+}
+
+std::vector<stage_usage> usage_of(const assembly& engines) {
+  std::vector<stage_usage> usage;
+  for (const auto& engine : engines.stages) {
+    const stage_counters& counters = engine->counters();
+    usage.push_back({counters.micro_batches.load(std::memory_order_relaxed),
+                     counters.forward_ns.load(std::memory_order_relaxed),
+                     counters.busy_ns.load(std::memory_order_relaxed)});
+  }
+  return usage;
+}
+
+std::vector<stage_report> stage_reports(const assembly& engines, const std::vector<stage_usage>& before,
+                                        const std::vector<stage_usage>& after, double wall_seconds,
+                                        const std::vector<std::vector<std::string>>& layers) {
+  constexpr double seconds_per_ns = 1e-9;
+  std::vector<stage_report> reports;
+  for (std::size_t index = 0; index < engines.stages.size(); ++index) {
+    const stage_engine& engine = *engines.stages[index];
+    const double busy_seconds = static_cast<double>(after[index].busy_ns - before[index].busy_ns) * seconds_per_ns;
+    reports.push_back(
+        {.name = engine.name(),
+         .replica = engine.address().replica,
+         .layers = layers[engine.address().stage],
+         .forward_seconds = static_cast<double>(after[index].forward_ns - before[index].forward_ns) * seconds_per_ns,
+         .busy_fraction = wall_seconds > 0 ? std::min(1.0, busy_seconds / wall_seconds) : 0.0,
+         .micro_batches = after[index].micro_batches - before[index].micro_batches});
+  }
+  return reports;
+}
+
+}  // namespace troupe

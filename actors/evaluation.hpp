@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <troupe/actors/call_ticket.hpp>
+#include <troupe/runtime/data/data_set.hpp>
+#include <troupe/runtime/engine/assembly.hpp>
+#include <troupe/runtime/metric/metric.hpp>
+#include <troupe/runtime/report/run_result.hpp>
+
+namespace troupe {
+
+/// What to evaluate: the first `limit` samples (all without one) of a data set, by these metrics.
+struct evaluation_request {
+  data_set_ptr data;
+  std::uint64_t micro_batch = 64;
+  std::optional<std::uint64_t> limit;
+  std::vector<metric_ptr> metrics;
+};
+
+/// One exact evaluation as a call: makes the ticket, and the result from how the call ended.
+class evaluation {
+ public:
+  explicit evaluation(evaluation_request request);
+
+  [[nodiscard]] const call_ticket_ptr& ticket() const noexcept { return ticket_; }
+  [[nodiscard]] std::uint64_t samples_asked() const noexcept { return samples_; }
+  [[nodiscard]] std::uint64_t micro_batches_asked() const noexcept { return micro_batches_; }
+
+  /// Once the ticket's future is ready: metrics and delivery. `partial` where less was folded than asked for.
+  [[nodiscard]] run_result result(const call_outcome& outcome) const;
+
+ private:
+  class folded_metrics;
+
+  evaluation_request request_;
+  std::uint64_t samples_ = 0;
+  std::uint64_t micro_batches_ = 0;
+  std::shared_ptr<folded_metrics> fold_;
+  call_ticket_ptr ticket_;
+};
+
+/// Counters of all stage engines at one moment; the difference of two is what a call cost.
+struct stage_usage {
+  std::uint64_t micro_batches = 0;
+  std::uint64_t forward_ns = 0;
+  std::uint64_t busy_ns = 0;
+};
+std::vector<stage_usage> usage_of(const assembly& engines);
+
+/// One report per stage engine for what it did between two moments of a call that took `wall_seconds`; `layers` by
+/// stage.
+std::vector<stage_report> stage_reports(const assembly& engines, const std::vector<stage_usage>& before,
+                                        const std::vector<stage_usage>& after, double wall_seconds,
+                                        const std::vector<std::vector<std::string>>& layers);
+
+}  // namespace troupe

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/config/eval_options.hpp>
+#include <troupe/runtime/report/run_result.hpp>
+
+namespace troupe {
+
+struct progress_update {
+  std::uint64_t samples_done = 0;
+  std::uint64_t samples_total = 0;
+  std::uint64_t micro_batches_done = 0;
+  double samples_per_second = 0;
+};
+
+/// Called from the thread that is in run(), so they may block; a slow one delays nothing but the next report.
+struct evaluation_hooks {
+  std::function<void(const progress_update&)> on_progress;
+  std::function<void(const std::string&)> on_log;
+};
+
+enum class stop_kind : std::uint8_t {
+  drain,  ///< load nothing more, finish what is under way, give the partial result
+  now,    ///< drop what is under way, give what is folded already as the partial result
+};
+
+/// One evaluation of a model file on a data set, as `troupe eval` does it: load, probe, cut into stages, run, report.
+class evaluator {
+ public:
+  /// Everything that can be wrong with the input is found here, before anything runs: data, model, shapes (one real
+  /// sample goes through all layers), partition. `options` are validated. The deadline counts from this call.
+  [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks);
+
+  evaluator(const evaluator&) = delete;
+  evaluator& operator=(const evaluator&) = delete;
+  ~evaluator();
+
+  /// Once. An error is a failed evaluation; a run that was stopped or ran into its deadline is a result with `partial`
+  /// set and E0606 or E0605 in `errors`.
+  [[nodiscard]] expected<run_result> run();
+
+  /// From any thread, before or during run(), more than once.
+  void request_stop(stop_kind kind) noexcept;
+
+  /// After run(): a stage never came back from its forward. Its thread goes on until the process ends, which must not
+  /// wait for it: leave by std::_Exit.
+  [[nodiscard]] bool stuck() const noexcept;
+
+ private:
+  struct impl;
+  explicit evaluator(std::unique_ptr<impl> state);
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,39 @@
+#include <troupe/actors/loader.hpp>
+
+namespace troupe {
+
+loader_listener report_to(const loader_actor& loader, const loader_engine& engine) {
+  const weak_face<loader_actor> face{loader};
+  return {.on_end_of_call = [face](end_of_call end) { face.tell(end); },
+          .on_failure = [face](failure what) { face.tell(std::move(what)); },
+          .on_finished = [face, address = engine.address()] { face.tell(stopped{.address = address}); }};
+}
+
+loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
+                                   std::shared_ptr<loader_engine> engine, director_actor director,
+                                   aggregator_actor aggregator) {
+  self->state.engine = engine;
+  auto order = [self, director](loader_command_t command) {
+    if (self->state.engine->command(std::move(command))) return;
+    const error cause{error_code::queue_full, self->state.engine->name(), "the queue of its commands is full",
+                      "submit fewer calls at a time"};
+    tell(self, director, failure{self->state.engine->address(), 0, self->state.engine->name(), std::nullopt, cause, 0});
+  };
+  return {
+      [=](const open_call& open) {
+        order(loader_command::begin_call{open.ticket->number, open.ticket->source});
+      },
+      [=](const low_water& low) {
+        // The next mark says more: one that is refused by an engine that has finished matters to nobody.
+        static_cast<void>(self->state.engine->command(loader_command::low_water{low.mark}));
+      },
+      [=](const cancel_call& cancel) { order(loader_command::cancel_call{cancel.call}); },
+      [=](const cut_calls&) { order(loader_command::cut_calls{}); },
+      [=](const stop_request&) { static_cast<void>(self->state.engine->command(loader_command::stop{})); },
+      [=](const end_of_call& end) { tell(self, aggregator, end); },
+      [=](const failure& what) { tell(self, director, what); },
+      [=](const stopped& what) { tell(self, director, what); },
+  };
+}
+
+}  // namespace troupe

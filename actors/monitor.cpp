@@ -1,0 +1,12 @@
+#include <troupe/actors/monitor.hpp>
+
+namespace troupe {
+
+monitor_actor::behavior_type monitor(monitor_actor::pointer, std::shared_ptr<report_box> box) {
+  return {
+      [box](const call_progress& progress) { box->put(progress); },
+      [box](const log_line& line) { box->put(line.text); },
+  };
+}
+
+}  // namespace troupe

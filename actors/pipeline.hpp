@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+
+#include <troupe/actors/call_ticket.hpp>
+#include <troupe/actors/report_box.hpp>
+#include <troupe/messages/lifecycle.hpp>
+#include <troupe/runtime/engine/assembly.hpp>
+
+namespace troupe {
+
+/// A running pipeline of this process: actor system, director, engines on their threads. The thread that made it
+/// submits calls and stops it; any number of threads may submit.
+class pipeline {
+ public:
+  /// Starts the actors and engines of an assembly (which no one else may touch from now on, but for its counters).
+  [[nodiscard]] static std::unique_ptr<pipeline> start(assembly engines);
+
+  pipeline(const pipeline&) = delete;
+  pipeline& operator=(const pipeline&) = delete;
+  /// Stops at once if stop() has not been called.
+  ~pipeline();
+
+  /// Queues a call behind those before it; at most limits::calls_queued_max may be open (else the outcome is E0613).
+  /// The future is always fulfilled, at the latest by stop().
+  [[nodiscard]] std::future<call_outcome> submit(const call_ticket_ptr& ticket);
+  /// Ends all queued calls after what has been loaded of them.
+  void cut_calls();
+  /// Everything of the call is dropped, and its outcome names the cause; nothing happens if it has ended.
+  void cancel(const call_ticket_ptr& ticket, const error& cause);
+
+  /// Closes the entrance, drains or drops, joins the engines' threads, ends the actors. False if that took longer than
+  /// `at_most`: a stage is stuck in its forward, which nothing can interrupt. Its thread and all it uses are then left
+  /// to the end of the process. May follow a drain that is under way with an abort.
+  [[nodiscard]] bool stop(stop_mode mode, std::chrono::nanoseconds at_most);
+  /// Asks for a stop and does not wait.
+  void request_stop(stop_mode mode);
+
+  [[nodiscard]] report_box& reports() noexcept { return *reports_; }
+  [[nodiscard]] const assembly& engines() const noexcept { return *engines_; }
+
+ private:
+  struct impl;
+  explicit pipeline(std::unique_ptr<impl> state);
+
+  std::shared_ptr<assembly> engines_;
+  std::shared_ptr<report_box> reports_;
+  /// Orders submit() before or after a stop request: what comes after is refused here, as the director may be gone.
+  std::mutex entrance_;
+  bool closed_ = false;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+
+#include <troupe/actors/caf.hpp>
+#include <troupe/actors/call_ticket.hpp>
+#include <troupe/messages/end_of_call.hpp>
+#include <troupe/messages/failure.hpp>
+#include <troupe/messages/lifecycle.hpp>
+#include <troupe/messages/score_batch.hpp>
+#include <troupe/runtime/engine/loader_engine.hpp>
+
+/// Who says what to whom (docs/messages.md has the table). Inside one process messages are handed over as they are;
+/// between processes they will travel as the bytes of messages/codec, hence "unsafe" for CAF's own serializer.
+namespace troupe {
+
+/// begin_call and what goes beside it as handles.
+struct open_call {
+  call_ticket_ptr ticket;
+};
+/// An acknowledgement.
+struct call_opened {
+  call_number call = 0;
+};
+/// aggregator -> director: complete, cancelled, or failed in a fold.
+struct call_ended {
+  call_tally tally;
+};
+/// the program -> director: cancel the call of this ticket, if it is still open.
+struct cancel_ticket {
+  call_ticket_ptr ticket;
+  error cause;
+};
+/// the program -> director -> loader: end all queued calls after what has been sent of them.
+struct cut_calls {};
+/// director or anybody -> monitor.
+struct log_line {
+  std::string text;
+};
+
+using director_actor = caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>,
+                                        cast<stage_ready>, cast<failure>, cast<call_ended>, cast<stopped>>;
+
+using loader_actor =
+    caf::typed_actor<cast<open_call>, cast<low_water>, cast<cancel_call>, cast<cut_calls>, cast<stop_request>,
+                     // from its engine
+                     cast<end_of_call>, cast<failure>, cast<stopped>>;
+
+using stage_actor = caf::typed_actor<rpc<open_call, call_opened>, cast<end_call>, cast<cancel_call>, cast<stop_request>,
+                                     // from its engine
+                                     cast<stage_ready>, cast<score_batch>, cast<failure>, cast<stopped>>;
+
+/// director -> aggregator, once, before the first call: who wants to know the low-water mark.
+struct meet_loader {
+  loader_actor loader;
+};
+
+using aggregator_actor = caf::typed_actor<cast<meet_loader>, rpc<open_call, call_opened>, cast<score_batch>,
+                                          cast<end_of_call>, cast<cancel_call>>;
+
+using monitor_actor = caf::typed_actor<cast<call_progress>, cast<log_line>>;
+
+}  // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::open_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_opened)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_ended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cancel_ticket)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cut_calls)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::log_line)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::meet_loader)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::end_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cancel_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::low_water)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stop_request)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stage_ready)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stopped)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_progress)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::failure)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::score_batch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::end_of_call)

@@ -1,0 +1,33 @@
+#include <utility>
+
+#include <troupe/actors/report_box.hpp>
+
+namespace troupe {
+
+void report_box::put(const call_progress& progress) {
+  const std::lock_guard lock{mutex_};
+  waiting_.progress = progress;
+  changed_.notify_one();
+}
+
+void report_box::put(std::string log_line) {
+  const std::lock_guard lock{mutex_};
+  if (waiting_.log_lines.size() == limits::log_lines_max) waiting_.log_lines.pop_front();
+  waiting_.log_lines.push_back(std::move(log_line));
+  changed_.notify_one();
+}
+
+void report_box::wake() {
+  const std::lock_guard lock{mutex_};
+  woken_ = true;
+  changed_.notify_one();
+}
+
+report_box::reports report_box::take(std::chrono::nanoseconds at_most) {
+  std::unique_lock lock{mutex_};
+  changed_.wait_for(lock, at_most, [this] { return woken_ || waiting_.progress || !waiting_.log_lines.empty(); });
+  woken_ = false;
+  return std::exchange(waiting_, {});
+}
+
+}  // namespace troupe

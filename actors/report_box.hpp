@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <troupe/messages/lifecycle.hpp>
+#include <troupe/messages/limits.hpp>
+
+namespace troupe {
+
+/// Reports on their way from the monitor actor to the thread that waits for a run, so that a slow terminal never blocks
+/// an actor: the newest progress, and the last limits::log_lines_max lines of the log. Any thread.
+class report_box {
+ public:
+  void put(const call_progress& progress);
+  void put(std::string log_line);
+  /// The waiting thread has something else to do; wait_for() returns.
+  void wake();
+
+  struct reports {
+    std::optional<call_progress> progress;
+    std::deque<std::string> log_lines;
+  };
+  /// What has come since the last time; waits for something to come, `at_most` that long.
+  [[nodiscard]] reports take(std::chrono::nanoseconds at_most);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  reports waiting_;
+  bool woken_ = false;
+};
+
+}  // namespace troupe

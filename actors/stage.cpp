@@ -1,0 +1,51 @@
+#include <troupe/actors/stage.hpp>
+
+namespace troupe {
+
+stage_listener report_to(const stage_actor& stage, const stage_engine& engine) {
+  const weak_face<stage_actor> face{stage};
+  return {.on_ready = [face, address = engine.address()] { face.tell(stage_ready{.address = address}); },
+          .on_scores = [face](std::vector<score> scores) { face.tell(score_batch{std::move(scores)}); },
+          .on_failure = [face](failure what) { face.tell(std::move(what)); },
+          .on_finished =
+              [face, &engine] {
+                face.tell(stopped{.address = engine.address(),
+                                  .incarnation = 0,
+                                  .micro_batches = engine.counters().micro_batches.load(),
+                                  .forward_nanoseconds = engine.counters().forward_ns.load()});
+              }};
+}
+
+stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self, std::shared_ptr<stage_engine> engine,
+                                 director_actor director, aggregator_actor aggregator) {
+  self->state.engine = engine;
+  auto order = [self, director](stage_command_t command) {
+    if (self->state.engine->command(std::move(command))) return;
+    const error cause{error_code::queue_full, self->state.engine->name(), "the queue of its commands is full",
+                      "submit fewer calls at a time"};
+    tell(self, director, failure{self->state.engine->address(), 0, self->state.engine->name(), std::nullopt, cause, 0});
+  };
+  return {
+      [=](const open_call& open) {
+        const auto& sinks = self->state.engine->sinks();
+        if (!sinks.empty()) {
+          stage_command::begin_call begin{open.ticket->number, {}};
+          for (const std::uint32_t sink : sinks) begin.scorers.push_back(open.ticket->make_scorer(sink));
+          order(std::move(begin));
+        }
+        return call_opened{open.ticket->number};
+      },
+      [=](const end_call& end) { order(stage_command::forget_call{end.call}); },
+      [=](const cancel_call& cancel) { order(stage_command::cancel_call{cancel.call}); },
+      // A drain follows the closing of the inbound edges.
+      [=](const stop_request& stop) {
+        if (stop.mode == stop_mode::abort) static_cast<void>(self->state.engine->command(stage_command::stop{}));
+      },
+      [=](const stage_ready& ready) { tell(self, director, ready); },
+      [=](score_batch& batch) { tell(self, aggregator, std::move(batch)); },
+      [=](const failure& what) { tell(self, director, what); },
+      [=](const stopped& what) { tell(self, director, what); },
+  };
+}
+
+}  // namespace troupe

@@ -1,0 +1,119 @@
+// Goal: the production actors and engines count every micro-batch exactly once, in order, whatever moves next. Method:
+// thousands of seeded schedules over random pipelines, judged by a plain loop; mutants must be found; equal seeds must
+// give equal runs.
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include <troupe/runtime/trace/trace_checker.hpp>
+
+#include "support/simulated_world.hpp"
+
+namespace troupe::testing {
+namespace {
+
+world_options random_world(std::uint64_t seed) {
+  std::mt19937_64 random{seed * 7919 + 13};
+  world_options options;
+  options.seed = seed;
+  options.stages = 1 + static_cast<std::uint32_t>(random() % 5);
+  options.replicas = 1 + static_cast<std::uint32_t>(random() % 3);
+  options.num_pipe_buffers = 1 + static_cast<std::uint32_t>(random() % 4);
+  options.prefetch_slots = 1 + static_cast<std::uint32_t>(random() % 6);
+  options.slowness_of_replica_0 = random() % 4 == 0 ? 10 : 1;
+  options.calls.clear();
+  for (std::uint64_t calls = 1 + random() % 3; calls > 0; --calls) options.calls.push_back(random() % 25);
+  return options;
+}
+
+constexpr std::uint64_t seeds = 2000;
+
+TEST(simulation, every_seed_folds_each_micro_batch_once_and_leaves_a_legal_trace) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    const world_options options = random_world(seed);
+    const world_report report = simulate(options);
+    ASSERT_EQ(fault_in(options, report), "") << describe(options);
+    ASSERT_EQ(report.replayed, 0) << describe(options);
+    const traced_run run{.stages = options.stages,
+                         .replicas = options.replicas,
+                         .num_pipe_buffers = {options.num_pipe_buffers},
+                         .micro_batches = options.calls};
+    const auto legal = check_trace(run, report.trace);
+    ASSERT_TRUE(legal) << describe(options) << ": " << to_string(legal.error());
+  }
+}
+
+TEST(simulation, replays_and_failing_forwards_change_nothing_but_their_own_call) {
+  std::uint64_t replayed = 0;
+  std::uint64_t duplicates = 0;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    world_options options = random_world(seed);
+    std::mt19937_64 random{seed};
+    options.replays_per_1000 = 2 + static_cast<std::uint32_t>(random() % 10);
+    for (call_number call = 0; call < options.calls.size(); ++call) {
+      if (random() % 3 == 0) options.fail_once.insert({call, random() % 25});
+      if (random() % 8 == 0) options.fail_always.insert({call, random() % 25});
+    }
+    const world_report report = simulate(options);
+    ASSERT_EQ(fault_in(options, report), "") << describe(options);
+    replayed += report.replayed;
+    for (const call_report& each : report.calls) duplicates += each.outcome.tally.duplicates_dropped;
+  }
+  EXPECT_GT(replayed, seeds) << "the replays that this test is about did not happen";
+  EXPECT_GT(duplicates, seeds / 10);
+}
+
+TEST(simulation, equal_seeds_give_equal_runs_and_others_differ) {
+  std::set<std::uint64_t> digests;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    world_options options = random_world(3);  // the same pipeline, other schedules
+    options.calls = {20, 10};
+    options.seed = seed;
+    options.replays_per_1000 = 3;
+    const world_report first = simulate(options);
+    const world_report second = simulate(options);
+    EXPECT_EQ(first.moves_digest, second.moves_digest) << describe(options);
+    EXPECT_EQ(first.moves, second.moves) << describe(options);
+    EXPECT_EQ(first.trace, second.trace) << describe(options);
+    digests.insert(first.moves_digest);
+  }
+  EXPECT_GT(digests.size(), 45u);
+}
+
+TEST(simulation_mutant, without_deduplication_is_found) {
+  std::uint64_t found = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world_options options = random_world(seed);
+    options.replays_per_1000 = 20;
+    options.deduplicate = false;
+    if (!fault_in(options, simulate(options)).empty()) ++found;
+  }
+  EXPECT_GT(found, 50u);
+}
+
+TEST(simulation_mutant, without_credits_is_found) {
+  std::uint64_t found = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world_options options = random_world(seed);
+    options.enforce_credits = false;
+    if (!fault_in(options, simulate(options)).empty()) ++found;
+  }
+  EXPECT_GT(found, 100u);
+}
+
+TEST(simulation, a_slow_replica_and_a_fast_loader_stay_within_the_window) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    world_options options;
+    options.seed = seed;
+    options.stages = 2;
+    options.replicas = 3;
+    options.calls = {600};
+    options.slowness_of_replica_0 = 200;
+    const world_report report = simulate(options);
+    ASSERT_EQ(fault_in(options, report), "") << describe(options);
+    EXPECT_LE(report.kept_max, report.window);
+  }
+}
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <troupe/actors/call_ticket.hpp>
+#include <troupe/messages/ids.hpp>
+#include <troupe/runtime/trace/trace_event.hpp>
+
+namespace troupe::testing {
+
+/// One simulated run: the production actors and engines in one thread, simulated edges, a hash chain in place of the
+/// forward pass, and a seed that chooses what moves next.
+struct world_options {
+  std::uint64_t seed = 0;
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  std::uint32_t num_pipe_buffers = 2;
+  std::uint32_t prefetch_slots = 2;
+  /// Micro-batches of each call; all calls are submitted at the start.
+  std::vector<std::uint64_t> calls = {1};
+  /// How often, in 1000 moves, the loader is told to send again what is not folded.
+  std::uint32_t replays_per_1000 = 0;
+  /// Forwards on stage 0 that fail the first time / every time.
+  std::set<micro_batch_id> fail_once;
+  std::set<micro_batch_id> fail_always;
+  /// Slower replicas: engines of replica 0 move that much more seldom.
+  std::uint32_t slowness_of_replica_0 = 1;
+  // Mutants: off, the checks must find the fault.
+  bool deduplicate = true;
+  bool enforce_credits = true;
+};
+
+struct call_report {
+  call_outcome outcome;
+  /// Folded ids in the order of folding, and a digest over their hashes in that order.
+  std::vector<std::uint64_t> folded;
+  std::uint64_t digest = 0;
+};
+
+struct world_report {
+  std::vector<call_report> calls;
+  /// Digest of every choice and what it moved: equal for equal seeds.
+  std::uint64_t moves_digest = 0;
+  std::uint64_t moves = 0;
+  bool overrun = false;   ///< an edge held more than its slots
+  bool deadlock = false;  ///< nothing could move, or it moved for ever, before all calls had ended
+  std::uint64_t replayed = 0;
+  std::uint64_t kept_max = 0;
+  std::uint64_t window = 0;
+  std::vector<trace_event> trace;
+};
+
+world_report simulate(const world_options& options);
+
+/// What a call's digest must be: a plain loop over the hash chain, with no pipeline anywhere near.
+std::uint64_t expected_digest(const world_options& options, call_number call);
+
+/// Empty if every sample of every call was folded exactly once, in order, with the right bits, within all limits.
+std::string fault_in(const world_options& options, const world_report& report);
+
+std::string describe(const world_options& options);
+
+}  // namespace troupe::testing
