@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <torch/csrc/jit/api/method.h>
+
+#include <troupe/messages/activation.hpp>
+
+#include "measurement.hpp"
+#include "workload.hpp"
+
+namespace troupe::bench {
+
+/// What one would write with LibTorch alone: read, forward, count, one micro-batch after another in one thread.
+class plain_loop {
+ public:
+  /// The same optimized layers as the pipelines', one after another.
+  static plain_loop by_layer(const workload& work, std::uint32_t threads);
+  /// The model frozen and fused as a whole.
+  static expected<plain_loop> whole(const workload& work, std::uint32_t threads);
+
+  expected<measurement> run(const workload& work, std::uint64_t micro_batches) const;
+
+ private:
+  std::vector<torch::jit::Method> forwards_;
+  std::uint32_t threads_ = 1;
+};
+
+/// The stages of a pipeline, each run alone in one thread on inputs that are there already, scoring on the last one.
+class lone_stages {
+ public:
+  /// `boundaries` as in part_boundaries: stage i runs the layers [b[i], b[i+1]).
+  static expected<lone_stages> prepare(const workload& work, std::vector<std::size_t> boundaries);
+
+  [[nodiscard]] std::size_t count() const { return boundaries_.size() - 1; }
+  expected<measurement> run(const workload& work, std::size_t stage, std::uint64_t micro_batches) const;
+
+ private:
+  std::vector<std::size_t> boundaries_;
+  /// Some micro-batches per stage, used in turn.
+  std::vector<std::vector<activation>> inputs_;
+};
+
+}  // namespace troupe::bench

@@ -1,0 +1,51 @@
+#include "pipeline_variant.hpp"
+
+#include <troupe/actors/evaluation.hpp>
+
+namespace troupe::bench {
+
+expected<pipeline_variant> pipeline_variant::start(const workload& work, pipeline_shape shape) {
+  auto sample = work.data->read({0, work.micro_batch});
+  if (!sample) return tl::make_unexpected(sample.error());
+  auto stages = start_model_pipeline(work.chain,
+                                     {.stages = shape.stages,
+                                      .replicas = shape.replicas,
+                                      .threads = shape.threads,
+                                      .optimize = optimize_mode::layer,
+                                      .partition = shape.stages == 1 ? "uniform" : work.partition},
+                                     sample->inputs);
+  if (!stages) return tl::make_unexpected(stages.error());
+  pipeline_variant made;
+  made.stages_ = std::move(*stages);
+  return made;
+}
+
+expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t micro_batches) {
+  pipeline& running = *stages_.running;
+  const auto call = [&](std::uint64_t count) -> expected<run_result> {
+    const evaluation one({work.data, work.micro_batch, count * work.micro_batch, work.metrics});
+    const call_outcome outcome = running.submit(one.ticket()).get();
+    if (outcome.cause) return tl::make_unexpected(*outcome.cause);
+    return one.result(outcome);
+  };
+  if (auto warm = call(warm_up_of(micro_batches)); !warm) return tl::make_unexpected(warm.error());
+  const auto before = usage_of(running.engines());
+  auto result = call(micro_batches);
+  if (!result) return tl::make_unexpected(result.error());
+  const auto after = usage_of(running.engines());
+  measurement taken{result->wall_seconds * 1e6 / static_cast<double>(micro_batches), std::move(result->metrics), {}};
+  for (std::size_t stage = 0; stage < before.size(); ++stage) {
+    const auto done =
+        static_cast<double>(std::max<std::uint64_t>(1, after[stage].micro_batches - before[stage].micro_batches));
+    taken.stage_us.push_back(static_cast<double>(after[stage].busy_ns - before[stage].busy_ns) / 1e3 / done);
+  }
+  return taken;
+}
+
+std::vector<std::size_t> pipeline_variant::boundaries() const {
+  std::vector<std::size_t> boundaries = {0};
+  for (const auto& layers : stages_.layers) boundaries.push_back(boundaries.back() + layers.size());
+  return boundaries;
+}
+
+}  // namespace troupe::bench

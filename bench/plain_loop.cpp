@@ -1,0 +1,78 @@
+#include <chrono>
+
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
+#include <troupe/runtime/data/data_set_source.hpp>
+#include <troupe/runtime/metric/metric_fold.hpp>
+#include <troupe/runtime/metric/metric_scorer.hpp>
+#include <troupe/runtime/model/optimize.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+#include "loops.hpp"
+
+namespace troupe::bench {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+expected<std::vector<metric_value>> pass(const workload& work, const std::vector<torch::jit::Method>& forwards,
+                                         std::uint64_t micro_batches) {
+  data_set_source source(work.data, work.micro_batch, micro_batches * work.micro_batch);
+  metric_scorer scorer(work.metrics);
+  metric_fold fold(work.metrics);
+  for (std::uint64_t index = 0;; ++index) {
+    auto loaded = source.next();
+    if (!loaded) return tl::make_unexpected(loaded.error());
+    if (!*loaded) return fold.compute();
+    const activation input{{0, index}, (*loaded)->samples, 0, (*loaded)->tensors, (*loaded)->passengers};
+    at::Tensor value = as_tensors(input.tensors).single();
+    for (const torch::jit::Method& forward : forwards) {
+      std::vector<c10::IValue> arguments;
+      arguments.emplace_back(std::move(value));
+      value = forward(std::move(arguments)).toTensor();
+    }
+    score counted;
+    counted.id = input.id;
+    if (auto done = scorer.evaluate(make_tensors(std::move(value)), input, counted); !done) {
+      return tl::make_unexpected(done.error());
+    }
+    if (auto done = fold.fold(counted); !done) return tl::make_unexpected(done.error());
+  }
+}
+
+}  // namespace
+
+plain_loop plain_loop::by_layer(const workload& work, std::uint32_t threads) {
+  plain_loop made;
+  made.threads_ = threads;
+  for (const layer& one : work.code.layers) {
+    if (!one.passes_through) made.forwards_.push_back(one.module.get_method("forward"));
+  }
+  return made;
+}
+
+expected<plain_loop> plain_loop::whole(const workload& work, std::uint32_t threads) {
+  const auto fused = fuse_layers(work.chain.layers, work.model);
+  if (!fused) return tl::make_unexpected(fused.error());
+  plain_loop made;
+  made.threads_ = threads;
+  made.forwards_.push_back(fused->get_method("forward"));
+  return made;
+}
+
+expected<measurement> plain_loop::run(const workload& work, std::uint64_t micro_batches) const {
+  return in_new_thread([&]() -> expected<measurement> {
+    at::get_num_threads();  // a thread's first call sets it to the process's count
+    at::set_num_threads(static_cast<int>(threads_));
+    const c10::InferenceMode inference;
+    if (auto warm = pass(work, forwards_, warm_up_of(micro_batches)); !warm) return tl::make_unexpected(warm.error());
+    const auto start = steady::now();
+    auto values = pass(work, forwards_, micro_batches);
+    const std::chrono::duration<double, std::micro> taken = steady::now() - start;
+    if (!values) return tl::make_unexpected(values.error());
+    return measurement{taken.count() / static_cast<double>(micro_batches), std::move(*values), {}};
+  });
+}
+
+}  // namespace troupe::bench

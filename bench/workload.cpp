@@ -1,0 +1,101 @@
+#include "workload.hpp"
+
+#include <cmath>
+
+#include <ATen/Functions.h>
+#include <torch/csrc/jit/api/module.h>
+
+#include <troupe/runtime/model/optimize.hpp>
+#include <troupe/tests/support/paths.hpp>
+
+#include "random_set.hpp"
+
+namespace troupe::bench {
+namespace {
+
+constexpr std::int64_t mlp_layers = 8;
+
+struct recipe {
+  std::string partition;
+  std::vector<std::string> metrics;
+  std::vector<std::uint64_t> micro_batches;
+  bool even = false;
+};
+
+torch::jit::Module linear(const std::string& type, std::int64_t features) {
+  torch::jit::Module module(type);
+  // Keeps the values' variance, so that no layer computes with denormals or infinities.
+  const double scale = 1 / std::sqrt(static_cast<double>(features));
+  module.register_parameter("weight", at::randn({features, features}) * scale, false);
+  module.register_parameter("bias", at::randn({features}) * scale, false);
+  module.define("def forward(self, x):\n  return torch.linear(x, self.weight, self.bias)\n");
+  return module;
+}
+
+expected<layer_chain> make_mlp(const std::string& name, std::int64_t features) {
+  torch::jit::Module whole(name);
+  std::string forward = "def forward(self, x):\n";
+  for (std::int64_t index = 0; index < mlp_layers; ++index) {
+    const std::string child = "linear" + std::to_string(index);
+    whole.register_module(child, linear(name + "_" + child, features));
+    forward += "  x = self." + child + ".forward(x)\n";
+  }
+  whole.define(forward + "  return x\n");
+  return make_chain(whole, name);
+}
+
+expected<std::vector<workload>> expand(const std::string& model, expected<layer_chain> chain,
+                                       expected<data_set_ptr> data, const recipe& how) {
+  if (!chain) return tl::make_unexpected(chain.error());
+  if (!data) return tl::make_unexpected(data.error());
+  auto code = optimize_layers(*chain);
+  if (!code) return tl::make_unexpected(code.error());
+  workload one{.model = model,
+               .chain = std::move(*chain),
+               .code = std::move(*code),
+               .data = std::move(*data),
+               .metric_names = how.metrics,
+               .metrics = {},
+               .partition = how.partition,
+               .even = how.even};
+  for (const std::string& name : how.metrics) {
+    auto made = make_metric(name, one.data->classes());
+    if (!made) return tl::make_unexpected(made.error());
+    one.metrics.push_back(std::move(*made));
+  }
+  std::vector<workload> made;
+  for (const std::uint64_t micro_batch : how.micro_batches) {
+    one.micro_batch = micro_batch;
+    made.push_back(one);
+  }
+  return made;
+}
+
+}  // namespace
+
+const std::vector<std::string>& model_names() {
+  static const std::vector<std::string> names = {"lenet", "resnet20", "mlp256", "mlp1024"};
+  return names;
+}
+
+expected<std::vector<workload>> make_workloads(const std::string& model) {
+  const std::filesystem::path data = testing::data_dir();
+  if (model == "lenet") {
+    return expand(model, load_chain(data / "mnist/lenet.pt"), open_data("mnist:" + (data / "mnist").string()),
+                  {"profile", {"accuracy", "nll"}, {64, 256}});
+  }
+  if (model == "resnet20") {
+    return expand(model, load_chain(data / "cifar10/resnet20.pt"),
+                  open_data("cifar10:" + (data / "cifar10/test_batch_1000.bin").string()),
+                  {"profile", {"accuracy", "cross_entropy"}, {8, 64}});
+  }
+  // Accuracy alone: a cross-entropy over as many classes as features would weigh on the last stage.
+  const std::int64_t features = model == "mlp256" ? 256 : 1024;
+  const std::vector<std::uint64_t> micro_batches =
+      features == 256 ? std::vector<std::uint64_t>{1, 8, 64} : std::vector<std::uint64_t>{8, 64};
+  at::manual_seed(0);
+  return expand(model, make_mlp(model, features), make_random_set(features),
+                {"uniform", {"accuracy"}, micro_batches, true});
+}
+
+}  // namespace troupe::bench

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/exit_status.hpp>
+
+namespace troupe::cli {
+
+/// What stands behind the name of the command.
+using arguments = std::vector<std::string>;
+
+/// One subcommand. `run` prints its results on stdout and may report with a status of its own; an error is printed by
+/// run_program, with the status that belongs to its code.
+struct command {
+  std::string_view name;
+  std::string_view summary;
+  expected<exit_status> (*run)(const arguments& given);
+};
+
+std::span<const command> all_commands();
+
+/// The whole program but for main's own set-up: finds the command, runs it, prints its error.
+exit_status run_program(const arguments& given);
+
+expected<exit_status> run_eval(const arguments& given);
+expected<exit_status> run_plan(const arguments& given);
+expected<exit_status> run_schedule(const arguments& given);
+expected<exit_status> run_inspect(const arguments& given);
+expected<exit_status> run_explain(const arguments& given);
+expected<exit_status> run_print_config(const arguments& given);
+expected<exit_status> run_doctor(const arguments& given);
+
+}  // namespace troupe::cli

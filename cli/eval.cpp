@@ -1,0 +1,99 @@
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <troupe/actors/evaluator.hpp>
+#include <troupe/runtime/report/atomic_file.hpp>
+#include <troupe/runtime/report/json_report.hpp>
+#include <troupe/runtime/report/result_table.hpp>
+
+#include "command.hpp"
+#include "eval_interrupt.hpp"
+#include "live_report.hpp"
+#include "option_flags.hpp"
+#include "output.hpp"
+#include "parse.hpp"
+
+namespace troupe::cli {
+namespace {
+
+constexpr const char* examples =
+    "  troupe eval --model data/mnist/lenet.pt --data mnist:data/mnist --stages 2\n"
+    "  troupe eval --model resnet20.pt --data cifar10:test_batch.bin --stages 4 --micro-batch 100 --json\n"
+    "  troupe eval --config run.toml --limit 1000 --metrics accuracy,top5 --output out\n";
+
+expected<eval_options> checked_options(const option_flags& flags) {
+  const auto resolved = flags.resolve();
+  if (!resolved) return tl::make_unexpected(resolved.error());
+  if (const auto together = check_together(*resolved, true); !together) return tl::make_unexpected(together.error());
+  const std::string& output = resolved->options.output;
+  if (!output.empty()) {
+    if (const auto writable = check_writable_directory(output); !writable) return tl::make_unexpected(writable.error());
+  }
+  return resolved->options;
+}
+
+expected<void> write_file(const std::filesystem::path& path, const std::string& content) {
+  return atomic_write_file(path, content).map([&] { say(fmt::format("wrote {}\n", path.string())); });
+}
+
+expected<void> write_output(const run_result& result, const std::string& json) {
+  if (result.config.output.empty()) return {};
+  const std::filesystem::path directory = result.config.output;
+  if (result.config.trace) {
+    if (auto written = write_file(directory / "trace.jsonl", trace_json_lines(result.trace)); !written) return written;
+  }
+  return write_file(directory / "result.json", json);
+}
+
+exit_status status_of_result(const run_result& result) {
+  if (!result.errors.empty()) return status_of(result.errors.front().code);
+  return result.delivery.lost == 0 ? exit_status::ok : exit_status::work_lost;
+}
+
+/// The result is printed even if its file cannot be written: it may have taken hours.
+expected<exit_status> deliver(const run_result& result) {
+  const json_report json = result_json(result);
+  for (const std::string& warning : json.warnings) say_warning(warning);
+  const auto written = write_output(result, json.text);
+  const auto printed = print(result.config.json ? json.text : result_table(result, output_width()));
+  for (const error& each : result.errors) say_error(each);
+  if (!written) return tl::make_unexpected(written.error());
+  if (!printed) return tl::make_unexpected(printed.error());
+  return status_of_result(result);
+}
+
+expected<exit_status> evaluate(const eval_options& options) {
+  eval_interrupt interrupt;
+  live_report live;
+  auto created = evaluator::create(options, live.hooks());
+  if (!created) return tl::make_unexpected(created.error());
+  evaluator& evaluation = **created;
+  interrupt.attach(evaluation);
+  const auto result = evaluation.run();
+  live.finish();
+  auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));
+  interrupt.detach();
+  if (evaluation.stuck()) {
+    if (!status) say_error(status.error());
+    std::_Exit(static_cast<int>(status ? *status : status_of(status.error().code)));
+  }
+  return status;
+}
+
+}  // namespace
+
+expected<exit_status> run_eval(const arguments& given) {
+  parser reader("eval",
+                "Evaluate a model on data through a pipeline of stages.\n"
+                "Ctrl-C once finishes what is under way and prints it, labelled partial; twice stops at once.",
+                examples);
+  const option_flags flags(reader);
+  const auto read = parse(reader, given);
+  if (!read) return tl::make_unexpected(read.error());
+  if (*read == parsed::help_printed) return exit_status::ok;
+  return checked_options(flags).and_then(&evaluate);
+}
+
+}  // namespace troupe::cli

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <troupe/runtime/data/data_set.hpp>
+#include <troupe/runtime/model/chain_summary.hpp>
+#include <troupe/runtime/model/layer_chain.hpp>
+#include <troupe/runtime/model/probe.hpp>
+#include <troupe/runtime/report/text_table.hpp>
+
+#include "command.hpp"
+#include "output.hpp"
+#include "parse.hpp"
+
+namespace troupe::cli {
+namespace {
+
+using align = text_table::align;
+
+expected<chain_summary> summarize_with(const layer_chain& chain, const std::string& specification) {
+  if (specification.empty()) return summarize(chain);
+  const auto data = open_data(specification);
+  if (!data) return tl::make_unexpected(data.error());
+  const auto sample = (*data)->read({0, 1});
+  if (!sample) return tl::make_unexpected(sample.error());
+  return probe_chain(chain, sample->inputs).map([&](const auto& shapes) { return summarize(chain, shapes); });
+}
+
+std::string shape_text(const std::optional<std::vector<std::int64_t>>& shape) {
+  return shape ? to_string(*shape) : "-";
+}
+
+std::string inspection_text(const chain_summary& chain) {
+  text_table table({align::right, align::left, align::left, align::right, align::left, align::left});
+  table.add({"layer", "name", "type", "parameters", "input", "output"});
+  for (const layer_summary& each : chain.layers) {
+    table.add({fmt::format("{}", each.index), each.name, each.type, fmt::format("{}", each.parameters),
+               shape_text(each.input_shape), shape_text(each.output_shape)});
+  }
+  const std::string head =
+      fmt::format("{}: a chain of {} layers, {} parameters ({} trainable), {} bytes of weights\n", chain.file,
+                  chain.layers.size(), chain.parameters, chain.trainable, chain.parameter_bytes + chain.buffer_bytes);
+  return head + "\n" + table.text(output_width());
+}
+
+}  // namespace
+
+expected<exit_status> run_inspect(const arguments& given) {
+  std::string model;
+  std::string data;
+  parser reader("inspect", "Show the layers of a TorchScript model, or which node breaks the chain and what to do.",
+                "  troupe inspect data/mnist/lenet.pt\n"
+                "  troupe inspect data/cifar10/resnet20.pt --data cifar10:data/cifar10\n");
+  reader.add_option("MODEL", model, "TorchScript file")->required()->type_name("");
+  reader.add_option("--data", data, "Send one sample of this data through it, to show shapes")->type_name("KIND:PATH");
+  const auto read = parse(reader, given);
+  if (!read) return tl::make_unexpected(read.error());
+  if (*read == parsed::help_printed) return exit_status::ok;
+  return load_chain(model)
+      .and_then([&](const layer_chain& chain) { return summarize_with(chain, data); })
+      .and_then([](const chain_summary& chain) { return print(inspection_text(chain)); })
+      .map([] { return exit_status::ok; });
+}
+
+}  // namespace troupe::cli

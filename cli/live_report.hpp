@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include <troupe/actors/evaluator.hpp>
+#include <troupe/runtime/report/progress.hpp>
+
+namespace troupe::cli {
+
+/// Progress and log lines of a running evaluation, on stderr. Used by the thread that is in evaluator::run().
+class live_report {
+ public:
+  live_report();
+  /// They refer to this object.
+  [[nodiscard]] evaluation_hooks hooks();
+  void finish();
+
+ private:
+  void show(const progress_update& update);
+  void log(const std::string& line) const;
+
+  using clock = std::chrono::steady_clock;
+  bool terminal_;
+  progress_printer printer_;
+  std::optional<clock::time_point> begin_;
+};
+
+}  // namespace troupe::cli

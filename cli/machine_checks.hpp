@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troupe::cli {
+
+enum class check_level : std::uint8_t { ok, warning, failed };
+
+/// One line of `troupe doctor`.
+struct machine_check {
+  check_level level;
+  std::string subject;
+  std::string finding;
+};
+
+/// Versions, cores, memory, allocator, example files, and a kernel with a known result.
+std::vector<machine_check> check_machine();
+
+/// The part of it that asks LibTorch.
+void check_libtorch(std::vector<machine_check>& into);
+
+}  // namespace troupe::cli

@@ -1,0 +1,9 @@
+#include <csignal>
+
+#include "command.hpp"
+
+int main(int argc, char** argv) {
+  // A reader that went away is an error with a message (E0611), not a silent death.
+  std::signal(SIGPIPE, SIG_IGN);
+  return static_cast<int>(troupe::cli::run_program({argv + (argc > 0 ? 1 : 0), argv + argc}));
+}

@@ -1,0 +1,62 @@
+#include "option_flags.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "output.hpp"
+
+namespace troupe::cli {
+namespace {
+
+/// The default as one would write it on the command line; empty where there is none to mention.
+std::string default_text(const option& described) {
+  const option_value value = default_value(described);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* names = std::get_if<std::vector<std::string>>(&value))
+    return fmt::format("{}", fmt::join(*names, ","));
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);
+  return described.kind == option_kind::count_or_auto ? "auto" : "";
+}
+
+std::string help_of(const option& described) {
+  const std::string value = default_text(described);
+  return value.empty() ? std::string(described.help) : fmt::format("{} [{}]", described.help, value);
+}
+
+}  // namespace
+
+option_flags::option_flags(parser& into) {
+  for (const option& each : all_options()) {
+    flag& added = flags_[std::string(each.name)];
+    if (each.kind == option_kind::toggle) {
+      added.parsed = into.add_flag(flag_name(each), added.text, help_of(each));
+    } else {
+      added.parsed = into.add_option(flag_name(each), added.text, help_of(each));
+      added.parsed->type_name(std::string(each.value_name));
+    }
+  }
+  config_.parsed = into.add_option("--config", config_.text, "TOML file; its keys are these flags with underscores");
+  config_.parsed->type_name("FILE");
+}
+
+expected<resolved_options> option_flags::resolve() const {
+  option_sources sources;
+  sources.environment = troupe_environment();
+  if (config_.parsed->count() > 0) sources.config_path = config_.text;
+  for (const option& each : all_options()) {
+    if (const auto text = given(each.name)) sources.flags.emplace_back(each.name, *text);
+  }
+  auto resolved = resolve_options(sources);
+  if (resolved) {
+    for (const std::string& warning : resolved->warnings) say_warning(warning);
+  }
+  return resolved;
+}
+
+std::optional<std::string> option_flags::given(std::string_view name) const {
+  const auto found = flags_.find(name);
+  if (found == flags_.end() || found->second.parsed->count() == 0) return std::nullopt;
+  return found->second.text;
+}
+
+}  // namespace troupe::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include <troupe/runtime/config/resolve.hpp>
+
+#include "parse.hpp"
+
+namespace troupe::cli {
+
+/// The flags of eval, plan and print-config: one for each row of the option table, and --config.
+class option_flags {
+ public:
+  /// Adds the flags to `into`, which must not outlive this object once it parses.
+  explicit option_flags(parser& into);
+  option_flags(const option_flags&) = delete;
+  option_flags& operator=(const option_flags&) = delete;
+
+  /// After parse(): file, environment and flags together. Warnings go to stderr.
+  [[nodiscard]] expected<resolved_options> resolve() const;
+
+  /// The text of one flag, if it was given.
+  [[nodiscard]] std::optional<std::string> given(std::string_view name) const;
+
+ private:
+  struct flag {
+    std::string text;
+    CLI::Option* parsed = nullptr;
+  };
+  std::map<std::string, flag, std::less<>> flags_;
+  flag config_;
+};
+
+}  // namespace troupe::cli

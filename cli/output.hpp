@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <troupe/messages/error.hpp>
+
+namespace troupe::cli {
+
+/// Results, to stdout, unbuffered and whole. A closed pipe or a full disk is E0611.
+expected<void> print(std::string_view text);
+
+/// All else, to stderr. That nobody reads it is no error.
+void say(std::string_view text);
+
+/// The error with its code's explanation pointed to.
+void say_error(const error& problem);
+void say_warning(std::string_view text);
+
+/// Columns of the terminal behind stdout or stderr; 100 where that is none.
+std::size_t output_width();
+bool stderr_is_terminal();
+
+}  // namespace troupe::cli

@@ -1,0 +1,74 @@
+#include "parse.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <troupe/runtime/suggest/suggest.hpp>
+
+#include "output.hpp"
+
+namespace troupe::cli {
+namespace {
+
+std::string up_to_equals(const std::string& argument) {
+  return argument.substr(0, argument.find('='));
+}
+
+std::vector<std::string> flags_of(const parser& into) {
+  std::vector<std::string> names;
+  for (const CLI::Option* each : into.get_options()) {
+    for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+tl::unexpected<error> unknown_argument(const parser& into) {
+  const std::vector<std::string> left = into.remaining();
+  const auto flag =
+      std::find_if(left.begin(), left.end(), [](const std::string& each) { return each.starts_with("-"); });
+  if (flag == left.end()) {
+    const std::string first = left.empty() ? "" : left.front();
+    return fail(error_code::unknown_flag, first, fmt::format("{} does not take this argument", into.get_name()),
+                fmt::format("leave it out, or see {} --help", into.get_name()));
+  }
+  const std::string name = up_to_equals(*flag);
+  const auto near = suggest(name, flags_of(into));
+  return fail(error_code::unknown_flag, name, fmt::format("{} has no such flag", into.get_name()),
+              near ? fmt::format("write {}", *near) : fmt::format("see {} --help for its flags", into.get_name()));
+}
+
+/// CLI11 says what is wrong in one sentence that begins with the flag's name.
+tl::unexpected<error> wrong_argument(const parser& into, const arguments& given, const CLI::ParseError& e) {
+  for (const std::string& name : flags_of(into)) {
+    const auto is_it = [&](const std::string& each) { return up_to_equals(each) == name; };
+    if (std::count_if(given.begin(), given.end(), is_it) > 1 && std::string_view(e.what()).starts_with(name)) {
+      return fail(error_code::flags_contradict, name, "is given more than once", fmt::format("write {} once", name));
+    }
+  }
+  return fail(error_code::value_out_of_range, into.get_name(), e.what(), fmt::format("see {} --help", into.get_name()));
+}
+
+}  // namespace
+
+parser::parser(const std::string& name, const std::string& description, const std::string& examples)
+    : CLI::App(description, "troupe " + name) {
+  get_formatter()->column_width(34);
+  set_help_flag("-h,--help", "Print this help");
+  footer("Examples:\n" + examples);
+}
+
+expected<parsed> parse(parser& into, const arguments& given) try {
+  into.CLI::App::parse(arguments(given.rbegin(), given.rend()));
+  return parsed::go_on;
+} catch (const CLI::CallForHelp&) {
+  return print(into.help()).map([] { return parsed::help_printed; });
+} catch (const CLI::ExtrasError&) {
+  return unknown_argument(into);
+} catch (const CLI::RequiredError& e) {
+  return fail(error_code::missing_flag, into.get_name(), e.what(), fmt::format("see {} --help", into.get_name()));
+} catch (const CLI::ParseError& e) {
+  return wrong_argument(into, given, e);
+}
+
+}  // namespace troupe::cli

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <troupe/runtime/engine/engine_thread.hpp>
+#include <troupe/runtime/partition/weights.hpp>
+#include <troupe/runtime/plan/plan_report.hpp>
+
+#include "command.hpp"
+#include "option_flags.hpp"
+#include "output.hpp"
+#include "parse.hpp"
+
+namespace troupe::cli {
+namespace {
+
+constexpr const char* examples =
+    "  troupe plan --model data/cifar10/resnet20.pt --stages 4\n"
+    "  troupe plan --model data/cifar10/resnet20.pt --data cifar10:data/cifar10 --stages 4 --partition profile\n"
+    "  troupe plan --weights 1,2,1 --stages 4 --partition balanced --json\n";
+
+std::string weights_text(const std::vector<double>& weights, const part_boundaries& boundaries) {
+  std::string text = fmt::format("boundaries  {}\n", fmt::join(boundaries, ","));
+  for (std::size_t p = 0; p + 1 < boundaries.size(); ++p) {
+    const auto begin = weights.begin() + static_cast<std::ptrdiff_t>(boundaries[p]);
+    const auto end = weights.begin() + static_cast<std::ptrdiff_t>(boundaries[p + 1]);
+    text +=
+        fmt::format("stage {:<4}  {}\n", p, begin == end ? "empty" : fmt::format("{}", fmt::join(begin, end, " + ")));
+  }
+  return text;
+}
+
+/// Cuts a bare list: no model, no file, no environment; only --stages, --partition and --json count.
+expected<std::string> plan_weights(const option_flags& flags, const std::string& listed) {
+  for (const char* other : {"model", "data"}) {
+    if (flags.given(other)) {
+      return fail(error_code::flags_contradict, fmt::format("--weights and --{}", other),
+                  "a list of weights stands in place of a model", "leave one of them out");
+    }
+  }
+  const option& stages = *find_option("stages");
+  const auto parts = parse_setting(stages, flags.given("stages").value_or("1"), {origin_kind::flag, "--stages"});
+  if (!parts) return tl::make_unexpected(parts.error());
+  const auto method = parse_partition_method(flags.given("partition").value_or("balanced"));
+  if (!method) return tl::make_unexpected(method.error());
+  const auto weights = parse_weights(listed);
+  if (!weights) return tl::make_unexpected(weights.error());
+  return partition_weights(*method, *weights, static_cast<std::size_t>(std::get<std::int64_t>(parts->value)))
+      .map([&](const part_boundaries& boundaries) {
+        return flags.given("json") == "true" ? boundaries_json(boundaries) + "\n" : weights_text(*weights, boundaries);
+      });
+}
+
+expected<std::string> plan_model(const option_flags& flags) {
+  const auto resolved = flags.resolve();
+  if (!resolved) return tl::make_unexpected(resolved.error());
+  if (const auto together = check_together(*resolved, false); !together) return tl::make_unexpected(together.error());
+  return make_plan(resolved->options, usable_cores()).map([&](const plan_report& plan) {
+    return resolved->options.json ? plan_json(plan) : plan_text(plan, output_width());
+  });
+}
+
+}  // namespace
+
+expected<exit_status> run_plan(const arguments& given) {
+  parser reader("plan",
+                "Show how a model would be cut: layers, parameters, balance and bubble; with --data also measured\n"
+                "times and memory. Starts nothing. With --weights, cut a bare list of numbers.",
+                examples);
+  const option_flags flags(reader);
+  std::string weights;
+  CLI::Option* weights_given =
+      reader.add_option("--weights", weights, "Cut these numbers in place of a model's layers");
+  weights_given->type_name("W,W,...");
+  const auto read = parse(reader, given);
+  if (!read) return tl::make_unexpected(read.error());
+  if (*read == parsed::help_printed) return exit_status::ok;
+  return (weights_given->count() > 0 ? plan_weights(flags, weights) : plan_model(flags))
+      .and_then([](const std::string& text) { return print(text); })
+      .map([] { return exit_status::ok; });
+}
+
+}  // namespace troupe::cli

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/config/setting.hpp>
+#include <troupe/runtime/schedule/schedule_text.hpp>
+
+#include "command.hpp"
+#include "output.hpp"
+#include "parse.hpp"
+
+namespace troupe::cli {
+namespace {
+
+/// A count that is no option of an evaluation, read with the same rules and messages.
+expected<std::uint64_t> read_count(std::string_view name, std::string_view text, double maximum) {
+  const option counted{name, option_kind::count, "N", 1, maximum, "4", "", nullptr, nullptr, nullptr};
+  const auto value = parse_value(counted, text);
+  const origin from{origin_kind::flag, flag_name(counted)};
+  if (!value) return bad_value(counted, value.error(), from);
+  if (const auto problem = check_range(counted, *value)) return bad_value(counted, *problem, from);
+  return static_cast<std::uint64_t>(std::get<std::int64_t>(*value));
+}
+
+struct schedule_flags {
+  std::string kind;
+  std::string micro_batches;
+  std::string stages;
+  bool json = false;
+};
+
+expected<schedule_shape> read_shape(const schedule_flags& flags) {
+  const auto kind = parse_schedule_kind(flags.kind);
+  if (!kind) return tl::make_unexpected(kind.error());
+  const auto micro_batches = read_count("micro_batches", flags.micro_batches, limits::schedule_cells_max);
+  if (!micro_batches) return tl::make_unexpected(micro_batches.error());
+  const auto stages = read_count("stages", flags.stages, limits::stages_max);
+  if (!stages) return tl::make_unexpected(stages.error());
+  return schedule_shape{*kind, *micro_batches, static_cast<std::uint32_t>(*stages)};
+}
+
+expected<std::string> schedule_text(const schedule_shape& shape, bool json) {
+  if (!json) return schedule_grid(shape, output_width());
+  return schedule_json(shape).map([](std::string text) { return text + "\n"; });
+}
+
+}  // namespace
+
+expected<exit_status> run_schedule(const arguments& given) {
+  schedule_flags flags;
+  parser reader("schedule", "Print what every stage does at every step of a pipeline schedule.",
+                "  troupe schedule --kind inference --micro-batches 4 --stages 3\n"
+                "  troupe schedule --kind train --micro-batches 8 --stages 4 --json\n");
+  reader.add_option("--kind", flags.kind, "inference, train (1F1B) or data-parallel")->required()->type_name("KIND");
+  reader.add_option("--micro-batches", flags.micro_batches, "Micro-batches of one batch")->required()->type_name("M");
+  reader.add_option("--stages", flags.stages, "Stages of the pipeline")->required()->type_name("S");
+  reader.add_flag("--json", flags.json, "Print one JSON object: steps[stage][step] = instructions");
+  const auto read = parse(reader, given);
+  if (!read) return tl::make_unexpected(read.error());
+  if (*read == parsed::help_printed) return exit_status::ok;
+  return read_shape(flags)
+      .and_then([&](const schedule_shape& shape) { return schedule_text(shape, flags.json); })
+      .and_then([](const std::string& text) { return print(text); })
+      .map([] { return exit_status::ok; });
+}
+
+}  // namespace troupe::cli

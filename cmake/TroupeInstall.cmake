@@ -1,0 +1,37 @@
+# What `cmake --install` lays down, and the package that find_package(troupe) reads (troupeConfig.cmake.in).
+# Libraries keep their tree's folders as target names: troupe::actors, troupe::engine...; troupe::troupe links them all.
+include(CMakePackageConfigHelpers)
+set(troupe_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
+
+get_property(troupe_installed GLOBAL PROPERTY troupe_libraries)
+# The command line is the program's own: it has no headers to build against.
+list(REMOVE_ITEM troupe_installed troupe_cli_commands)
+
+add_library(troupe INTERFACE)
+add_library(troupe::troupe ALIAS troupe)
+target_link_libraries(troupe INTERFACE ${troupe_installed})
+
+foreach(library ${troupe_installed} troupe_options)
+  string(REGEX REPLACE "^troupe_" "" exported ${library})
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${exported})
+endforeach()
+install(TARGETS troupe troupe_options ${troupe_installed} EXPORT troupeTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir})
+
+# Not the headers that only our own sources include: precompiled ones, and msgpack's, which a user need not have.
+install(DIRECTORY messages runtime actors DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*_pch.hpp" EXCLUDE PATTERN "codec/writer.hpp" EXCLUDE)
+install(FILES troupe.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set_target_properties(troupe_cli PROPERTIES INSTALL_RPATH ${TROUPE_TORCH_ROOT}/lib)
+install(TARGETS troupe_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/troupeConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/troupeConfig.cmake INSTALL_DESTINATION ${troupe_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/troupeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/cmake/troupeConfig.cmake ${PROJECT_BINARY_DIR}/cmake/troupeConfigVersion.cmake
+  cmake/FindCAF.cmake cmake/TroupeTorch.cmake
+  DESTINATION ${troupe_package_dir})

@@ -1,0 +1,166 @@
+#include <troupe/tests/cli/bad_input.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using words = std::vector<std::string>;
+
+/// A command that is good as it stands, and what makes it bad.
+words eval_with(const words& more) {
+  words all = {"eval", "--model", "good.pt", "--data", "mnist:good-mnist"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+words eval_model(const std::string& file) {
+  return {"eval", "--model", file, "--data", "mnist:good-mnist"};
+}
+words eval_data(const std::string& data) {
+  return {"eval", "--model", "good.pt", "--data", data};
+}
+words plan_weights(const std::string& weights, const words& more) {
+  words all = {"plan", "--weights", weights};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+constexpr int usage = 2;
+constexpr int input = 3;
+
+const std::vector<bad_input> commands = {
+    {"no_command", {}, {}, usage, "", "Usage: troupe COMMAND"},
+    {"unknown_command", {"evl"}, {}, usage, "E0101", "write \"eval\""},
+    {"strange_command", {"transmogrify"}, {}, usage, "E0101", "use one of: eval, plan"},
+    {"flag_before_command", {"--json", "eval"}, {}, usage, "E0101", "--json"},
+    {"unknown_flag", eval_with({"--stgaes", "2"}), {}, usage, "E0101", "write --stages"},
+    {"unknown_flag_with_value", eval_with({"--microbatch=2"}), {}, usage, "E0101", "write --micro-batch"},
+    {"strange_flag", eval_with({"--quantum"}), {}, usage, "E0101", "--quantum"},
+    {"positional_argument", eval_with({"extra"}), {}, usage, "E0101", "extra"},
+    {"flag_without_value", eval_with({"--stages"}), {}, usage, "E0103", "--stages"},
+    {"flag_twice", eval_with({"--stages", "1", "--stages", "2"}), {}, usage, "E0104", "more than once"},
+    {"no_model", {"eval", "--data", "mnist:good-mnist"}, {}, usage, "E0105", "add --model FILE"},
+    {"no_data", {"eval", "--model", "good.pt"}, {}, usage, "E0105", "add --data KIND:PATH"},
+    {"schedule_without_kind", {"schedule", "--micro-batches", "2", "--stages", "2"}, {}, usage, "E0105", "--kind"},
+    {"schedule_kind",
+     {"schedule", "--kind", "trian", "--micro-batches", "2", "--stages", "2"},
+     {},
+     usage,
+     "E0102",
+     "trian"},
+    {"schedule_zero",
+     {"schedule", "--kind", "train", "--micro-batches", "0", "--stages", "2"},
+     {},
+     usage,
+     "E0103",
+     "--micro-batches"},
+    {"schedule_huge",
+     {"schedule", "--kind", "train", "--micro-batches", "4000000", "--stages", "1000"},
+     {},
+     usage,
+     "E0103",
+     ""},
+    {"explain_unknown", {"explain", "E9999"}, {}, usage, "E0107", "E9999"},
+    {"explain_word", {"explain", "please"}, {}, usage, "E0107", "please"},
+    {"inspect_nothing", {"inspect"}, {}, usage, "E0105", "MODEL"},
+    {"doctor_flag", {"doctor", "--fix"}, {}, usage, "E0101", "--fix"},
+};
+
+const std::vector<bad_input> values = {
+    {"stages_zero", eval_with({"--stages", "0"}), {}, usage, "E0103", "0, expected a whole number from 1 to 1024"},
+    {"stages_more_than_layers", eval_with({"--stages", "16"}), {}, usage, "E0106", "15"},
+    {"replicas_huge", eval_with({"--replicas", "100000"}), {}, usage, "E0103", "--replicas"},
+    {"micro_batch_zero", eval_with({"--micro-batch", "0"}), {}, usage, "E0103", "--micro-batch"},
+    {"micro_batch_negative", eval_with({"--micro-batch", "-1"}), {}, usage, "E0103", "-1"},
+    {"micro_batch_huge", eval_with({"--micro-batch", "99999999999999999999"}), {}, usage, "E0103", "--micro-batch"},
+    {"micro_batch_word", eval_with({"--micro-batch", "many"}), {}, usage, "E0103", "\"many\""},
+    {"micro_batch_fraction", eval_with({"--micro-batch", "1.5"}), {}, usage, "E0103", "\"1.5\""},
+    {"threads_zero", eval_with({"--threads", "0"}), {}, usage, "E0103", "expected auto or a whole number"},
+    {"threads_word", eval_with({"--threads", "abc"}), {}, usage, "E0103", "\"abc\""},
+    {"buffers_zero", eval_with({"--num-pipe-buffers", "0"}), {}, usage, "E0103", "--num-pipe-buffers"},
+    {"limit_zero", eval_with({"--limit", "0"}), {}, usage, "E0103", "--limit"},
+    {"deadline_zero", eval_with({"--deadline", "0"}), {}, usage, "E0103", "--deadline"},
+    {"deadline_nan", eval_with({"--deadline", "nan"}), {}, usage, "E0103", "nan"},
+    {"optimize_unknown", eval_with({"--optimize", "lyaer"}), {}, usage, "E0102", "\"layer\""},
+    {"metric_unknown", eval_with({"--metrics", "acuracy"}), {}, usage, "E0102", "accuracy"},
+    {"metric_empty", eval_with({"--metrics", ""}), {}, usage, "E0102", "--metrics"},
+    {"metric_twice", eval_with({"--metrics", "nll,nll"}), {}, usage, "E0103", "named twice"},
+    {"data_kind", eval_data("minst:good-mnist"), {}, usage, "E0102", "\"mnist\""},
+    {"data_without_kind", eval_data("good-mnist"), {}, usage, "E0102", "KIND:PATH"},
+    {"data_without_path", eval_data("mnist:"), {}, usage, "E0103", "no path"},
+    {"partition_unknown", eval_with({"--partition", "unifrom"}), {}, usage, "E0102", "uniform"},
+    {"partition_regex", eval_with({"--partition", "type:("}), {}, usage, "E0103", "--partition"},
+    {"partition_no_match", eval_with({"--partition", "type:LSTM"}), {}, usage, "E0511", "LSTM"},
+    {"partition_not_increasing", eval_with({"--partition", "0,5,5", "--stages", "2"}), {}, usage, "E0512", "5"},
+    {"partition_beyond_the_end", eval_with({"--partition", "0,5,99", "--stages", "2"}), {}, usage, "E0512", "99"},
+    {"partition_other_stages", eval_with({"--partition", "0,5,15", "--stages", "3"}), {}, usage, "E0104", "3"},
+    {"trace_without_output", eval_with({"--trace"}), {}, usage, "E0104", "add --output DIR"},
+    {"weights_and_model", plan_weights("1,2", {"--model", "good.pt"}), {}, usage, "E0104", "--weights and --model"},
+    {"weights_word", plan_weights("1,two", {}), {}, usage, "E0513", "two"},
+    {"weights_negative", plan_weights("1,-2", {}), {}, usage, "E0513", "-2"},
+    {"weights_method", plan_weights("1,2", {"--partition", "profil"}), {}, usage, "E0102", "profil"},
+    {"plan_profile_without_data",
+     {"plan", "--model", "good.pt", "--partition", "profile"},
+     {},
+     usage,
+     "E0105",
+     "--data"},
+    {"output_is_a_file", eval_with({"--output", "blocked"}), {}, 1, "E0611", "blocked"},
+    {"output_below_a_file", eval_with({"--output", "blocked/below"}), {}, 1, "E0611", "Not a directory"},
+    {"variable_word", eval_with({}), {"TROUPE_STAGES=two"}, usage, "E0103", "TROUPE_STAGES"},
+    {"variable_metric", eval_with({}), {"TROUPE_METRICS=acuracy"}, usage, "E0102", "TROUPE_METRICS"},
+};
+
+const std::vector<bad_input> files = {
+    {"model_missing", eval_model("nowhere.pt"), {}, input, "E0201", "nowhere.pt"},
+    {"model_directory", eval_model("directory.pt"), {}, input, "E0202", "directory"},
+    {"model_truncated", eval_model("truncated.pt"), {}, input, "E0203", "truncated.pt"},
+    {"model_empty", eval_model("empty.pt"), {}, input, "E0203", "empty"},
+    {"model_state_dict", eval_model("@/cifar10/resnet20_dict.pt"), {}, input, "E0204", "state dict"},
+    {"model_ordered_dict", eval_model("@/cifar10/resnet20_ordered.pt"), {}, input, "E0204", "state dict"},
+    {"model_legacy_pickle", eval_model("legacy.pt"), {}, input, "E0205", "legacy"},
+    {"model_lfs_pointer", eval_model("pointer.pt"), {}, input, "E0206", "git-lfs"},
+    {"model_text", eval_model("text.pt"), {}, input, "E0207", "text.pt"},
+    {"model_inspected", {"inspect", "nowhere.pt"}, {}, input, "E0201", "nowhere.pt"},
+    {"model_planned", {"plan", "--model", "text.pt"}, {}, input, "E0207", "text.pt"},
+    {"model_rejects_data", eval_data("cifar10:cifar.bin"), {}, input, "E0209", "layer 2 (2 Conv2d)"},
+    {"data_missing", eval_data("mnist:nowhere"), {}, input, "E0301", "nowhere"},
+    {"data_empty_directory", eval_data("mnist:empty-directory"), {}, input, "E0301", "empty-directory"},
+    {"data_half", eval_data("mnist:half-mnist"), {}, input, "E0301", "labels"},
+    {"data_wrong_kind", eval_data("cifar10:good-mnist"), {}, input, "E03", "good-mnist"},
+    {"data_short", eval_data("mnist:short"), {}, input, "E0302", "images"},
+    {"data_mismatch", eval_data("mnist:mismatch"), {}, input, "E0304", "3"},
+    {"data_label", eval_data("mnist:label"), {}, input, "E0305", "10"},
+    {"data_magic", eval_data("mnist:magic"), {}, input, "E0303", "images"},
+    {"data_none", eval_data("mnist:none"), {}, input, "E0306", "none"},
+    {"cifar_short", eval_data("cifar10:cifar-short.bin"), {}, input, "E0302", "cifar-short.bin"},
+    {"cifar_label", eval_data("cifar10:cifar-label.bin"), {}, input, "E0305", "11"},
+    {"npy_one_file", eval_data("npy:inputs.npy"), {}, usage, "E0103", "npy"},
+    {"npy_counts", eval_data("npy:inputs.npy,labels.npy"), {}, input, "E0304", "labels.npy"},
+    {"npy_garbage", eval_data("npy:garbage.npy,labels.npy"), {}, input, "E0303", "garbage.npy"},
+    {"config_missing", eval_with({"--config", "nowhere.toml"}), {}, input, "E0401", "nowhere.toml"},
+    {"config_directory", eval_with({"--config", "directory.pt"}), {}, input, "E0401", "is a directory"},
+    {"config_syntax", eval_with({"--config", "syntax.toml"}), {}, input, "E0402", "syntax.toml:2:"},
+    {"config_key", eval_with({"--config", "key.toml"}), {}, input, "E0403", "key.toml:2:1"},
+    {"config_type", eval_with({"--config", "type.toml"}), {}, input, "E0404", "type.toml:1:10"},
+    {"config_range", eval_with({"--config", "range.toml"}), {}, input, "E0404", "range.toml:2:12"},
+    {"config_metric", eval_with({"--config", "metric.toml"}), {}, input, "E0404", "metric.toml:1:11"},
+    {"config_trace_without_output",
+     eval_with({"--config", "contradiction.toml"}),
+     {},
+     usage,
+     "E0104",
+     "contradiction.toml:1:9"},
+    {"config_before_missing_flags", {"eval", "--config", "key.toml"}, {}, input, "E0403", "\"micro_batch\""},
+    {"config_of_print_config", {"print-config", "--config", "range.toml"}, {}, input, "E0404", "1000"},
+    {"config_of_variable", eval_with({}), {"TROUPE_CONFIG=nowhere.toml"}, input, "E0401", "nowhere.toml"},
+};
+
+}  // namespace
+
+std::vector<bad_input> bad_inputs() {
+  std::vector<bad_input> all = commands;
+  all.insert(all.end(), values.begin(), values.end());
+  all.insert(all.end(), files.begin(), files.end());
+  return all;
+}
+
+}  // namespace troupe::testing

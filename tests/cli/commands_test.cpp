@@ -1,0 +1,148 @@
+// Goal: every command but eval prints what its documentation says. Method: the built program; vectors of
+// docs/schedules.md and docs/partition.md for schedule and plan.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <troupe/tests/cli/program.hpp>
+#include <troupe/tests/cli/scratch.hpp>
+#include <troupe/tests/support/paths.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using json = nlohmann::json;
+
+program_outcome good(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
+  const auto outcome = run_troupe({.arguments = arguments, .environment = std::move(environment)});
+  EXPECT_EQ(outcome.status, 0) << ::testing::PrintToString(arguments) << outcome.err;
+  return outcome;
+}
+
+TEST(help, of_the_program_and_of_every_command_goes_to_stdout_with_examples) {
+  for (const char* flag : {"--help", "-h"}) {
+    EXPECT_THAT(good({flag}).out, HasSubstr("Usage: troupe COMMAND"));
+    for (const char* name : {"eval", "plan", "schedule", "inspect", "explain", "print-config", "doctor"}) {
+      const auto outcome = good({name, flag});
+      EXPECT_THAT(outcome.out, HasSubstr("Usage: troupe " + std::string(name)));
+      EXPECT_THAT(outcome.out, HasSubstr("Examples:\n  "));
+      EXPECT_THAT(outcome.err, IsEmpty());
+    }
+  }
+}
+
+TEST(help, names_every_flag_of_eval) {
+  const std::string help = good({"eval", "--help"}).out;
+  for (const char* flag :
+       {"--model", "--data", "--stages", "--replicas", "--micro-batch", "--threads", "--optimize", "--partition",
+        "--num-pipe-buffers", "--metrics", "--limit", "--deadline", "--config", "--output", "--json", "--trace"}) {
+    EXPECT_THAT(help, HasSubstr(flag));
+  }
+}
+
+TEST(version, is_one_line) {
+  EXPECT_THAT(good({"--version"}).out, ::testing::MatchesRegex("troupe [0-9.]+\n"));
+}
+
+TEST(schedule, prints_the_reference_vector_as_json) {
+  const auto outcome = good({"schedule", "--kind", "inference", "--micro-batches", "3", "--stages", "3", "--json"});
+  const json schedule = json::parse(outcome.out);
+  EXPECT_EQ(schedule["num_pipe_buffers"], json::parse("[2, 2, 2]"));
+  // s0: L0 F0 | L1 SA0 F1 | L0 SA1 F0 | SA0 | -
+  EXPECT_EQ(schedule["steps"][0][1], json::parse(R"([{"op": "LoadMicroBatch", "buffer": 1},
+                                                     {"op": "SendActivation", "buffer": 0},
+                                                     {"op": "ForwardPass", "buffer": 1}])"));
+  EXPECT_EQ(schedule["steps"][0][4], json::array());
+}
+
+TEST(schedule, draws_a_grid) {
+  EXPECT_THAT(good({"schedule", "--kind", "train", "--micro-batches", "3", "--stages", "2"}).out,
+              HasSubstr("RG0 SA1 B0"));
+}
+
+TEST(plan, cuts_bare_weights) {
+  const auto cut = [](std::vector<std::string> more) {
+    std::vector<std::string> all = {"plan", "--json", "--weights"};
+    all.insert(all.end(), more.begin(), more.end());
+    return good(all).out;
+  };
+  EXPECT_EQ(cut({"1,2,1", "--stages", "4", "--partition", "balanced"}), "{\"boundaries\":[0,1,2,3,3]}\n");
+  EXPECT_EQ(cut({"1,2,1", "--stages", "4", "--partition", "uniform"}), "{\"boundaries\":[0,1,2,3,3]}\n");
+  EXPECT_EQ(cut({"0,1,2,3,3,3", "--stages", "4"}), "{\"boundaries\":[0,3,4,5,6]}\n");
+  EXPECT_EQ(cut({"1,1,1,1,1,1,1,1,1,1", "--stages", "3", "--partition", "uniform"}), "{\"boundaries\":[0,4,7,10]}\n");
+}
+
+TEST(plan, shows_a_model_with_and_without_data) {
+  const std::string model = (data_dir() / "mnist/lenet.pt").string();
+  const json bare = json::parse(good({"plan", "--model", model, "--stages", "3", "--json"}).out);
+  EXPECT_EQ(bare["stages"].size(), 3U);
+  EXPECT_EQ(bare["boundaries"][3], 15);
+  EXPECT_TRUE(bare["bubble"].is_null());
+  const json full = json::parse(good({"plan", "--model", model, "--data", "mnist:" + (data_dir() / "mnist").string(),
+                                      "--stages", "3", "--replicas", "2", "--partition", "profile", "--json"})
+                                    .out);
+  EXPECT_EQ(full["micro_batches"], 157);
+  // 79 of them for the busier replica, and a pipeline of 3 stages.
+  EXPECT_DOUBLE_EQ(full["bubble"].get<double>(), 2.0 / 81.0);
+  EXPECT_GT(full["balance"].get<double>(), 0.0);
+  EXPECT_LE(full["balance"].get<double>(), 1.0);
+  for (const json& stage : full["stages"]) EXPECT_GT(stage["forward_seconds"].get<double>(), 0.0);
+  EXPECT_THAT(good({"plan", "--model", model, "--stages", "3"}).out, HasSubstr("boundaries"));
+}
+
+TEST(inspect, lists_the_layers) {
+  const auto outcome =
+      good({"inspect", (data_dir() / "mnist/lenet.pt").string(), "--data", "mnist:" + (data_dir() / "mnist").string()});
+  EXPECT_THAT(outcome.out, HasSubstr("a chain of 15 layers"));
+  EXPECT_THAT(outcome.out, HasSubstr("Conv2d"));
+  EXPECT_THAT(outcome.out, HasSubstr("[1, 1, 28, 28]"));
+}
+
+TEST(explain, takes_a_code_in_any_spelling_and_lists_all) {
+  for (const char* code : {"E0204", "e0204", "204"}) EXPECT_THAT(good({"explain", code}).out, StartsWith("E0204: "));
+  EXPECT_THAT(good({"explain"}).out, HasSubstr("E0611"));
+}
+
+TEST(print_config, says_where_values_come_from_and_can_be_read_back) {
+  const scratch directory;
+  directory.write("run.toml", "micro_batch = 32\n");
+  const std::string file = (directory.path() / "run.toml").string();
+  const auto outcome =
+      good({"print-config", "--config", file, "--stages", "4", "--metrics", "nll"}, {"TROUPE_THREADS=2"});
+  EXPECT_THAT(outcome.out, HasSubstr("# --stages"));
+  EXPECT_THAT(outcome.out, HasSubstr("# TROUPE_THREADS"));
+  EXPECT_THAT(outcome.out, HasSubstr("# " + file + ":1:15"));
+  EXPECT_THAT(outcome.out, HasSubstr("# default"));
+  directory.write("again.toml", outcome.out);
+  const auto again = good({"print-config", "--config", (directory.path() / "again.toml").string(), "--json"});
+  const json values = json::parse(again.out);
+  EXPECT_EQ(values["stages"]["value"], 4);
+  EXPECT_EQ(values["threads"]["value"], 2);
+  EXPECT_EQ(values["micro_batch"]["value"], 32);
+  EXPECT_EQ(values["metrics"]["value"], json::parse(R"(["nll"])"));
+  EXPECT_TRUE(values["limit"]["value"].is_null());
+  EXPECT_EQ(values["json"]["source"], "--json");
+}
+
+TEST(doctor, checks_kernels_and_versions) {
+  const auto outcome = good({"doctor"});
+  EXPECT_THAT(outcome.out, HasSubstr("ok       self-test"));
+  EXPECT_THAT(outcome.out, HasSubstr("libtorch   2."));
+}
+
+TEST(output, that_cannot_be_written_is_an_error_of_every_command) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"--help"}, {"--version"}, {"explain"}, {"eval", "--help"}, {"print-config"}, {"plan", "--weights", "1"}}) {
+    program_call call{.arguments = arguments};
+    call.stdout_file = "/dev/full";
+    const auto outcome = run_troupe(call);
+    EXPECT_EQ(outcome.status, 1) << ::testing::PrintToString(arguments);
+    EXPECT_THAT(outcome.err, HasSubstr("error E0611: stdout"));
+  }
+}
+
+}  // namespace
+}  // namespace troupe::testing

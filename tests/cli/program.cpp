@@ -1,0 +1,121 @@
+#include <array>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/tests/cli/program.hpp>
+
+extern char** environ;
+
+namespace troupe::testing {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+struct pipe_ends {
+  int read = -1;
+  int write = -1;
+};
+
+pipe_ends make_pipe() {
+  std::array<int, 2> ends{};
+  TROUPE_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0, "a test has file descriptors left");
+  return {ends[0], ends[1]};
+}
+
+void close_end(int& fd) {
+  if (fd >= 0) ::close(fd);
+  fd = -1;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> environment_for(const program_call& call) {
+  std::vector<std::string> result = call.environment;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (std::strncmp(*each, "TROUPE_", 7) != 0) result.emplace_back(*each);
+  }
+  return result;
+}
+
+pid_t start(const program_call& call, int out, int err) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addchdir_np(&actions, call.directory.c_str());
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (call.stdout_file.empty()) {
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, call.stdout_file.c_str(), O_WRONLY | O_CREAT, 0644);
+  }
+  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  std::vector<std::string> arguments = {TROUPE_PROGRAM};
+  arguments.insert(arguments.end(), call.arguments.begin(), call.arguments.end());
+  std::vector<std::string> environment = environment_for(call);
+  pid_t child = -1;
+  const int status = ::posix_spawn(&child, TROUPE_PROGRAM, &actions, nullptr, pointers(arguments).data(),
+                                   pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  TROUPE_CHECK(status == 0, "the program is built before its tests");
+  return child;
+}
+
+/// False at the end of the file, which closes it.
+void read_some(int& fd, std::string& into) {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+  if (got > 0) {
+    into.append(buffer.data(), static_cast<std::size_t>(got));
+  } else {
+    close_end(fd);
+  }
+}
+
+/// False if the deadline came first.
+bool read_to_end(const program_call& call, pid_t child, pipe_ends& out, pipe_ends& err, program_outcome& outcome) {
+  const auto end = clock::now() + call.deadline;
+  while (out.read >= 0 || err.read >= 0) {
+    std::array<pollfd, 2> waited = {{{out.read, POLLIN, 0}, {err.read, POLLIN, 0}}};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
+    if (left <= 0 || ::poll(waited.data(), waited.size(), static_cast<int>(left)) == 0) return false;
+    if (waited[0].revents != 0) read_some(out.read, outcome.out);
+    if (waited[1].revents == 0) continue;
+    read_some(err.read, outcome.err);
+    if (!call.on_stderr) continue;
+    for (const int signal : call.on_stderr(outcome.err)) ::kill(child, signal);
+  }
+  return true;
+}
+
+}  // namespace
+
+program_outcome run_troupe(const program_call& call) {
+  program_outcome outcome;
+  pipe_ends out = make_pipe();
+  pipe_ends err = make_pipe();
+  if (call.stdout_closed) close_end(out.read);
+  const pid_t child = start(call, out.write, err.write);
+  close_end(out.write);
+  close_end(err.write);
+  const bool in_time = read_to_end(call, child, out, err, outcome);
+  if (!in_time) ::kill(child, SIGKILL);
+  close_end(out.read);
+  close_end(err.read);
+  int status = 0;
+  TROUPE_CHECK(::waitpid(child, &status, 0) == child, "a child is waited for once");
+  if (in_time) outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+}  // namespace troupe::testing

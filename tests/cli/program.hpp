@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace troupe::testing {
+
+struct program_call {
+  std::vector<std::string> arguments;
+  /// "NAME=value", beside this process's own environment without its TROUPE_* variables.
+  std::vector<std::string> environment = {};
+  std::string directory = ".";
+  /// A file to send stdout to; empty: it is captured.
+  std::string stdout_file = {};
+  /// Close the reading end of stdout before the program starts.
+  bool stdout_closed = false;
+  /// Sees all of stderr so far whenever more comes; the signals it returns are sent then.
+  std::function<std::vector<int>(const std::string& so_far)> on_stderr = {};
+  std::chrono::seconds deadline{120};
+};
+
+struct program_outcome {
+  /// Exit status; 128 + signal where it was killed; -1 after the deadline (then it was killed by the test).
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+/// Runs the built program. Aborts the test program on what can only be a fault of the test.
+program_outcome run_troupe(const program_call& call);
+
+}  // namespace troupe::testing

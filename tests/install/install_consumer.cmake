@@ -1,0 +1,48 @@
+# Run by install_consumer_test (CMakeLists.txt beside this file).
+cmake_minimum_required(VERSION 3.25)
+set(prefix ${SCRATCH_DIR}/prefix)
+set(build ${SCRATCH_DIR}/build)
+
+# step(NAME COMMAND...): runs it, its output into ${NAME}_output; a status other than 0 ends the test.
+function(step name)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${name} ended with ${status}\n${output}\n${errors}")
+  endif()
+  set(${name}_output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect text pattern)
+  if(NOT text MATCHES "${pattern}")
+    message(FATAL_ERROR "expected \"${pattern}\" in:\n${text}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH_DIR})
+step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+
+# The package must not lean on the trees it came from.
+file(GLOB_RECURSE package_files ${prefix}/*.cmake)
+if(NOT package_files)
+  message(FATAL_ERROR "no package under ${prefix}")
+endif()
+foreach(file ${package_files})
+  file(READ ${file} text)
+  foreach(tree ${SOURCE_DIR} ${BUILD_DIR})
+    string(FIND "${text}" "${tree}/" at)
+    if(at GREATER -1)
+      message(FATAL_ERROR "${file} names ${tree}")
+    endif()
+  endforeach()
+endforeach()
+
+step(configure ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/consumer -B ${build} -G ${GENERATOR}
+  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
+step(build ${CMAKE_COMMAND} --build ${build})
+step(run ${build}/consumer ${SOURCE_DIR}/data)
+expect("${run_output}" "correct 9904 of 10000 in 2 stages")
+
+# The installed program finds its libraries by itself.
+step(program ${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${prefix}/bin/troupe eval --limit 100 --metrics accuracy --json
+  --model ${SOURCE_DIR}/data/mnist/lenet.pt --data mnist:${SOURCE_DIR}/data/mnist)
+expect("${program_output}" "\"total\": *100")

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <troupe/tests/tree/source_tree.hpp>
+
+namespace troupe::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
+constexpr std::array core_folders = {"schedule", "topology", "partition", "trace", "edge", "engine"};
+
+std::string part(const fs::path& path, std::ptrdiff_t n) {
+  return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
+}
+
+/// Who may include whom: the same layer, and any of a smaller number. troupe.hpp at the top is for programs.
+std::optional<int> level_of(const fs::path& path) {
+  static const std::map<std::string, int> levels = {{"messages", 0},   {"runtime", 1}, {"actors", 2},
+                                                    {"troupe.hpp", 2}, {"cli", 3},     {"examples", 3}};
+  const auto found = levels.find(part(path, 0));
+  return found == levels.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool is_core(const fs::path& path) {
+  return part(path, 0) == "runtime" && std::ranges::find(core_folders, part(path, 1)) != core_folders.end();
+}
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+  return std::ranges::any_of(prefixes, [&](std::string_view p) { return text.starts_with(p); });
+}
+
+bool is_torch(std::string_view include) {
+  return starts_with_any(include, {"torch/", "ATen/", "c10/", "caffe2/"});
+}
+bool is_caf(std::string_view include) {
+  return include.starts_with("caf/");
+}
+bool is_command_line(std::string_view include) {
+  return include.starts_with("CLI/");
+}
+bool is_standard(std::string_view include) {
+  return include.find_first_of("/.") == std::string_view::npos;
+}
+bool is_of_messages(std::string_view include) {
+  return is_standard(include) || starts_with_any(include, {"tl/", "msgpack.hpp", "msgpack/"});
+}
+
+/// Why `file` may not include this header of another library; empty if it may.
+std::string outside_objection(const fs::path& file, std::string_view include) {
+  const std::string layer = part(file, 0);
+  if (layer == "messages" && !is_of_messages(include)) return "messages/ includes std, tl::expected and msgpack only";
+  if (layer == "runtime" && is_caf(include)) return "runtime/ includes no CAF";
+  if (layer != "cli" && layer != "examples" && is_command_line(include))
+    return "only cli/ includes a command-line parser";
+  if (is_core(file) && is_torch(include)) return "runtime/" + part(file, 1) + " includes no LibTorch";
+  return {};
+}
+
+/// Why `file` may not include this header of the tree; empty if it may.
+std::string inside_objection(const fs::path& file, const fs::path& include) {
+  const std::string from = part(file, 0);
+  const std::string to = part(include, 0);
+  if (!level_of(include)) return "no layer of the tree";
+  if (from != to && level_of(include) >= level_of(file)) return from + "/ does not depend on " + to;
+  if (from == to && is_core(file) && !is_core(include)) {
+    return "runtime/" + part(file, 1) + " runs no kernels, runtime/" + part(include, 1) + " may";
+  }
+  return {};
+}
+
+std::string include_objection(const fs::path& file, const std::string& include, bool quoted) {
+  if (include.starts_with("troupe/")) return inside_objection(file, fs::path(include).lexically_relative("troupe"));
+  if (quoted) return inside_objection(file, (file.parent_path() / include).lexically_normal());
+  return outside_objection(file, include);
+}
+
+bool names_any(std::string_view line, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view w) { return line.find(w) != std::string_view::npos; });
+}
+
+/// Linking says the same as including, and a precompiled header is an include that no source shows.
+std::string link_objection(const fs::path& file, std::string_view line) {
+  const std::string layer = part(file, 0);
+  if (layer == "messages" && names_any(line, {"CAF::", "torch", "DEPENDS troupe_"}))
+    return "messages/ links none of the others";
+  if (layer == "runtime" && names_any(line, {"CAF::"})) return "runtime/ links no CAF";
+  if (is_core(file) && names_any(line, {"torch"})) return "runtime/" + part(file, 1) + " links no LibTorch";
+  return {};
+}
+
+/// What an include directive names and whether in quotes; nothing for any other line.
+std::optional<std::pair<std::string, bool>> parse_include(std::string_view line) {
+  const auto skip = [&](std::string_view expected) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    const bool is_there = line.starts_with(expected);
+    if (is_there) line.remove_prefix(expected.size());
+    return is_there;
+  };
+  if (!skip("#") || !skip("include") || !skip("") || line.empty()) return std::nullopt;
+  const bool quoted = line.front() == '"';
+  const auto end = line.find(quoted ? '"' : '>', 1);
+  if (end == std::string_view::npos || (!quoted && line.front() != '<')) return std::nullopt;
+  return std::pair(std::string(line.substr(1, end - 1)), quoted);
+}
+
+std::string line_objection(const fs::path& file, const std::string& line) {
+  if (file.filename() == "CMakeLists.txt") {
+    return line.starts_with('#') ? std::string{} : link_objection(file, line);
+  }
+  const auto include = parse_include(line);
+  if (!include) return {};
+  const std::string why = include_objection(file, include->first, include->second);
+  return why.empty() ? why : include->first + ": " + why;
+}
+
+}  // namespace
+
+findings dependency_findings(const fs::path& root) {
+  findings found;
+  for (const fs::path& file : source_files(root)) {
+    if (!level_of(file)) continue;
+    std::size_t number = 0;
+    for (const std::string& line : read_lines(root / file)) {
+      ++number;
+      const std::string why = line_objection(file, line);
+      if (!why.empty()) found.push_back(file.string() + ":" + std::to_string(number) + ": " + why);
+    }
+  }
+  return found;
+}
+
+}  // namespace troupe::testing

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace troupe::testing {
+
+/// One broken rule: "messages/a.hpp:3: ...".
+using findings = std::vector<std::string>;
+
+/// Dependencies point one way: cli, examples -> actors -> runtime -> messages. messages/ includes only the standard
+/// library, tl::expected and msgpack; runtime/ no CAF; the folders of runtime/ that run no kernels no LibTorch and
+/// nothing that does; actors/ no command line. Looks at the includes of all sources and at what the CMakeLists.txt
+/// link.
+findings dependency_findings(const std::filesystem::path& root);
+
+/// No source of 400 lines or more, `#pragma once` in every header, no tabs, no white space at the end of a line, no
+/// notes to self.
+findings style_findings(const std::filesystem::path& root);
+
+/// Sources (.hpp, .cpp, CMakeLists.txt) below the layers, as paths relative to the root, in order.
+std::vector<std::filesystem::path> source_files(const std::filesystem::path& root);
+
+std::vector<std::string> read_lines(const std::filesystem::path& file);
+
+}  // namespace troupe::testing

@@ -1,0 +1,133 @@
+// Goal: the dependency rule and the cheap rules of style hold in this tree, and the checkers find planted violations.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <troupe/tests/support/paths.hpp>
+#include <troupe/tests/tree/source_tree.hpp>
+
+namespace troupe::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// A tree of planted files, gone at the end of the test.
+class planted_tree : public ::testing::Test {
+ protected:
+  planted_tree() : root_(fs::path(::testing::TempDir()) / ("troupe_tree_" + std::to_string(::getpid()))) {
+    fs::create_directories(root_);
+  }
+  ~planted_tree() override { fs::remove_all(root_); }
+
+  void plant(const std::string& file, const std::string& text) {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+
+  fs::path root_;
+};
+
+TEST(source_tree, is_found) {
+  const auto files = source_files(source_dir());
+  EXPECT_GT(files.size(), 40u);
+  EXPECT_THAT(files, ::testing::Contains(fs::path("messages/ids.hpp")));
+  EXPECT_THAT(files, ::testing::Contains(fs::path("tests/tree/tree_test.cpp")));
+}
+
+TEST(source_tree, dependencies_point_one_way) {
+  EXPECT_THAT(dependency_findings(source_dir()), IsEmpty());
+}
+
+TEST(source_tree, style) {
+  EXPECT_THAT(style_findings(source_dir()), IsEmpty());
+}
+
+struct include_case {
+  std::string file;
+  std::string line;
+  bool is_allowed;
+};
+
+class dependency_rule : public planted_tree, public ::testing::WithParamInterface<include_case> {};
+
+TEST_P(dependency_rule, says) {
+  const auto& [file, line, is_allowed] = GetParam();
+  plant(file, "#pragma once\n\n" + line + "\n");
+  const auto found = dependency_findings(root_);
+  if (is_allowed) {
+    EXPECT_THAT(found, IsEmpty());
+  } else {
+    EXPECT_THAT(found, ElementsAre(HasSubstr(file + ":3: ")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    yes, dependency_rule,
+    ::testing::Values(
+        include_case{"messages/a.hpp", "#include <vector>", true},
+        include_case{"messages/a.hpp", "#include <tl/expected.hpp>", true},
+        include_case{"messages/codec/a.cpp", "#include <msgpack.hpp>", true},
+        include_case{"messages/a.cpp", "#include <troupe/messages/ids.hpp>", true},
+        include_case{"messages/a.cpp", "// #include <caf/all.hpp>", true},
+        include_case{"runtime/edge/a.hpp", "#include <troupe/messages/ids.hpp>", true},
+        include_case{"runtime/engine/a.hpp", "#include <troupe/runtime/edge/edge.hpp>", true},
+        include_case{"runtime/model/a.hpp", "#include <ATen/core/Tensor.h>", true},
+        include_case{"runtime/model/a.hpp", "#include <troupe/runtime/partition/a.hpp>", true},
+        include_case{"actors/a.hpp", "#include <caf/all.hpp>", true},
+        include_case{"actors/a.hpp", "#include <troupe/runtime/engine/engine.hpp>", true},
+        include_case{"cli/a.cpp", "#include <CLI/CLI.hpp>", true},
+        include_case{"cli/a.cpp", "#include <troupe/actors/director.hpp>", true},
+        include_case{"examples/a.cpp", "#include <troupe/actors/director.hpp>", true},
+        include_case{"examples/a.cpp", "#include <troupe/troupe.hpp>", true},
+        include_case{"messages/CMakeLists.txt", "troupe_library(troupe_messages DEPENDS tl::expected)", true},
+        include_case{"runtime/model/CMakeLists.txt", "  DEPENDS troupe::torch PCH troupe_torch_pch", true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    no, dependency_rule,
+    ::testing::Values(include_case{"messages/a.hpp", "#include <troupe/runtime/edge/edge.hpp>", false},
+                      include_case{"messages/a.hpp", "#include \"../runtime/edge/edge.hpp\"", false},
+                      include_case{"messages/a.hpp", "#include <fmt/format.h>", false},
+                      include_case{"messages/a.hpp", "#include <unistd.h>", false},
+                      include_case{"messages/codec/a.cpp", "  #  include <caf/all.hpp> // planted", false},
+                      include_case{"messages/a.hpp", "#include <torch/script.h>", false},
+                      include_case{"runtime/model/a.cpp", "#include <caf/actor.hpp>", false},
+                      include_case{"runtime/model/a.cpp", "#include <troupe/actors/director.hpp>", false},
+                      include_case{"runtime/config/a.cpp", "#include <CLI/CLI.hpp>", false},
+                      include_case{"runtime/engine/a.hpp", "#include <torch/script.h>", false},
+                      include_case{"runtime/edge/inproc/a.hpp", "#include <ATen/core/Tensor.h>", false},
+                      include_case{"runtime/schedule/a.hpp", "#include <c10/util/Exception.h>", false},
+                      include_case{"runtime/engine/a.hpp", "#include <troupe/runtime/tensor/tensor_set.hpp>", false},
+                      include_case{"actors/a.hpp", "#include <troupe/cli/main.hpp>", false},
+                      include_case{"actors/a.hpp", "#include <CLI/CLI.hpp>", false},
+                      include_case{"cli/a.cpp", "#include <troupe/examples/a.hpp>", false},
+                      include_case{"examples/a.cpp", "#include <troupe/cli/main.hpp>", false},
+                      include_case{"actors/a.cpp", "#include <troupe/troupe.hpp>", false},
+                      include_case{"runtime/edge/a.cpp", "#include <troupe/tests/support/paths.hpp>", false},
+                      include_case{"messages/CMakeLists.txt", "  DEPENDS troupe_edge tl::expected)", false},
+                      include_case{"runtime/edge/CMakeLists.txt", "  PCH troupe_torch_pch)", false},
+                      include_case{"runtime/report/CMakeLists.txt", "  DEPENDS CAF::core)", false}));
+
+TEST_F(planted_tree, style_finds_each_fault) {
+  plant("messages/bare.hpp", "struct a {};\n");
+  plant("runtime/end.cpp", "int a; \n");
+  plant("runtime/tab.cpp", "\tint a;\n");
+  plant("cli/note.cpp", std::string("// TO") + "DO: planted\n");
+  plant("actors/long.cpp", std::string(401, '\n'));
+  plant("actors/short.cpp", std::string(400, '\n'));
+  plant("runtime/all_pch.hpp", "#include <vector>\n");
+  plant("tests/good.hpp", "// first\n#pragma once\n");
+  EXPECT_THAT(style_findings(root_),
+              ElementsAre("actors/long.cpp:401: file of 401 lines", "cli/note.cpp:1: note to self",
+                          "messages/bare.hpp:1: no #pragma once",
+                          "runtime/end.cpp:1: white space at the end of the line", "runtime/tab.cpp:1: tab"));
+}
+
+}  // namespace
+}  // namespace troupe::testing
