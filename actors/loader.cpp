@@ -15,9 +15,7 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> 
   self->state.engine = engine;
   auto order = [self, director](loader_command_t command) {
     if (self->state.engine->command(std::move(command))) return;
-    const error cause{error_code::queue_full, self->state.engine->name(), "the queue of its commands is full",
-                      "submit fewer calls at a time"};
-    tell(self, director, failure{self->state.engine->address(), 0, self->state.engine->name(), std::nullopt, cause, 0});
+    tell(self, director, queue_full_failure(*self->state.engine));
   };
   return {
       [=](const open_call& open) {

@@ -60,6 +60,14 @@ using aggregator_actor = caf::typed_actor<cast<meet_loader>, rpc<open_call, call
 
 using monitor_actor = caf::typed_actor<cast<call_progress>, cast<log_line>>;
 
+/// What a face tells the director when its engine takes no more commands.
+template <class Engine>
+failure queue_full_failure(const Engine& engine) {
+  const error cause{error_code::queue_full, engine.name(), "the queue of its commands is full",
+                    "submit fewer calls at a time"};
+  return {engine.address(), 0, engine.name(), std::nullopt, cause, 0};
+}
+
 }  // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::open_call)
