@@ -21,10 +21,7 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> 
       [=](const open_call& open) {
         order(loader_command::begin_call{open.ticket->number, open.ticket->source});
       },
-      [=](const low_water& low) {
-        // The next mark says more: one that is refused by an engine that has finished matters to nobody.
-        static_cast<void>(self->state.engine->command(loader_command::low_water{low.mark}));
-      },
+      [=](const low_water& low) { self->state.engine->low_water(low.mark); },
       [=](const cancel_call& cancel) { order(loader_command::cancel_call{cancel.call}); },
       [=](const cut_calls&) { order(loader_command::cut_calls{}); },
       [=](const stop_request&) { static_cast<void>(self->state.engine->command(loader_command::stop{})); },

@@ -31,12 +31,13 @@ inline constexpr std::size_t config_bytes_max = 1u << 20;
 // --- in flight -------------------------------------------------------------------------------------------------------
 /// Slots of the edge from the loader to a first stage: deeper than pipe_buffers_default, so that decoding and waking
 /// the loader stay off the critical path of small micro-batches.
-inline constexpr std::uint32_t prefetch_slots = 16;
+inline constexpr std::uint32_t prefetch_slots = 128;
 /// What those slots may hold at the most, unless the pipe buffers alone hold more.
 inline constexpr std::uint64_t prefetch_bytes = 4u << 20;
-/// Scores that travel in one message at the most; fewer when the stage goes idle or the time below has passed.
+/// Scores that travel in one message at the most; fewer at the end of a call or when the time below has passed. Every
+/// message takes a core from a stage for a moment.
 inline constexpr std::uint32_t scores_per_message_max = 64;
-inline constexpr std::chrono::nanoseconds score_delay_max = 1ms;
+inline constexpr std::chrono::nanoseconds score_delay_max = 10ms;
 /// The loader runs ahead of the low-water mark by all buffers of all replicas, plus this many micro-batches: one batch
 /// of scores that wait on a stage, and one that the aggregator folds meanwhile.
 inline constexpr std::uint32_t window_extra = 2 * scores_per_message_max;
@@ -50,7 +51,9 @@ inline constexpr std::uint32_t forward_attempts_max = 2;
 // --- waits -----------------------------------------------------------------------------------------------------------
 /// A parked engine looks around at least this often, whatever its doorbell says.
 inline constexpr std::chrono::milliseconds park_max = 100ms;
-inline constexpr std::chrono::nanoseconds spin_budget_default = 50us;
+/// Longer than a preemption by the loader or an actor: a parked stage costs a wake-up through the kernel, and the
+/// scheduler may put it on its neighbour's core. Spinning yields.
+inline constexpr std::chrono::nanoseconds spin_budget_default = 500us;
 inline constexpr std::chrono::seconds control_request_timeout = 30s;
 /// From the request to stop until every engine has reported; a forward in progress is waited for.
 inline constexpr std::chrono::seconds stop_timeout = 60s;

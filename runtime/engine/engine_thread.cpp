@@ -1,31 +1,19 @@
-#include <pthread.h>
-#include <sched.h>
-
-#include <troupe/runtime/engine/engine_thread.hpp>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <exception>
 #include <system_error>
 #include <utility>
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <troupe/messages/check.hpp>
+#include <troupe/runtime/engine/engine_thread.hpp>
 
 namespace troupe {
 namespace {
 
 /// The kernel's own limit, without the closing zero.
 constexpr std::size_t thread_name_max = 15;
-
-void relax() noexcept {
-#if defined(__x86_64__)
-  _mm_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
 
 /// Only this thread writes: no read-modify-write is needed.
 void count(std::atomic<std::uint64_t>& counter) noexcept {
@@ -104,7 +92,8 @@ step_result engine_thread::spin() {
   if (budget <= std::chrono::nanoseconds::zero()) return step_result::idle;
   const auto until = std::chrono::steady_clock::now() + budget;
   do {
-    relax();
+    // The loader and the actors' worker wake on cores that stages spin on: whoever waits here for this core gets it.
+    sched_yield();
     const step_result result = engine_.step();
     if (result == step_result::idle) continue;
     count(spins_rewarded_);

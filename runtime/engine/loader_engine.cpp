@@ -11,7 +11,8 @@ std::uint64_t window_for(std::uint64_t slots_of_all_edges) {
   return slots_of_all_edges + limits::window_extra;
 }
 
-loader_engine::loader_engine(loader_engine_options options) : options_(std::move(options)), commands_(bell_) {
+loader_engine::loader_engine(loader_engine_options options)
+    : options_(std::move(options)), commands_(bell_), low_water_(bell_) {
   TROUPE_CHECK(options_.window >= 1, "at least one micro-batch may be under way");
 }
 
@@ -21,6 +22,7 @@ step_result loader_engine::step() {
     std::visit([this](auto&& each) { handle(std::forward<decltype(each)>(each)); }, std::move(*command));
     return finished_ ? step_result::finished : step_result::progressed;
   }
+  if (const auto mark = low_water_.take()) forget_below(*mark);
   if (to_resend_ > 0) return resend();
   return loaded_ ? send() : load();
 }
@@ -30,13 +32,6 @@ step_result loader_engine::step() {
 void loader_engine::handle(loader_command::begin_call&& command) {
   TROUPE_CHECK(calls_.size() < limits::calls_queued_max, "the director queues no more calls than that");
   calls_.push_back({command.call, std::move(command.source), 0});
-}
-
-void loader_engine::handle(const loader_command::low_water& command) {
-  while (!kept_.empty() && kept_.front().message.id < command.mark) {
-    if (kept_.front().to_resend) --to_resend_;
-    kept_.pop_front();
-  }
 }
 
 void loader_engine::handle(const loader_command::cancel_call& command) {
@@ -79,6 +74,13 @@ void loader_engine::handle(const loader_command::stop&) {
 
 // --- load -> send ----------------------------------------------------------------------------------------------------
 
+void loader_engine::forget_below(micro_batch_id mark) {
+  while (!kept_.empty() && kept_.front().message.id < mark) {
+    if (kept_.front().to_resend) --to_resend_;
+    kept_.pop_front();
+  }
+}
+
 step_result loader_engine::load() {
   if (calls_.empty()) return step_result::idle;
   auto next = read_next();
@@ -99,7 +101,10 @@ step_result loader_engine::load() {
 }
 
 step_result loader_engine::send() {
-  if (kept_.size() >= options_.window) return step_result::idle;
+  if (kept_.size() >= options_.window) {
+    low_water_.wait_for_mark();
+    return step_result::idle;
+  }
   const auto edge = edge_with_most_credit();
   if (!edge) return step_result::idle;
   kept_.push_back({*loaded_, *edge, false});

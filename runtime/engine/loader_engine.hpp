@@ -14,6 +14,7 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
+#include <troupe/runtime/engine/low_water_cell.hpp>
 #include <troupe/runtime/engine/micro_batch_source.hpp>
 
 namespace troupe {
@@ -24,10 +25,6 @@ namespace loader_command {
 struct begin_call {
   call_number call = 0;
   std::shared_ptr<micro_batch_source> source;
-};
-/// Everything below is folded: what was kept of it goes, the window moves on.
-struct low_water {
-  micro_batch_id mark;
 };
 /// Send no more of this call and keep nothing of it.
 struct cancel_call {
@@ -42,9 +39,8 @@ struct replay {
 /// Close all edges and finish; what was sent is still worked off downstream.
 struct stop {};
 }  // namespace loader_command
-using loader_command_t =
-    std::variant<loader_command::begin_call, loader_command::low_water, loader_command::cancel_call,
-                 loader_command::cut_calls, loader_command::replay, loader_command::stop>;
+using loader_command_t = std::variant<loader_command::begin_call, loader_command::cancel_call,
+                                      loader_command::cut_calls, loader_command::replay, loader_command::stop>;
 
 /// What the loader engine tells its face. Called from the engine's thread; must not block.
 struct loader_listener {
@@ -86,6 +82,10 @@ class loader_engine final : public engine {
   /// From any thread. False if the queue is full (limits::commands_queued_max).
   [[nodiscard]] bool command(loader_command_t command) { return commands_.push(std::move(command)); }
 
+  /// From any thread. Everything below `mark` is folded: what was kept of it goes, at the latest when the window is
+  /// full.
+  void low_water(micro_batch_id mark) { low_water_.publish(mark); }
+
   [[nodiscard]] step_result step() override;
   [[nodiscard]] doorbell& bell() noexcept override { return bell_; }
   [[nodiscard]] const std::string& name() const noexcept override { return options_.name; }
@@ -105,12 +105,12 @@ class loader_engine final : public engine {
   };
 
   void handle(loader_command::begin_call&& command);
-  void handle(const loader_command::low_water& command);
   void handle(const loader_command::cancel_call& command);
   void handle(const loader_command::cut_calls& command);
   void handle(const loader_command::replay& command);
   void handle(const loader_command::stop& command);
 
+  void forget_below(micro_batch_id mark);
   step_result resend();
   step_result load();
   step_result send();
@@ -122,6 +122,7 @@ class loader_engine final : public engine {
   loader_engine_options options_;
   doorbell bell_;
   command_queue<loader_command_t> commands_;
+  low_water_cell low_water_;
   loader_listener listener_;
   loader_counters counters_;
 

@@ -16,8 +16,8 @@ struct loaded_micro_batch {
   payload_ptr passengers;
 };
 
-/// The micro-batches of one call, in order. Only the loader's engine thread uses it. Composition depends on the data set and
-/// the micro-batch size alone.
+/// The micro-batches of one call, in order. Only the loader's engine thread uses it. Composition depends on the data
+/// set and the micro-batch size alone.
 class micro_batch_source {
  public:
   micro_batch_source() = default;

@@ -44,7 +44,8 @@ TEST(expand, two_stages_two_replicas) {
       *expand(make_chain({.stages = 2, .replicas = 2, .num_pipe_buffers = 3, .sinks = {"metrics", "top5"}}));
   expect_consistent(plan);
   EXPECT_THAT(channels_of(plan),
-              testing::UnorderedElementsAre("loader/0 -> stage 0/0 x16", "loader/0 -> stage 0/1 x16",
+              testing::UnorderedElementsAre(fmt::format("loader/0 -> stage 0/0 x{}", limits::prefetch_slots),
+                                            fmt::format("loader/0 -> stage 0/1 x{}", limits::prefetch_slots),
                                             "stage 0/0 -> stage 1/0 x3", "stage 0/1 -> stage 1/1 x3"));
   EXPECT_EQ(plan.nodes[0].name, "stage 0");
   EXPECT_EQ(plan.nodes[1].name, "stage 1");
@@ -58,13 +59,13 @@ TEST(expand, two_stages_two_replicas) {
 TEST(expand, every_small_chain) {
   for (std::uint32_t stages = 1; stages <= 6; ++stages) {
     for (std::uint32_t replicas = 1; replicas <= 4; ++replicas) {
-      const auto plan = *expand(make_chain({.stages = stages, .replicas = replicas, .num_pipe_buffers = 40}));
+      const auto plan = *expand(make_chain({.stages = stages, .replicas = replicas, .num_pipe_buffers = 200}));
       expect_consistent(plan);
       std::vector<std::string> expected;
       for (std::uint32_t r = 0; r < replicas; ++r) {
-        expected.push_back(fmt::format("loader/0 -> stage 0/{} x40", r));
+        expected.push_back(fmt::format("loader/0 -> stage 0/{} x200", r));
         for (std::uint32_t s = 1; s < stages; ++s) {
-          expected.push_back(fmt::format("stage {}/{} -> stage {}/{} x40", s - 1, r, s, r));
+          expected.push_back(fmt::format("stage {}/{} -> stage {}/{} x200", s - 1, r, s, r));
         }
       }
       EXPECT_THAT(channels_of(plan), testing::UnorderedElementsAreArray(expected));
