@@ -4,6 +4,7 @@
 /// results. docs/README.md lists the pages that explain them.
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/actors/pipeline_engine.hpp>
+#include <troupe/actors/topology.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/messages/exit_status.hpp>
 #include <troupe/runtime/config/eval_options.hpp>
@@ -13,3 +14,5 @@
 #include <troupe/runtime/report/json_report.hpp>
 #include <troupe/runtime/report/result_table.hpp>
 #include <troupe/runtime/report/run_result.hpp>
+#include <troupe/runtime/stage/module_stage.hpp>
+#include <troupe/runtime/stage/stage_function.hpp>

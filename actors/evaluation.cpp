@@ -22,21 +22,31 @@ class evaluation::folded_metrics final : public call_fold {
 evaluation::evaluation(evaluation_request request) : request_(std::move(request)) {
   samples_ = std::min(request_.data->size(), request_.limit.value_or(request_.data->size()));
   micro_batches_ = (samples_ + request_.micro_batch - 1) / request_.micro_batch;
-  fold_ = std::make_shared<folded_metrics>(request_.metrics);
   ticket_ = std::make_shared<call_ticket>();
   ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit);
-  ticket_->make_scorer = [metrics = request_.metrics](std::uint32_t) {
-    return std::make_shared<metric_scorer>(metrics);
+  ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
+    return std::make_shared<metric_scorer>(sinks[sink].metrics, false, sinks[sink].tensor);
   };
-  ticket_->folds = {fold_};
+  for (const sink_request& each : request_.sinks) {
+    folds_.push_back(std::make_shared<folded_metrics>(each.metrics));
+    ticket_->folds.push_back(folds_.back());
+  }
+}
+
+std::uint64_t evaluation::samples_in(std::uint64_t micro_batches) const noexcept {
+  return std::min(samples_, micro_batches * request_.micro_batch);
 }
 
 run_result evaluation::result(const call_outcome& outcome) const {
   run_result result;
   result.data = request_.data->name();
-  result.samples = outcome.tally.samples;
+  result.samples = samples_in(outcome.tally.folded);
   result.micro_batches = outcome.tally.folded;
-  result.metrics = fold_->metrics().compute();
+  for (std::size_t sink = 0; sink < folds_.size(); ++sink) {
+    const metric_fold& folded = folds_[sink]->metrics();
+    result.sinks.push_back({request_.sinks[sink].name, folded.samples(), folded.compute()});
+  }
+  result.metrics = result.sinks.front().metrics;
   result.partial = outcome.tally.cancelled || outcome.tally.folded < micro_batches_;
   const std::uint64_t lost = outcome.tally.cancelled ? 0 : outcome.tally.expected - outcome.tally.folded;
   result.delivery = {.expected = micro_batches_,
@@ -53,9 +63,9 @@ std::vector<stage_usage> usage_of(const assembly& engines) {
   std::vector<stage_usage> usage;
   for (const auto& engine : engines.stages) {
     const stage_counters& counters = engine->counters();
-    usage.push_back({counters.micro_batches.load(std::memory_order_relaxed),
-                     counters.forward_ns.load(std::memory_order_relaxed),
-                     counters.busy_ns.load(std::memory_order_relaxed)});
+    usage.push_back(
+        {counters.micro_batches.load(std::memory_order_relaxed), counters.samples.load(std::memory_order_relaxed),
+         counters.forward_ns.load(std::memory_order_relaxed), counters.busy_ns.load(std::memory_order_relaxed)});
   }
   return usage;
 }
@@ -74,7 +84,8 @@ std::vector<stage_report> stage_reports(const assembly& engines, const std::vect
          .layers = layers[engine.address().stage],
          .forward_seconds = static_cast<double>(after[index].forward_ns - before[index].forward_ns) * seconds_per_ns,
          .busy_fraction = wall_seconds > 0 ? std::min(1.0, busy_seconds / wall_seconds) : 0.0,
-         .micro_batches = after[index].micro_batches - before[index].micro_batches});
+         .micro_batches = after[index].micro_batches - before[index].micro_batches,
+         .samples = after[index].samples - before[index].samples});
   }
   return reports;
 }

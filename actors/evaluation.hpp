@@ -14,12 +14,21 @@
 
 namespace troupe {
 
-/// What to evaluate: the first `limit` samples (all without one) of a data set, by these metrics.
+/// What one sink scores.
+struct sink_request {
+  std::string name = "metrics";
+  std::vector<metric_ptr> metrics;
+  /// See metric_scorer.
+  std::string tensor = {};
+};
+
+/// What to evaluate: the first `limit` samples (all without one) of a data set, by the metrics of each sink.
 struct evaluation_request {
   data_set_ptr data;
   std::uint64_t micro_batch = 64;
   std::optional<std::uint64_t> limit;
-  std::vector<metric_ptr> metrics;
+  /// In the order of the wiring plan's; at least one.
+  std::vector<sink_request> sinks;
 };
 
 /// One exact evaluation as a call: makes the ticket, and the result from how the call ended.
@@ -31,6 +40,9 @@ class evaluation {
   [[nodiscard]] std::uint64_t samples_asked() const noexcept { return samples_; }
   [[nodiscard]] std::uint64_t micro_batches_asked() const noexcept { return micro_batches_; }
 
+  /// How many samples so many micro-batches hold, from the first.
+  [[nodiscard]] std::uint64_t samples_in(std::uint64_t micro_batches) const noexcept;
+
   /// Once the ticket's future is ready: metrics and delivery. `partial` where less was folded than asked for.
   [[nodiscard]] run_result result(const call_outcome& outcome) const;
 
@@ -40,13 +52,14 @@ class evaluation {
   evaluation_request request_;
   std::uint64_t samples_ = 0;
   std::uint64_t micro_batches_ = 0;
-  std::shared_ptr<folded_metrics> fold_;
+  std::vector<std::shared_ptr<folded_metrics>> folds_;
   call_ticket_ptr ticket_;
 };
 
 /// Counters of all stage engines at one moment; the difference of two is what a call cost.
 struct stage_usage {
   std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0;
   std::uint64_t forward_ns = 0;
   std::uint64_t busy_ns = 0;
 };

@@ -4,6 +4,7 @@
 #include <troupe/actors/evaluation.hpp>
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/actors/model_pipeline.hpp>
+#include <troupe/actors/topology_start.hpp>
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/engine/engine_thread.hpp>
@@ -35,6 +36,60 @@ expected<std::vector<metric_ptr>> make_metrics(const std::vector<std::string>& n
     metrics.push_back(std::move(*made));
   }
   return metrics;
+}
+
+expected<data_set_ptr> open_choice(const data_choice& choice) {
+  if (const auto* specification = std::get_if<std::string>(&choice)) return open_data(*specification);
+  const auto& data = std::get<data_set_ptr>(choice);
+  if (data == nullptr || data->size() == 0) {
+    return fail(error_code::data_empty, "source", "there is no sample to evaluate",
+                "give the source a data set with samples");
+  }
+  return data;
+}
+
+expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes) {
+  std::vector<sink_request> made;
+  for (const topology::scored& each : what.sinks()) {
+    sink_request sink{.name = each.name, .metrics = {}, .tensor = each.options.tensor};
+    for (const metric_choice& choice : each.metrics) {
+      auto one = std::holds_alternative<metric_ptr>(choice) ? expected<metric_ptr>{std::get<metric_ptr>(choice)}
+                                                            : make_metric(std::get<std::string>(choice), classes);
+      if (!one) return tl::make_unexpected(one.error());
+      sink.metrics.push_back(std::move(*one));
+    }
+    made.push_back(std::move(sink));
+  }
+  return made;
+}
+
+expected<void> check(const run_options& options) {
+  const auto wrong = [](std::string where, std::string cause) {
+    return fail(error_code::value_out_of_range, std::move(where), std::move(cause), "choose another value");
+  };
+  if (options.micro_batch < 1 || options.micro_batch > limits::micro_batch_max) {
+    return wrong("micro_batch", "it is " + std::to_string(options.micro_batch) + ", allowed are 1 to " +
+                                    std::to_string(limits::micro_batch_max));
+  }
+  if (options.threads && (*options.threads < 1 || *options.threads > limits::threads_max)) {
+    return wrong("threads", "it is " + std::to_string(*options.threads) + ", allowed are 1 to " +
+                                std::to_string(limits::threads_max));
+  }
+  if (options.limit && *options.limit == 0) return wrong("limit", "no sample would be evaluated");
+  if (options.deadline &&
+      !(*options.deadline >= limits::deadline_seconds_min && *options.deadline <= limits::deadline_seconds_max)) {
+    return wrong("deadline", "it is " + std::to_string(*options.deadline) + " s");
+  }
+  return {};
+}
+
+/// One engine, one core.
+std::uint32_t threads_for(const stage_graph& graph) {
+  std::uint32_t engines = 0;
+  for (const graph_node& node : graph.nodes()) {
+    if (node.kind == node_kind::stage) engines += node.replicas;
+  }
+  return std::max(1u, usable_cores() / std::max(1u, engines));
 }
 
 }  // namespace
@@ -70,8 +125,8 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   if (too_late()) return tl::make_unexpected(deadline_error(options));
   auto metrics = make_metrics(options.metrics, (*data)->classes());
   if (!metrics) return tl::make_unexpected(metrics.error());
-  state->call =
-      std::make_unique<evaluation>(evaluation_request{*data, options.micro_batch, options.limit, std::move(*metrics)});
+  state->call = std::make_unique<evaluation>(evaluation_request{
+      *data, options.micro_batch, options.limit, {sink_request{.name = "metrics", .metrics = std::move(*metrics)}}});
 
   const std::uint64_t first = std::min(options.micro_batch, state->call->samples_asked());
   auto sample = (*data)->read({0, first});
@@ -87,6 +142,41 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   if (!stages) return tl::make_unexpected(stages.error());
   state->stages = std::move(*stages);
   return std::unique_ptr<evaluator>(new evaluator(std::move(state)));
+}
+
+expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, const run_options& options,
+                                                       evaluation_hooks hooks) {
+  auto state = std::make_unique<impl>();
+  state->options.model = "topology";
+  state->options.micro_batch = options.micro_batch;
+  state->options.limit = options.limit;
+  state->options.deadline = options.deadline;
+  state->options.trace = options.trace;
+  state->hooks = std::move(hooks);
+  if (auto fine = check(options); !fine) return tl::make_unexpected(fine.error());
+  if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
+  state->deadline = deadline_of(state->options, steady::now());
+  state->options.threads = options.threads.value_or(threads_for(what.graph()));
+
+  auto data = open_choice(*what.data());
+  if (!data) return tl::make_unexpected(data.error());
+  auto sinks = make_sinks(what, (*data)->classes());
+  if (!sinks) return tl::make_unexpected(sinks.error());
+  state->call =
+      std::make_unique<evaluation>(evaluation_request{*data, options.micro_batch, options.limit, std::move(*sinks)});
+  const std::uint64_t first = std::min(options.micro_batch, state->call->samples_asked());
+  auto block = (*data)->read({0, first});
+  if (!block) return tl::make_unexpected(block.error());
+  auto stages = start_topology(what, {.threads = *state->options.threads, .trace = options.trace}, *block);
+  if (!stages) return tl::make_unexpected(stages.error());
+  state->stages = std::move(*stages);
+  return std::unique_ptr<evaluator>(new evaluator(std::move(state)));
+}
+
+expected<run_result> run(const topology& what, const run_options& options, evaluation_hooks hooks) {
+  auto made = evaluator::create(what, options, std::move(hooks));
+  if (!made) return tl::make_unexpected(made.error());
+  return (*made)->run();
 }
 
 evaluator::evaluator(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
@@ -163,10 +253,11 @@ void evaluator::impl::report(const report_box::reports& reports, steady::time_po
   if (!hooks.on_progress || !reports.progress) return;
   const double seconds = std::chrono::duration<double>(steady::now() - started).count();
   hooks.on_progress(
-      {.samples_done = reports.progress->samples,
+      {.samples_done = call->samples_in(reports.progress->folded),
        .samples_total = call->samples_asked(),
        .micro_batches_done = reports.progress->folded,
-       .samples_per_second = seconds > 0 ? static_cast<double>(reports.progress->samples) / seconds : 0.0});
+       .samples_per_second =
+           seconds > 0 ? static_cast<double>(call->samples_in(reports.progress->folded)) / seconds : 0.0});
 }
 
 expected<run_result> evaluator::impl::conclude(const call_outcome& outcome, const std::optional<error>& stopped_by,

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include <troupe/actors/topology.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/runtime/config/eval_options.hpp>
 #include <troupe/runtime/report/run_result.hpp>
@@ -26,6 +28,18 @@ struct evaluation_hooks {
   std::function<void(const std::string&)> on_log;
 };
 
+/// How a topology is run.
+struct run_options {
+  std::uint64_t micro_batch = 64;
+  /// Intra-op threads per stage, unless the stage says otherwise; nothing: max(1, cores / stage replicas).
+  std::optional<std::uint32_t> threads = std::nullopt;
+  /// Evaluate only the first `limit` samples.
+  std::optional<std::uint64_t> limit = std::nullopt;
+  /// Seconds until the run ends with E0605 and a partial result.
+  std::optional<double> deadline = std::nullopt;
+  bool trace = false;
+};
+
 enum class stop_kind : std::uint8_t {
   drain,  ///< load nothing more, finish what is under way, give the partial result
   now,    ///< drop what is under way, give what is folded already as the partial result
@@ -37,6 +51,11 @@ class evaluator {
   /// Everything that can be wrong with the input is found here, before anything runs: data, model, shapes (one real
   /// sample goes through all layers), partition. `options` are validated. The deadline counts from this call.
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks);
+
+  /// The same for a topology of one's own: also its errors are found here, and the first micro-batch goes through every
+  /// stage before anything runs (start_topology).
+  [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const topology& what, const run_options& options,
+                                                                   evaluation_hooks hooks);
 
   evaluator(const evaluator&) = delete;
   evaluator& operator=(const evaluator&) = delete;
@@ -58,5 +77,9 @@ class evaluator {
   explicit evaluator(std::unique_ptr<impl> state);
   std::unique_ptr<impl> impl_;
 };
+
+/// Creates an evaluator and runs it.
+[[nodiscard]] expected<run_result> run(const topology& what, const run_options& options = {},
+                                       evaluation_hooks hooks = {});
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,5 +43,9 @@ struct model_pipeline {
 /// E0106 more stages than layers, E05xx partition, E0209 a layer that does not accept the sample.
 expected<model_pipeline> start_model_pipeline(const layer_chain& chain, const model_pipeline_options& options,
                                               const at::Tensor& sample);
+
+/// Runs `start` on a thread that ends with it; an exception becomes E0601, which names `what`.
+expected<model_pipeline> in_starting_thread(const std::string& what,
+                                            const std::function<expected<model_pipeline>()>& start);
 
 }  // namespace troupe

@@ -160,11 +160,11 @@ expected<run_result> pipeline_engine::evaluate(const data_set_ptr& data, std::ui
     return fail(error_code::value_out_of_range, "evaluate", "micro_batch is " + std::to_string(micro_batch),
                 "give 1 to " + std::to_string(limits::micro_batch_max));
   }
-  evaluation_request request{data, micro_batch, std::nullopt, {}};
+  evaluation_request request{data, micro_batch, std::nullopt, {sink_request{}}};
   for (const std::string& name : metrics) {
     auto made = make_metric(name, data->classes());
     if (!made) return tl::make_unexpected(made.error());
-    request.metrics.push_back(std::move(*made));
+    request.sinks.front().metrics.push_back(std::move(*made));
   }
   evaluation call{std::move(request)};
   pipeline& running = *impl_->stages.running;

@@ -1,5 +1,5 @@
 // The hop of an activation over an in-process edge between two threads that both spin: half a round trip over two edges
-// (latency), and one way with the slots full (throughput). Prints one JSON object.
+// (latency), and one way with the slots full (throughput). And what a stage engine adds to it. Prints one JSON object.
 //
 //   hop_latency [hops, 200000 by default] [slots, 2 by default]
 #include <algorithm>
@@ -17,6 +17,8 @@
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/edge/inproc/inproc_edge.hpp>
 #include <troupe/runtime/engine/engine_thread.hpp>
+
+#include "engine_step.hpp"
 
 namespace {
 
@@ -125,8 +127,9 @@ int main(int argc, char** argv) {
   const double one_way_ns = measure_one_way(hops, slots);
   std::printf(
       "{\"hops\": %llu, \"slots\": %u, \"cores\": %u, \"hop_ns\": {\"median\": %.1f, \"p99\": %.1f}, "
-      "\"one_way\": {\"ns_per_activation\": %.1f, \"activations_per_second\": %.0f}, \"budget_ns\": %.0f, "
-      "\"within_budget\": %s}\n",
+      "\"one_way\": {\"ns_per_activation\": %.1f, \"activations_per_second\": %.0f}, "
+      "\"engine_ns\": {\"one_branch\": %.1f, \"two_branches\": %.1f}, \"budget_ns\": %.0f, \"within_budget\": %s}\n",
       static_cast<unsigned long long>(hops), slots, usable_cores(), hop.median_ns, hop.p99_ns, one_way_ns,
-      1e9 / one_way_ns, budget_ns, hop.median_ns <= budget_ns ? "true" : "false");
+      1e9 / one_way_ns, bench::measure_engine_step(hops, 1), bench::measure_engine_step(hops, 2), budget_ns,
+      hop.median_ns <= budget_ns ? "true" : "false");
 }

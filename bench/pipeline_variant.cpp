@@ -23,7 +23,10 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
 expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t micro_batches) {
   pipeline& running = *stages_.running;
   const auto call = [&](std::uint64_t count) -> expected<run_result> {
-    const evaluation one({work.data, work.micro_batch, count * work.micro_batch, work.metrics});
+    const evaluation one({work.data,
+                          work.micro_batch,
+                          count * work.micro_batch,
+                          {sink_request{.name = "metrics", .metrics = work.metrics}}});
     const call_outcome outcome = running.submit(one.ticket()).get();
     if (outcome.cause) return tl::make_unexpected(*outcome.cause);
     return one.result(outcome);

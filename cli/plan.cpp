@@ -4,6 +4,8 @@
 #include <troupe/runtime/engine/engine_thread.hpp>
 #include <troupe/runtime/partition/weights.hpp>
 #include <troupe/runtime/plan/plan_report.hpp>
+#include <troupe/runtime/report/atomic_file.hpp>
+#include <troupe/runtime/topology/draw/draw.hpp>
 
 #include "command.hpp"
 #include "option_flags.hpp"
@@ -16,6 +18,7 @@ namespace {
 constexpr const char* examples =
     "  troupe plan --model data/cifar10/resnet20.pt --stages 4\n"
     "  troupe plan --model data/cifar10/resnet20.pt --data cifar10:data/cifar10 --stages 4 --partition profile\n"
+    "  troupe plan --model data/mnist/lenet.pt --stages 3 --replicas 2 --svg plan.svg\n"
     "  troupe plan --weights 1,2,1 --stages 4 --partition balanced --json\n";
 
 std::string weights_text(const std::vector<double>& weights, const part_boundaries& boundaries) {
@@ -50,13 +53,26 @@ expected<std::string> plan_weights(const option_flags& flags, const std::string&
       });
 }
 
-expected<std::string> plan_model(const option_flags& flags) {
+stage_graph graph_of(const eval_options& options) {
+  return make_chain(
+      {.stages = options.stages, .replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
+}
+
+expected<std::string> plan_model(const option_flags& flags, const std::string& svg_file) {
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (const auto together = check_together(*resolved, false); !together) return tl::make_unexpected(together.error());
-  return make_plan(resolved->options, usable_cores()).map([&](const plan_report& plan) {
-    return resolved->options.json ? plan_json(plan) : plan_text(plan, output_width());
-  });
+  return make_plan(resolved->options, usable_cores())
+      .map([&](const plan_report& plan) {
+        if (resolved->options.json) return plan_json(plan);
+        return plan_text(plan, output_width()) + "\n" + draw_text(graph_of(resolved->options));
+      })
+      .and_then([&](std::string text) -> expected<std::string> {
+        if (svg_file.empty()) return text;
+        return atomic_write_file(svg_file, draw_svg(graph_of(resolved->options))).map([&] {
+          return std::move(text);
+        });
+      });
 }
 
 }  // namespace
@@ -71,10 +87,12 @@ expected<exit_status> run_plan(const arguments& given) {
   CLI::Option* weights_given =
       reader.add_option("--weights", weights, "Cut these numbers in place of a model's layers");
   weights_given->type_name("W,W,...");
+  std::string svg_file;
+  reader.add_option("--svg", svg_file, "Also draw the graph into this file")->type_name("FILE");
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return (weights_given->count() > 0 ? plan_weights(flags, weights) : plan_model(flags))
+  return (weights_given->count() > 0 ? plan_weights(flags, weights) : plan_model(flags, svg_file))
       .and_then([](const std::string& text) { return print(text); })
       .map([] { return exit_status::ok; });
 }

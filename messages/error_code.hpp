@@ -50,6 +50,8 @@ enum class error_code : std::uint16_t {
   topology_dangling_port = 502,
   topology_duplicate_name = 503,
   topology_invalid = 504,
+  topology_join_starves = 505,
+  topology_route_incomplete = 506,
   partition_no_match = 511,
   partition_bad_boundaries = 512,
   partition_bad_weights = 513,

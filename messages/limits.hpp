@@ -18,6 +18,8 @@ inline constexpr std::uint64_t ranks_max = std::uint64_t{stages_max} * replicas_
 inline constexpr std::uint32_t layers_max = 4096;
 inline constexpr std::uint32_t threads_max = 1024;
 inline constexpr std::uint32_t pipe_buffers_max = 256;
+/// Inputs, and outputs, of one node of a topology.
+inline constexpr std::size_t ports_max = 64;
 /// InferenceSchedule's own number: one micro-batch computed, one on its way.
 inline constexpr std::uint32_t pipe_buffers_default = 2;
 inline constexpr std::uint64_t micro_batch_max = 1u << 24;

@@ -15,7 +15,7 @@ inline constexpr std::array operation = {
     error_explanation{
         error_code::topology_dangling_port, exit_status::usage, "port is not connected",
         "A node of the topology has an input that nobody sends to, or an output that nobody receives. Every port "
-        "needs exactly one edge. Connect the port that the message names, or remove the node."},
+        "needs an edge, and an input exactly one. Connect the port that the message names, or remove the node."},
     error_explanation{
         error_code::topology_duplicate_name, exit_status::usage, "name is used twice",
         "Two nodes of the topology, or two axes of the process topology, have the same name. Names appear in "
@@ -25,6 +25,15 @@ inline constexpr std::array operation = {
         "The topology breaks a rule other than those with codes of their own: it has no source or no sink, an "
         "edge names a node that does not exist, or a rank lies outside the grid. The message names the node "
         "and the rule. Correct the description; nothing was started."},
+    error_explanation{
+        error_code::topology_join_starves, exit_status::usage, "a join can starve",
+        "A node that waits for all parts of one micro-batch, or that asks for order, takes them in id order. Behind a "
+        "node that takes the outputs of several replicas as they come, a late micro-batch could stand behind ids that "
+        "are waited for elsewhere, and the run would stop for ever. Mark the node that the message names as ordered."},
+    error_explanation{
+        error_code::topology_route_incomplete, exit_status::usage, "a route has no case for every sample",
+        "A route sends each sample to the first case that accepts it. Without a last case that takes all others a "
+        "sample could match none and would be lost. End the cases with one that has no predicate."},
     error_explanation{
         error_code::partition_no_match, exit_status::usage, "partition pattern matches no layer",
         "type:REGEX balances the layers whose type matches the expression, and no layer does. `troupe inspect "

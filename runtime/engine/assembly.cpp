@@ -25,6 +25,27 @@ std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, co
   return std::max(consumer.num_pipe_buffers, options.prefetch_slots);
 }
 
+stage_engine_options engine_options(const wiring_plan& plan, const wired_instance& instance,
+                                    const assembly_options& options) {
+  const wired_node& node = plan.nodes[instance.address.stage];
+  stage_engine_options made{.name = instance_name(plan, instance),
+                            .address = instance.address,
+                            .num_pipe_buffers = node.num_pipe_buffers,
+                            .sinks = node.sinks,
+                            .sink_ports = {},
+                            .outputs = node.outputs.size(),
+                            .inputs = {.ports = node.inputs.size(), .keeps_order = node.keeps_order},
+                            .is_first = is_fed_by_source(plan, instance),
+                            .trace = options.trace,
+                            .now = options.now};
+  for (const std::uint32_t sink : node.sinks) made.sink_ports.push_back(plan.sinks[sink].output_port);
+  if (node.fixed_replica) {
+    made.inputs.replica = instance.address.replica;
+    made.inputs.replicas = node.replicas;
+  }
+  return made;
+}
+
 /// Everything that can be under way between the loader and the ledger.
 std::uint64_t slots_of_all(const wiring_plan& plan, const assembly_options& options) {
   std::uint64_t slots = 0;
@@ -57,43 +78,43 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
     const wired_instance& instance = plan.instances[index];
     const wired_node& node = plan.nodes[instance.address.stage];
     if (node.kind == node_kind::source) {
-      TROUPE_CHECK(made.loader == nullptr, "a chain has one source");
+      TROUPE_CHECK(made.loader == nullptr, "a run has one source");
       made.loader = std::make_shared<loader_engine>(
           loader_engine_options{.name = node.name, .address = instance.address, .window = made.window});
       continue;
     }
     auto body = make_body(instance.address);
     if (!body) return tl::make_unexpected(body.error());
-    made.stages.push_back(
-        std::make_shared<stage_engine>(stage_engine_options{.name = instance_name(plan, instance),
-                                                            .address = instance.address,
-                                                            .num_pipe_buffers = node.num_pipe_buffers,
-                                                            .sinks = node.sinks,
-                                                            .is_first = is_fed_by_source(plan, instance),
-                                                            .trace = options.trace,
-                                                            .now = options.now},
-                                       std::move(*body)));
+    made.stages.push_back(std::make_shared<stage_engine>(engine_options(plan, instance, options), std::move(*body)));
     stage_at[index] = made.stages.back().get();
   }
   TROUPE_CHECK(made.loader != nullptr, "a validated graph has a source");
 
-  for (const wired_channel& channel : plan.channels) {
-    stage_engine* producer = stage_at[channel.producer];
-    stage_engine* consumer = stage_at[channel.consumer];
-    TROUPE_CHECK(consumer != nullptr, "channels lead to stages");
-    doorbell& producer_bell = producer != nullptr ? producer->bell() : made.loader->bell();
-    const std::uint32_t slots = slots_of(plan, channel, options);
-    // The loader is cheap in bursts and dear to wake: it sleeps until half of a replica's slots are free.
-    const std::uint32_t credits_per_ring = producer != nullptr ? 1 : std::max(1u, slots / 2);
-    edge_ends ends = edges->make({.slots = slots,
-                                  .producer_bell = &producer_bell,
-                                  .consumer_bell = &consumer->bell(),
-                                  .credits_per_ring = credits_per_ring});
-    consumer->add_inbound(std::move(ends.consumer));
-    if (producer != nullptr) {
-      producer->add_outbound(std::move(ends.producer));
-    } else {
-      made.loader->add_outbound(std::move(ends.producer));
+  for (std::size_t index = 0; index < plan.instances.size(); ++index) {
+    stage_engine* stage = stage_at[index];
+    fan_out& outbound = stage != nullptr ? stage->outbound() : made.loader->outbound();
+    doorbell& bell = stage != nullptr ? stage->bell() : made.loader->bell();
+    const wired_channel* before = nullptr;
+    std::size_t branch = 0;
+    for (const std::size_t number : plan.instances[index].outbound) {
+      const wired_channel& channel = plan.channels[number];
+      const stage_index to = plan.instances[channel.consumer].address.stage;
+      const bool same_branch = before != nullptr && plan.instances[before->consumer].address.stage == to &&
+                               before->input_port == channel.input_port;
+      if (!same_branch) {
+        branch = outbound.add_branch({.port = channel.output_port, .fixed_replica = plan.nodes[to].fixed_replica});
+      }
+      before = &channel;
+      stage_engine* consumer = stage_at[channel.consumer];
+      TROUPE_CHECK(consumer != nullptr, "channels lead to stages");
+      const std::uint32_t slots = slots_of(plan, channel, options);
+      // The loader is cheap in bursts and dear to wake: it sleeps until half of a replica's slots are free.
+      edge_ends ends = edges->make({.slots = slots,
+                                    .producer_bell = &bell,
+                                    .consumer_bell = &consumer->bell(),
+                                    .credits_per_ring = stage != nullptr ? 1 : std::max(1u, slots / 2)});
+      consumer->add_inbound(std::move(ends.consumer), channel.input_port);
+      outbound.add_edge(branch, std::move(ends.producer));
     }
   }
   made.plan = std::move(plan);

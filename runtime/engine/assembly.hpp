@@ -47,7 +47,7 @@ struct assembly_options {
   clock_function now = steady_now;
 };
 
-/// Makes the engines of a plan that is a chain (require_chain) and wires them by `edges`. Errors: the body factory's.
+/// Makes the engines of a plan and wires them by `edges`. Errors: the body factory's.
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options);
 

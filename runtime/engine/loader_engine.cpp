@@ -37,7 +37,10 @@ void loader_engine::handle(loader_command::begin_call&& command) {
 void loader_engine::handle(const loader_command::cancel_call& command) {
   const auto of_call = [&](const auto& id) { return id.call == command.call; };
   std::erase_if(calls_, [&](const queued_call& each) { return each.call == command.call; });
-  if (loaded_ && of_call(loaded_->id)) loaded_.reset();
+  if (loaded_ && of_call(loaded_->id)) {
+    loaded_.reset();
+    outbound_.abandon();  // it may be half sent, and that says nothing of the next one
+  }
   std::erase_if(kept_, [&](const kept& each) {
     if (!of_call(each.message.id)) return false;
     if (each.to_resend) --to_resend_;
@@ -49,13 +52,14 @@ void loader_engine::handle(const loader_command::cut_calls&) {
   if (loaded_) {
     --calls_.front().next_index;  // read ahead, but never sent
     loaded_.reset();
+    outbound_.abandon();
   }
   while (!calls_.empty()) end_current_call();
 }
 
 void loader_engine::handle(const loader_command::replay& command) {
   for (kept& each : kept_) {
-    const bool wanted = !command.replica || each.edge == *command.replica;
+    const bool wanted = !command.replica || each.replica == *command.replica;
     if (!wanted || each.to_resend) continue;
     each.to_resend = true;
     ++to_resend_;
@@ -63,7 +67,7 @@ void loader_engine::handle(const loader_command::replay& command) {
 }
 
 void loader_engine::handle(const loader_command::stop&) {
-  for (auto& edge : outbound_) edge->close();
+  outbound_.close();
   calls_.clear();
   loaded_.reset();
   kept_.clear();
@@ -105,14 +109,9 @@ step_result loader_engine::send() {
     low_water_.wait_for_mark();
     return step_result::idle;
   }
-  const auto edge = edge_with_most_credit();
-  if (!edge) return step_result::idle;
-  kept_.push_back({*loaded_, *edge, false});
-  if (outbound_[*edge]->try_send(*loaded_) != send_status::sent) {
-    kept_.pop_back();  // the replica closed its end: a stop is on its way
-    return step_result::idle;
-  }
-  last_edge_ = *edge;
+  activation sent = *loaded_;
+  if (outbound_.send({&sent, 1}) != fan_out::outcome::sent) return step_result::idle;  // no room, or a stop on its way
+  kept_.push_back({std::move(*loaded_), outbound_.last_replica(0), false});
   loaded_.reset();
   counters_.sent.fetch_add(1, std::memory_order_relaxed);
   if (kept_.size() > counters_.kept_max.load(std::memory_order_relaxed)) {
@@ -124,30 +123,13 @@ step_result loader_engine::send() {
 step_result loader_engine::resend() {
   const auto first = std::find_if(kept_.begin(), kept_.end(), [](const kept& each) { return each.to_resend; });
   TROUPE_CHECK(first != kept_.end(), "to_resend_ counts the marks in kept_");
-  const auto edge = edge_with_most_credit();
-  if (!edge) return step_result::idle;
   activation copy = first->message;
-  if (outbound_[*edge]->try_send(copy) != send_status::sent) return step_result::idle;
-  first->edge = last_edge_ = *edge;
+  if (outbound_.send({&copy, 1}) != fan_out::outcome::sent) return step_result::idle;
+  first->replica = outbound_.last_replica(0);
   first->to_resend = false;
   counters_.replayed.fetch_add(1, std::memory_order_relaxed);
   --to_resend_;
   return step_result::progressed;
-}
-
-/// Ties go round, so that replicas of equal speed get equal shares.
-std::optional<std::size_t> loader_engine::edge_with_most_credit() const {
-  std::optional<std::size_t> best;
-  std::uint32_t most = 0;
-  for (std::size_t tried = 1; tried <= outbound_.size(); ++tried) {
-    const std::size_t edge = (last_edge_ + tried) % outbound_.size();
-    const std::uint32_t credits = outbound_[edge]->credits();
-    if (credits > most) {
-      most = credits;
-      best = edge;
-    }
-  }
-  return best;
 }
 
 expected<std::optional<loaded_micro_batch>> loader_engine::read_next() try {
@@ -161,7 +143,7 @@ expected<std::optional<loaded_micro_batch>> loader_engine::read_next() try {
 void loader_engine::end_current_call() {
   const end_of_call end{calls_.front().call, calls_.front().next_index};
   calls_.pop_front();
-  for (auto& edge : outbound_) edge->send_end_of_call(end.call);
+  outbound_.send_end_of_call(end.call);
   if (listener_.on_end_of_call) listener_.on_end_of_call(end);
 }
 

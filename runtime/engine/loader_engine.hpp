@@ -14,6 +14,7 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
+#include <troupe/runtime/engine/fan_out.hpp>
 #include <troupe/runtime/engine/low_water_cell.hpp>
 #include <troupe/runtime/engine/micro_batch_source.hpp>
 
@@ -32,7 +33,8 @@ struct cancel_call {
 };
 /// End every queued call after what has been sent of it, which may be nothing: the drain of an interrupted run.
 struct cut_calls {};
-/// Send again what is not folded: all of it, or what went to one replica. Receivers drop what they had before.
+/// Send again what is not folded: all of it, or what went to one replica of the first branch. Receivers drop what they
+/// had before.
 struct replay {
   std::optional<replica_index> replica;
 };
@@ -70,13 +72,14 @@ std::uint64_t window_for(std::uint64_t slots_of_all_edges);
 
 /// Reads, decodes and sends ahead of the stages, on its own thread. Keeps each micro-batch it sent until the low-water
 /// mark passes it, and sends only while fewer than `window` are kept: credits alone do not bound what is in flight.
-/// With several replicas the one with the most free slots gets the next micro-batch.
+/// Every branch (a node that it feeds) gets every micro-batch; of its replicas, unless they are fixed, the one with the
+/// most free slots.
 class loader_engine final : public engine {
  public:
   explicit loader_engine(loader_engine_options options);
 
-  // Wiring, before the first step: edge k leads to replica k.
-  void add_outbound(std::unique_ptr<edge_producer> edge) { outbound_.push_back(std::move(edge)); }
+  // Wiring, before the first step.
+  [[nodiscard]] fan_out& outbound() noexcept { return outbound_; }
   void listen(loader_listener listener) { listener_ = std::move(listener); }
 
   /// From any thread. False if the queue is full (limits::commands_queued_max).
@@ -100,7 +103,8 @@ class loader_engine final : public engine {
   };
   struct kept {
     activation message;
-    std::size_t edge = 0;
+    /// Of the first branch.
+    std::size_t replica = 0;
     bool to_resend = false;
   };
 
@@ -115,7 +119,6 @@ class loader_engine final : public engine {
   step_result load();
   step_result send();
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> read_next();
-  [[nodiscard]] std::optional<std::size_t> edge_with_most_credit() const;
   void end_current_call();
   void fail_current_call(error cause);
 
@@ -126,13 +129,12 @@ class loader_engine final : public engine {
   loader_listener listener_;
   loader_counters counters_;
 
-  std::vector<std::unique_ptr<edge_producer>> outbound_;
+  fan_out outbound_;
   std::deque<queued_call> calls_;
   /// Read ahead: decoded while no replica has room.
   std::optional<activation> loaded_;
   std::deque<kept> kept_;
   std::uint64_t to_resend_ = 0;
-  mutable std::size_t last_edge_ = 0;
   bool finished_ = false;
 };
 

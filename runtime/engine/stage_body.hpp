@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <span>
 
 #include <troupe/messages/activation.hpp>
 #include <troupe/messages/error.hpp>
@@ -9,9 +8,9 @@
 
 namespace troupe {
 
-/// What a stage computes: the arithmetic of one replica of one stage. The engine calls it from one thread at a time,
-/// first on_start(), then forward() as often as there are micro-batches. An exception that escapes becomes a value
-/// (E0602).
+/// What a node computes: the arithmetic of one replica of one stage, join or route. The engine calls it from one thread
+/// at a time, first on_start(), then run() as often as there are micro-batches. An exception that escapes becomes a
+/// value (E0602).
 class stage_body {
  public:
   stage_body() = default;
@@ -19,11 +18,27 @@ class stage_body {
   stage_body& operator=(const stage_body&) = delete;
   virtual ~stage_body() = default;
 
-  /// Once, in the engine's own thread, before the first forward (thread counts, caches).
+  /// Once, in the engine's own thread, before the first run (thread counts, caches). What it throws ends the run.
   virtual void on_start() {}
 
-  /// Pure: the same input gives the same output, and the input is not written (it may be replayed). What it returns
-  /// shares no storage with `input.tensors`.
+  /// `inputs`: one part per input port, all of one id, not all of them empty. `outputs`: one per output port; they come
+  /// with the header, rows and passengers of inputs[0], and without tensors; every one needs tensors in the end, unless
+  /// it is an empty part.
+  /// Pure: the same inputs give the same outputs, and the inputs are not written (they may be replayed). What it makes
+  /// shares no storage with the inputs' tensors.
+  [[nodiscard]] virtual expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) = 0;
+};
+
+/// The common case: one input, and the same tensors on every output.
+class unary_body : public stage_body {
+ public:
+  [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) final {
+    auto tensors = forward(inputs.front());
+    if (!tensors) return tl::make_unexpected(tensors.error());
+    for (activation& each : outputs) each.tensors = *tensors;
+    return {};
+  }
+
   [[nodiscard]] virtual expected<payload_ptr> forward(const activation& input) = 0;
 };
 
@@ -36,7 +51,8 @@ class scorer {
   scorer& operator=(const scorer&) = delete;
   virtual ~scorer() = default;
 
-  /// Fills samples, words and outputs of `into`; the engine has filled in id, sink and incarnation.
+  /// Fills samples, words and outputs of `into`; the engine has filled in id, sink and incarnation. Not asked about an
+  /// empty part: its score has no samples and no words.
   [[nodiscard]] virtual expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) = 0;
 };
 

@@ -12,9 +12,11 @@ std::chrono::nanoseconds steady_now() {
 }
 
 stage_engine::stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body)
-    : options_(std::move(options)), body_(std::move(body)), commands_(bell_) {
+    : options_(std::move(options)), body_(std::move(body)), commands_(bell_), inbound_(options_.inputs) {
   TROUPE_CHECK(body_ != nullptr, "a stage computes something");
   TROUPE_CHECK(options_.num_pipe_buffers >= 1, "a stage has a buffer to receive into");
+  TROUPE_CHECK(options_.sink_ports.empty() || options_.sink_ports.size() == options_.sinks.size(),
+               "every sink scores one output");
   if (options_.trace != nullptr) trace_.emplace(*options_.trace, options_.address);
 }
 
@@ -48,7 +50,7 @@ bool stage_engine::take_up_command() {
 // --- commands --------------------------------------------------------------------------------------------------------
 
 void stage_engine::handle(stage_command::begin_call&& command) {
-  TROUPE_CHECK(is_last(), "only a last stage scores");
+  TROUPE_CHECK(scores(), "only an engine with sinks has scorers");
   TROUPE_CHECK(scorers_.size() < limits::calls_queued_max, "the director queues no more calls than that");
   TROUPE_CHECK(command.scorers.size() == options_.sinks.size(), "every sink scores every call");
   scorers_[command.call] = std::move(command.scorers);
@@ -58,157 +60,178 @@ void stage_engine::handle(const stage_command::forget_call& command) {
   scorers_.erase(command.call);
   // Ids of ended calls are below the low-water mark and will not be sent again, so their cancellation can be forgotten.
   cancelled_.erase(cancelled_.begin(), cancelled_.upper_bound(command.call));
+  inbound_.forget(command.call);
 }
 
 void stage_engine::handle(const stage_command::cancel_call& command) {
   cancelled_.insert(command.call);
   scorers_.erase(command.call);
   std::erase_if(held_back_, [&](const score& each) { return each.id.call == command.call; });
-  if (sending_ && sending_->message.id.call == command.call) drop_in_work();
+  inbound_.skip(command.call);
+  if (phase_ == phase::sending && work_.id().call == command.call) done();
 }
 
 void stage_engine::handle(const stage_command::stop&) {
-  if (sending_) drop_in_work();
-  for (auto& edge : inbound_) edge->close();
+  if (phase_ == phase::sending) done();
+  inbound_.close();
   finish();
 }
 
-// --- receive -> forward -> send --------------------------------------------------------------------------------------
+// --- receive -> run -> score, send
+// ------------------------------------------------------------------------------------
 
 step_result stage_engine::receive() {
-  for (std::size_t tried = 0; tried < inbound_.size(); ++tried) {
-    const std::size_t edge = (next_inbound_ + tried) % inbound_.size();
-    auto message = inbound_[edge]->try_receive();
-    if (!message) continue;
-    next_inbound_ = edge + 1;
-    const auto buffer = static_cast<std::uint32_t>(taken_++ % options_.num_pipe_buffers);
-    work({std::move(*message), edge, buffer});
-    return step_result::progressed;
+  if (inbound_.take(work_.inputs)) {
+    work_.buffer = static_cast<std::uint32_t>(taken_++ % options_.num_pipe_buffers);
+    static_cast<void>(pass_on_ended_calls(work_.id().call));
+    take_up();
+    return phase_ == phase::finished ? step_result::finished : step_result::progressed;
   }
-  if (pass_on_ended_calls() || flush_if_due()) return step_result::progressed;
-  const bool exhausted =
-      std::all_of(inbound_.begin(), inbound_.end(), [](const auto& edge) { return edge->exhausted(); });
-  if (!exhausted) return step_result::idle;
+  if (pass_on_ended_calls(std::nullopt) || flush_if_due()) return step_result::progressed;
+  if (!inbound_.exhausted()) return step_result::idle;
   finish();
   return step_result::finished;
 }
 
-void stage_engine::work(in_work work) {
-  const micro_batch_id id = work.message.id;
-  // A call begins here before its first micro-batch is loaded, but maybe after this step looked at the commands.
-  while (is_last() && phase_ != phase::finished && !scorers_.contains(id.call)) {
-    if (!take_up_command()) break;
-  }
-  if (phase_ == phase::finished) return release(work.edge);
-  if (cancelled_.contains(id.call) || (is_last() && !scorers_.contains(id.call))) return release(work.edge);
+void stage_engine::take_up() {
+  if (!is_wanted()) return done();
   const auto take = options_.is_first ? instruction_kind::load_micro_batch : instruction_kind::recv_activation;
-  if (trace_) trace_->record(take, id, work.buffer);
-
-  const auto started = options_.now();
-  auto outputs = forward_with_retry(work);
-  const auto forwarded = options_.now();
-  counters_.forward_ns.fetch_add(static_cast<std::uint64_t>((forwarded - started).count()), std::memory_order_relaxed);
-  if (outputs) {
-    if (trace_) trace_->record(instruction_kind::forward_pass, id, work.buffer);
-    if (is_last()) score_outputs(work, *outputs);
-  }
-  const auto busy = static_cast<std::uint64_t>(((is_last() ? options_.now() : forwarded) - started).count());
-  counters_.busy_ns.fetch_add(busy, std::memory_order_relaxed);
-  counters_.micro_batches.fetch_add(1, std::memory_order_relaxed);
-  counters_.samples.fetch_add(work.message.samples.size(), std::memory_order_relaxed);
-  if (!outputs || is_last()) return release(work.edge);
-
-  work.message.tensors = std::move(*outputs);
-  sending_ = std::move(work);
+  if (trace_) trace_->record(take, work_.id(), work_.buffer);
+  compute();
+  if (phase_ == phase::finished) return;
+  if (outbound_.empty() || cancelled_.contains(work_.id().call)) return done();
   phase_ = phase::sending;
   static_cast<void>(send());
 }
 
-step_result stage_engine::send() {
-  std::size_t closed = 0;
-  const micro_batch_id id = sending_->message.id;
-  for (std::size_t tried = 0; tried < outbound_.size(); ++tried) {
-    const std::size_t edge = (next_outbound_ + tried) % outbound_.size();
-    if (outbound_[edge]->credits() == 0) continue;
-    const std::uint64_t order = trace_ ? trace_->draw() : 0;
-    const send_status status = outbound_[edge]->try_send(sending_->message);
-    TROUPE_CHECK(status != send_status::no_credit, "credits only grow until this, their only sender, sends");
-    if (status == send_status::closed) {
-      ++closed;
-      continue;
-    }
-    if (trace_) trace_->record_at(order, instruction_kind::send_activation, id, sending_->buffer);
-    next_outbound_ = edge + 1;
-    drop_in_work();
-    return step_result::progressed;
+/// A call begins here before its first micro-batch is loaded, but maybe after this step looked at the commands.
+bool stage_engine::is_wanted() {
+  const call_number call = work_.id().call;
+  while (scores() && phase_ != phase::finished && !scorers_.contains(call)) {
+    if (!take_up_command()) break;
   }
-  if (closed < outbound_.size()) return step_result::idle;
-  drop_in_work();  // everybody downstream is gone: a stop is on its way
+  if (phase_ == phase::finished || cancelled_.contains(call)) return false;
+  return !scores() || scorers_.contains(call);
+}
+
+void stage_engine::compute() {
+  prepare_outputs();
+  const auto started = options_.now();
+  const bool all_empty = std::ranges::all_of(work_.inputs, &activation::is_empty_part);
+  const bool fine = all_empty || run_with_retry().has_value();
+  const auto ran = options_.now();
+  counters_.forward_ns.fetch_add(static_cast<std::uint64_t>((ran - started).count()), std::memory_order_relaxed);
+  if (fine) {
+    if (trace_) trace_->record(instruction_kind::forward_pass, work_.id(), work_.buffer);
+    if (scores()) score_outputs();
+  }
+  const auto busy = static_cast<std::uint64_t>(((scores() ? options_.now() : ran) - started).count());
+  counters_.busy_ns.fetch_add(busy, std::memory_order_relaxed);
+  counters_.micro_batches.fetch_add(1, std::memory_order_relaxed);
+  std::uint64_t samples = 0;
+  for (const activation& part : work_.inputs) samples = std::max(samples, part.row_count());
+  counters_.samples.fetch_add(samples, std::memory_order_relaxed);
+}
+
+step_result stage_engine::send() {
+  const std::uint64_t order = trace_ ? trace_->draw() : 0;
+  const micro_batch_id id = work_.id();
+  switch (outbound_.send(work_.outputs)) {
+    case fan_out::outcome::no_credit:
+      inbound_.drop_what_is_over();
+      return step_result::idle;
+    case fan_out::outcome::sent:
+      if (trace_) trace_->record_at(order, instruction_kind::send_activation, id, work_.buffer);
+      break;
+    case fan_out::outcome::all_closed:
+      break;
+  }
+  done();
   return step_result::progressed;
 }
 
-void stage_engine::drop_in_work() {
-  release(sending_->edge);
-  sending_.reset();
-  phase_ = phase::receiving;
+void stage_engine::done() {
+  outbound_.abandon();
+  inbound_.release();
+  work_.inputs.clear();  // the tensors go with the slots
+  work_.outputs.clear();
+  if (phase_ == phase::sending) phase_ = phase::receiving;
 }
 
-void stage_engine::release(std::size_t edge) {
-  inbound_[edge]->release();
+void stage_engine::prepare_outputs() {
+  activation header = work_.inputs.front();
+  header.tensors = nullptr;
+  work_.outputs.assign(options_.outputs, header);
 }
 
-expected<payload_ptr> stage_engine::forward_with_retry(const in_work& work) {
+expected<void> stage_engine::run_with_retry() {
   for (std::uint32_t attempt = 1;; ++attempt) {
-    auto outputs = try_forward(work.message);
-    if (outputs) return outputs;
+    auto ran = try_run();
+    if (ran) return ran;
     if (attempt == limits::forward_attempts_max) {
-      report(work, outputs.error(), attempt);
-      return outputs;
+      report(ran.error(), attempt);
+      return ran;
     }
+    prepare_outputs();
   }
 }
 
-expected<payload_ptr> stage_engine::try_forward(const activation& input) try {
-  return body_->forward(input);
+expected<void> stage_engine::try_run() try {
+  return body_->run(work_.inputs, work_.outputs).and_then([this] { return check_outputs(); });
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, options_.name, e.what());
 } catch (...) {
   return fail(error_code::forward_failed, options_.name, "the stage threw something that is no std::exception");
 }
 
-void stage_engine::report(const in_work& work, error cause, std::uint32_t attempts) {
-  const sample_range samples = work.message.samples;
-  const std::string id = to_string(work.message.id);
-  if (cause.where.find(id) == std::string::npos) {  // a scorer may have said so already
-    cause.where += (cause.where.empty() ? "" : ", ") + id + ", samples " + std::to_string(samples.begin) + " to " +
-                   std::to_string(samples.end == 0 ? 0 : samples.end - 1);
+expected<void> stage_engine::check_outputs() const {
+  for (const activation& each : work_.outputs) {
+    if (each.tensors == nullptr && !each.is_empty_part()) {
+      return fail(error_code::forward_failed, options_.name, "the stage returned no tensors",
+                  "return tensors for every sample of the micro-batch");
+    }
   }
-  handle(stage_command::cancel_call{work.message.id.call});
+  return {};
+}
+
+void stage_engine::report(error cause, std::uint32_t attempts) {
+  const activation& input = work_.inputs.front();
+  const std::string id = to_string(input.id);
+  if (cause.where.find(id) == std::string::npos) {  // a scorer may have said so already
+    cause.where += (cause.where.empty() ? "" : ", ") + id + ", samples " + std::to_string(input.samples.begin) +
+                   " to " + std::to_string(input.samples.end == 0 ? 0 : input.samples.end - 1);
+  }
+  handle(stage_command::cancel_call{input.id.call});
   if (listener_.on_failure) {
-    listener_.on_failure({options_.address, 0, options_.name, work.message.id, std::move(cause), attempts});
+    listener_.on_failure({options_.address, 0, options_.name, input.id, std::move(cause), attempts});
   }
 }
 
 // --- scores ----------------------------------------------------------------------------------------------------------
 
-void stage_engine::score_outputs(in_work& work, const payload_ptr& outputs) try {
+void stage_engine::score_outputs() {
   // A copy, as a failed score cancels the call and with it its scorers.
-  const auto scorers = scorers_.at(work.message.id.call);
+  const auto scorers = scorers_.at(work_.id().call);
   for (std::size_t index = 0; index < scorers.size(); ++index) {
-    score next;
-    next.id = work.message.id;
-    next.sink = options_.sinks[index];
-    next.samples = work.message.samples.size();
-    auto scored = scorers[index]->evaluate(outputs, work.message, next);
-    if (!scored) return report(work, scored.error(), 1);
-    hold_back(std::move(next));
+    auto next = score_for(index, *scorers[index]);
+    if (!next) return report(next.error(), 1);
+    hold_back(std::move(*next));
   }
+}
+
+expected<score> stage_engine::score_for(std::size_t sink_index, scorer& by) try {
+  const std::size_t port = options_.sink_ports.empty() ? 0 : options_.sink_ports[sink_index];
+  const activation& output = work_.outputs[port];
+  score made;
+  made.id = output.id;
+  made.sink = options_.sinks[sink_index];
+  made.samples = output.row_count();
+  if (output.is_empty_part()) return made;
+  return by.evaluate(output.tensors, output, made).map([&] { return std::move(made); });
 } catch (const std::exception& e) {
-  report(work, error{error_code::metric_failed, options_.name, e.what(), {}}, 1);
+  return fail(error_code::metric_failed, options_.name, e.what());
 } catch (...) {
-  report(work,
-         error{error_code::metric_failed, options_.name, "the metric threw something that is no std::exception", {}},
-         1);
+  return fail(error_code::metric_failed, options_.name, "the metric threw something that is no std::exception");
 }
 
 void stage_engine::hold_back(score next) {
@@ -229,24 +252,24 @@ void stage_engine::flush() {
   if (listener_.on_scores) listener_.on_scores(std::exchange(held_back_, {}));
 }
 
-/// A call has ended here once every inbound edge says so; downstream, or the aggregator, hears of it at once.
-bool stage_engine::pass_on_ended_calls() {
-  std::optional<call_number> ended;
-  for (const auto& edge : inbound_) {
-    const auto each = edge->ended_call();
-    if (!each) return false;
-    ended = ended ? std::min(*ended, *each) : *each;
+/// Downstream, or the aggregator, hears at once of a call that has ended here. With a micro-batch in hand only calls
+/// before its own have: those must go ahead of it, as it may wait for room at one replica while another one waits for
+/// the end of the call before.
+bool stage_engine::pass_on_ended_calls(std::optional<call_number> before) {
+  auto ended = inbound_.ended_call();
+  if (ended && before && *ended >= *before) {
+    ended = *before == 0 ? std::nullopt : std::optional<call_number>(*before - 1);
   }
-  if (!ended || ended == ended_call_) return false;
+  if (!ended || (ended_call_ && *ended <= *ended_call_)) return false;
   ended_call_ = ended;
   flush();
-  for (auto& edge : outbound_) edge->send_end_of_call(*ended);
+  outbound_.send_end_of_call(*ended);
   return true;
 }
 
 void stage_engine::finish() {
   flush();
-  for (auto& edge : outbound_) edge->close();
+  outbound_.close();
   phase_ = phase::finished;
   if (listener_.on_finished) listener_.on_finished();
 }

@@ -17,6 +17,8 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
+#include <troupe/runtime/engine/fan_out.hpp>
+#include <troupe/runtime/engine/gather.hpp>
 #include <troupe/runtime/engine/stage_body.hpp>
 #include <troupe/runtime/trace/trace_recorder.hpp>
 
@@ -24,10 +26,10 @@ namespace troupe {
 
 /// What a face may ask of its stage engine; taken up between two micro-batches.
 namespace stage_command {
-/// Last stages only, before the call's first micro-batch is loaded.
+/// Engines with sinks only, before the call's first micro-batch is loaded.
 struct begin_call {
   call_number call = 0;
-  /// One per sink of the stage, in the order of stage_engine_options::sinks.
+  /// One per sink of the engine, in the order of stage_engine_options::sinks.
   std::vector<std::shared_ptr<scorer>> scorers;
 };
 /// The call is complete: its scorer goes. Whatever still comes of it is a replay of something folded, and dropped.
@@ -59,7 +61,7 @@ struct stage_listener {
 struct stage_counters {
   std::atomic<std::uint64_t> micro_batches{0};
   std::atomic<std::uint64_t> samples{0};
-  /// Forward passes and, on a last stage, scoring.
+  /// Forward passes and, where there are sinks, scoring.
   std::atomic<std::uint64_t> busy_ns{0};
   std::atomic<std::uint64_t> forward_ns{0};
 };
@@ -71,8 +73,12 @@ struct stage_engine_options {
   std::string name;
   stage_address address;
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
-  /// The sinks that this stage serves; empty for a stage whose outputs go downstream.
-  std::vector<std::uint32_t> sinks;
+  /// The sinks that score outputs of this node; a node without any sends all of them downstream.
+  std::vector<std::uint32_t> sinks = {};
+  /// Which output each of them scores; empty: output 0.
+  std::vector<std::uint32_t> sink_ports = {};
+  std::size_t outputs = 1;
+  gather_options inputs = {};
   /// Fed by a loader: its takes are LoadMicroBatch, those of all others RecvActivation.
   bool is_first = true;
   /// Numbers the trace of the run; null records none. Must outlive the engine.
@@ -80,22 +86,25 @@ struct stage_engine_options {
   clock_function now = steady_now;
 };
 
-/// The body of a stage actor: receive -> forward -> send (or score) as a state machine, one micro-batch at a time, free
-/// of CAF and of LibTorch.
+/// The body of a stage actor: receive -> run -> score, send as a state machine, one micro-batch at a time, free of CAF
+/// and of LibTorch. The same for stages, joins and routes: they differ in their bodies and in how many ports they have.
 ///
-///   receiving --activation--> (forward) --> sending --slot downstream--> receiving
-///                                  \--(last stage: score)--------------> receiving
+///   receiving --a part from every input--> (run, score) --> sending --room on every branch--> receiving
+///                                                  \--(nobody downstream)-------------------> receiving
 ///   any state --inbound exhausted, or stop--> finished
 ///
-/// The inbound slot is in use from the receive until the output has been sent (or scored): its release is the credit.
+/// The inbound slots are in use from the receive until the outputs have been sent (or scored): their release is the
+/// credit. An empty part is passed on without a run.
 class stage_engine final : public engine {
  public:
   stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body);
 
-  // Wiring, before the first step. At least one inbound edge; outbound edges unless the stage serves a sink. With
-  // several outbound edges whoever has credit gets the micro-batch.
-  void add_inbound(std::unique_ptr<edge_consumer> edge) { inbound_.push_back(std::move(edge)); }
-  void add_outbound(std::unique_ptr<edge_producer> edge) { outbound_.push_back(std::move(edge)); }
+  // Wiring, before the first step. At least one inbound edge per port; a branch per node downstream, unless the engine
+  // serves a sink.
+  void add_inbound(std::unique_ptr<edge_consumer> edge, std::size_t port = 0) {
+    inbound_.add_edge(port, std::move(edge));
+  }
+  [[nodiscard]] fan_out& outbound() noexcept { return outbound_; }
   void listen(stage_listener listener) { listener_ = std::move(listener); }
 
   /// From any thread. False if the queue is full (limits::commands_queued_max).
@@ -115,10 +124,13 @@ class stage_engine final : public engine {
 
  private:
   enum class phase : std::uint8_t { receiving, sending, finished };
-  struct in_work {
-    activation message;
-    std::size_t edge = 0;
+  /// One micro-batch on its way through; kept from one to the next for its memory.
+  struct work {
+    std::vector<activation> inputs;
+    std::vector<activation> outputs;
     std::uint32_t buffer = 0;
+
+    [[nodiscard]] micro_batch_id id() const { return inputs.front().id; }
   };
 
   bool take_up_command();
@@ -129,16 +141,20 @@ class stage_engine final : public engine {
 
   step_result receive();
   step_result send();
-  void work(in_work work);
-  [[nodiscard]] expected<payload_ptr> forward_with_retry(const in_work& work);
-  [[nodiscard]] expected<payload_ptr> try_forward(const activation& input);
-  void score_outputs(in_work& work, const payload_ptr& outputs);
-  void report(const in_work& work, error cause, std::uint32_t attempts);
-  void release(std::size_t edge);
-  void drop_in_work();
-  [[nodiscard]] bool is_last() const noexcept { return !options_.sinks.empty(); }
+  void take_up();
+  [[nodiscard]] bool is_wanted();
+  void compute();
+  [[nodiscard]] expected<void> run_with_retry();
+  [[nodiscard]] expected<void> try_run();
+  void prepare_outputs();
+  [[nodiscard]] expected<void> check_outputs() const;
+  void score_outputs();
+  [[nodiscard]] expected<score> score_for(std::size_t sink_index, scorer& by);
+  void report(error cause, std::uint32_t attempts);
+  void done();
+  [[nodiscard]] bool scores() const noexcept { return !options_.sinks.empty(); }
 
-  bool pass_on_ended_calls();
+  bool pass_on_ended_calls(std::optional<call_number> before);
   void hold_back(score next);
   bool flush_if_due();
   void flush();
@@ -153,12 +169,10 @@ class stage_engine final : public engine {
   std::optional<trace_recorder> trace_;
 
   phase phase_ = phase::receiving;
-  std::vector<std::unique_ptr<edge_consumer>> inbound_;
-  std::vector<std::unique_ptr<edge_producer>> outbound_;
-  std::size_t next_inbound_ = 0;
-  std::size_t next_outbound_ = 0;
+  gather inbound_;
+  fan_out outbound_;
   std::uint64_t taken_ = 0;
-  std::optional<in_work> sending_;
+  work work_;
   std::optional<call_number> ended_call_;
 
   std::map<call_number, std::vector<std::shared_ptr<scorer>>> scorers_;

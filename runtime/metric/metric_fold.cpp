@@ -9,7 +9,7 @@ metric_fold::metric_fold(std::vector<metric_ptr> metrics)
 
 expected<void> metric_fold::fold(const score& part) {
   TROUPE_CHECK(!last_ || *last_ < part.id, "scores are folded once each, in the order of their ids");
-  if (part.words.size() != words_.size()) {
+  if (part.samples > 0 && part.words.size() != words_.size()) {
     return fail(error_code::wire_malformed, to_string(part.id),
                 "a score of " + std::to_string(words_.size()) + " words was expected, found " +
                     std::to_string(part.words.size()),
@@ -18,6 +18,7 @@ expected<void> metric_fold::fold(const score& part) {
   std::span<std::uint64_t> total = words_;
   std::span<const std::uint64_t> added = part.words;
   for (const metric_ptr& each : metrics_) {
+    if (part.samples == 0) break;  // an empty part of a route has no states
     each->merge(total.first(each->words()), added.first(each->words()));
     total = total.subspan(each->words());
     added = added.subspan(each->words());

@@ -26,8 +26,17 @@ expected<const at::Tensor*> only_tensor(const payload_ptr& handle, const char* w
   return &set->tensors().front();
 }
 
+expected<const at::Tensor*> tensor_named(const std::string& name, const payload_ptr& handle, const activation& input) {
+  const tensor_set& set = as_tensors(handle);
+  for (std::size_t i = 0; i < set.tensors().size(); ++i) {
+    if (set.name(i) == name) return &set.tensors()[i];
+  }
+  return fail(error_code::metric_failed, place(input), "there is no tensor \"" + name + "\" among the outputs",
+              "correct the sink's `tensor`, or let the stage before it return one of that name");
+}
+
 expected<void> check_rows(const at::Tensor& outputs, const activation& input) {
-  const auto samples = static_cast<std::int64_t>(input.samples.size());
+  const auto samples = static_cast<std::int64_t>(input.row_count());
   if (outputs.defined() && outputs.dim() >= 1 && outputs.size(0) == samples) return {};
   const std::string found = !outputs.defined() || outputs.dim() == 0 ? "none" : std::to_string(outputs.size(0));
   return fail(error_code::metric_failed, place(input),
@@ -52,14 +61,18 @@ std::size_t words_of(const std::vector<metric_ptr>& metrics) {
   return words;
 }
 
-metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs)
-    : metrics_(std::move(metrics)), words_(words_of(metrics_)), return_outputs_(return_outputs) {}
+metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs, std::string tensor)
+    : metrics_(std::move(metrics)),
+      words_(words_of(metrics_)),
+      return_outputs_(return_outputs),
+      tensor_(std::move(tensor)) {}
 
 expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) {
-  const expected<const at::Tensor*> rows = only_tensor(outputs, "outputs", input);
+  const expected<const at::Tensor*> rows =
+      tensor_.empty() ? only_tensor(outputs, "outputs", input) : tensor_named(tensor_, outputs, input);
   if (!rows) return tl::make_unexpected(rows.error());
   if (expected<void> fine = check_rows(**rows, input); !fine) return fine;
-  into.samples = input.samples.size();
+  into.samples = input.row_count();
   into.words.assign(words_, 0);
   if (!metrics_.empty()) {
     const expected<const at::Tensor*> labels = only_tensor(input.passengers, "labels", input);

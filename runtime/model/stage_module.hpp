@@ -33,7 +33,7 @@ struct stage_module_options {
 /// The output shares no storage with the input and keeps the strides that the layers gave it, so that the next stage
 /// sees what the next layer would have seen. Results have the same bits in every call; with optimize_mode::layer and
 /// none they do not depend on first and last, with none they are those of the model as it stands in the file.
-class model_stage final : public stage_body {
+class model_stage final : public unary_body {
  public:
   /// `first <= last <= chain.layers.size()`; an empty range copies its input. Replicas that shall share the rewritten
   /// weights of optimize_mode::layer get a chain from optimize_layers() and optimize_mode::none. E0211: see

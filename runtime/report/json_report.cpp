@@ -109,6 +109,14 @@ json_report result_json(const run_result& result) {
   object["metrics"] = metrics_json(result.metrics, number);
   object["delivery"] = delivery_json(result.delivery);
   object["stages"] = stages_json(result.stages, number);
+  if (result.sinks.size() > 1) {
+    json sinks = json::object();
+    for (const sink_report& each : result.sinks) {
+      sinks[each.name] = {{"samples", each.samples}, {"metrics", metrics_json(each.metrics, number)}};
+    }
+    object["sinks"] = std::move(sinks);
+    for (std::size_t i = 0; i < result.stages.size(); ++i) object["stages"][i]["samples"] = result.stages[i].samples;
+  }
   object["wall_seconds"] = number(result.wall_seconds, "wall_seconds");
   object["samples_per_second"] = number(result.samples_per_second, "samples_per_second");
   object["faults"] = result.faults;

@@ -44,6 +44,15 @@ std::string basis(const metric_value& metric) {
   return count == nullptr ? "" : "mean over " + item_text(*count, 0);
 }
 
+void add_metrics(text_table& table, const std::vector<metric_value>& metrics, const std::string& indent) {
+  for (const metric_value& metric : metrics) {
+    if (is_listed(metric) || metric.fields.empty()) continue;
+    const std::string value = item_text(metric.fields.front(), 0);
+    const std::string under = basis(metric);
+    table.add({indent + metric.name, under.empty() ? value : value + "  (" + under + ")"});
+  }
+}
+
 std::string summary(const run_result& result, std::size_t width) {
   text_table table({align::left, align::left});
   if (result.partial) table.add({"PARTIAL", "not everything that was asked for was evaluated"});
@@ -54,11 +63,13 @@ std::string summary(const run_result& result, std::size_t width) {
   const delivery_report& d = result.delivery;
   table.add({"delivery", fmt::format("{} of {} micro-batches folded, {} replayed, {} lost", d.folded, d.expected,
                                      d.replayed, d.lost)});
-  for (const metric_value& metric : result.metrics) {
-    if (is_listed(metric) || metric.fields.empty()) continue;
-    const std::string value = item_text(metric.fields.front(), 0);
-    const std::string under = basis(metric);
-    table.add({metric.name, under.empty() ? value : value + "  (" + under + ")"});
+  if (result.sinks.size() < 2) {
+    add_metrics(table, result.metrics, {});
+  }
+  for (const sink_report& sink : result.sinks) {
+    if (result.sinks.size() < 2) break;
+    table.add({sink.name, fmt::format("{} samples", sink.samples)});
+    add_metrics(table, sink.metrics, "  ");
   }
   return table.text(width);
 }

@@ -28,6 +28,16 @@ struct stage_report {
   /// forward_seconds / wall_seconds of the measured part, 0 to 1.
   double busy_fraction = 0;
   std::uint64_t micro_batches = 0;
+  /// Behind a route fewer than the micro-batches hold.
+  std::uint64_t samples = 0;
+};
+
+/// What one sink of a topology scored.
+struct sink_report {
+  std::string name;
+  /// Those that came its way: behind a route not all.
+  std::uint64_t samples = 0;
+  std::vector<metric_value> metrics;
 };
 
 /// What a run gives: the content of result.json under exactly these names (schema_version 1, docs/result.md).
@@ -36,7 +46,10 @@ struct run_result {
   std::string data;
   std::uint64_t samples = 0;
   std::uint64_t micro_batches = 0;
+  /// Of the first sink.
   std::vector<metric_value> metrics;
+  /// All of them, in the order they were added.
+  std::vector<sink_report> sinks;
   delivery_report delivery;
   std::vector<stage_report> stages;
   /// From the first micro-batch sent to the last folded; loading, optimizing and warm-up lie outside.

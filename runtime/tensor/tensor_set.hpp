@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,19 +13,27 @@
 
 namespace troupe {
 
-/// The tensors of one micro-batch: the one real kind of payload. All have the micro-batch's samples as dimension 0.
+/// The tensors of one micro-batch, or of a part of one: the one real kind of payload. All have its samples as dimension
+/// 0 wherever samples are scored, routed or joined.
 /// Immutable once sent; tensors are shared by handle, never copied, inside a process.
 class tensor_set final : public payload {
  public:
-  explicit tensor_set(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)) {}
+  /// `names`: one per tensor, or none: then the first has no name, and the others are called by their position.
+  explicit tensor_set(std::vector<at::Tensor> tensors, std::vector<std::string> names = {})
+      : tensors_(std::move(tensors)), names_(std::move(names)) {}
   explicit tensor_set(at::Tensor tensor) { tensors_.push_back(std::move(tensor)); }
 
   [[nodiscard]] const std::vector<at::Tensor>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] std::string name(std::size_t index) const {
+    if (index < names_.size()) return names_[index];
+    return index == 0 ? std::string{} : std::to_string(index);
+  }
   /// The only tensor of a set that has one; a broken invariant otherwise.
   [[nodiscard]] const at::Tensor& single() const;
 
  private:
   std::vector<at::Tensor> tensors_;
+  std::vector<std::string> names_;
 };
 
 /// The tensors behind a handle. Null or another kind of payload is a broken invariant: such a handle never reaches a

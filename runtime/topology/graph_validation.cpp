@@ -48,15 +48,32 @@ expected<void> check_ports(const graph_node& node) {
   if (node.kind == node_kind::sink && !node.outputs.empty()) {
     return invalid(place(node), "a sink has no output", "remove its output ports");
   }
-  if (node.kind != node_kind::source && node.inputs.size() > 1) {
-    return invalid(place(node), fmt::format("{} inputs, and only one is possible without a join", node.inputs.size()),
-                   "leave it one input port");
+  if (node.kind == node_kind::join && node.inputs.size() < 2) {
+    return invalid(place(node), fmt::format("a join of {} input", node.inputs.size()), "give it two inputs or more");
+  }
+  if (node.kind == node_kind::route && node.outputs.size() < 2) {
+    return invalid(place(node), fmt::format("a route with {} case", node.outputs.size()), "give it two cases or more");
+  }
+  const bool one_input = node.kind == node_kind::route || node.kind == node_kind::sink;
+  if (one_input && node.inputs.size() > 1) {
+    return invalid(place(node),
+                   fmt::format("a {} has one input, and not {}", node_kind_name(node.kind), node.inputs.size()),
+                   "put a join before it");
+  }
+  if (node.inputs.size() > limits::ports_max || node.outputs.size() > limits::ports_max) {
+    return invalid(place(node), fmt::format("more than {} ports", limits::ports_max), "use several nodes");
+  }
+  if (node.kind == node_kind::route && !node.covers_all_samples) {
+    return fail(error_code::topology_route_incomplete, place(node),
+                "a sample that matches none of its cases would be lost",
+                "end its cases with one that has no predicate");
   }
   return {};
 }
 
 expected<void> check_copies(const graph_node& node) {
-  if (node.kind != node_kind::stage && node.replicas != 1) {
+  const bool an_end = node.kind == node_kind::source || node.kind == node_kind::sink;
+  if (an_end && node.replicas != 1) {
     return invalid(
         place(node),
         fmt::format("a {} is not copied, and {} replicas are asked for", node_kind_name(node.kind), node.replicas),
@@ -79,6 +96,31 @@ expected<void> check_node(const graph_node& node) {
       .and_then([&] { return check_copies(node); });
 }
 
+/// Joins and routes work as stages do.
+expected<void> check_counts(const stage_graph& graph) {
+  std::size_t sources = 0;
+  std::size_t sinks = 0;
+  for (const graph_node& node : graph.nodes()) {
+    sources += node.kind == node_kind::source ? 1 : 0;
+    sinks += node.kind == node_kind::sink ? 1 : 0;
+  }
+  const std::size_t stages = graph.nodes().size() - sources - sinks;
+  if (sources == 0) return invalid("topology", "there is no source", "add a source");
+  if (stages == 0) return invalid("topology", "there is no stage", "add a stage");
+  if (sinks == 0) return invalid("topology", "there is no sink", "add a sink");
+  if (sources > 1) {
+    return invalid("topology", fmt::format("{} sources, and a run has one loader", sources),
+                   "let one source give the tensors of all (a sample may have several)");
+  }
+  for (const auto& [count, what] : {std::pair{stages, "stage"}, std::pair{sinks, "sink"}}) {
+    if (count > limits::stages_max) {
+      return invalid("topology", fmt::format("{} nodes are a {}, at most {} may be", count, what, limits::stages_max),
+                     "use fewer");
+    }
+  }
+  return {};
+}
+
 expected<void> check_nodes(const stage_graph& graph) {
   std::set<std::string> names;
   for (const graph_node& node : graph.nodes()) {
@@ -90,21 +132,7 @@ expected<void> check_nodes(const stage_graph& graph) {
                   "give every node a name of its own");
     }
   }
-  for (const node_kind kind : {node_kind::source, node_kind::stage, node_kind::sink}) {
-    const auto is_kind = [&](const graph_node& n) { return n.kind == kind; };
-    const auto count = std::count_if(graph.nodes().begin(), graph.nodes().end(), is_kind);
-    if (count == 0) {
-      return invalid("topology", fmt::format("there is no {}", node_kind_name(kind)),
-                     fmt::format("add a {}", node_kind_name(kind)));
-    }
-    if (count > static_cast<std::ptrdiff_t>(limits::stages_max)) {
-      return invalid(
-          "topology",
-          fmt::format("{} nodes are a {}, at most {} may be", count, node_kind_name(kind), limits::stages_max),
-          "use fewer");
-    }
-  }
-  return {};
+  return check_counts(graph);
 }
 
 expected<void> check_groups(const stage_graph& graph) {
@@ -184,9 +212,29 @@ expected<void> check_connected(const stage_graph& graph) {
   return {};
 }
 
-bool copied_together(const graph_node& a, const graph_node& b) {
-  const bool same_group = !a.pipeline_group.empty() && a.pipeline_group == b.pipeline_group;
-  return same_group || (a.replicas == 1 && b.replicas == 1);
+/// The node at which order is lost, going up from one that does not emit in order.
+const std::string& unordered_origin(const stage_graph& graph, std::size_t node) {
+  for (const graph_edge& edge : graph.edges()) {
+    const std::size_t from = graph.find(edge.from.node);
+    if (edge.to.node == graph.nodes()[node].name && !emits_in_order(graph, from)) return unordered_origin(graph, from);
+  }
+  return graph.nodes()[node].name;
+}
+
+/// Only asked of graphs without cycles.
+expected<void> check_order(const stage_graph& graph) {
+  for (const graph_edge& edge : graph.edges()) {
+    const graph_node& waiting = graph.nodes()[graph.find(edge.to.node)];
+    const std::size_t from = graph.find(edge.from.node);
+    if (!waiting.keeps_order() || emits_in_order(graph, from)) continue;
+    return fail(
+        error_code::topology_join_starves, place(waiting),
+        fmt::format("it can starve: it takes micro-batches in id order, and {} passes them on as they come from "
+                    "several replicas",
+                    place(graph.nodes()[from])),
+        fmt::format("mark '{}' as ordered", unordered_origin(graph, from)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -197,38 +245,7 @@ expected<void> validate(const stage_graph& graph) {
       .and_then([&] { return check_edges(graph); })
       .and_then([&] { return check_connected(graph); })
       .and_then([&] { return topological_order(graph); })
-      .map([](const auto&) {});
-}
-
-expected<void> require_chain(const stage_graph& graph) {
-  if (auto ok = validate(graph); !ok) {
-    return ok;
-  }
-  const auto is_stage = [&](const std::string& name) {
-    return graph.nodes()[graph.find(name)].kind == node_kind::stage;
-  };
-  const graph_node* source = nullptr;
-  const graph_node* stage = nullptr;
-  for (const graph_node& node : graph.nodes()) {
-    std::size_t to_stages = 0;
-    std::size_t to_sinks = 0;
-    for (const graph_edge& edge : graph.edges()) {
-      if (edge.from.node == node.name) {
-        ++(is_stage(edge.to.node) ? to_stages : to_sinks);
-      }
-    }
-    if (to_stages > 1 || (to_stages == 1 && to_sinks > 0) || (node.kind == node_kind::source && source != nullptr)) {
-      return invalid(place(node), "the topology is no chain here",
-                     "use one source, one edge from each stage to the next, and sinks behind the last stage");
-    }
-    if (node.kind == node_kind::stage && stage != nullptr && !copied_together(*stage, node)) {
-      return invalid(place(node), fmt::format("it is not copied together with '{}'", stage->name),
-                     "put all stages into one pipeline group");
-    }
-    source = node.kind == node_kind::source ? &node : source;
-    stage = node.kind == node_kind::stage ? &node : stage;
-  }
-  return {};
+      .and_then([&](const auto&) { return check_order(graph); });
 }
 
 }  // namespace troupe

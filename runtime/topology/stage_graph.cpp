@@ -9,9 +9,9 @@
 namespace troupe {
 
 std::string_view node_kind_name(node_kind kind) {
-  constexpr std::array<std::string_view, 3> names{"source", "stage", "sink"};
+  constexpr std::array<std::string_view, 5> names{"source", "stage", "join", "route", "sink"};
   const auto index = static_cast<std::size_t>(kind);
-  TROUPE_CHECK(index < names.size(), "a node is one of the three kinds");
+  TROUPE_CHECK(index < names.size(), "a node is one of the five kinds");
   return names[index];
 }
 

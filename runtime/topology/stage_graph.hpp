@@ -11,11 +11,13 @@
 
 namespace troupe {
 
-/// What a node does with micro-batches. Joins and routes will stand beside these.
+/// What a node does with micro-batches.
 enum class node_kind : std::uint8_t {
   source,  ///< makes them: the loader of a data set
-  stage,   ///< turns the tensors of one into others
-  sink,    ///< scores the outputs of its predecessor, inside that stage's engine; nothing travels to it over an edge
+  stage,   ///< turns the tensors of one into others; with several inputs it waits for all parts of one id
+  join,    ///< puts the parts of one id, from two inputs or more, together again in sample order
+  route,   ///< splits the samples of one over its outputs; every output gets a part of every id, maybe an empty one
+  sink,    ///< scores the outputs of its predecessor, inside that node's engine; nothing travels to it over an edge
 };
 
 std::string_view node_kind_name(node_kind kind);
@@ -42,9 +44,17 @@ struct graph_node {
   std::string pipeline_group;
   /// One per replica; empty: all in the driver's process.
   std::vector<placement> placements;
-  /// Port names. A source has no input, a sink no output, a stage one input; every port must be connected.
+  /// Port names. A source has no input, a sink no output, a route one input, a join at least two; every port must be
+  /// connected, an output perhaps to several inputs: each of them gets every micro-batch.
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  /// Takes micro-batches in id order, although several replicas feed it. A node with several inputs always does.
+  bool ordered = false;
+  /// Routes only: its last case takes every sample that no other case took.
+  bool covers_all_samples = false;
+
+  /// Takes micro-batches in id order.
+  [[nodiscard]] bool keeps_order() const noexcept { return ordered || inputs.size() > 1; }
 };
 
 /// "port `port` of node `node`".
@@ -97,15 +107,22 @@ stage_graph make_chain(const chain_options& options);
 
 /// Everything that can be wrong with a graph, found before anything starts; the error names the nodes.
 /// E0501 a cycle, with its path. E0502 a port that is not connected, or an edge to a port that does not exist. E0503
-/// two nodes, or two ports of a node, of one name. E0504 the rest: no source or sink, an edge to an unknown node, the
-/// same edge twice, two edges into one input, counts that are zero or too large (messages/limits.hpp), unequal replicas
-/// in a pipeline group, a source or sink with replicas, ports that the kind must not have, a sink right behind a
-/// source.
+/// two nodes, or two ports of a node, of one name. E0505 a node that keeps order behind one that does not (see
+/// emits_in_order). E0506 a route that does not cover all samples. E0504 the rest: not exactly one source, no stage or
+/// sink, an edge to an unknown node, the same edge twice, two edges into one input, counts that are zero or too large
+/// (messages/limits.hpp), unequal replicas in a pipeline group, a source or sink with replicas, ports that the kind
+/// must not have, a sink right behind a source.
 expected<void> validate(const stage_graph& graph);
 
-/// Also what plain evaluation can run today: E0504 naming the first node where a valid graph is no chain from one
-/// source through one pipeline group to its sinks.
-expected<void> require_chain(const stage_graph& graph);
+/// Whether every edge out of the node carries ids in ascending order: so does a source, a node that keeps order, and a
+/// node each of whose replicas is fed by one replica of such a node. What waits for ids in order may only be fed by
+/// these: then the least id that is not done stands at the head of every edge it is on, and nothing can block it
+/// (docs/topology.md has the proof). The graph has no cycle.
+bool emits_in_order(const stage_graph& graph, std::size_t node);
+
+/// What may be slow though it is right, a sentence each that names the nodes: a join whose short branch has fewer slots
+/// than its long one has stages, so that the fork before them waits while stages are idle. The graph is valid.
+std::vector<std::string> find_shortages(const stage_graph& graph);
 
 /// Indices into nodes(), every node behind all it receives from, otherwise in the order they were added. E0501 with a
 /// cycle. Edges to unknown nodes count as none.

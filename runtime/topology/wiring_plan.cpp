@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <compare>
 
 #include <fmt/format.h>
 
@@ -13,8 +14,8 @@ class expansion {
   expansion(const stage_graph& graph, const std::vector<std::size_t>& order) : graph_(graph), order_(order) {}
 
   expected<wiring_plan> run() {
-    add_nodes(node_kind::stage);
-    add_nodes(node_kind::source);
+    add_nodes(false);
+    add_nodes(true);
     add_sinks();
     add_channels();
     if (plan_.channels.size() > limits::ranks_max) {
@@ -33,19 +34,38 @@ class expansion {
     return static_cast<std::size_t>(found - plan_.nodes.begin());
   }
 
-  void add_nodes(node_kind kind) {
+  void add_nodes(bool sources) {
     for (const std::size_t index : order_) {
       const graph_node& node = graph_.nodes()[index];
-      if (node.kind != kind) {
+      if (node.kind == node_kind::sink || (node.kind == node_kind::source) != sources) {
         continue;
       }
       const auto number = static_cast<stage_index>(plan_.nodes.size());
       groups_.push_back(node.pipeline_group);
-      plan_.nodes.push_back({node.name, node.kind, node.replicas, node.num_pipe_buffers, {}});
+      plan_.nodes.push_back({.name = node.name,
+                             .kind = node.kind,
+                             .replicas = node.replicas,
+                             .num_pipe_buffers = node.num_pipe_buffers,
+                             .sinks = {},
+                             .inputs = node.inputs,
+                             .outputs = node.outputs,
+                             .keeps_order = node.keeps_order(),
+                             .fixed_replica = gets_fixed_ids(node)});
       for (replica_index r = 0; r < node.replicas; ++r) {
         plan_.instances.push_back({{number, r}, node.placements.empty() ? placement{} : node.placements[r], {}, {}});
       }
     }
+  }
+
+  bool gets_fixed_ids(const graph_node& node) const {
+    return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const graph_node& other) {
+      const bool together = !node.pipeline_group.empty() && node.pipeline_group == other.pipeline_group;
+      return other.keeps_order() && (together || other.name == node.name);
+    });
+  }
+
+  static std::uint32_t port_number(const std::vector<std::string>& ports, const std::string& port) {
+    return static_cast<std::uint32_t>(std::find(ports.begin(), ports.end(), port) - ports.begin());
   }
 
   void add_sinks() {
@@ -57,39 +77,51 @@ class expansion {
                                      [&](const graph_edge& e) { return e.to.node == node.name; });
       const std::size_t stage = wired_index(edge->from.node);
       plan_.nodes[stage].sinks.push_back(static_cast<std::uint32_t>(plan_.sinks.size()));
-      plan_.sinks.push_back({node.name, static_cast<stage_index>(stage)});
+      plan_.sinks.push_back(
+          {node.name, static_cast<stage_index>(stage), port_number(plan_.nodes[stage].outputs, edge->from.port)});
     }
   }
 
+  /// An edge of the graph between two wired nodes.
+  struct link {
+    std::size_t to = 0;
+    std::uint32_t input_port = 0;
+    std::uint32_t output_port = 0;
+    friend auto operator<=>(const link&, const link&) = default;
+  };
+
   void add_channels() {
     for (std::size_t from = 0; from < plan_.nodes.size(); ++from) {
-      std::vector<std::size_t> next = successors(plan_.nodes[from].name);
-      std::sort(next.begin(), next.end());
+      const std::vector<link> links = links_from(from);
       for (replica_index r = 0; r < plan_.nodes[from].replicas; ++r) {
-        for (const std::size_t to : next) {
-          connect_replica(from, r, to);
+        for (const link& each : links) {
+          connect_replica(from, r, each);
         }
       }
     }
   }
 
-  std::vector<std::size_t> successors(const std::string& name) const {
-    std::vector<std::size_t> next;
+  std::vector<link> links_from(std::size_t from) const {
+    std::vector<link> links;
     for (const graph_edge& edge : graph_.edges()) {
-      if (edge.from.node == name && graph_.nodes()[graph_.find(edge.to.node)].kind == node_kind::stage) {
-        next.push_back(wired_index(edge.to.node));
+      if (edge.from.node == plan_.nodes[from].name &&
+          graph_.nodes()[graph_.find(edge.to.node)].kind != node_kind::sink) {
+        const std::size_t to = wired_index(edge.to.node);
+        links.push_back({to, port_number(plan_.nodes[to].inputs, edge.to.port),
+                         port_number(plan_.nodes[from].outputs, edge.from.port)});
       }
     }
-    return next;
+    std::sort(links.begin(), links.end());
+    return links;
   }
 
-  void connect_replica(std::size_t from, replica_index replica, std::size_t to) {
-    const bool parallel = !groups_[from].empty() && groups_[from] == groups_[to];
+  void connect_replica(std::size_t from, replica_index replica, const link& by) {
+    const bool parallel = !groups_[from].empty() && groups_[from] == groups_[by.to];
     const std::size_t producer = plan_.instance_at({static_cast<stage_index>(from), replica});
-    const std::size_t first = plan_.instance_at({static_cast<stage_index>(to), 0});
-    for (replica_index r = 0; r < plan_.nodes[to].replicas && channels_left(); ++r) {
+    const std::size_t first = plan_.instance_at({static_cast<stage_index>(by.to), 0});
+    for (replica_index r = 0; r < plan_.nodes[by.to].replicas && channels_left(); ++r) {
       if (!parallel || r == replica) {
-        connect(producer, first + r);
+        connect(producer, first + r, by);
       }
     }
   }
@@ -97,7 +129,7 @@ class expansion {
   /// One more than allowed is made, so that run() sees that there were too many.
   bool channels_left() const { return plan_.channels.size() <= limits::ranks_max; }
 
-  void connect(std::size_t producer, std::size_t consumer) {
+  void connect(std::size_t producer, std::size_t consumer, const link& by) {
     const auto node_at = [&](std::size_t i) -> const wired_node& {
       return plan_.nodes[plan_.instances[i].address.stage];
     };
@@ -107,7 +139,7 @@ class expansion {
     }
     plan_.instances[producer].outbound.push_back(plan_.channels.size());
     plan_.instances[consumer].inbound.push_back(plan_.channels.size());
-    plan_.channels.push_back({producer, consumer, slots});
+    plan_.channels.push_back({producer, consumer, slots, by.output_port, by.input_port});
   }
 
   const stage_graph& graph_;

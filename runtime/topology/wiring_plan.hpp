@@ -18,8 +18,16 @@ struct wired_node {
   node_kind kind = node_kind::stage;
   std::uint32_t replicas = 1;
   std::uint32_t num_pipe_buffers = 1;
-  /// Stages only: the sinks (positions in wiring_plan::sinks, which are score::sink) that this stage's engines serve.
+  /// Stages, joins, routes: the sinks (positions in wiring_plan::sinks, which are score::sink) that its engines serve.
   std::vector<std::uint32_t> sinks;
+  /// Port names, in the order of the port numbers in channels and sinks.
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  /// Takes micro-batches in id order.
+  bool keeps_order = false;
+  /// Replica r gets exactly the ids whose index is r modulo `replicas`, so that all parts of an id meet; otherwise
+  /// whoever has credit pulls.
+  bool fixed_replica = false;
 };
 
 /// One engine: one replica of one source or stage.
@@ -37,21 +45,25 @@ struct wired_channel {
   std::size_t consumer = 0;
   /// Credits: the consumer's num_pipe_buffers; behind a source at least limits::prefetch_slots.
   std::uint32_t slots = 1;
+  std::uint32_t output_port = 0;
+  std::uint32_t input_port = 0;
 };
 
 struct wired_sink {
   std::string name;
-  /// The stage whose outputs it scores, on every replica.
+  /// The node whose outputs it scores, on every replica.
   stage_index stage = 0;
+  std::uint32_t output_port = 0;
 };
 
 /// What a graph means, engine by engine: the director makes one engine per instance, one edge per channel, and one
 /// scorer per sink on every instance of its stage.
 ///
-/// Order: nodes are all stages in topological order (so that stage i of a chain is node i), then all sources; sinks are
-/// not nodes. Instances are in node order, replicas of a node together; channels are ordered by producer, then
-/// consumer. Replicas: within one pipeline group replica r is wired to replica r alone; everywhere else every replica
-/// to every replica of the next node, and who has credit pulls. So a source reaches all replicas of the first stage.
+/// Order: nodes are all stages, joins and routes in topological order (so that stage i of a chain is node i), then the
+/// source; sinks are not nodes. Instances are in node order, replicas of a node together; channels are ordered by
+/// producer, then consumer, then input port. Replicas: within one pipeline group replica r is wired to replica r alone;
+/// everywhere else every replica to every replica of the next node. A node that keeps order, and every node of a
+/// pipeline group that has one, gets its ids by fixed_replica.
 struct wiring_plan {
   std::vector<wired_node> nodes;
   std::vector<wired_instance> instances;

@@ -1,24 +1,12 @@
 #include "simulated_world.hpp"
 
 #include <algorithm>
-#include <random>
 #include <sstream>
 
-#include <caf/detail/test_actor_clock.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
-
-#include <troupe/actors/director.hpp>
-#include <troupe/runtime/edge/simulated/simulated_edge.hpp>
+#include "hashes.hpp"
 
 namespace troupe::testing {
 namespace {
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b + 0x7f4a7c15;
-  x ^= x >> 31;
-  x *= 0xbf58476d1ce4e5b9ULL;
-  return x ^ (x >> 29);
-}
 
 std::uint64_t input_hash(micro_batch_id id) {
   return mix(id.call + 1, id.index + 1);
@@ -33,7 +21,7 @@ std::uint64_t value_of(const payload_ptr& handle) {
   return static_cast<const hash_payload&>(*handle).value;
 }
 
-struct hash_body final : stage_body {
+struct hash_body final : unary_body {
   hash_body(stage_index s, const world_options& o) : stage(s), options(o) {}
   [[nodiscard]] expected<payload_ptr> forward(const activation& input) override {
     if (stage == 0 && options.fail_always.contains(input.id)) throw std::runtime_error("fails always");
@@ -54,16 +42,6 @@ struct hash_scorer final : scorer {
   }
 };
 
-struct hash_fold final : call_fold {
-  [[nodiscard]] expected<void> fold(const score& next) override {
-    folded.push_back(next.id.index);
-    digest = mix(digest, next.words.at(0));
-    return {};
-  }
-  std::vector<std::uint64_t> folded;
-  std::uint64_t digest = 0;
-};
-
 struct counted_source final : micro_batch_source {
   counted_source(call_number c, std::uint64_t n) : call(c), end(n) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
@@ -77,200 +55,43 @@ struct counted_source final : micro_batch_source {
   std::uint64_t position = 0;
 };
 
-/// Engines are stepped by the world.
-struct stepped_engines final : engine_host {
-  struct entry {
-    std::shared_ptr<engine> driven;
-    bool finished = false;
-    std::optional<std::uint32_t> idle_since;  // its bell's epoch when it last found nothing to do
+stepped_options stepped(const world_options& options, const std::vector<std::shared_ptr<hash_fold>>& folds) {
+  stepped_options made;
+  made.seed = options.seed;
+  made.graph = make_chain(
+      {.stages = options.stages, .replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
+  made.make_body = [&options](const wired_node&, stage_address at) {
+    return std::make_shared<hash_body>(at.stage, options);
   };
-  [[nodiscard]] expected<void> start(std::shared_ptr<engine> engine) override {
-    engine->on_thread_start();
-    entries.push_back({std::move(engine), false, std::nullopt});
-    return {};
-  }
-  std::vector<entry> entries;
-};
-
-struct testing_config : caf::actor_system_config {
-  testing_config() { set("scheduler.policy", caf::atom("testing")); }
-};
-
-class world {
- public:
-  explicit world(const world_options& options) : options_(options), random_(options.seed) {
-    clock().current_time += std::chrono::hours{1};
-    network_ =
-        std::make_shared<simulated_network>(simulated_network_options{.enforce_credits = options.enforce_credits});
-    auto plan = expand(make_chain(
-        {.stages = options.stages, .replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers}));
-    auto engines =
-        assemble(std::move(*plan), network_,
-                 [&](stage_address at) -> expected<std::shared_ptr<stage_body>> {
-                   return std::make_shared<hash_body>(at.stage, options_);
-                 },
-                 {.prefetch_slots = options.prefetch_slots, .trace = &trace_clock_, .now = [this] { return now(); }});
-    engines_ = std::make_shared<assembly>(std::move(*engines));
-    auto ledger = engines_->ledger_options();
-    ledger.deduplicate = options.deduplicate;
-    director_ = system_.spawn(director, director_plan{.engines = engines_,
-                                                      .ledger = std::make_shared<fold_ledger>(ledger),
-                                                      .host = host_,
-                                                      .reports = std::make_shared<report_box>(),
-                                                      .on_stopped = [this] { stopped_ = true; }});
-  }
-
-  world_report run() {
-    for (call_number call = 0; call < options_.calls.size(); ++call) submit(call);
-    const bool ended = move_until([this] { return all_ended(); });
-    post(director_, stop_request{ended ? stop_mode::drain : stop_mode::abort});
-    options_.replays_per_1000 = 0;
-    const bool stopped = move_until([this] { return stopped_ && !scheduler().has_job(); });
-    report_.deadlock = !ended || !stopped;
-    // A run that did not end is a finding, not a reason to wait for its actors for ever.
-    system_.await_actors_before_shutdown(!report_.deadlock);
-    conclude();
-    return std::move(report_);
-  }
-
- private:
-  static constexpr std::uint64_t moves_max = 400000;
-  static constexpr int idle_ticks_max = 50;
-
-  caf::scheduler::test_coordinator& scheduler() {
-    return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
-  }
-  caf::detail::test_actor_clock& clock() { return scheduler().clock(); }
-  std::chrono::nanoseconds now() { return clock().current_time.time_since_epoch(); }
-
-  void submit(call_number call) {
-    auto ticket = std::make_shared<call_ticket>();
-    folds_.push_back(std::make_shared<hash_fold>());
-    ticket->source = std::make_shared<counted_source>(call, options_.calls[call]);
-    ticket->make_scorer = [](std::uint32_t) { return std::make_shared<hash_scorer>(); };
-    ticket->folds = {folds_.back()};
-    outcomes_.push_back(ticket->done.get_future());
-    post(director_, open_call{ticket});
-  }
-
-  bool all_ended() {
-    return std::all_of(outcomes_.begin(), outcomes_.end(),
-                       [](auto& each) { return each.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
-  }
-
-  template <class Done>
-  bool move_until(Done done) {
-    int idle_ticks = 0;
-    while (!done()) {
-      if (++report_.moves > moves_max) return false;
-      switch (move()) {
-        case moved::progressed:
-          idle_ticks = 0;
-          break;
-        case moved::looked_around:
-          break;
-        case moved::nothing:
-          if (++idle_ticks > idle_ticks_max) return false;
-          tick();
-      }
+  made.prefetch_slots = options.prefetch_slots;
+  made.replays_per_1000 = options.replays_per_1000;
+  if (options.slowness_of_replica_0 > 1) {
+    for (stage_index stage = 0; stage < options.stages; ++stage) {
+      made.slowness[{stage, 0}] = options.slowness_of_replica_0;
     }
-    return true;
   }
-
-  /// An engine that was stepped and found nothing to do has only looked around.
-  enum class moved { nothing, looked_around, progressed };
-
-  /// One seeded choice among all jobs of actors, all deliverable messages and all engines that may have work.
-  moved move() {
-    if (random_() % 1000 < options_.replays_per_1000) {
-      static_cast<void>(engines_->loader->command(loader_command::replay{}));
-    }
-    const std::size_t jobs = scheduler().jobs.size();
-    const std::size_t deliveries = network_->pending();
-    std::vector<std::size_t> ready;
-    for (std::size_t index = 0; index < host_->entries.size(); ++index) {
-      const auto& each = host_->entries[index];
-      if (!each.finished && each.idle_since != each.driven->bell().epoch()) ready.push_back(index);
-    }
-    const std::size_t choices = jobs + deliveries + ready.size();
-    if (choices == 0) return moved::nothing;
-    const std::size_t choice = random_() % choices;
-    note(choices, choice);
-    if (choice < jobs) {
-      std::swap(scheduler().jobs[choice], scheduler().jobs.front());
-      scheduler().try_run_once();
-    } else if (choice < jobs + deliveries) {
-      network_->deliver(choice - jobs);
-    } else {
-      return step(host_->entries[ready[choice - jobs - deliveries]]);
-    }
-    return moved::progressed;
+  made.deduplicate = options.deduplicate;
+  made.enforce_credits = options.enforce_credits;
+  for (call_number call = 0; call < options.calls.size(); ++call) {
+    made.calls.push_back({std::make_shared<counted_source>(call, options.calls[call]),
+                          [](std::uint32_t) { return std::make_shared<hash_scorer>(); },
+                          {folds[call]}});
   }
-
-  moved step(stepped_engines::entry& each) {
-    const auto* stage = dynamic_cast<const stage_engine*>(each.driven.get());
-    if (stage != nullptr && stage->address().replica == 0 && random_() % options_.slowness_of_replica_0 != 0) {
-      return moved::looked_around;
-    }
-    const std::uint32_t epoch = each.driven->bell().epoch();
-    switch (each.driven->step()) {
-      case step_result::progressed:
-        each.idle_since.reset();
-        break;
-      case step_result::idle:
-        each.idle_since = epoch;
-        return moved::looked_around;
-      case step_result::finished:
-        each.finished = true;
-        break;
-    }
-    return moved::progressed;
-  }
-
-  void tick() {
-    scheduler().advance_time(std::chrono::milliseconds{1});
-    for (auto& each : host_->entries) each.idle_since.reset();
-  }
-
-  void note(std::uint64_t a, std::uint64_t b) { report_.moves_digest = mix(mix(report_.moves_digest, a), b); }
-
-  void conclude() {
-    for (std::size_t call = 0; call < outcomes_.size(); ++call) {
-      call_report each;
-      if (outcomes_[call].wait_for(std::chrono::seconds{0}) == std::future_status::ready)
-        each.outcome = outcomes_[call].get();
-      each.folded = folds_[call]->folded;
-      each.digest = folds_[call]->digest;
-      note(each.folded.size(), each.digest);
-      report_.calls.push_back(std::move(each));
-    }
-    report_.overrun = network_->overrun();
-    report_.replayed = engines_->loader->counters().replayed;
-    report_.kept_max = engines_->loader->counters().kept_max;
-    report_.window = engines_->window;
-    if (auto trace = trace_of(*engines_)) report_.trace = std::move(*trace);
-    note(report_.trace.size(), report_.replayed);
-  }
-
-  world_options options_;
-  std::mt19937_64 random_;
-  world_report report_;
-  trace_clock trace_clock_;
-  std::shared_ptr<simulated_network> network_;
-  std::shared_ptr<stepped_engines> host_ = std::make_shared<stepped_engines>();
-  std::shared_ptr<assembly> engines_;
-  std::vector<std::shared_ptr<hash_fold>> folds_;
-  std::vector<std::future<call_outcome>> outcomes_;
-  bool stopped_ = false;
-  testing_config config_;
-  caf::actor_system system_{config_};
-  director_actor director_;
-};
+  return made;
+}
 
 }  // namespace
 
 world_report simulate(const world_options& options) {
-  return world{options}.run();
+  std::vector<std::shared_ptr<hash_fold>> folds(options.calls.size());
+  for (auto& each : folds) each = std::make_shared<hash_fold>();
+  world_report report;
+  static_cast<stepped_report&>(report) = run_stepped(stepped(options, folds));
+  for (std::size_t call = 0; call < folds.size(); ++call) {
+    report.calls.push_back({std::move(report.outcomes[call]), folds[call]->folded, folds[call]->digest});
+    report.moves_digest = mix(report.moves_digest, folds[call]->digest);
+  }
+  return report;
 }
 
 std::uint64_t expected_digest(const world_options& options, call_number call) {
@@ -278,7 +99,7 @@ std::uint64_t expected_digest(const world_options& options, call_number call) {
   for (std::uint64_t index = 0; index < options.calls[call]; ++index) {
     std::uint64_t value = input_hash({call, index});
     for (stage_index stage = 0; stage < options.stages; ++stage) value = mix(value, stage);
-    digest = mix(digest, value);
+    digest = fold_step(digest, 1, value);
   }
   return digest;
 }

@@ -1,20 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <troupe/actors/call_ticket.hpp>
 #include <troupe/messages/ids.hpp>
-#include <troupe/runtime/trace/trace_event.hpp>
+
+#include "stepped_run.hpp"
 
 namespace troupe::testing {
 
-/// One simulated run: the production actors and engines in one thread, simulated edges, a hash chain in place of the
-/// forward pass, and a seed that chooses what moves next.
+/// A stepped run of a chain, with a hash chain in place of the forward pass.
 struct world_options {
   std::uint64_t seed = 0;
   std::uint32_t stages = 1;
@@ -42,17 +39,8 @@ struct call_report {
   std::uint64_t digest = 0;
 };
 
-struct world_report {
+struct world_report : stepped_report {
   std::vector<call_report> calls;
-  /// Digest of every choice and what it moved: equal for equal seeds.
-  std::uint64_t moves_digest = 0;
-  std::uint64_t moves = 0;
-  bool overrun = false;   ///< an edge held more than its slots
-  bool deadlock = false;  ///< nothing could move, or it moved for ever, before all calls had ended
-  std::uint64_t replayed = 0;
-  std::uint64_t kept_max = 0;
-  std::uint64_t window = 0;
-  std::vector<trace_event> trace;
 };
 
 world_report simulate(const world_options& options);

@@ -1,7 +1,12 @@
-// Goal: what the simulator cannot show, as its steps are atomic: commands that arrive in the middle of a step. Method:
-// an edge that gives the engine a command at the very moment it gives it a micro-batch.
+// Goal: what the simulator cannot show, as its steps are atomic: commands that arrive in the middle of a step; and when
+// it passes on the end of a call. Method: an edge that gives the engine a command at the very moment it gives it a
+// micro-batch; real edges with one slot.
+#include <array>
+#include <vector>
+
 #include <gmock/gmock.h>
 
+#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
 #include <troupe/runtime/engine/stage_engine.hpp>
 
 namespace troupe {
@@ -9,7 +14,15 @@ namespace {
 
 struct nothing final : payload {};
 
-struct echo_body final : stage_body {
+activation message(micro_batch_id id) {
+  activation made;
+  made.id = id;
+  made.samples = {0, 1};
+  made.tensors = std::make_shared<const nothing>();
+  return made;
+}
+
+struct echo_body final : unary_body {
   [[nodiscard]] expected<payload_ptr> forward(const activation& input) override {
     ++forwards;
     return input.tensors;
@@ -31,11 +44,7 @@ struct racing_consumer final : edge_consumer {
     if (given) return std::nullopt;
     given = true;
     meanwhile();
-    activation message;
-    message.id = {0, 0};
-    message.samples = {0, 1};
-    message.tensors = std::make_shared<const nothing>();
-    return message;
+    return message({0, 0});
   }
   void release() noexcept override { ++released; }
   [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
@@ -94,6 +103,77 @@ TEST(stage_engine, a_stop_that_arrives_with_a_micro_batch_finishes_the_engine_an
   stage.run();
   EXPECT_TRUE(stage.scores.empty());
   EXPECT_EQ(stage.edge->released, 1);
+}
+
+/// A node before a copied one that keeps order: both replicas of that wait for the end of a call on every edge.
+struct fork_to_fixed_replicas {
+  fork_to_fixed_replicas() {
+    edge_ends in = edges.make({.slots = 4, .producer_bell = nullptr, .consumer_bell = nullptr});
+    input = std::move(in.producer);
+    engine.add_inbound(std::move(in.consumer));
+    const std::size_t branch = engine.outbound().add_branch({.port = 0, .fixed_replica = true});
+    for (auto& each : outputs) {
+      edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+      engine.outbound().add_edge(branch, std::move(out.producer));
+      each = std::move(out.consumer);
+    }
+  }
+  void send(micro_batch_id id) {
+    activation next = message(id);
+    ASSERT_EQ(input->try_send(next), send_status::sent);
+  }
+
+  inproc_edge_factory edges;
+  stage_engine engine{{.name = "fork", .address = {}, .sinks = {}}, std::make_shared<echo_body>()};
+  std::unique_ptr<edge_producer> input;
+  std::array<std::unique_ptr<edge_consumer>, 2> outputs;
+};
+
+TEST(stage_engine, the_end_of_a_call_goes_before_a_micro_batch_of_the_next_that_finds_no_room) {
+  fork_to_fixed_replicas fork;
+  fork.send({0, 0});
+  fork.input->send_end_of_call(0);
+  fork.send({1, 0});
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(fork.engine.step());
+  EXPECT_EQ(fork.outputs[0]->ended_call(), std::nullopt) << "0.0 is still there";
+  EXPECT_EQ(fork.outputs[1]->ended_call(), 0u) << "it would wait for call 0 while 1.0 waits for its neighbour";
+}
+
+TEST(stage_engine, the_end_of_a_call_waits_for_its_last_micro_batch) {
+  fork_to_fixed_replicas fork;
+  for (const std::uint64_t index : {0u, 2u}) fork.send({0, index});
+  fork.input->send_end_of_call(0);
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(fork.engine.step());
+  EXPECT_EQ(fork.outputs[1]->ended_call(), std::nullopt) << "0.2 is in the engine";
+  ASSERT_TRUE(fork.outputs[0]->try_receive());
+  fork.outputs[0]->release();
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(fork.engine.step());
+  EXPECT_EQ(fork.outputs[1]->ended_call(), 0u);
+}
+
+TEST(stage_engine, what_is_left_of_an_ended_call_takes_no_slots_from_those_behind_it_while_there_is_no_room) {
+  inproc_edge_factory edges;
+  stage_engine engine{{.name = "merge", .address = {}, .sinks = {}, .inputs = {.ports = 1, .keeps_order = true}},
+                      std::make_shared<echo_body>()};
+  std::vector<std::unique_ptr<edge_producer>> inputs;
+  for (int each = 0; each < 2; ++each) {
+    edge_ends in = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+    inputs.push_back(std::move(in.producer));
+    engine.add_inbound(std::move(in.consumer));
+  }
+  edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+  engine.outbound().add_edge(engine.outbound().add_branch({}), std::move(out.producer));
+  ASSERT_TRUE(engine.command(stage_command::forget_call{0}));
+  for (const micro_batch_id id : {micro_batch_id{1, 0}, {1, 1}}) {
+    activation next = message(id);
+    ASSERT_EQ(inputs[0]->try_send(next), send_status::sent);
+    for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
+  }
+  ASSERT_EQ(inputs[0]->credits(), 0u) << "1.1 waits for room";
+  activation late = message({0, 7});
+  ASSERT_EQ(inputs[1]->try_send(late), send_status::sent);
+  for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
+  EXPECT_EQ(inputs[1]->credits(), 1u) << "the sender may have 1.2 behind it, and that may be what all wait for";
 }
 
 }  // namespace

@@ -60,6 +60,16 @@ TEST(result_json, has_the_documented_names_and_no_others) {
                           "num_pipe_buffers", "metrics", "limit", "deadline", "output", "json", "trace"));
 }
 
+TEST(result_json, has_every_sink_where_there_are_several) {
+  run_result result = sample_result();
+  result.sinks = {{"early", 3, {}}, {"all", 10, result.metrics}};
+  result.stages[0].samples = 7;
+  const json object = json::parse(result_json(result).text);
+  EXPECT_EQ(object["sinks"]["early"]["samples"], 3);
+  EXPECT_EQ(object["sinks"]["all"]["metrics"], object["metrics"]);
+  EXPECT_EQ(object["stages"][0]["samples"], 7);
+}
+
 TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {
   const json object = json::parse(result_json(sample_result()).text);
   EXPECT_EQ(object["schema_version"], 1);

@@ -52,9 +52,8 @@ void expect_refused(const wrong_graph& wrong) {
 
 TEST(validate, accepts_chains) {
   EXPECT_TRUE(validate(good()).has_value());
-  EXPECT_TRUE(require_chain(good()).has_value());
   for (std::uint32_t stages = 1; stages <= 5; ++stages) {
-    EXPECT_TRUE(require_chain(make_chain({.stages = stages, .replicas = stages, .sinks = {"x", "y"}})).has_value());
+    EXPECT_TRUE(validate(make_chain({.stages = stages, .replicas = stages, .sinks = {"x", "y"}})).has_value());
   }
 }
 
@@ -125,36 +124,106 @@ TEST(validate, refuses_wrong_nodes) {
   refused(spoilt("a", [](auto& n) { n.placements.resize(2); }), "stage 'a': 2 placements for 1 replicas");
   refused(spoilt("loader", [](auto& n) { n.inputs = {"in"}; }), "source 'loader': a source has no input");
   refused(spoilt("metrics", [](auto& n) { n.outputs = {"out"}; }), "sink 'metrics': a sink has no output");
-  refused(spoilt("b", [](auto& n) { n.inputs = {"in", "skip"}; }), "stage 'b': 2 inputs");
   refused(spoilt("b", [](auto& n) { n.name.clear(); }), "the node has no name");
   refused(make_chain({.stages = 0}), "there is no stage");
   refused(make_chain({.sinks = {}}), "there is no sink");
   refused(make_chain({.stages = limits::stages_max + 1}), "1025 nodes are a stage");
 }
 
-TEST(require_chain, names_where_the_chain_ends) {
-  stage_graph branch = good();
-  branch.add(node("c", node_kind::stage, "net"))
-      .add(node("more", node_kind::sink))
-      .connect("a", "c")
-      .connect("c", "more");
-  EXPECT_TRUE(validate(branch).has_value());
-  EXPECT_EQ(require_chain(branch).error().where, "stage 'a'");
+/// loader -> fork -> short, and fork -> first -> second; both -> join -> metrics.
+stage_graph diamond(const std::function<void(graph_node&)>& spoil) {
+  stage_graph g;
+  graph_node join = node("join", node_kind::join);
+  join.inputs = {"a", "b"};
+  for (graph_node n :
+       {node("loader", node_kind::source), node("fork", node_kind::stage), node("short", node_kind::stage),
+        node("first", node_kind::stage), node("second", node_kind::stage), join, node("metrics", node_kind::sink)}) {
+    spoil(n);
+    g.add(n);
+  }
+  return g.connect("loader", "fork")
+      .connect("fork", "short")
+      .connect("fork", "first")
+      .connect("first", "second")
+      .connect_ports({"short", "out"}, {"join", "a"})
+      .connect_ports({"second", "out"}, {"join", "b"})
+      .connect("join", "metrics");
+}
 
-  stage_graph early = good();
-  early.add(node("early", node_kind::sink)).connect("a", "early");
-  EXPECT_EQ(require_chain(early).error().where, "stage 'a'");
-
-  stage_graph two = good();
-  two.add(node("second", node_kind::source)).add(node("c", node_kind::stage, "net")).add(node("more", node_kind::sink));
-  two.connect("second", "c").connect("c", "more");
-  EXPECT_EQ(require_chain(two).error().where, "source 'second'");
-
-  const stage_graph uneven = chain([](graph_node& n) {
-    if (n.name == "b") n.pipeline_group.clear(), n.replicas = 3;
+TEST(validate, accepts_forks_joins_routes_and_sinks_on_the_way) {
+  EXPECT_TRUE(validate(diamond([](graph_node&) {})).has_value());
+  stage_graph g = diamond([](graph_node& n) {
+    if (n.name == "fork") {
+      n.kind = node_kind::route;
+      n.covers_all_samples = true;
+      n.outputs = {"out", "rest"};
+    }
+    if (n.name == "first") n.replicas = 3;
+    if (n.name == "second") n.ordered = true;
   });
-  EXPECT_TRUE(validate(uneven).has_value());
-  EXPECT_EQ(require_chain(uneven).error().where, "stage 'b'");
+  g.add(node("early", node_kind::sink)).connect_ports({"fork", "rest"}, {"early", "in"});
+  EXPECT_TRUE(validate(g).has_value()) << to_string(validate(g).error());
+}
+
+TEST(validate, refuses_joins_and_routes_that_are_none) {
+  const auto spoilt = [](std::string name, const std::function<void(graph_node&)>& change) {
+    return diamond([&](graph_node& n) {
+      if (n.name == name) change(n);
+    });
+  };
+  expect_refused(
+      {spoilt("join", [](auto& n) { n.inputs = {"a"}; }), error_code::topology_invalid, "a join of 1 input"});
+  expect_refused({spoilt("fork", [](auto& n) { n.kind = node_kind::route; }), error_code::topology_invalid,
+                  "route 'fork': a route with 1 case"});
+  expect_refused({spoilt("fork",
+                         [](auto& n) {
+                           n.kind = node_kind::route;
+                           n.outputs = {"out", "rest"};
+                         }),
+                  error_code::topology_route_incomplete, "route 'fork': a sample that matches none"});
+  expect_refused({spoilt("metrics",
+                         [](auto& n) {
+                           n.inputs = {"in", "more"};
+                         }),
+                  error_code::topology_invalid, "a sink has one input, and not 2"});
+  stage_graph two = diamond([](graph_node&) {});
+  two.add(node("other", node_kind::source)).add(node("c", node_kind::stage)).add(node("more", node_kind::sink));
+  expect_refused({two.connect("other", "c").connect("c", "more"), error_code::topology_invalid, "2 sources"});
+}
+
+TEST(validate, refuses_a_join_that_can_starve_and_names_where_order_is_lost) {
+  const auto replicated = [](bool ordered_behind) {
+    return diamond([=](graph_node& n) {
+      if (n.name == "first") n.replicas = 3;
+      if (n.name == "second") n.ordered = ordered_behind;
+    });
+  };
+  expect_refused({replicated(false), error_code::topology_join_starves,
+                  "join 'join': it can starve: it takes micro-batches in id order, and stage 'second' passes them on"});
+  EXPECT_TRUE(validate(replicated(true)).has_value());
+  // A join right behind the replicas picks each id from the edge that it is on.
+  EXPECT_TRUE(validate(diamond([](graph_node& n) {
+                if (n.name == "second") n.replicas = 3;
+              })).has_value());
+}
+
+TEST(emits_in_order, is_lost_where_replicas_merge) {
+  const stage_graph g = diamond([](graph_node& n) {
+    if (n.name == "first") n.replicas = 2;
+  });
+  EXPECT_TRUE(emits_in_order(g, g.find("loader")));
+  EXPECT_TRUE(emits_in_order(g, g.find("first"))) << "each replica gets ascending ids";
+  EXPECT_FALSE(emits_in_order(g, g.find("second")));
+  EXPECT_TRUE(emits_in_order(g, g.find("join")));
+  EXPECT_TRUE(emits_in_order(make_chain({.stages = 3, .replicas = 2}), 3)) << "a copied pipeline is wired one to one";
+}
+
+TEST(find_shortages, names_the_short_branch) {
+  const auto found = find_shortages(diamond([](graph_node& n) { n.num_pipe_buffers = 1; }));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr("between 'fork' and 'join' the branch by 'short' has 2 slots"));
+  EXPECT_THAT(find_shortages(diamond([](graph_node&) {})), testing::IsEmpty());
+  EXPECT_THAT(find_shortages(good()), testing::IsEmpty());
 }
 
 TEST(topological_order, keeps_the_order_of_addition_where_it_can) {

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <utility>
+
+#include <ATen/Parallel.h>
+
+#include <troupe/actors/cut_model.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/model/optimize.hpp>
+#include <troupe/runtime/model/probe.hpp>
+#include <troupe/runtime/model/profile.hpp>
+#include <troupe/runtime/model/stage_inputs.hpp>
+#include <troupe/runtime/model/stage_module.hpp>
+
+namespace troupe {
+namespace {
+
+expected<part_boundaries> find_boundaries(const layer_chain& chain, const cut_request& request,
+                                          const at::Tensor& sample) {
+  auto method = parse_partition_method(request.partition);
+  if (!method) return tl::make_unexpected(method.error());
+  std::vector<layer_weight> weights;
+  for (const layer& each : chain.layers) weights.push_back({each.type, each.trainable, 0});
+  if (needs_profile(*method)) {
+    if (!sample.defined()) {
+      return fail(error_code::flags_contradict, "partition",
+                  "\"profile\" times the layers on a sample, and there is none",
+                  "give pipeline_engine_options::sample, or use another method");
+    }
+    auto seconds = profile_layers(chain, request.optimize, sample, request.threads);
+    if (!seconds) return tl::make_unexpected(seconds.error());
+    for (std::size_t index = 0; index < weights.size(); ++index) weights[index].seconds = (*seconds)[index];
+  }
+  return partition_layers(*method, weights, request.stages);
+}
+
+}  // namespace
+
+expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample) {
+  at::set_num_threads(static_cast<int>(request.threads));  // probes and profiles as the stages will run
+  if (sample.defined()) {
+    auto probed = probe_chain(chain, sample.narrow(0, 0, std::min<std::int64_t>(1, sample.size(0))));
+    if (!probed) return tl::make_unexpected(probed.error());
+  }
+  auto boundaries = find_boundaries(chain, request, sample);
+  if (!boundaries) return tl::make_unexpected(boundaries.error());
+
+  cut_model made{.request = request, .chain = chain, .boundaries = std::move(*boundaries), .warm_up = {}};
+  made.warm_up.resize(request.stages);
+  if (sample.defined()) {
+    auto inputs = stage_inputs(chain, made.boundaries,
+                               sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))));
+    if (!inputs) return tl::make_unexpected(inputs.error());
+    made.warm_up = std::move(*inputs);
+  }
+  if (request.optimize == optimize_mode::layer) {  // once, so that replicas share the rewritten weights
+    auto optimized = optimize_layers(chain);
+    if (!optimized) return tl::make_unexpected(optimized.error());
+    made.chain = std::move(*optimized);
+  }
+  return made;
+}
+
+std::vector<std::string> cut_model::layer_names(std::size_t part) const {
+  std::vector<std::string> names;
+  for (std::size_t index = boundaries[part]; index < boundaries[part + 1]; ++index) {
+    names.push_back(std::to_string(index) + " " + chain.layers[index].type);
+  }
+  return names;
+}
+
+expected<std::shared_ptr<stage_body>> cut_model::make_body(std::size_t part, stage_index stage) const {
+  const bool optimized = request.optimize == optimize_mode::layer;
+  stage_module_options options{.stage = stage,
+                               .threads = request.threads,
+                               .optimize = optimized ? optimize_mode::none : request.optimize,
+                               .warm_up_input = {}};
+  if (warm_up[part].defined()) options.warm_up_input = warm_up[part];
+  auto made = model_stage::make(chain, boundaries[part], boundaries[part + 1], std::move(options));
+  if (!made) return tl::make_unexpected(made.error());
+  return std::shared_ptr<stage_body>{std::move(*made)};
+}
+
+}  // namespace troupe

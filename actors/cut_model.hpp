@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/ids.hpp>
+#include <troupe/runtime/config/eval_options.hpp>
+#include <troupe/runtime/engine/stage_body.hpp>
+#include <troupe/runtime/model/layer_chain.hpp>
+#include <troupe/runtime/partition/partition_layers.hpp>
+
+namespace troupe {
+
+struct cut_request {
+  std::uint32_t stages = 1;
+  /// Intra-op threads per stage, resolved.
+  std::uint32_t threads = 1;
+  optimize_mode optimize = optimize_mode::layer;
+  std::string partition = "parameters";
+};
+
+/// A chain of layers, cut into stages and optimized. Replicas share its weights.
+struct cut_model {
+  cut_request request;
+  layer_chain chain;
+  part_boundaries boundaries;
+  /// By stage; undefined without a sample.
+  std::vector<at::Tensor> warm_up;
+
+  /// "0 Conv2d" for each layer of the stage.
+  [[nodiscard]] std::vector<std::string> layer_names(std::size_t part) const;
+  /// The body of one replica; `stage` is its number in errors.
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t part, stage_index stage) const;
+};
+
+/// `sample`: a real micro-batch [N, ...] that goes through all layers (E0209), warms the stages up and is what
+/// partition = "profile" times; undefined: none of these. Errors: E0106 more stages than layers, E05xx partition,
+/// E0211. Sets the calling thread's intra-op threads, and keeps a team of them: call it on a thread that ends.
+expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample);
+
+}  // namespace troupe

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <troupe/runtime/config/eval_options.hpp>
+#include <troupe/runtime/data/data_set.hpp>
+#include <troupe/runtime/metric/metric.hpp>
+#include <troupe/runtime/model/layer_chain.hpp>
+#include <troupe/runtime/stage/route_body.hpp>
+#include <troupe/runtime/stage/stage_function.hpp>
+#include <troupe/runtime/topology/stage_graph.hpp>
+
+namespace troupe {
+
+/// What a stage does: a callable (callable_stage says which), an object, or a factory that makes one where it runs.
+class stage_recipe {
+ public:
+  stage_recipe(stage_factory factory) : factory_(std::move(factory)) {}
+  /// A TorchScript module that need not be a chain (module_stage.hpp).
+  stage_recipe(const torch::jit::Module& module);
+  /// One object, for a stage that is not replicated.
+  template <class Function>
+  requires std::is_base_of_v<stage_function, Function> stage_recipe(std::shared_ptr<Function> object)
+      : factory_([object](const stage_context&) -> std::shared_ptr<stage_function> { return object; }) {}
+  template <class Callable>
+  requires(std::is_invocable_r_v<named_tensors, Callable&, const at::Tensor&> ||
+           std::is_invocable_r_v<named_tensors, Callable&, const named_tensors&> ||
+           std::is_invocable_r_v<named_tensors, Callable&, const at::Tensor&, const micro_batch_info&> ||
+           std::is_invocable_r_v<named_tensors, Callable&, const named_tensors&, const micro_batch_info&>)
+      stage_recipe(Callable call)
+      : factory_([call = std::move(call)](const stage_context&) -> std::shared_ptr<stage_function> {
+          return std::make_shared<callable_stage<Callable>>(call);
+        }) {}
+
+  [[nodiscard]] const stage_factory& factory() const noexcept { return factory_; }
+
+ private:
+  stage_factory factory_;
+};
+
+struct stage_options {
+  std::uint32_t replicas = 1;
+  /// Credits of every edge into the stage.
+  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// Take micro-batches in id order; without, from whichever replica before it is first.
+  bool ordered = false;
+  /// Intra-op threads; nothing: as the run's.
+  std::optional<std::uint32_t> threads = std::nullopt;
+  /// float32, float16 or bfloat16: floating-point inputs are cast on entry, and a TorchScript module with them.
+  std::optional<c10::ScalarType> dtype = std::nullopt;
+  /// "cpu"; this build knows no other.
+  std::string device = "cpu";
+  std::vector<std::string> inputs = {"in"};
+  std::vector<std::string> outputs = {"out"};
+};
+
+/// A model that is a chain of layers, cut into stages as `troupe eval` does it.
+struct cut_options {
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  /// uniform | parameters | type:REGEX | profile | "0,4,15"; profile times the layers on the first micro-batch.
+  std::string partition = "parameters";
+  optimize_mode optimize = optimize_mode::layer;
+  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// Its first stage takes micro-batches in id order.
+  bool ordered = false;
+  std::optional<std::uint32_t> threads = std::nullopt;
+  std::optional<c10::ScalarType> dtype = std::nullopt;
+  std::string device = "cpu";
+};
+
+/// A file, a module in memory, or a chain.
+using model_source = std::variant<std::string, torch::jit::Module, layer_chain>;
+/// By name (make_metric), or one's own.
+using metric_choice = std::variant<std::string, metric_ptr>;
+/// As `--data` says it, or one's own.
+using data_choice = std::variant<std::string, data_set_ptr>;
+
+struct sink_options {
+  /// Which of the tensors it scores; empty: the only one.
+  std::string tensor = {};
+};
+
+/// What runs, as a graph. Nodes are added one by one; without any edge() each is fed by the node added before it, and
+/// all sinks by the last node that is none. With edges, all must be said. Nothing is opened, read or checked before
+/// check() or a run; all errors come from there, and name the nodes.
+class topology {
+ public:
+  topology& source(std::string name, data_choice data);
+  topology& stage(std::string name, stage_recipe what, stage_options options = {});
+  /// Stages "NAME 0", "NAME 1"...; edges to and from NAME mean the first and the last of them.
+  topology& pipeline(std::string name, model_source model, cut_options options = {});
+  /// Brings the parts of a route together, in sample order (join_body).
+  topology& join(std::string name, std::vector<std::string> inputs, stage_options options = {});
+  /// Splits by sample; the last case has no predicate and takes the rest. Outputs are called as the cases.
+  topology& route(std::string name, std::vector<route_case> cases, stage_options options = {});
+  /// Scores what it is fed: its own metrics over exactly the samples that come its way. May have none, to count them.
+  topology& sink(std::string name, std::vector<metric_choice> metrics, sink_options options = {});
+
+  /// From "node" or "node.port" to "node" or "node.port"; ports left out are "out" and "in".
+  topology& edge(const std::string& from, const std::string& to);
+  /// So many copies of a stage, join or route; work is pulled by whoever has credit.
+  topology& replicate(const std::string& name, std::uint32_t replicas);
+
+  /// The graph with all edges.
+  [[nodiscard]] stage_graph graph() const;
+  /// Names, ports, edges, order (validate() of stage_graph.hpp), devices and dtypes: all that needs no file.
+  [[nodiscard]] expected<void> check() const;
+
+  /// draw_text() of a graph that check() accepts, and what find_shortages() warns of.
+  [[nodiscard]] std::string picture() const;
+  /// draw_svg() of such a graph.
+  [[nodiscard]] std::string svg() const;
+
+  struct stage_node {
+    stage_recipe recipe;
+    stage_options options;
+  };
+  struct route_node {
+    std::vector<route_case> cases;
+  };
+  struct join_node {};
+  /// Stage `part` of a pipeline.
+  struct cut_node {
+    std::string pipeline;
+    std::uint32_t part = 0;
+  };
+  struct cut_pipeline {
+    model_source model;
+    cut_options options;
+  };
+  struct scored {
+    std::string name;
+    std::vector<metric_choice> metrics;
+    sink_options options;
+  };
+  using content = std::variant<stage_node, route_node, join_node, cut_node>;
+
+  // What a run reads.
+  [[nodiscard]] const std::optional<data_choice>& data() const noexcept { return data_; }
+  [[nodiscard]] const std::map<std::string, content>& contents() const noexcept { return contents_; }
+  [[nodiscard]] const std::map<std::string, cut_pipeline>& pipelines() const noexcept { return pipelines_; }
+  /// In the order they were added, which is that of the results.
+  [[nodiscard]] const std::vector<scored>& sinks() const noexcept { return sinks_; }
+
+ private:
+  void add(graph_node node);
+  void add_content(const graph_node& node, content what);
+
+  std::vector<graph_node> nodes_;
+  std::vector<graph_edge> edges_;
+  std::optional<data_choice> data_;
+  std::map<std::string, content> contents_;
+  std::map<std::string, cut_pipeline> pipelines_;
+  std::vector<scored> sinks_;
+  std::vector<error> mistakes_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <troupe/actors/cut_model.hpp>
+#include <troupe/actors/topology_start.hpp>
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+#include <troupe/runtime/stage/casting_body.hpp>
+#include <troupe/runtime/stage/function_body.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+namespace troupe {
+namespace {
+
+expected<layer_chain> open_chain(const model_source& source, const std::string& name,
+                                 const std::optional<c10::ScalarType>& dtype) {
+  auto chain = std::visit(
+      [&](const auto& given) -> expected<layer_chain> {
+        using kind = std::decay_t<decltype(given)>;
+        if constexpr (std::is_same_v<kind, std::string>) {
+          return load_chain(given);
+        } else if constexpr (std::is_same_v<kind, torch::jit::Module>) {
+          return make_chain(given, name);
+        } else {
+          return given;
+        }
+      },
+      source);
+  if (!chain || !dtype) return chain;
+  for (layer& each : chain->layers) {
+    each.module = each.module.clone();
+    each.module.to(*dtype);
+  }
+  return chain;
+}
+
+class starter {
+ public:
+  starter(const topology& what, wiring_plan plan, const topology_start_options& options)
+      : what_(what), plan_(std::move(plan)), options_(options), outputs_(plan_.nodes.size()) {}
+
+  expected<void> try_out(const sample_block& first) {
+    activation loaded;
+    loaded.samples = {0, static_cast<std::uint64_t>(first.inputs.size(0))};
+    loaded.tensors = make_tensors(first.inputs);
+    if (first.labels.defined()) loaded.passengers = make_tensors(first.labels);
+    for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
+      if (plan_.nodes[node].kind == node_kind::source) outputs_[node] = {loaded};
+    }
+    for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
+      if (plan_.nodes[node].kind == node_kind::source) continue;
+      if (auto ran = try_node(node); !ran) return ran;
+    }
+    return {};
+  }
+
+  expected<std::shared_ptr<stage_body>> make_body(stage_address at) {
+    const wired_node& node = plan_.nodes[at.stage];
+    const topology::content& content = what_.contents().at(node.name);
+    if (const auto* stage = std::get_if<topology::stage_node>(&content)) return make_function(*stage, at);
+    if (const auto* route = std::get_if<topology::route_node>(&content)) {
+      return std::make_shared<route_body>(node.name, route->cases);
+    }
+    if (std::holds_alternative<topology::join_node>(content)) return std::make_shared<join_body>(node.name);
+    const auto& part = std::get<topology::cut_node>(content);
+    auto body = cuts_.at(part.pipeline).make_body(part.part, at.stage);
+    const auto dtype = what_.pipelines().at(part.pipeline).options.dtype;
+    if (!body || !dtype || part.part > 0) return body;
+    return std::make_shared<casting_body>(std::move(*body), *dtype);
+  }
+
+  expected<model_pipeline> start() {
+    std::vector<std::vector<std::string>> layers(plan_.nodes.size());
+    for (std::size_t node = 0; node < layers.size(); ++node) layers[node] = layers_of(node);
+    model_pipeline made;
+    if (options_.trace) made.trace = std::make_shared<trace_clock>();
+    const wiring_plan plan = plan_;
+    auto engines =
+        assemble(plan, std::make_shared<inproc_edge_factory>(), [this](stage_address at) { return make_body(at); },
+                 {.prefetch_slots = prefetch(), .trace = made.trace.get()});
+    if (!engines) return tl::make_unexpected(engines.error());
+    made.layers = std::move(layers);
+    made.running = pipeline::start(std::move(*engines));
+    return made;
+  }
+
+ private:
+  expected<void> try_node(stage_index node) {
+    std::vector<activation> inputs = inputs_of(node);
+    if (auto fine = cut_here(node, inputs.front()); !fine) return fine;
+    activation header = inputs.front();
+    header.tensors = nullptr;
+    outputs_[node].assign(plan_.nodes[node].outputs.size(), header);
+    if (std::ranges::all_of(inputs, &activation::is_empty_part)) return {};
+    auto body = make_body({node, 0});
+    if (!body) return tl::make_unexpected(body.error());
+    return try_body(**body, inputs, outputs_[node], plan_.nodes[node].name);
+  }
+
+  static expected<void> try_body(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
+                                 const std::string& name) try {
+    body.on_start();
+    return body.run(inputs, outputs);
+  } catch (const std::exception& e) {
+    return fail(error_code::forward_failed, name, std::string("it could not start: ") + e.what());
+  }
+
+  [[nodiscard]] std::vector<activation> inputs_of(stage_index node) const {
+    std::vector<activation> inputs(plan_.nodes[node].inputs.size());
+    for (const wired_channel& channel : plan_.channels) {
+      if (plan_.instances[channel.consumer].address != stage_address{node, 0}) continue;
+      const stage_index from = plan_.instances[channel.producer].address.stage;
+      inputs[channel.input_port] = outputs_[from][channel.output_port];
+    }
+    return inputs;
+  }
+
+  /// The first part of a pipeline cuts it, by what arrives.
+  expected<void> cut_here(stage_index node, const activation& input) {
+    const auto* part = std::get_if<topology::cut_node>(&what_.contents().at(plan_.nodes[node].name));
+    if (part == nullptr || part->part > 0) return {};
+    const topology::cut_pipeline& asked = what_.pipelines().at(part->pipeline);
+    auto chain = open_chain(asked.model, part->pipeline, asked.options.dtype);
+    if (!chain) return tl::make_unexpected(chain.error());
+    cut_request request{.stages = asked.options.stages,
+                        .threads = asked.options.threads.value_or(options_.threads),
+                        .optimize = asked.options.optimize,
+                        .partition = asked.options.partition};
+    at::Tensor sample;
+    if (input.is_empty_part()) {
+      if (request.partition == "profile") request.partition = "parameters";
+    } else {
+      if (as_tensors(input.tensors).tensors().size() != 1) {
+        return fail(error_code::forward_failed, part->pipeline,
+                    "a chain of layers takes one tensor, and it gets several", "let the stage before it return one");
+      }
+      sample = as_tensors(input.tensors).single();
+      if (asked.options.dtype && sample.is_floating_point()) sample = sample.to(*asked.options.dtype);
+    }
+    auto made = cut(*chain, request, sample);
+    if (!made) return tl::make_unexpected(made.error());
+    cuts_.emplace(part->pipeline, std::move(*made));
+    return {};
+  }
+
+  expected<std::shared_ptr<stage_body>> make_function(const topology::stage_node& stage, stage_address at) const {
+    const wired_node& node = plan_.nodes[at.stage];
+    function_body_options options{.context = {.name = node.name,
+                                              .replica = at.replica,
+                                              .replicas = node.replicas,
+                                              .threads = stage.options.threads.value_or(options_.threads),
+                                              .dtype = stage.options.dtype},
+                                  .inputs = node.inputs,
+                                  .outputs = node.outputs};
+    std::shared_ptr<stage_function> made;
+    try {
+      made = stage.recipe.factory()(options.context);
+    } catch (const std::exception& e) {
+      return fail(error_code::forward_failed, node.name, std::string("its factory failed: ") + e.what());
+    }
+    if (made == nullptr)
+      return fail(error_code::forward_failed, node.name, "its factory returned nothing", "return an object");
+    return std::make_shared<function_body>(std::move(made), std::move(options));
+  }
+
+  [[nodiscard]] std::vector<std::string> layers_of(std::size_t node) const {
+    const auto content = what_.contents().find(plan_.nodes[node].name);
+    if (content == what_.contents().end()) return {};
+    const auto* part = std::get_if<topology::cut_node>(&content->second);
+    return part == nullptr ? std::vector<std::string>{} : cuts_.at(part->pipeline).layer_names(part->part);
+  }
+
+  [[nodiscard]] std::uint32_t prefetch() const {
+    const auto& loaded = outputs_.back();  // the source is the last node
+    return prefetch_slots_for(as_tensors(loaded.front().tensors).single().nbytes(), 1);
+  }
+
+  const topology& what_;
+  const wiring_plan plan_;
+  const topology_start_options options_;
+  std::map<std::string, cut_model> cuts_;
+  /// Of the first micro-batch, by node and output.
+  std::vector<std::vector<activation>> outputs_;
+};
+
+}  // namespace
+
+expected<model_pipeline> start_topology(const topology& what, const topology_start_options& options,
+                                        const sample_block& first) {
+  if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
+  auto plan = expand(what.graph());
+  if (!plan) return tl::make_unexpected(plan.error());
+  return in_starting_thread("topology", [&]() -> expected<model_pipeline> {
+    starter one(what, std::move(*plan), options);
+    if (auto tried = one.try_out(first); !tried) return tl::make_unexpected(tried.error());
+    return one.start();
+  });
+}
+
+}  // namespace troupe

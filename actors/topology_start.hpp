@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include <troupe/actors/model_pipeline.hpp>
+#include <troupe/actors/topology.hpp>
+#include <troupe/runtime/data/data_set.hpp>
+
+namespace troupe {
+
+struct topology_start_options {
+  /// Intra-op threads of stages that do not say otherwise, resolved.
+  std::uint32_t threads = 1;
+  bool trace = false;
+};
+
+/// Makes the stages of a checked topology, sends its first micro-batch through one copy of each, in this order and on
+/// one thread, cuts its pipelines by what arrives there, and starts the run. Errors: those of check(); what a factory
+/// throws and what a stage says of the first micro-batch (E0602, naming the stage); those of load_chain and cut().
+/// A stage that gets no sample of the first micro-batch is not tried; a pipeline there is cut by `parameters` where it
+/// asks for `profile`.
+expected<model_pipeline> start_topology(const topology& what, const topology_start_options& options,
+                                        const sample_block& first);
+
+}  // namespace troupe

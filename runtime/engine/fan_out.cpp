@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <utility>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/engine/fan_out.hpp>
+
+namespace troupe {
+
+std::size_t fan_out::add_branch(branch_options options) {
+  branches_.push_back({.options = options, .edges = {}});
+  return branches_.size() - 1;
+}
+
+void fan_out::add_edge(std::size_t to, std::unique_ptr<edge_producer> edge) {
+  branches_[to].edges.push_back({std::move(edge), false});
+}
+
+fan_out::outcome fan_out::send(std::span<activation> outputs) {
+  bool any_sent = false;
+  for (bool again = true; again;) {
+    again = false;
+    for (branch& each : branches_) each.pending = each.pending && !all_closed(each);
+    if (!has_room(outputs)) return outcome::no_credit;
+    for (branch& each : branches_) {
+      if (!each.pending) continue;
+      each.pending = !send_on(each, outputs[each.options.port]);
+      any_sent = any_sent || !each.pending;
+      again = again || each.pending;
+    }
+  }
+  abandon();
+  return any_sent ? outcome::sent : outcome::all_closed;
+}
+
+void fan_out::abandon() noexcept {
+  for (branch& each : branches_) each.pending = true;
+}
+
+bool fan_out::has_room(std::span<const activation> outputs) const {
+  return std::ranges::all_of(
+      branches_, [&](const branch& each) { return !each.pending || choose(each, outputs[each.options.port].id); });
+}
+
+bool fan_out::send_on(branch& on, activation& output) {
+  const auto replica = choose(on, output.id);
+  TROUPE_CHECK(replica, "credits only grow until this, their only sender, sends");
+  edge_state& edge = on.edges[*replica];
+  send_status status = send_status::closed;
+  if (branches_.size() == 1) {
+    status = edge.producer->try_send(output);
+  } else {
+    activation copy = output;
+    status = edge.producer->try_send(copy);
+  }
+  TROUPE_CHECK(status != send_status::no_credit, "a replica with credit was chosen");
+  edge.closed = status == send_status::closed;
+  if (!edge.closed) on.last = *replica;
+  return !edge.closed;
+}
+
+std::optional<std::size_t> fan_out::choose(const branch& among, micro_batch_id id) {
+  if (among.options.fixed_replica) {
+    const std::size_t replica = id.index % among.edges.size();
+    if (among.edges[replica].producer->credits() == 0) return std::nullopt;
+    return replica;
+  }
+  std::optional<std::size_t> best;
+  std::uint32_t most = 0;
+  for (std::size_t tried = 1; tried <= among.edges.size(); ++tried) {
+    const std::size_t replica = (among.last + tried) % among.edges.size();
+    if (among.edges[replica].closed) continue;
+    const std::uint32_t credits = among.edges[replica].producer->credits();
+    if (credits <= most) continue;
+    most = credits;
+    best = replica;
+  }
+  return best;
+}
+
+/// A fixed replica that is gone takes its ids with it: none of the others may have them.
+bool fan_out::all_closed(const branch& among) {
+  const auto closed = [](const edge_state& each) { return each.closed; };
+  return among.options.fixed_replica ? std::ranges::any_of(among.edges, closed)
+                                     : std::ranges::all_of(among.edges, closed);
+}
+
+void fan_out::send_end_of_call(call_number call) noexcept {
+  for (branch& each : branches_) {
+    for (edge_state& edge : each.edges) edge.producer->send_end_of_call(call);
+  }
+}
+
+void fan_out::close() noexcept {
+  for (branch& each : branches_) {
+    for (edge_state& edge : each.edges) edge.producer->close();
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <troupe/messages/activation.hpp>
+#include <troupe/runtime/edge/edge.hpp>
+
+namespace troupe {
+
+/// One of the nodes that an engine sends to.
+struct branch_options {
+  /// Which of the outputs it gets.
+  std::uint32_t port = 0;
+  /// Replica r gets the ids whose index is r modulo the number of replicas; otherwise the one with most credit, ties
+  /// in turn.
+  bool fixed_replica = false;
+};
+
+/// The outbound edges of an engine: to every node that one of its outputs leads to (a branch) an edge per replica.
+/// Every branch gets a part of every micro-batch, and nothing is sent before there is room on all of them: a
+/// micro-batch never waits half sent. Threads: one.
+class fan_out {
+ public:
+  enum class outcome : std::uint8_t {
+    sent,        ///< on every branch that still has a receiver
+    no_credit,   ///< nothing was sent on the branches that are left; a doorbell rings when a slot is free
+    all_closed,  ///< every receiver is gone: a stop is on its way
+  };
+
+  /// Before the first send. Branch by branch, the edges of a branch in the order of its replicas.
+  std::size_t add_branch(branch_options options);
+  void add_edge(std::size_t to, std::unique_ptr<edge_producer> edge);
+
+  /// Sends outputs[port] on every branch, moving from it where it has one branch alone. After `no_credit` it is called
+  /// again with the same outputs, or given up by abandon().
+  [[nodiscard]] outcome send(std::span<activation> outputs);
+  void abandon() noexcept;
+
+  void send_end_of_call(call_number call) noexcept;
+  void close() noexcept;
+
+  [[nodiscard]] bool empty() const noexcept { return branches_.empty(); }
+  /// The replica that got the last micro-batch of the branch.
+  [[nodiscard]] std::size_t last_replica(std::size_t of) const noexcept { return branches_[of].last; }
+
+ private:
+  struct edge_state {
+    std::unique_ptr<edge_producer> producer;
+    bool closed = false;
+  };
+  struct branch {
+    branch_options options;
+    std::vector<edge_state> edges;
+    std::size_t last = 0;
+    /// Waits for this micro-batch. Only a receiver that closed in the middle makes a difference between branches.
+    bool pending = true;
+  };
+
+  [[nodiscard]] static std::optional<std::size_t> choose(const branch& among, micro_batch_id id);
+  [[nodiscard]] static bool all_closed(const branch& among);
+  [[nodiscard]] bool has_room(std::span<const activation> outputs) const;
+  /// False: the receiver closed, and the branch must choose again.
+  [[nodiscard]] bool send_on(branch& on, activation& output);
+
+  std::vector<branch> branches_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <utility>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/engine/gather.hpp>
+
+namespace troupe {
+
+gather::gather(gather_options options) : options_(options), next_{0, options.replica} {
+  TROUPE_CHECK(options.ports >= 1 && (options.ports == 1 || options.keeps_order),
+               "parts of several ports meet only where ids are taken in order");
+  TROUPE_CHECK(options.replica < options.replicas, "a replica is one of its node's");
+}
+
+void gather::add_edge(std::size_t port, std::unique_ptr<edge_consumer> edge) {
+  TROUPE_CHECK(port < options_.ports, "an edge leads into a port");
+  edges_.push_back({std::move(edge), port, std::nullopt});
+}
+
+bool gather::take(std::vector<activation>& parts) {
+  TROUPE_CHECK(in_use_.empty(), "one micro-batch is in work at a time");
+  parts.clear();
+  return options_.keeps_order ? take_next(parts) : take_any(parts);
+}
+
+bool gather::take_any(std::vector<activation>& parts) {
+  for (std::size_t tried = 0; tried < edges_.size(); ++tried) {
+    input_edge& edge = edges_[(turn_ + tried) % edges_.size()];
+    auto message = edge.consumer->try_receive();
+    if (!message) continue;
+    turn_ = (turn_ + tried + 1) % edges_.size();
+    parts.push_back(std::move(*message));
+    in_use_.push_back(&edge);
+    return true;
+  }
+  return false;
+}
+
+bool gather::take_next(std::vector<activation>& parts) {
+  fill_heads();
+  while (next_call_is_over()) next_ = {next_.call + 1, options_.replica};
+  for (std::size_t port = 0; port < options_.ports; ++port) {
+    if (holder_of_next(port) == nullptr) return false;
+  }
+  for (std::size_t port = 0; port < options_.ports; ++port) {
+    input_edge* edge = holder_of_next(port);
+    parts.push_back(std::move(*edge->head));
+    edge->head.reset();
+    in_use_.push_back(edge);
+  }
+  next_.index += options_.replicas;
+  return true;
+}
+
+void gather::fill_heads() {
+  for (input_edge& edge : edges_) {
+    while (!edge.head) {
+      edge.head = edge.consumer->try_receive();
+      if (!edge.head) break;
+      if (!is_over(edge.head->id)) break;
+      edge.head.reset();
+      edge.consumer->release();
+    }
+  }
+}
+
+/// Ids of an edge ascend: one of a later call says as much as the flush.
+bool gather::next_call_is_over() const {
+  if (skipped_.contains(next_.call)) return true;
+  return std::ranges::all_of(edges_, [&](const input_edge& edge) {
+    if (edge.head) return edge.head->id.call > next_.call;
+    const auto ended = edge.consumer->ended_call();
+    return ended && *ended >= next_.call;
+  });
+}
+
+gather::input_edge* gather::holder_of_next(std::size_t port) {
+  const auto found = std::ranges::find_if(
+      edges_, [&](const input_edge& edge) { return edge.port == port && edge.head && edge.head->id == next_; });
+  return found == edges_.end() ? nullptr : &*found;
+}
+
+void gather::release() noexcept {
+  for (input_edge* edge : in_use_) edge->consumer->release();
+  in_use_.clear();
+}
+
+void gather::drop_what_is_over() {
+  if (options_.keeps_order) fill_heads();
+}
+
+void gather::skip(call_number call) {
+  if (!options_.keeps_order) return;  // the engine drops what it is given
+  skipped_.insert(call);
+  for (input_edge& edge : edges_) {
+    if (!edge.head || !is_over(edge.head->id)) continue;
+    edge.head.reset();
+    edge.consumer->release();
+  }
+}
+
+void gather::forget(call_number call) {
+  if (!options_.keeps_order) return;
+  next_ = std::max(next_, micro_batch_id{call + 1, options_.replica});
+  skip(call);
+  skipped_.erase(skipped_.begin(), skipped_.upper_bound(call));
+}
+
+std::optional<call_number> gather::ended_call() const noexcept {
+  std::optional<call_number> ended;
+  for (const input_edge& edge : edges_) {
+    auto each = edge.consumer->ended_call();
+    // What is held has not been taken, and so its call has not ended here.
+    if (each && edge.head && edge.head->id.call <= *each) {
+      each = edge.head->id.call == 0 ? std::nullopt : std::optional<call_number>(edge.head->id.call - 1);
+    }
+    if (!each) return std::nullopt;
+    ended = ended ? std::min(*ended, *each) : *each;
+  }
+  return ended;
+}
+
+bool gather::exhausted() const noexcept {
+  return std::ranges::all_of(edges_, [](const input_edge& edge) { return !edge.head && edge.consumer->exhausted(); });
+}
+
+void gather::close() noexcept {
+  for (input_edge& edge : edges_) {
+    if (std::exchange(edge.head, std::nullopt)) edge.consumer->release();
+    edge.consumer->close();
+  }
+}
+
+}  // namespace troupe

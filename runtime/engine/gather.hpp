@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <troupe/messages/activation.hpp>
+#include <troupe/runtime/edge/edge.hpp>
+
+namespace troupe {
+
+struct gather_options {
+  /// One part per input port.
+  std::size_t ports = 1;
+  /// Micro-batches in id order, one part of the same id from every port; otherwise (one port only) as they come.
+  bool keeps_order = false;
+  /// With order: the ids to expect are those whose index is `replica` modulo `replicas`.
+  std::uint32_t replica = 0;
+  std::uint32_t replicas = 1;
+};
+
+/// The inbound edges of an engine: by port, an edge per replica that feeds it. Takes the parts of one micro-batch at a
+/// time; their slots are in use until release().
+///
+/// With order it looks only for the next id, and leaves everything else where it is: every edge carries ascending ids
+/// (topology's emits_in_order), so the wanted one is the first of its edge, or not there yet. What was received and is
+/// not wanted yet is kept as that edge's head, in its slot. A call is left behind when all its edges have passed its
+/// end, or when skip() or forget() says so.
+/// Threads: one.
+class gather {
+ public:
+  explicit gather(gather_options options);
+
+  void add_edge(std::size_t port, std::unique_ptr<edge_consumer> edge);
+
+  /// One part per port, of one id, in the order of the ports; false if they are not all there. Nothing may be in use.
+  [[nodiscard]] bool take(std::vector<activation>& parts);
+  /// Gives the slots of the last take back: the credits.
+  void release() noexcept;
+
+  /// Gives the slots back of what has arrived and is over, also while the last take is in use. To be called whenever
+  /// the engine waits for room: what is left of a cancelled call would else keep out what others wait for.
+  void drop_what_is_over();
+
+  /// Nothing of the call is taken any more: what arrives is dropped.
+  void skip(call_number call);
+  /// The call and all before it are over, and nothing of them will arrive but replays, which are dropped.
+  void forget(call_number call);
+
+  /// All calls up to this one have ended on all edges, and everything of them was taken.
+  [[nodiscard]] std::optional<call_number> ended_call() const noexcept;
+  [[nodiscard]] bool exhausted() const noexcept;
+  void close() noexcept;
+
+ private:
+  struct input_edge {
+    std::unique_ptr<edge_consumer> consumer;
+    std::size_t port = 0;
+    std::optional<activation> head;
+  };
+
+  [[nodiscard]] bool take_any(std::vector<activation>& parts);
+  [[nodiscard]] bool take_next(std::vector<activation>& parts);
+  void fill_heads();
+  [[nodiscard]] bool is_over(micro_batch_id id) const { return id < next_ || skipped_.contains(id.call); }
+  [[nodiscard]] bool next_call_is_over() const;
+  [[nodiscard]] input_edge* holder_of_next(std::size_t port);
+
+  gather_options options_;
+  std::vector<input_edge> edges_;
+  std::vector<input_edge*> in_use_;
+  std::size_t turn_ = 0;
+  micro_batch_id next_;
+  std::set<call_number> skipped_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/runtime/engine/stage_body.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+namespace troupe {
+
+/// Casts the floating-point tensors of its one input, and leaves the rest to another body.
+class casting_body final : public stage_body {
+ public:
+  casting_body(std::shared_ptr<stage_body> inner, c10::ScalarType dtype) : inner_(std::move(inner)), dtype_(dtype) {}
+
+  void on_start() override { inner_->on_start(); }
+
+  [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) override {
+    activation cast = inputs.front();
+    const tensor_set& given = as_tensors(cast.tensors);
+    std::vector<at::Tensor> tensors;
+    for (const at::Tensor& each : given.tensors()) {
+      tensors.push_back(each.is_floating_point() ? each.to(dtype_) : each);
+    }
+    cast.tensors = std::make_shared<const tensor_set>(std::move(tensors));
+    return inner_->run({&cast, 1}, outputs);
+  }
+
+ private:
+  std::shared_ptr<stage_body> inner_;
+  c10::ScalarType dtype_;
+};
+
+}  // namespace troupe

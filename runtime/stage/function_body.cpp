@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/InferenceMode.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/model/layer_code.hpp>
+#include <troupe/runtime/model/libtorch_error.hpp>
+#include <troupe/runtime/stage/function_body.hpp>
+#include <troupe/runtime/stage/rows.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+namespace troupe {
+namespace {
+
+std::string port_tensor_name(const std::string& port, const std::string& tensor) {
+  return tensor.empty() ? port : port + "." + tensor;
+}
+
+bool views_any(const at::Tensor& made, std::span<const activation> inputs) {
+  if (!made.has_storage()) return false;
+  return std::ranges::any_of(inputs, [&](const activation& input) {
+    if (input.tensors == nullptr) return false;
+    return std::ranges::any_of(as_tensors(input.tensors).tensors(),
+                               [&](const at::Tensor& each) { return each.has_storage() && made.is_alias_of(each); });
+  });
+}
+
+}  // namespace
+
+function_body::function_body(std::shared_ptr<stage_function> function, function_body_options options)
+    : function_(std::move(function)), options_(std::move(options)) {
+  TROUPE_CHECK(function_ != nullptr, "the factory's result was checked");
+}
+
+void function_body::on_start() {
+  at::get_num_threads();  // the first ATen call of a thread sets it to the process's count; it has to come before ours
+  at::set_num_threads(static_cast<int>(options_.context.threads));
+  const c10::InferenceMode inference;
+  function_->start(options_.context);
+}
+
+expected<void> function_body::run(std::span<const activation> inputs, std::span<activation> outputs) try {
+  const c10::InferenceMode inference;
+  auto given = gather_inputs(inputs);
+  if (!given) return tl::make_unexpected(given.error());
+  const activation& first = inputs.front();
+  return hand_out(function_->run(*given, {first.id, first.samples, first.rows}), inputs, outputs);
+} catch (const std::exception& e) {
+  return fail(error_code::forward_failed, options_.context.name, libtorch_message(e),
+              "check the stage with such an input, outside the pipeline");
+}
+
+expected<named_tensors> function_body::gather_inputs(std::span<const activation> inputs) const {
+  named_tensors given;
+  for (std::size_t port = 0; port < inputs.size(); ++port) {
+    if (!same_rows(inputs[port], inputs.front())) {
+      return fail(error_code::forward_failed, options_.context.name,
+                  "its inputs \"" + options_.inputs.front() + "\" and \"" + options_.inputs[port] +
+                      "\" hold different samples of the micro-batch",
+                  "put a join before it, that brings the parts of a route together");
+    }
+    for (const auto& [name, tensor] : to_named(inputs[port].tensors)) {
+      given.set(inputs.size() == 1 ? name : port_tensor_name(options_.inputs[port], name), prepared(tensor));
+    }
+  }
+  return given;
+}
+
+at::Tensor function_body::prepared(const at::Tensor& input) const {
+  const auto dtype = options_.context.dtype;
+  if (dtype && input.is_floating_point() && input.scalar_type() != *dtype) return input.to(*dtype);
+  return function_->may_write_input() ? faithful_copy(input) : input;
+}
+
+expected<void> function_body::hand_out(named_tensors made, std::span<const activation> inputs,
+                                       std::span<activation> outputs) const {
+  named_tensors own;
+  for (const auto& [name, tensor] : made) {
+    if (!tensor.defined()) {
+      return fail(error_code::forward_failed, options_.context.name,
+                  "it returned an undefined tensor" + (name.empty() ? "" : " \"" + name + "\""), "return every tensor");
+    }
+    own.set(name, views_any(tensor, inputs) ? faithful_copy(tensor) : tensor);
+  }
+  if (own.empty()) {
+    return fail(error_code::forward_failed, options_.context.name, "it returned no tensor", "return at least one");
+  }
+  if (outputs.size() == 1) {
+    outputs.front().tensors = to_payload(std::move(own));
+    return {};
+  }
+  for (std::size_t port = 0; port < outputs.size(); ++port) {
+    const at::Tensor* found = own.find(options_.outputs[port]);
+    if (found == nullptr) {
+      return fail(error_code::forward_failed, options_.context.name,
+                  "no tensor for its output \"" + options_.outputs[port] + "\"; it returned " + own.names(),
+                  "name a tensor after each output");
+    }
+    outputs[port].tensors = make_tensors(*found);
+  }
+  return {};
+}
+
+}  // namespace troupe

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <exception>
+
+#include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/model/libtorch_error.hpp>
+#include <troupe/runtime/stage/route_body.hpp>
+#include <troupe/runtime/stage/rows.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+namespace troupe {
+namespace {
+
+expected<std::vector<bool>> ask(const route_case& which, const named_tensors& given, std::size_t rows,
+                                const std::string& where) {
+  const at::Tensor answer = which.predicate(given);
+  if (!answer.defined() || answer.scalar_type() != at::kBool || answer.dim() != 1 ||
+      answer.size(0) != static_cast<std::int64_t>(rows)) {
+    return fail(error_code::forward_failed, where,
+                "the predicate of case \"" + which.name + "\" must answer with bool [" + std::to_string(rows) + "]",
+                "compare row by row, as in logits.amax(1) > 0.9");
+  }
+  const at::Tensor flat = answer.contiguous();
+  const bool* values = flat.const_data_ptr<bool>();
+  return std::vector<bool>(values, values + rows);
+}
+
+/// The rows `picked` of a part, as a part.
+void set_part(activation& output, const activation& input, const named_tensors& given, const row_set& picked) {
+  const row_set places = rows_of(input);
+  if (picked.size() < places.size()) {
+    auto rows = std::make_shared<row_set>();
+    for (const std::uint32_t each : picked) rows->push_back(places[each]);
+    output.rows = std::move(rows);
+  }
+  if (picked.empty()) {
+    output.passengers = nullptr;
+    return;
+  }
+  output.tensors = to_payload(pick_rows(given, picked));
+  if (input.passengers != nullptr) output.passengers = to_payload(pick_rows(to_named(input.passengers), picked));
+}
+
+}  // namespace
+
+route_predicate for_each_sample(std::function<bool(const named_tensors&)> predicate) {
+  return [predicate = std::move(predicate)](const named_tensors& inputs) {
+    const std::int64_t rows = inputs.begin()->second.size(0);
+    at::Tensor answer = at::empty({rows}, at::kBool);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      named_tensors sample;
+      for (const auto& [name, tensor] : inputs) sample.set(name, tensor.select(0, row));
+      answer.mutable_data_ptr<bool>()[row] = predicate(sample);
+    }
+    return answer;
+  };
+}
+
+route_body::route_body(std::string name, std::vector<route_case> cases)
+    : name_(std::move(name)), cases_(std::move(cases)) {
+  TROUPE_CHECK(!cases_.empty() && !cases_.back().predicate, "the topology was checked: the last case takes the rest");
+}
+
+expected<void> route_body::run(std::span<const activation> inputs, std::span<activation> outputs) try {
+  const c10::InferenceMode inference;
+  const activation& input = inputs.front();
+  if (auto fine = check_row_counts(input, name_); !fine) return fine;
+  const named_tensors given = to_named(input.tensors);
+  const auto parts = split(given, input.row_count());
+  if (!parts) return tl::make_unexpected(parts.error());
+  for (std::size_t port = 0; port < outputs.size(); ++port) set_part(outputs[port], input, given, (*parts)[port]);
+  return {};
+} catch (const std::exception& e) {
+  return fail(error_code::forward_failed, name_, libtorch_message(e), "check the predicates of the route");
+}
+
+expected<std::vector<std::vector<std::uint32_t>>> route_body::split(const named_tensors& given,
+                                                                    std::size_t rows) const {
+  std::vector<std::vector<std::uint32_t>> parts(cases_.size());
+  std::vector<bool> taken(rows, false);
+  for (std::size_t number = 0; number < cases_.size(); ++number) {
+    std::vector<bool> takes(rows, true);
+    if (cases_[number].predicate) {
+      auto answer = ask(cases_[number], given, rows, name_);
+      if (!answer) return tl::make_unexpected(answer.error());
+      takes = std::move(*answer);
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (taken[row] || !takes[row]) continue;
+      taken[row] = true;
+      parts[number].push_back(static_cast<std::uint32_t>(row));
+    }
+  }
+  return parts;
+}
+
+expected<void> join_body::run(std::span<const activation> inputs, std::span<activation> outputs) try {
+  const c10::InferenceMode inference;
+  std::vector<named_tensors> tensors;
+  std::vector<named_tensors> passengers;
+  std::vector<row_set> rows;
+  row_set all;
+  for (const activation& part : inputs) {
+    if (part.is_empty_part()) continue;
+    if (auto fine = check_row_counts(part, name_); !fine) return fine;
+    tensors.push_back(to_named(part.tensors));
+    if (part.passengers != nullptr) passengers.push_back(to_named(part.passengers));
+    rows.push_back(rows_of(part));
+    all.insert(all.end(), rows.back().begin(), rows.back().end());
+  }
+  std::ranges::sort(all);
+  if (std::ranges::adjacent_find(all) != all.end()) {
+    return fail(error_code::forward_failed, name_, "two of its inputs hold the same sample",
+                "a join puts the parts of a route together; use a stage with several inputs for branches that all got "
+                "every sample");
+  }
+  auto whole = interleave_rows(tensors, rows);
+  if (!whole) return tl::make_unexpected(whole.error());
+  activation& output = outputs.front();
+  output.rows = all.size() == output.samples.size() ? nullptr : std::make_shared<const row_set>(std::move(all));
+  output.passengers = nullptr;
+  if (!passengers.empty()) {
+    auto labels = interleave_rows(passengers, rows);
+    if (!labels) return tl::make_unexpected(labels.error());
+    output.passengers = to_payload(std::move(*labels));
+  }
+  const payload_ptr made = to_payload(std::move(*whole));
+  for (activation& each : outputs) {
+    each.rows = output.rows;
+    each.passengers = output.passengers;
+    each.tensors = made;
+  }
+  return {};
+} catch (const std::exception& e) {
+  return fail(error_code::forward_failed, name_, libtorch_message(e), "check what the stages before the join return");
+}
+
+}  // namespace troupe

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <troupe/messages/ids.hpp>
+#include <troupe/runtime/topology/stage_graph.hpp>
+
+#include "hashes.hpp"
+#include "stepped_run.hpp"
+
+namespace troupe::testing {
+
+/// What the body of one node does wrong, on purpose.
+enum class body_fault : std::uint8_t {
+  none,
+  loses_a_row,        ///< the last of a part
+  repeats_a_row,      ///< the first in place of the last, where there are two
+  takes_old_tensors,  ///< those of the micro-batch before
+  forgets_an_input,   ///< the last port of several
+};
+
+/// A graph and what it is to run: calls of samples that are numbers.
+struct graph_case {
+  std::uint64_t seed = 0;
+  stage_graph graph;
+  /// Micro-batches of each call; all calls are submitted at the start.
+  std::vector<std::uint64_t> calls = {1};
+  std::uint32_t prefetch_slots = 2;
+  /// Only for graphs in which no node keeps order.
+  std::uint32_t replays_per_1000 = 0;
+  std::map<stage_address, std::uint32_t> slowness;
+  /// Calls given up by the number of the move: such a call may end either way.
+  std::map<std::uint64_t, call_number> cancels;
+  /// Forwards of a node that fail the first time / every time.
+  std::set<std::pair<std::string, micro_batch_id>> fail_once;
+  std::set<std::pair<std::string, micro_batch_id>> fail_always;
+  std::string faulty_node;
+  body_fault fault = body_fault::none;
+  /// Turns of a busy loop in each forward, at the most.
+  std::uint64_t work = 0;
+  // Mutants.
+  bool deduplicate = true;
+  bool enforce_credits = true;
+};
+
+/// Graph, calls and speeds by the seed; nothing fails.
+graph_case random_case(std::uint64_t seed, stage_graph graph);
+/// Some forwards that fail, once or for good.
+void add_failures(graph_case& given, std::uint64_t seed);
+
+struct graph_report : stepped_report {
+  /// [call][sink]
+  std::vector<std::vector<std::shared_ptr<hash_fold>>> folds;
+};
+
+/// Steps the case in one thread, by its seed.
+graph_report simulate(const graph_case& given);
+
+/// Empty if every sink folded every micro-batch of every call once, in order, with the numbers that a plain evaluation
+/// of the graph gives, within all limits, and if just those calls failed that had to.
+std::string fault_in(const graph_case& given, const graph_report& report);
+
+std::string describe(const graph_case& given);
+
+}  // namespace troupe::testing

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <troupe/actors/call_ticket.hpp>
+#include <troupe/runtime/engine/assembly.hpp>
+#include <troupe/runtime/topology/stage_graph.hpp>
+#include <troupe/runtime/trace/trace_event.hpp>
+
+namespace troupe::testing {
+
+/// One call of a stepped run: what a ticket needs.
+struct stepped_call {
+  std::shared_ptr<micro_batch_source> source;
+  std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
+  std::vector<std::shared_ptr<call_fold>> folds;
+};
+
+/// A run of any valid graph with the production actors and engines in one thread, simulated edges, and a seed that
+/// chooses what moves next.
+struct stepped_options {
+  std::uint64_t seed = 0;
+  stage_graph graph;
+  std::function<std::shared_ptr<stage_body>(const wired_node& node, stage_address at)> make_body;
+  /// All are submitted at the start.
+  std::vector<stepped_call> calls;
+  std::uint32_t prefetch_slots = 2;
+  /// How often, in 1000 moves, the loader is told to send again what is not folded.
+  std::uint32_t replays_per_1000 = 0;
+  /// Engines that move that much more seldom.
+  std::map<stage_address, std::uint32_t> slowness;
+  /// Calls that the user gives up, by the number of the move.
+  std::map<std::uint64_t, call_number> cancels;
+  // Mutants: off, the checks must find the fault.
+  bool deduplicate = true;
+  bool enforce_credits = true;
+};
+
+struct stepped_report {
+  /// Of each call, as far as the run came.
+  std::vector<call_outcome> outcomes;
+  /// Digest of every choice: equal for equal seeds.
+  std::uint64_t moves_digest = 0;
+  std::uint64_t moves = 0;
+  bool overrun = false;   ///< an edge held more than its slots
+  bool deadlock = false;  ///< nothing could move, or it moved for ever, before all calls had ended
+  std::uint64_t replayed = 0;
+  std::uint64_t kept_max = 0;
+  std::uint64_t window = 0;
+  std::vector<trace_event> trace;
+};
+
+stepped_report run_stepped(stepped_options options);
+
+}  // namespace troupe::testing

@@ -1,0 +1,217 @@
+// Goal: every branch gets every micro-batch once, or none does yet. Method: sending ends whose credits the test sets
+// and that can close in the middle of a send, at every position.
+#include <gmock/gmock.h>
+
+#include <troupe/runtime/engine/fan_out.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using outcome = fan_out::outcome;
+
+struct fake_edge {
+  std::uint32_t credits = 4;
+  bool gone = false;
+  /// Closes between the look at the credits and the send.
+  bool closes_on_send = false;
+  std::vector<std::uint64_t> got;
+  std::vector<payload_ptr> payloads;
+  std::vector<call_number> ended;
+  int closed = 0;
+};
+
+struct fake_producer final : edge_producer {
+  explicit fake_producer(fake_edge& e) : edge(e) {}
+  [[nodiscard]] std::uint32_t credits() const noexcept override { return edge.gone ? slots() : edge.credits; }
+  [[nodiscard]] std::uint32_t slots() const noexcept override { return 4; }
+  [[nodiscard]] send_status try_send(activation& message) override {
+    edge.gone = edge.gone || edge.closes_on_send;
+    if (edge.gone) return send_status::closed;
+    if (edge.credits == 0) return send_status::no_credit;
+    --edge.credits;
+    edge.got.push_back(message.id.index);
+    edge.payloads.push_back(std::move(message.tensors));
+    return send_status::sent;
+  }
+  void send_end_of_call(call_number call) noexcept override { edge.ended.push_back(call); }
+  void close() noexcept override { ++edge.closed; }
+  fake_edge& edge;
+};
+
+struct some_payload final : payload {};
+
+/// A fan_out with so many replicas on each branch; branch b sends output b % outputs.
+struct forked {
+  explicit forked(const std::vector<std::size_t>& replicas, branch_options options = {}, std::uint32_t ports = 1) {
+    edges.resize(replicas.size());
+    for (std::size_t b = 0; b < replicas.size(); ++b) {
+      options.port = static_cast<std::uint32_t>(b) % ports;
+      const std::size_t number = outbound.add_branch(options);
+      edges[b].resize(replicas[b]);
+      for (fake_edge& each : edges[b]) outbound.add_edge(number, std::make_unique<fake_producer>(each));
+    }
+    outputs.resize(ports);
+  }
+  outcome send(std::uint64_t index) {
+    for (activation& each : outputs) {
+      each = {};
+      each.id = {0, index};
+      each.tensors = std::make_shared<const some_payload>();
+      handles.push_back(each.tensors);
+    }
+    return again();
+  }
+  outcome again() { return outbound.send(outputs); }
+
+  std::vector<std::vector<fake_edge>> edges;
+  fan_out outbound;
+  std::vector<activation> outputs;
+  std::vector<payload_ptr> handles;
+};
+
+constexpr branch_options fixed{.port = 0, .fixed_replica = true};
+
+TEST(fan_out, sends_nothing_before_there_is_room_on_all_branches) {
+  forked to{{1, 1, 1}};
+  to.edges[2][0].credits = 0;
+  EXPECT_EQ(to.send(0), outcome::no_credit);
+  for (const auto& branch : to.edges) EXPECT_THAT(branch[0].got, IsEmpty());
+  to.edges[2][0].credits = 1;
+  EXPECT_EQ(to.again(), outcome::sent);
+  for (const auto& branch : to.edges) EXPECT_THAT(branch[0].got, ElementsAre(0));
+}
+
+TEST(fan_out, all_branches_of_an_output_share_its_payload) {
+  forked to{{1, 1, 1, 1}, {}, 2};
+  EXPECT_EQ(to.send(0), outcome::sent);
+  for (std::size_t b = 0; b < 4; ++b) EXPECT_THAT(to.edges[b][0].payloads, ElementsAre(to.handles[b % 2]));
+}
+
+TEST(fan_out, one_branch_alone_is_given_the_handle_itself) {
+  forked to{{2}};
+  EXPECT_EQ(to.send(0), outcome::sent);
+  EXPECT_EQ(to.outputs[0].tensors, nullptr);
+}
+
+TEST(fan_out, gives_to_the_replica_with_most_credit) {
+  forked to{{3}};
+  to.edges[0][0].credits = 1;
+  to.edges[0][1].credits = 3;
+  to.edges[0][2].credits = 2;
+  EXPECT_EQ(to.send(0), outcome::sent);
+  EXPECT_EQ(to.outbound.last_replica(0), 1u);
+  EXPECT_THAT(to.edges[0][1].got, ElementsAre(0));
+}
+
+TEST(fan_out, replicas_of_equal_credit_take_turns_on_every_branch) {
+  forked to{{2, 3}};
+  for (std::uint64_t index = 0; index < 6; ++index) {
+    EXPECT_EQ(to.send(index), outcome::sent);
+    for (auto& branch : to.edges) {
+      for (fake_edge& each : branch) each.credits = 4;
+    }
+  }
+  for (const fake_edge& each : to.edges[0]) EXPECT_EQ(each.got.size(), 3u);
+  for (const fake_edge& each : to.edges[1]) EXPECT_EQ(each.got.size(), 2u);
+}
+
+TEST(fan_out, a_fixed_replica_gets_its_ids_and_no_others) {
+  forked to{{3}, fixed};
+  for (const std::uint64_t index : {0u, 1u, 2u, 3u, 5u}) EXPECT_EQ(to.send(index), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, ElementsAre(0, 3));
+  EXPECT_THAT(to.edges[0][1].got, ElementsAre(1));
+  EXPECT_THAT(to.edges[0][2].got, ElementsAre(2, 5));
+}
+
+TEST(fan_out, a_fixed_replica_is_waited_for_though_others_have_credit) {
+  forked to{{2}, fixed};
+  to.edges[0][1].credits = 0;
+  EXPECT_EQ(to.send(1), outcome::no_credit);
+  to.edges[0][1].credits = 1;
+  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, IsEmpty());
+  EXPECT_THAT(to.edges[0][1].got, ElementsAre(1));
+}
+
+TEST(fan_out, a_receiver_that_closes_in_the_middle_leaves_the_others_their_one_part) {
+  for (std::size_t closing = 0; closing < 3; ++closing) {
+    forked to{{1, 1, 1}};
+    to.edges[closing][0].closes_on_send = true;
+    EXPECT_EQ(to.send(0), outcome::sent);
+    EXPECT_EQ(to.send(1), outcome::sent);
+    for (std::size_t b = 0; b < 3; ++b) {
+      if (b == closing) continue;
+      EXPECT_THAT(to.edges[b][0].got, ElementsAre(0, 1)) << "branch " << b << ", closed " << closing;
+    }
+    EXPECT_THAT(to.edges[closing][0].got, IsEmpty());
+  }
+}
+
+TEST(fan_out, the_replica_beside_a_closed_one_takes_its_place) {
+  forked to{{2, 1}};
+  to.edges[0][1].closes_on_send = true;
+  for (std::uint64_t index = 0; index < 3; ++index) EXPECT_EQ(to.send(index), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, ElementsAre(0, 1, 2));
+  EXPECT_THAT(to.edges[1][0].got, ElementsAre(0, 1, 2));
+}
+
+/// The one way to be half sent: the receiver closed, and the replica that is left has no room.
+TEST(fan_out, after_a_close_in_the_middle_nobody_gets_the_micro_batch_twice) {
+  forked to{{2, 1}};
+  to.edges[0][1].closes_on_send = true;
+  to.edges[0][0].credits = 0;
+  EXPECT_EQ(to.send(7), outcome::no_credit);
+  EXPECT_EQ(to.again(), outcome::no_credit);
+  to.edges[0][0].credits = 1;
+  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, ElementsAre(7));
+  EXPECT_THAT(to.edges[1][0].got, ElementsAre(7));
+}
+
+TEST(fan_out, after_abandon_every_branch_gets_the_next_one) {
+  forked to{{2, 1}};
+  to.edges[0][1].closes_on_send = true;
+  to.edges[0][0].credits = 0;
+  EXPECT_EQ(to.send(7), outcome::no_credit);
+  to.outbound.abandon();
+  to.edges[0][0].credits = 4;
+  EXPECT_EQ(to.send(8), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, ElementsAre(8));
+  EXPECT_THAT(to.edges[1][0].got, ElementsAre(7, 8));
+}
+
+TEST(fan_out, says_when_every_receiver_is_gone) {
+  forked to{{1, 2}};
+  for (auto& branch : to.edges) {
+    for (fake_edge& each : branch) each.gone = true;
+  }
+  EXPECT_EQ(to.send(0), outcome::all_closed);
+  EXPECT_EQ(to.send(1), outcome::all_closed);
+}
+
+TEST(fan_out, a_fixed_replica_that_is_gone_closes_its_branch) {
+  forked to{{2, 1}, fixed};
+  to.edges[0][1].gone = true;
+  EXPECT_EQ(to.send(0), outcome::sent);
+  EXPECT_EQ(to.send(1), outcome::sent);
+  EXPECT_EQ(to.send(2), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, ElementsAre(0)) << "without its neighbour the ids do not meet any more";
+  EXPECT_THAT(to.edges[1][0].got, ElementsAre(0, 1, 2));
+}
+
+TEST(fan_out, tells_every_edge_of_the_end_of_a_call_and_of_its_own) {
+  forked to{{2, 1}};
+  to.outbound.send_end_of_call(3);
+  to.outbound.close();
+  for (const auto& branch : to.edges) {
+    for (const fake_edge& each : branch) {
+      EXPECT_THAT(each.ended, ElementsAre(3));
+      EXPECT_EQ(each.closed, 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troupe
