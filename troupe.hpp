@@ -4,6 +4,7 @@
 /// results. docs/README.md lists the pages that explain them.
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/actors/pipeline_engine.hpp>
+#include <troupe/actors/pipeline_module.hpp>
 #include <troupe/actors/topology.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/messages/exit_status.hpp>

@@ -116,6 +116,27 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const std::st
   return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
 }
 
+expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const pipeline_module& module,
+                                                                   pipeline_engine_options options) {
+  const auto shape = shape_of(module, options.replicas);
+  if (!shape) return tl::make_unexpected(shape.error());
+  eval_options wanted;
+  wanted.stages = options.stages = shape->stages;
+  wanted.replicas = options.replicas = shape->replicas;
+  wanted.threads = options.threads;
+  options.threads = resolve_threads(wanted, usable_cores());
+  auto stages = start_module_pipeline(
+      module, {.replicas = options.replicas, .threads = *options.threads, .num_pipe_buffers = options.num_pipe_buffers},
+      options.sample);
+  if (!stages) return tl::make_unexpected(stages.error());
+  auto state = std::make_unique<impl>();
+  state->model = "pipeline_module";
+  state->options = std::move(options);
+  state->loss = module.loss_fn;
+  state->stages = std::move(*stages);
+  return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
+}
+
 pipeline_engine::pipeline_engine(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
 pipeline_engine::~pipeline_engine() = default;
 

@@ -10,6 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <troupe/actors/pipeline_module.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/runtime/config/eval_options.hpp>
 #include <troupe/runtime/data/data_set.hpp>
@@ -96,6 +97,11 @@ class pipeline_engine {
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const std::string& model,
                                                                          pipeline_engine_options options,
                                                                          loss_function loss);
+  /// From layers described in code. The module says stages, partition, loss and, with a topology, replicas; `stages`,
+  /// `partition` and `optimize` of the options count for nothing.
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,
+                                                                         pipeline_engine_options options = {});
+
   pipeline_engine(const pipeline_engine&) = delete;
   pipeline_engine& operator=(const pipeline_engine&) = delete;
   ~pipeline_engine();

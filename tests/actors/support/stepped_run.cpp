@@ -11,34 +11,10 @@
 #include <troupe/runtime/edge/simulated/simulated_edge.hpp>
 
 #include "hashes.hpp"
+#include "stepped_engines.hpp"
 
 namespace troupe::testing {
 namespace {
-
-/// Engines are stepped by the run.
-struct stepped_engines final : engine_host {
-  struct entry {
-    std::shared_ptr<engine> driven;
-    std::uint32_t slowness = 1;
-    bool finished = false;
-    std::optional<std::uint32_t> idle_since;  // its bell's epoch when it last found nothing to do
-  };
-  explicit stepped_engines(const stepped_options& o) : options(o) {}
-
-  [[nodiscard]] expected<void> start(std::shared_ptr<engine> engine) override {
-    engine->on_thread_start();
-    const auto slow = options.slowness.find(address_of(*engine));
-    entries.push_back({std::move(engine), slow == options.slowness.end() ? 1 : slow->second, false, std::nullopt});
-    return {};
-  }
-  static stage_address address_of(const engine& each) {
-    const auto* stage = dynamic_cast<const stage_engine*>(&each);
-    return stage != nullptr ? stage->address() : dynamic_cast<const loader_engine&>(each).address();
-  }
-
-  const stepped_options& options;
-  std::vector<entry> entries;
-};
 
 struct testing_config : caf::actor_system_config {
   testing_config() { set("scheduler.policy", caf::atom("testing")); }
@@ -135,8 +111,7 @@ class stepped_run {
     const std::size_t deliveries = network_->pending();
     std::vector<std::size_t> ready;
     for (std::size_t index = 0; index < host_->entries.size(); ++index) {
-      const auto& each = host_->entries[index];
-      if (!each.finished && each.idle_since != each.driven->bell().epoch()) ready.push_back(index);
+      if (host_->entries[index].may_have_work()) ready.push_back(index);
     }
     const std::size_t choices = jobs + deliveries + ready.size();
     if (choices == 0) return moved::nothing;
@@ -164,19 +139,7 @@ class stepped_run {
 
   moved step(stepped_engines::entry& each) {
     if (each.slowness > 1 && random_() % each.slowness != 0) return moved::looked_around;
-    const std::uint32_t epoch = each.driven->bell().epoch();
-    switch (each.driven->step()) {
-      case step_result::progressed:
-        each.idle_since.reset();
-        break;
-      case step_result::idle:
-        each.idle_since = epoch;
-        return moved::looked_around;
-      case step_result::finished:
-        each.finished = true;
-        break;
-    }
-    return moved::progressed;
+    return each.step() ? moved::progressed : moved::looked_around;
   }
 
   void tick() {
@@ -203,7 +166,7 @@ class stepped_run {
   stepped_report report_;
   trace_clock trace_clock_;
   std::shared_ptr<simulated_network> network_;
-  std::shared_ptr<stepped_engines> host_ = std::make_shared<stepped_engines>(options_);
+  std::shared_ptr<stepped_engines> host_ = std::make_shared<stepped_engines>(options_.slowness);
   std::shared_ptr<assembly> engines_;
   std::vector<call_ticket_ptr> tickets_;
   std::vector<std::future<call_outcome>> outcomes_;

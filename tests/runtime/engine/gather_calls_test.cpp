@@ -61,6 +61,13 @@ TEST(gather_calls, a_call_can_be_skipped_before_its_turn) {
   EXPECT_EQ(given.credits(0), 4u);
 }
 
+TEST(gather_calls, nobody_waits_for_the_end_of_a_skipped_call) {
+  feeding given{in_order, {0, 0}};
+  given.inbound.skip(0);
+  ASSERT_TRUE(given.send(0, {1, 0}));
+  EXPECT_EQ(given.take(), "1.0 by 0") << "edge 1 has not said a word";
+}
+
 TEST(gather_calls, a_skip_does_not_touch_the_heads_of_other_calls) {
   feeding given{two_ports, {0, 1}};
   ASSERT_TRUE(given.send(0, {1, 0}) && given.send(1, {0, 0}));

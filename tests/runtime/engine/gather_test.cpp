@@ -127,14 +127,31 @@ TEST(gather, is_exhausted_when_all_edges_are_closed_and_nothing_is_held) {
   EXPECT_TRUE(given.inbound.exhausted());
 }
 
+/// Real edges give all slots back when they close, whoever held them.
+struct counting_consumer final : edge_consumer {
+  explicit counting_consumer(int& held_slots) : held(held_slots) {}
+  [[nodiscard]] std::optional<activation> try_receive() override {
+    ++held;
+    activation next;
+    next.id = {0, 9};
+    return next;
+  }
+  void release() noexcept override { --held; }
+  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override { return std::nullopt; }
+  [[nodiscard]] bool exhausted() const noexcept override { return false; }
+  void close() noexcept override { EXPECT_EQ(held, 0) << "released first"; }
+  int& held;
+};
+
 TEST(gather, gives_held_slots_back_when_it_closes) {
-  feeding given{two_ports, {0, 1}, 2};
-  ASSERT_TRUE(given.send(0, {0, 0}) && given.send(0, {0, 1}));
-  EXPECT_EQ(given.take(), "");
-  given.inbound.close();
-  EXPECT_FALSE(given.send(0, {0, 2})) << "closed";
-  EXPECT_EQ(given.take(), "");
-  given.inbound.close();
+  int held = 0;
+  gather inbound{in_order};
+  inbound.add_edge(0, std::make_unique<counting_consumer>(held));
+  std::vector<activation> parts;
+  EXPECT_FALSE(inbound.take(parts));
+  EXPECT_EQ(held, 1);
+  inbound.close();
+  EXPECT_EQ(held, 0);
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#include <exception>
+
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
+#include <troupe/runtime/model/layer_code.hpp>
+#include <troupe/runtime/model/layer_stack.hpp>
+#include <troupe/runtime/model/libtorch_error.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+namespace troupe {
+
+void layer_stack::on_start() {
+  at::get_num_threads();  // the first ATen call of a thread sets it to the process's count; it has to come before ours
+  at::set_num_threads(static_cast<int>(threads_));
+}
+
+expected<payload_ptr> layer_stack::forward(const activation& input) {
+  const c10::InferenceMode inference;
+  const named_layer* at_work = nullptr;
+  try {
+    at::Tensor value = faithful_copy(as_tensors(input.tensors).single());
+    for (const named_layer& each : layers_) {
+      at_work = &each;
+      value = each.layer.forward(value);
+    }
+    if (value.defined()) return make_tensors(std::move(value));
+    return fail(error_code::forward_failed, stage_ + ", " + at_work->name, "it returned an undefined tensor",
+                "return a tensor");
+  } catch (const std::exception& e) {
+    return fail(error_code::forward_failed, stage_ + (at_work == nullptr ? "" : ", " + at_work->name),
+                "forward failed: " + libtorch_message(e), "check that the layer accepts such an input");
+  }
+}
+
+}  // namespace troupe
