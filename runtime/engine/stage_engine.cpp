@@ -128,9 +128,9 @@ void stage_engine::compute() {
   const auto busy = static_cast<std::uint64_t>(((scores() ? options_.now() : ran) - started).count());
   counters_.busy_ns.fetch_add(busy, std::memory_order_relaxed);
   counters_.micro_batches.fetch_add(1, std::memory_order_relaxed);
-  std::uint64_t samples = 0;
-  for (const activation& part : work_.inputs) samples = std::max(samples, part.row_count());
-  counters_.samples.fetch_add(samples, std::memory_order_relaxed);
+  // A route's inputs and a join's outputs hold all that it saw.
+  const activation& seen = work_.inputs.size() == 1 ? work_.inputs.front() : work_.outputs.front();
+  counters_.samples.fetch_add(seen.row_count(), std::memory_order_relaxed);
 }
 
 step_result stage_engine::send() {

@@ -71,6 +71,7 @@ std::vector<std::string> find_shortages(const stage_graph& graph) {
   std::vector<std::string> found;
   for (const std::size_t fork : *order) {
     const auto edges = edges_from(graph, graph.nodes()[fork].name);
+    if (edges.size() < 2) continue;
     for (const graph_edge* short_edge : edges) {
       const auto short_ways = ways_from(graph, *order, *short_edge);
       for (const graph_edge* long_edge : edges) {

@@ -290,6 +290,11 @@ TEST(route, of_a_route_comes_together_again_in_sample_order) {
   ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_EQ(result->sinks.at(0).samples, 10u);
   EXPECT_EQ(result->sinks.at(1).samples, 7u);
+  const auto samples_of = [&](const std::string& name) {
+    return std::ranges::find(result->stages, name, &stage_report::name)->samples;
+  };
+  EXPECT_EQ(samples_of("second"), 7u);
+  EXPECT_EQ(samples_of("outer"), 10u) << "the samples of a join are those of all its parts";
   EXPECT_THAT(seen->rows(), ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)) << "labels travel with their samples";
 }
 
