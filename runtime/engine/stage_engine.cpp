@@ -77,8 +77,7 @@ void stage_engine::handle(const stage_command::stop&) {
   finish();
 }
 
-// --- receive -> run -> score, send
-// ------------------------------------------------------------------------------------
+// --- receive -> run -> score, send -----------------------------------------------------------------------------------
 
 step_result stage_engine::receive() {
   if (inbound_.take(work_.inputs)) {
