@@ -69,9 +69,7 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
       })
       .and_then([&](std::string text) -> expected<std::string> {
         if (svg_file.empty()) return text;
-        return atomic_write_file(svg_file, draw_svg(graph_of(resolved->options))).map([&] {
-          return std::move(text);
-        });
+        return atomic_write_file(svg_file, draw_svg(graph_of(resolved->options))).map([&] { return std::move(text); });
       });
 }
 

@@ -12,15 +12,15 @@
 
 namespace troupe {
 
-/// One micro-batch of a user's own data: inputs [N, ...], labels [N, ...] (undefined where no loss is wanted). The samples
-/// are dimension 0 of both; sizes may differ from one micro-batch to the next.
+/// One micro-batch of a user's own data: inputs [N, ...], labels [N, ...] (undefined where no loss is wanted). The
+/// samples are dimension 0 of both; sizes may differ from one micro-batch to the next.
 struct batch {
   at::Tensor inputs;
   at::Tensor labels;
 };
 
-/// A user's iterator: the next micro-batch, or nothing at the end. Called from the loader's thread, only while a call that
-/// was given it loads. May throw: the call then fails with E0604 and names the micro-batch.
+/// A user's iterator: the next micro-batch, or nothing at the end. Called from the loader's thread, only while a call
+/// that was given it loads. May throw: the call then fails with E0604 and names the micro-batch.
 using data_iterator = std::function<std::optional<batch>()>;
 /// Applied to each batch of an iterator before it is sent (DeepSpeed's set_batch_fn).
 using batch_function = std::function<batch(batch)>;

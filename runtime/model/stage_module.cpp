@@ -85,8 +85,7 @@ expected<payload_ptr> model_stage::forward(const activation& input) {
 
 tl::unexpected<error> model_stage::failure(const activation& input, std::size_t code, const std::exception& caught) {
   const at::Tensor& given = as_tensors(input.tensors).tensors().front();
-  return fail(error_code::forward_failed,
-              "stage " + std::to_string(options_.stage) + ", " + guilty_layer(given, code),
+  return fail(error_code::forward_failed, "stage " + std::to_string(options_.stage) + ", " + guilty_layer(given, code),
               "forward failed: " + libtorch_message(caught), forward_fix);
 }
 

@@ -1,17 +1,15 @@
-// Goal: an evaluation ends as documented whatever happens to it: whole, cut, stopped, late, refused. Method: real model and
-// data; stops are asked for from the progress hook, never by time; a legal trace is demanded of a real run.
-#include <troupe/actors/evaluator.hpp>
-
-#include <gmock/gmock.h>
-
-#include <dirent.h>
-
+// Goal: an evaluation ends as documented whatever happens to it: whole, cut, stopped, late, refused. Method: real model
+// and data; stops are asked for from the progress hook, never by time; a legal trace is demanded of a real run.
 #include <chrono>
 #include <thread>
 
-#include <troupe/tests/support/paths.hpp>
+#include <dirent.h>
+#include <gmock/gmock.h>
+
+#include <troupe/actors/evaluator.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/trace/trace_checker.hpp>
+#include <troupe/tests/support/paths.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -27,7 +25,9 @@ eval_options lenet_options() {
   return options;
 }
 
-std::uint64_t correct(const run_result& result) { return result.metrics.at(0).fields.at(1).counts.at(0); }
+std::uint64_t correct(const run_result& result) {
+  return result.metrics.at(0).fields.at(1).counts.at(0);
+}
 
 TEST(evaluator, counts_everything_once_and_reports_each_stage) {
   eval_options options = lenet_options();

@@ -1,15 +1,16 @@
-// Goal: the known answers, and loss sums equal to the last bit, whatever the layout. Method: a pairwise cover of stages,
-// replicas, micro-batch sizes, threads and optimize modes on the full MNIST and CIFAR-10 test sets; bits are compared within
-// this run only, by (micro-batch, threads, optimize). The whole product is `pipeline_bench --all-layouts`.
-#include <gmock/gmock.h>
-
+// Goal: the known answers, and loss sums equal to the last bit, whatever the layout. Method: a pairwise cover of
+// stages, replicas, micro-batch sizes, threads and optimize modes on the full MNIST and CIFAR-10 test sets; bits are
+// compared within this run only, by (micro-batch, threads, optimize). The whole product is `pipeline_bench
+// --all-layouts`.
 #include <bit>
 #include <map>
 #include <tuple>
 
-#include <troupe/tests/support/paths.hpp>
+#include <gmock/gmock.h>
+
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/runtime/metric/metric.hpp>
+#include <troupe/tests/support/paths.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -25,12 +26,13 @@ struct layout {
 constexpr auto by_layer = optimize_mode::layer;
 constexpr auto as_it_is = optimize_mode::none;
 
-// Every pair of (stages 1 2 4 15), (replicas 1 2 3), (micro-batch 7 64 999 10000), (threads 1 2) and (layer, none) occurs,
-// and each (micro-batch, threads, optimize) at least twice, so that there is something to compare its bits with.
+// Every pair of (stages 1 2 4 15), (replicas 1 2 3), (micro-batch 7 64 999 10000), (threads 1 2) and (layer, none)
+// occurs, and each (micro-batch, threads, optimize) at least twice, so that there is something to compare its bits
+// with.
 const std::vector<layout> cover = {
-    {1, 1, 7, 1, by_layer},     {15, 3, 7, 1, by_layer},    {2, 2, 7, 2, as_it_is},     {4, 1, 7, 2, as_it_is},
-    {1, 3, 64, 2, by_layer},    {2, 1, 64, 2, by_layer},    {4, 2, 64, 1, as_it_is},    {15, 1, 64, 1, as_it_is},
-    {1, 2, 999, 1, as_it_is},   {4, 3, 999, 1, as_it_is},   {2, 3, 999, 2, by_layer},   {15, 2, 999, 2, by_layer},
+    {1, 1, 7, 1, by_layer},     {15, 3, 7, 1, by_layer},     {2, 2, 7, 2, as_it_is},     {4, 1, 7, 2, as_it_is},
+    {1, 3, 64, 2, by_layer},    {2, 1, 64, 2, by_layer},     {4, 2, 64, 1, as_it_is},    {15, 1, 64, 1, as_it_is},
+    {1, 2, 999, 1, as_it_is},   {4, 3, 999, 1, as_it_is},    {2, 3, 999, 2, by_layer},   {15, 2, 999, 2, by_layer},
     {1, 1, 10000, 2, as_it_is}, {15, 1, 10000, 2, as_it_is}, {2, 2, 10000, 1, by_layer}, {4, 3, 10000, 1, by_layer},
 };
 
@@ -91,14 +93,22 @@ void check(const known_answer& known, const std::vector<layout>& layouts) {
 
 TEST(known_answers, lenet_on_mnist) {
   const std::string mnist = (data_dir() / "mnist").string();
-  check({mnist + "/lenet.pt", "mnist:" + mnist, "nll", 9904, 0.0303734,
+  check({mnist + "/lenet.pt",
+         "mnist:" + mnist,
+         "nll",
+         9904,
+         0.0303734,
          {972, 1134, 1028, 1003, 970, 879, 942, 1020, 960, 996}},
         cover);
 }
 
 TEST(known_answers, micro_batches_of_one) {
   const std::string mnist = (data_dir() / "mnist").string();
-  check({mnist + "/lenet.pt", "mnist:" + mnist, "nll", 9904, 0.0303734,
+  check({mnist + "/lenet.pt",
+         "mnist:" + mnist,
+         "nll",
+         9904,
+         0.0303734,
          {972, 1134, 1028, 1003, 970, 879, 942, 1020, 960, 996}},
         {{1, 1, 1, 1, by_layer}, {2, 2, 1, 1, by_layer}, {3, 1, 1, 1, by_layer}});
 }
@@ -106,7 +116,11 @@ TEST(known_answers, micro_batches_of_one) {
 TEST(known_answers, resnet20_on_cifar10) {
   if (full_data_dir().empty()) GTEST_SKIP() << "no full CIFAR-10 (TROUPE_DATA_DIR)";
   const std::string file = (full_data_dir() / "cifar10/test_batch.bin").string();
-  check({(data_dir() / "cifar10/resnet20.pt").string(), "cifar10:" + file, "cross_entropy", 8103, 0.8787963,
+  check({(data_dir() / "cifar10/resnet20.pt").string(),
+         "cifar10:" + file,
+         "cross_entropy",
+         8103,
+         0.8787963,
          {748, 775, 680, 700, 905, 709, 873, 841, 929, 943}},
         {{2, 1, 64, 1, by_layer}, {15, 2, 64, 1, by_layer}, {4, 1, 999, 2, as_it_is}, {1, 1, 999, 2, as_it_is}});
 }

@@ -1,11 +1,9 @@
-// Goal: eval_batch does what it says for every combination of its parameters, and each fault of DeepSpeed's that we name
-// stays away. Method: LeNet on real digits against a plain LibTorch loop, bit for bit (optimize = none).
-#include <troupe/actors/pipeline_engine.hpp>
-
+// Goal: eval_batch does what it says for every combination of its parameters, and each fault of DeepSpeed's that we
+// name stays away. Method: LeNet on real digits against a plain LibTorch loop, bit for bit (optimize = none).
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
-#include <ATen/Parallel.h>
-
+#include <troupe/actors/pipeline_engine.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/tests/actors/support/plain_loop.hpp>
 #include <troupe/tests/support/paths.hpp>
@@ -13,9 +11,13 @@
 namespace troupe::testing {
 namespace {
 
-std::vector<at::Tensor> nll(const at::Tensor& outputs, const at::Tensor& labels) { return {at::nll_loss(outputs, labels)}; }
+std::vector<at::Tensor> nll(const at::Tensor& outputs, const at::Tensor& labels) {
+  return {at::nll_loss(outputs, labels)};
+}
 
-std::filesystem::path lenet() { return data_dir() / "mnist/lenet.pt"; }
+std::filesystem::path lenet() {
+  return data_dir() / "mnist/lenet.pt";
+}
 
 data_set_ptr digits() {
   static const data_set_ptr data = open_data("mnist:" + (data_dir() / "mnist").string()).value();
@@ -51,7 +53,8 @@ struct reference {
 };
 
 bool same_bits(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](auto& x, auto& y) { return at::equal(x, y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](auto& x, auto& y) { return at::equal(x, y); });
 }
 
 TEST(eval_batch, every_combination_of_its_six_parameters_equals_a_plain_loop) {
@@ -64,11 +67,12 @@ TEST(eval_batch, every_combination_of_its_six_parameters_equals_a_plain_loop) {
   for (unsigned bits = 0; bits < 64; ++bits) {
     SCOPED_TRACE(bits);
     const bool own_iterator = (bits & 1) != 0;
-    const eval_batch_options call{.return_logits = (bits & 2) != 0,
-                                  .compute_loss = (bits & 4) != 0,
-                                  .reduce_output = (bits & 8) != 0 ? reduction::avg : reduction::none,
-                                  .bcast_loss = (bits & 16) != 0,
-                                  .num_micro_batches = (bits & 32) != 0 ? std::optional<std::uint64_t>{3} : std::nullopt};
+    const eval_batch_options call{
+        .return_logits = (bits & 2) != 0,
+        .compute_loss = (bits & 4) != 0,
+        .reduce_output = (bits & 8) != 0 ? reduction::avg : reduction::none,
+        .bcast_loss = (bits & 16) != 0,
+        .num_micro_batches = (bits & 32) != 0 ? std::optional<std::uint64_t>{3} : std::nullopt};
     const std::size_t count = call.num_micro_batches.value_or(4);
     const reference expected_values{{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)}};
 
@@ -157,8 +161,9 @@ TEST(eval_batch, an_exception_of_the_iterator_the_loss_or_a_stage_fails_its_call
   const auto bad_forward = engine->eval_batch(batch_list{bad_shape});
   ASSERT_FALSE(bad_forward);
   EXPECT_EQ(bad_forward.error().code, error_code::forward_failed);
-  EXPECT_THAT(bad_forward.error().where, ::testing::AllOf(::testing::HasSubstr("layer 2 (2 Conv2d)"), ::testing::HasSubstr("micro-batch 2"),
-                                                          ::testing::HasSubstr("samples 32 to 47")));
+  EXPECT_THAT(bad_forward.error().where,
+              ::testing::AllOf(::testing::HasSubstr("layer 2 (2 Conv2d)"), ::testing::HasSubstr("micro-batch 2"),
+                               ::testing::HasSubstr("samples 32 to 47")));
   EXPECT_EQ(engine->eval_batch(batch_list{good})->loss[0], mean);
 }
 
@@ -201,8 +206,8 @@ TEST(eval_batch, queued_calls_overlap_and_keep_their_results_apart) {
                                                            all.begin() + static_cast<std::ptrdiff_t>(call * 4 + 4)}}));
   }
   for (std::size_t call = 0; call < 10; ++call) {
-    const reference plain{{all.begin() + static_cast<std::ptrdiff_t>(call * 4),
-                           all.begin() + static_cast<std::ptrdiff_t>(call * 4 + 4)}};
+    const reference plain{
+        {all.begin() + static_cast<std::ptrdiff_t>(call * 4), all.begin() + static_cast<std::ptrdiff_t>(call * 4 + 4)}};
     const auto output = futures[call].get();
     ASSERT_TRUE(output) << to_string(output.error());
     EXPECT_EQ(output->loss[0], plain.mean_loss());
@@ -232,7 +237,8 @@ TEST(eval_batch, wrong_use_is_an_error_that_says_what_to_do) {
   const auto batches = batches_of(*digits(), 4, 4);
   EXPECT_EQ(engine->eval_batch().error().code, error_code::source_failed);
   EXPECT_EQ(engine->eval_batch(batch_list{batches}).error().code, error_code::metric_failed) << "no loss function";
-  EXPECT_EQ(engine->eval_batch(batch_list{batches}, {.num_micro_batches = 0}).error().code, error_code::value_out_of_range);
+  EXPECT_EQ(engine->eval_batch(batch_list{batches}, {.num_micro_batches = 0}).error().code,
+            error_code::value_out_of_range);
   EXPECT_TRUE(engine->eval_batch(batch_list{batches}, {.compute_loss = false}));
   EXPECT_TRUE(engine->is_first_stage());
   EXPECT_TRUE(engine->is_last_stage());

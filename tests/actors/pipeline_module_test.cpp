@@ -116,8 +116,8 @@ TEST(pipeline_module, tied_layers_are_one_module_in_different_stages) {
   auto engine = pipeline_engine::create(module, {.threads = 1});
   ASSERT_TRUE(engine) << to_string(engine.error());
   const batch_list given = batches(3);
-  const auto output =
-      (*engine)->eval_batch(given, {.return_logits = true, .compute_loss = false, .reduce_output = reduction::none, .num_micro_batches = 3});
+  const auto output = (*engine)->eval_batch(
+      given, {.return_logits = true, .compute_loss = false, .reduce_output = reduction::none, .num_micro_batches = 3});
   ASSERT_TRUE(output) << to_string(output.error());
   EXPECT_EQ(built, 1);
   EXPECT_EQ(seen.size(), 6u);

@@ -13,7 +13,9 @@ inline std::filesystem::path source_dir() {
 }
 
 /// The models and data in the repository.
-inline std::filesystem::path data_dir() { return source_dir() / "data"; }
+inline std::filesystem::path data_dir() {
+  return source_dir() / "data";
+}
 
 /// The full reference data beside the repository or at TROUPE_DATA_DIR; an empty path when it is not there.
 inline std::filesystem::path full_data_dir() {

@@ -1,19 +1,20 @@
 #pragma once
 
-#include <torch/script.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
+#include <torch/script.h>
+
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/data/iterator_source.hpp>
 
 namespace troupe::testing {
 
-/// The independent calculation: LibTorch alone, one micro-batch after another, nothing of Troupe but the data set's reader.
+/// The independent calculation: LibTorch alone, one micro-batch after another, nothing of Troupe but the data set's
+/// reader.
 struct plain_loop {
   torch::jit::Module model;
 
