@@ -11,7 +11,7 @@
 namespace troupe {
 
 /// Stable numbers: a code never changes its meaning and is never used again. The hundreds group them: 1xx usage,
-/// 2xx model, 3xx data, 4xx config, 5xx topology and partition, 6xx run, 7xx wire. 0 is never an error.
+/// 2xx model, 3xx data, 4xx config, 5xx topology and partition, 6xx run, 7xx wire, 8xx journal. 0 is never an error.
 enum class error_code : std::uint16_t {
   unknown_flag = 101,
   unknown_name = 102,
@@ -69,12 +69,23 @@ enum class error_code : std::uint16_t {
   output_unwritable = 611,
   data_exhausted = 612,
   queue_full = 613,
+  process_failed = 614,
+  stage_lost = 615,
+  restarts_spent = 616,
 
   wire_too_large = 701,
   wire_malformed = 702,
   wire_wrong_version = 703,
   wire_too_deep = 704,
   wire_unknown_kind = 705,
+  wire_checksum = 706,
+  wire_handshake = 707,
+  peer_lost = 708,
+
+  journal_mismatch = 801,
+  journal_damaged = 802,
+  journal_unwritable = 803,
+  journal_missing = 804,
 };
 
 /// What `troupe explain` prints of a code: one entry per enumerator, in numeric order.

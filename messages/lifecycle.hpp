@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <troupe/messages/error.hpp>
 #include <troupe/messages/ids.hpp>
@@ -10,11 +11,31 @@
 /// nothing then.
 namespace troupe {
 
-/// stage -> director, when its engine is wired and its first step may come. No reply. Until all stages of a run have
-/// sent one, the director begins no call. A stage that cannot get ready sends `failure` instead.
+/// stage -> director, when its engine has started and edges may come. No reply. Until all stages of a run have sent
+/// one, the director wires nothing and loads nothing. A stage that cannot get ready sends `failure` instead.
 struct stage_ready {
   stage_address address;
   incarnation_number incarnation = 0;
+};
+
+/// whoever watches a stage -> director: this incarnation is over, and everything it held with it. No reply. The director
+/// starts the next one, or ends the run with the cause.
+struct stage_lost {
+  stage_address address;
+  incarnation_number incarnation = 0;
+  /// How it ended: signal or exit status, and its last words.
+  error cause;
+  /// The micro-batch it worked on; nothing if it worked on none, or that is not known.
+  std::optional<micro_batch_id> working_on;
+};
+
+/// director -> loader, when the wiring is no longer that of the stages there are: send nothing more. Reply:
+/// loading_paused. May be repeated.
+struct pause_loading {};
+
+/// loader -> director: the first micro-batch that will be sent over new edges. All before it are folded or given up.
+struct loading_paused {
+  micro_batch_id first;
 };
 
 /// director -> aggregator, stages, loader, in this order, so that whoever receives a micro-batch of a call knows the

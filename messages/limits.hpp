@@ -50,6 +50,13 @@ inline constexpr std::size_t log_lines_max = 1024;
 /// A forward that fails is tried this many times in all before its micro-batch fails the call.
 inline constexpr std::uint32_t forward_attempts_max = 2;
 
+// --- supervision -----------------------------------------------------------------------------------------------------
+/// Deaths of one stage without the low-water mark moving in between.
+inline constexpr std::uint32_t deaths_without_progress_max = 3;
+/// Deaths of one stage within the time below, whatever was done in between.
+inline constexpr std::uint32_t deaths_in_window_max = 20;
+inline constexpr std::chrono::seconds death_window = 60s;
+
 // --- waits -----------------------------------------------------------------------------------------------------------
 /// A parked engine looks around at least this often, whatever its doorbell says.
 inline constexpr std::chrono::milliseconds park_max = 100ms;
@@ -69,6 +76,12 @@ inline constexpr std::chrono::milliseconds report_interval = 100ms;
 /// Payloads start at such an address, as alignment changes the bits of some kernels; 64 is what LibTorch allocates
 /// with.
 inline constexpr std::size_t payload_alignment = 64;
+/// A message on a shared-memory edge: its rows, tensors and passengers. Far above any micro-batch, and a bound for what
+/// a damaged peer can make an end map.
+inline constexpr std::uint64_t shm_slot_bytes_max = std::uint64_t{16} << 30;
+/// Extents of slots are powers of two from here on; a multiple of every page size of Linux. Only what is written takes
+/// memory.
+inline constexpr std::uint64_t shm_extent_bytes_min = 64u << 10;
 /// The loader decodes ahead until one of the two is reached, so that a micro-batch of one sample costs no decoder call.
 inline constexpr std::uint64_t decode_block_samples = 256;
 inline constexpr std::uint64_t decode_block_bytes = 1u << 20;
@@ -87,17 +100,80 @@ inline constexpr std::uint32_t profile_passes_min = 5;
 inline constexpr std::uint32_t profile_passes_max = 101;
 inline constexpr std::chrono::milliseconds profile_budget = 2000ms;
 
+// --- worker processes ------------------------------------------------------------------------------------------------
+/// Of a worker's standard error, for the message about its end.
+inline constexpr std::size_t worker_output_lines_kept = 20;
+/// A longer line of output is cut.
+inline constexpr std::size_t worker_output_line_bytes_max = 4096;
+/// Read from one worker's pipe before the others get their turn.
+inline constexpr std::size_t worker_output_bytes_per_turn = 64u << 10;
+/// From a worker's death until its output counts as complete, if somebody it started still holds the pipe.
+inline constexpr std::chrono::milliseconds worker_output_drain_time = 500ms;
+/// From the request until the worker's program runs; loading a program from a slow disk is part of it.
+inline constexpr std::chrono::seconds worker_start_timeout = 30s;
+/// From SIGTERM to SIGKILL.
+inline constexpr std::chrono::milliseconds worker_stop_grace = 5s;
+/// From SIGKILL until the system has ended a process; longer only in an uninterruptible system call.
+inline constexpr std::chrono::milliseconds worker_reap_time = 2s;
+inline constexpr std::chrono::seconds worker_reap_time_at_exit = 20s;
+/// Above standard error; also the greatest number that a worker may find an inherited descriptor at.
+inline constexpr int worker_inherited_fd_max = 63;
+inline constexpr std::size_t worker_environment_bytes_max = 256;
+inline constexpr std::size_t channel_tag_bytes_max = 256;
+inline constexpr std::size_t channel_fds_max = 4;
+/// Certificates and keys take a few hundred bytes each.
+inline constexpr std::size_t memory_file_bytes_max = 1u << 20;
+/// Before now, for clocks that differ, and after.
+inline constexpr std::chrono::hours credentials_valid_before = 24h;
+inline constexpr std::chrono::hours credentials_valid_after = 24h * 30;
+
 // --- the wire (checked before memory is allocated) -------------------------------------------------------------------
 inline constexpr std::uint32_t wire_version = 1;
 inline constexpr std::size_t wire_message_bytes_max = 64u << 20;
 inline constexpr std::size_t wire_string_bytes_max = 64u << 10;
 inline constexpr std::size_t wire_depth_max = 16;
 inline constexpr std::size_t wire_array_items_max = 1u << 20;
+/// Tensors of one payload, dimensions of one tensor, bytes of its name.
+inline constexpr std::size_t wire_tensors_max = 256;
+inline constexpr std::size_t wire_dimensions_max = 32;
+inline constexpr std::size_t wire_tensor_name_bytes_max = 255;
 inline constexpr std::size_t score_words_max = 1u << 20;
+/// Frames of the data plane (docs/wire.md). A header has at most 12 numbers of 9 bytes; a payload is one micro-batch.
+inline constexpr std::uint16_t frame_version = 1;
+inline constexpr std::size_t frame_header_bytes_max = 128;
+inline constexpr std::uint64_t frame_payload_bytes_max = std::uint64_t{4} << 30;
+/// What is read of a stranger before its hello is complete, and the part of a frame that is buffered at all.
+inline constexpr std::size_t frame_buffer_bytes = 4096;
+/// Connections that have not said hello: more are closed at once.
+inline constexpr std::size_t tcp_strangers_max = 64;
+/// From the first byte of a connection to the end of its handshake; TLS needs some round trips and signatures.
+inline constexpr std::chrono::milliseconds tcp_handshake_timeout = 10s;
+/// How long an accepted edge waits for its peer to connect: all workers load their models first.
+inline constexpr std::chrono::milliseconds tcp_attach_timeout = 120s;
+/// An end that has nothing to say says so this often; a peer that says nothing for the time-out is lost.
+inline constexpr std::chrono::milliseconds tcp_keep_alive = 1s;
+inline constexpr std::chrono::milliseconds tcp_silence_timeout = 10s;
+/// What is queued when an endpoint stops gets so long to leave.
+inline constexpr std::chrono::milliseconds tcp_stop_timeout = 5s;
+
+// --- journal ---------------------------------------------------------------------------------------------------------
+inline constexpr std::size_t journal_header_bytes_max = 64u << 10;
+/// One state of the largest size, and what stands around its words.
+inline constexpr std::size_t journal_record_bytes_max = score_words_max * 8 + 64;
+/// Folded states that wait for the thread that writes; as many again may be in its hands.
+inline constexpr std::size_t journal_queue_bytes_max = 16u << 20;
+/// What is folded within this time goes to the file in one write.
+inline constexpr std::chrono::milliseconds journal_write_interval = 10ms;
+/// From a write to the disk's confirmation that a loss of power survives.
+inline constexpr std::chrono::seconds journal_sync_interval = 1s;
+/// A full queue that no disk takes anything from fails the run after this time.
+inline constexpr std::chrono::seconds journal_stall_max = 10s;
 
 static_assert(window_extra >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");
+static_assert(2 * tcp_keep_alive < tcp_silence_timeout, "one late ping must not end an edge");
 static_assert(score_words_max * 9 + 4096 <= wire_message_bytes_max, "a score of the largest size must fit a message");
+static_assert(journal_record_bytes_max < journal_queue_bytes_max, "a state of the largest size must fit the queue");
 
 }  // namespace troupe::limits

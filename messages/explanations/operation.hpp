@@ -4,7 +4,8 @@
 
 #include <troupe/messages/error_code.hpp>
 
-/// What the codes 5xx to 7xx mean: the pipeline that was asked for, its run, and the bytes between processes.
+/// What the codes 5xx to 8xx mean: the pipeline that was asked for, its run, the bytes between processes, and
+/// the journal.
 namespace troupe::explanations {
 
 inline constexpr std::array operation = {
@@ -105,6 +106,20 @@ inline constexpr std::array operation = {
         error_code::queue_full, exit_status::failure, "queue is full",
         "More calls or commands wait than the limit in messages/limits.hpp permits. The new one was refused and the "
         "waiting ones are not affected. Take results of earlier calls before making new ones."},
+    error_explanation{
+        error_code::process_failed, exit_status::failure, "process cannot be started",
+        "The system gave no process, pipe, socket or shared memory for a worker, or the worker ended before it was "
+        "ready. The message has the system's reason, or the worker's exit status and the last lines that it wrote. "
+        "Check the limits of processes, open files and memory."},
+    error_explanation{
+        error_code::stage_lost, exit_status::work_lost, "stage was lost",
+        "A stage ended in the middle of the run, and nothing could take its place. The message names the stage, its "
+        "replica and how it ended. The micro-batches that it held were not evaluated; run again."},
+    error_explanation{
+        error_code::restarts_spent, exit_status::work_lost, "stage died too often",
+        "A stage died again and again without a single micro-batch being finished in between, or far too often in a "
+        "short time. Restarting it once more would not help. The message has the first cause. If the deaths all fell "
+        "on one micro-batch, it names that one: its samples make the stage die."},
 
     error_explanation{
         error_code::wire_too_large, exit_status::failure, "message is too large",
@@ -128,6 +143,38 @@ inline constexpr std::array operation = {
         error_code::wire_unknown_kind, exit_status::failure, "message of unknown kind",
         "The envelope is in order, but its kind is none that this version knows, or not the one expected here. "
         "Check that both ends run the same version of Troupe."},
+    error_explanation{
+        error_code::wire_checksum, exit_status::failure, "checksum does not match",
+        "Bytes between two processes arrived changed: their CRC32C is not the one that was sent with them. The "
+        "connection is given up, as nothing after it can be trusted. Check the network, its cables and the memory of "
+        "both machines."},
+    error_explanation{
+        error_code::wire_handshake, exit_status::failure, "peer was refused",
+        "Whoever connected is not the peer that was expected: it shows no certificate of this run, not the run's key, "
+        "or another edge or incarnation. Nothing was accepted from it. A foreign program on the port, or a process "
+        "left over from an earlier run, is the usual cause."},
+    error_explanation{
+        error_code::peer_lost, exit_status::failure, "connection to the peer was lost",
+        "The other end of an edge closed its connection, or sent nothing for longer than the time that is allowed. "
+        "Its process has died or is frozen, or the network between the two is broken. The message names the edge."},
+
+    error_explanation{
+        error_code::journal_mismatch, exit_status::bad_input, "journal belongs to another run",
+        "A run can be resumed only with the model, data, micro-batch size, threads, optimisation, metrics, LibTorch and "
+        "processor that it was started with: anything else would give other bits. The message names what differs. "
+        "Use the same, or start anew with another journal."},
+    error_explanation{
+        error_code::journal_damaged, exit_status::bad_input, "journal is damaged",
+        "A record in the middle of the journal does not match its checksum, or is of a kind that this version does not "
+        "know. (A last record that is cut short is the normal end of a crashed run and is dropped.) Start anew with "
+        "another journal."},
+    error_explanation{
+        error_code::journal_unwritable, exit_status::failure, "journal cannot be written",
+        "The journal could not be created or extended, or exists already and --resume was not given. Missing "
+        "permission, a full disk and another run that holds it are the usual causes. Name another file."},
+    error_explanation{
+        error_code::journal_missing, exit_status::bad_input, "journal does not exist",
+        "--resume was given, but there is no journal of that name. Check the path, or start without --resume."},
 };
 
 }  // namespace troupe::explanations

@@ -75,7 +75,13 @@ exit_status documented_status(int number) {
     case 606:
       return exit_status::interrupted;
     case 610:
+    case 615:
+    case 616:
       return exit_status::work_lost;
+    case 801:
+    case 802:
+    case 804:
+      return exit_status::bad_input;
     default:
       break;
   }
