@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
-constexpr std::array core_folders = {"schedule", "topology", "partition", "trace", "edge", "engine"};
+constexpr std::array core_folders = {"schedule", "topology", "partition", "trace", "os", "edge", "process", "journal", "engine"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};

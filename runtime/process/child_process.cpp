@@ -1,0 +1,127 @@
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/process/child_process.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t read_bytes = 16u << 10;
+
+/// Dead and not reaped yet: until then nobody else has its number.
+bool is_unreaped(int pidfd) {
+  siginfo_t info{};
+  return ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+}  // namespace
+
+child_process::child_process(worker_id id, std::string name, spawned_process process,
+                             std::shared_ptr<process_listener> listener)
+    : process_(std::move(process)), listener_(std::move(listener)) {
+  report_.worker = id;
+  report_.name = std::move(name);
+  report_.pid = process_.pid;
+}
+
+std::array<pollfd, child_process::polled_fds> child_process::polled() const {
+  const int pidfd = output_until_ ? -1 : process_.pidfd.get();
+  return {pollfd{pidfd, POLLIN, 0}, pollfd{process_.standard_output.get(), POLLIN, 0},
+          pollfd{process_.standard_error.get(), POLLIN, 0}};
+}
+
+// The pipes are read after the death was noticed: whatever the worker itself wrote is then in them.
+void child_process::look(std::span<const pollfd, polled_fds> ready, time_point now) {
+  if (ready[0].revents != 0) {
+    reap();
+    output_until_ = now + limits::worker_output_drain_time;
+  }
+  const bool dead = output_until_.has_value();
+  const bool more_output = (dead || ready[1].revents != 0) && read_turn(output_stream::standard_output);
+  const bool more_errors = (dead || ready[2].revents != 0) && read_turn(output_stream::standard_error);
+  if (!dead) return;
+  const bool ended = !process_.standard_output && !process_.standard_error;
+  const bool waited_enough = now >= *output_until_;
+  if (ended || (waited_enough && !more_output && !more_errors) ||
+      now >= *output_until_ + limits::worker_output_drain_time) {
+    finish();
+  }
+}
+
+void child_process::give_up() {
+  finish();
+}
+
+/// False if there is nothing left to read now.
+bool child_process::read_turn(output_stream stream) {
+  unique_fd& pipe = pipe_of(stream);
+  std::array<char, read_bytes> bytes;
+  for (std::size_t turn = 0; pipe && turn < limits::worker_output_bytes_per_turn; turn += bytes.size()) {
+    const ssize_t got = ::read(pipe.get(), bytes.data(), bytes.size());
+    if (got > 0) {
+      splitter_of(stream).feed({bytes.data(), static_cast<std::size_t>(got)},
+                               [&](std::string_view line) { on_line(stream, line); });
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+      end_of(stream);
+    } else {
+      return errno == EINTR;
+    }
+  }
+  return static_cast<bool>(pipe);
+}
+
+void child_process::end_of(output_stream stream) {
+  pipe_of(stream).reset();
+  splitter_of(stream).finish([&](std::string_view line) { on_line(stream, line); });
+}
+
+void child_process::on_line(output_stream stream, std::string_view line) {
+  if (stream == output_stream::standard_error) {
+    tail_.emplace_back(line);
+    if (tail_.size() > limits::worker_output_lines_kept) tail_.pop_front();
+  }
+  if (listener_ != nullptr) listener_->on_output(report_.worker, stream, line);
+}
+
+void child_process::reap() {
+  // Otherwise somebody else waits for all children, or SIGCHLD is ignored.
+  if (!is_unreaped(process_.pidfd.get())) return;
+  // What the worker has started goes with it.
+  ::kill(-process_.pid, SIGKILL);
+  int status = 0;
+  rusage used{};
+  pid_t reaped = -1;
+  do {
+    reaped = ::wait4(process_.pid, &status, WNOHANG, &used);
+  } while (reaped < 0 && errno == EINTR);
+  if (reaped != process_.pid) return;
+  report_.kind = WIFSIGNALED(status) ? exit_kind::signalled : exit_kind::exited;
+  report_.value = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+  report_.core_dumped = WIFSIGNALED(status) && WCOREDUMP(status);
+  report_.max_resident_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+}
+
+void child_process::finish() {
+  end_of(output_stream::standard_output);
+  end_of(output_stream::standard_error);
+  report_.last_lines.assign(tail_.begin(), tail_.end());
+  finished_ = true;
+  if (listener_ != nullptr) listener_->on_exit(report_);
+}
+
+unique_fd& child_process::pipe_of(output_stream stream) noexcept {
+  return stream == output_stream::standard_output ? process_.standard_output : process_.standard_error;
+}
+
+line_splitter& child_process::splitter_of(output_stream stream) noexcept {
+  return stream == output_stream::standard_output ? output_lines_ : error_lines_;
+}
+
+}  // namespace troupe

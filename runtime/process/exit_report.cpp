@@ -1,0 +1,34 @@
+#include <cstring>
+
+#include <troupe/runtime/process/exit_report.hpp>
+
+namespace troupe {
+namespace {
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
+}  // namespace
+
+std::string exit_report::outcome() const {
+  switch (kind) {
+    case exit_kind::exited:
+      return "exited with status " + std::to_string(value);
+    case exit_kind::signalled:
+      return "killed by " + signal_name(value) + (core_dumped ? " (core dumped)" : "");
+    case exit_kind::unknown:
+      break;
+  }
+  return "ended in an unknown way";
+}
+
+std::string exit_report::describe() const {
+  std::string text = outcome();
+  if (!last_lines.empty()) text += "; its last lines:";
+  for (const std::string& line : last_lines) text += "\n  " + line;
+  return text;
+}
+
+}  // namespace troupe

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace troupe {
+
+/// One start of one worker, unique within a process host: unlike a pid it is never used again.
+struct worker_id {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const worker_id&, const worker_id&) = default;
+};
+
+enum class exit_kind {
+  exited,     ///< by itself, with a status
+  signalled,  ///< killed by a signal
+  unknown,    ///< somebody else took the status, or the system did not end the process in time
+};
+
+/// How a worker ended.
+struct exit_report {
+  worker_id worker;
+  std::string name;  ///< as in its spawn_request: "stage 1/replica 0"
+  pid_t pid = 0;     ///< no longer this process's; for messages only
+  exit_kind kind = exit_kind::unknown;
+  int value = 0;  ///< the exit status, or the signal's number
+  bool core_dumped = false;
+  /// The greatest resident size, from getrusage(2). The driver's own size when it forked counts: the kernel does not
+  /// reset the mark in exec.
+  std::uint64_t max_resident_bytes = 0;
+  /// Up to worker_output_lines_kept last lines of standard error.
+  std::vector<std::string> last_lines;
+
+  /// "killed by SIGKILL", "killed by SIGSEGV (core dumped)", "exited with status 3".
+  [[nodiscard]] std::string outcome() const;
+
+  /// The outcome, and below it the last lines, each on its own line and indented, if there are any.
+  [[nodiscard]] std::string describe() const;
+};
+
+}  // namespace troupe

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
+
+namespace troupe {
+
+/// A text that lies only in memory, but that a library which wants a file's name can open: nothing remains of it after
+/// the last process that has it, whatever that died of. Sealed: nobody can change it. Close-on-exec; a worker gets it
+/// as an inherited_fd made of duplicate().
+class memory_file {
+ public:
+  /// Up to memory_file_bytes_max bytes. `name` shows in /proc only. E0614 if the system refuses.
+  [[nodiscard]] static expected<memory_file> make(const std::string& name, std::string_view text);
+
+  /// Another descriptor of the same file.
+  [[nodiscard]] expected<unique_fd> duplicate() const;
+
+  /// "/proc/self/fd/N": valid in this process as long as this object lives. Every open() reads from the start.
+  [[nodiscard]] std::string path() const { return path_of(fd_.get()); }
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+  /// The name under which a process opens its own descriptor `fd`.
+  [[nodiscard]] static std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+ private:
+  explicit memory_file(unique_fd fd) noexcept : fd_(std::move(fd)) {}
+
+  unique_fd fd_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <csignal>
+#include <system_error>
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/process/errno_text.hpp>
+#include <troupe/runtime/process/process_host.hpp>
+
+namespace troupe {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// Signals to the process are for its other threads. Those of a fault stay: blocked, they would kill without a trace.
+sigset_t all_but_faults() {
+  sigset_t set;
+  ::sigfillset(&set);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) ::sigdelset(&set, fault);
+  return set;
+}
+
+}  // namespace
+
+expected<std::unique_ptr<process_host>> process_host::create() {
+  unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell) return fail(error_code::process_failed, "process host", "eventfd: " + errno_text());
+  std::unique_ptr<process_host> made(new process_host(std::move(bell)));
+  const sigset_t blocked = all_but_faults();
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  std::string refusal;
+  try {
+    made->thread_ = std::thread([self = made.get()] { self->run(); });
+  } catch (const std::system_error& e) {
+    refusal = e.what();
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!refusal.empty()) {
+    return fail(error_code::process_failed, "process host", "the system gives no thread: " + refusal,
+                "raise the limit of processes (ulimit -u)");
+  }
+  return made;
+}
+
+process_host::~process_host() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    kill_at_ = steady_clock::now();
+    end_by_ = steady_clock::now() + limits::worker_reap_time_at_exit;
+  }
+  ring();
+  thread_.join();
+}
+
+expected<worker_id> process_host::start(spawn_request request, std::shared_ptr<process_listener> listener,
+                                        time_point deadline) {
+  TROUPE_CHECK(std::this_thread::get_id() != thread_.get_id(), "a listener that starts a worker would wait for itself");
+  const std::string name = request.name;
+  const auto pending = std::make_shared<pending_start>();
+  pending->request = std::move(request);
+  pending->listener = std::move(listener);
+  pending->deadline = deadline;
+  std::unique_lock lock(mutex_);
+  starts_.push_back(pending);
+  ring();
+  if (changed_.wait_until(lock, deadline, [&] { return pending->result.has_value(); })) {
+    return std::move(*pending->result);
+  }
+  pending->abandoned = true;
+  return fail(error_code::process_failed, name, "was not started in time", "look at the load of this machine");
+}
+
+bool process_host::kill(worker_id worker, int signal) {
+  const std::lock_guard lock(mutex_);
+  const auto found = alive_.find(worker);
+  return found != alive_.end() && send_signal(found->second, signal);
+}
+
+bool process_host::stop(time_point deadline, std::chrono::milliseconds grace) {
+  TROUPE_CHECK(std::this_thread::get_id() != thread_.get_id(), "a listener that stops its host would wait for itself");
+  const auto now = steady_clock::now();
+  const auto kill_at = std::min(now + grace, deadline - limits::worker_reap_time);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_ && kill_at > now) terminate_ = true;
+    stopping_ = true;
+    kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
+  }
+  ring();
+  return await_none_running(deadline);
+}
+
+std::size_t process_host::running() const {
+  const std::lock_guard lock(mutex_);
+  return alive_.size();
+}
+
+bool process_host::await_none_running(time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [&] { return starts_.empty() && alive_.empty(); });
+}
+
+void process_host::ring() {
+  const std::uint64_t one = 1;
+  // Refused only if 2^64 - 1 rings wait: then the bell rings anyway.
+  [[maybe_unused]] const auto written = ::write(bell_.get(), &one, sizeof(one));
+}
+
+}  // namespace troupe

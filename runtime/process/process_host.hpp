@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
+#include <troupe/runtime/process/child_process.hpp>
+#include <troupe/runtime/process/process_listener.hpp>
+#include <troupe/runtime/process/spawn_request.hpp>
+
+namespace troupe {
+
+/// Starts, watches and ends worker processes, on one thread that lives as long as the host: the kernel ends a worker
+/// when the *thread* that forked it ends (PR_SET_PDEATHSIG), and so when the driver dies in whatever way.
+///
+/// All functions may be called from any thread; start() and stop() not from a listener. The process must neither ignore
+/// SIGCHLD nor wait for children that it did not start: the way a worker ended is unknown otherwise.
+class process_host {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// E0614 if the system gives no thread or descriptor.
+  [[nodiscard]] static expected<std::unique_ptr<process_host>> create();
+
+  process_host(const process_host&) = delete;
+  process_host& operator=(const process_host&) = delete;
+  /// SIGKILL for those that still run; returns when all are reaped and their listeners told, at most
+  /// worker_reap_time_at_exit later.
+  ~process_host();
+
+  /// Returns when the worker's program runs. E0614 if it could not be executed (with the path and the system's reason),
+  /// is not running at `deadline`, or the host stops; the listener is not told about such a worker, and none is left.
+  [[nodiscard]] expected<worker_id> start(spawn_request request, std::shared_ptr<process_listener> listener,
+                                          time_point deadline = std::chrono::steady_clock::now() +
+                                                                limits::worker_start_timeout);
+
+  /// True if the worker has got the signal, false if it has ended. Never hits another process.
+  bool kill(worker_id worker, int signal);
+
+  /// Nothing can be started any more. SIGTERM to all workers, SIGKILL to those that live after `grace` or
+  /// worker_reap_time before `deadline`. True if all were reaped and their listeners told by `deadline`. May be
+  /// repeated.
+  bool stop(time_point deadline, std::chrono::milliseconds grace = limits::worker_stop_grace);
+
+  /// Workers whose on_exit() has not been called yet.
+  [[nodiscard]] std::size_t running() const;
+
+ private:
+  /// One start() under way. Guarded by the mutex, but for the request and the listener.
+  struct pending_start {
+    spawn_request request;
+    std::shared_ptr<process_listener> listener;
+    time_point deadline;
+    std::optional<expected<worker_id>> result;
+    bool abandoned = false;
+  };
+
+  explicit process_host(unique_fd bell) : bell_(std::move(bell)) {}
+
+  void ring();
+  bool await_none_running(time_point deadline);
+
+  void run() noexcept;
+  void loop();
+  bool obey();
+  void start_child(pending_start& pending);
+  void signal_all(int signal);
+  void wait_for_events();
+  [[nodiscard]] int poll_timeout() const;
+  void look_at_children();
+  void give_up_children();
+
+  unique_fd bell_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<pending_start>> starts_;
+  /// The pidfds of children_, for kill(): an entry goes before its descriptor does.
+  std::map<worker_id, int> alive_;
+  bool stopping_ = false;
+  bool terminate_ = false;
+  std::optional<time_point> kill_at_;
+  std::optional<time_point> end_by_;
+
+  // Of the host's thread.
+  std::uint64_t last_id_ = 0;
+  std::vector<std::unique_ptr<child_process>> children_;
+  std::vector<pollfd> polled_;
+  bool killed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,150 @@
+// The part of process_host that runs on its own thread.
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/process/process_host.hpp>
+
+namespace troupe {
+namespace {
+
+using std::chrono::steady_clock;
+
+}  // namespace
+
+void process_host::run() noexcept {
+  pthread_setname_np(pthread_self(), "process-host");
+  try {
+    loop();
+  } catch (const std::exception& e) {
+    invariant_broken("no exception leaves a process listener", e.what(), __FILE__, __LINE__);
+  } catch (...) {
+    invariant_broken("no exception leaves a process listener", "of an unknown type", __FILE__, __LINE__);
+  }
+}
+
+void process_host::loop() {
+  while (obey()) {
+    wait_for_events();
+    look_at_children();
+  }
+}
+
+/// What was asked for since the last time. False when the host ends and no child is left, or their time is over.
+bool process_host::obey() {
+  std::unique_lock lock(mutex_);
+  while (!starts_.empty()) {
+    const std::shared_ptr<pending_start> pending = starts_.front();
+    if (!pending->abandoned) {
+      lock.unlock();
+      start_child(*pending);
+      lock.lock();
+    }
+    starts_.pop_front();
+    changed_.notify_all();
+  }
+  const auto now = steady_clock::now();
+  if (std::exchange(terminate_, false)) signal_all(SIGTERM);
+  if (kill_at_ && now >= *kill_at_ && !std::exchange(killed_, true)) signal_all(SIGKILL);
+  if (!end_by_) return true;
+  if (now < *end_by_) return !children_.empty();
+  lock.unlock();
+  give_up_children();
+  return false;
+}
+
+void process_host::start_child(pending_start& pending) {
+  const auto refuse = [&](error why) {
+    const std::lock_guard lock(mutex_);
+    pending.result = tl::make_unexpected(std::move(why));
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) {
+      pending.result = fail(error_code::process_failed, pending.request.name, "the run is being stopped");
+      return;
+    }
+  }
+  if (steady_clock::now() >= pending.deadline) {
+    return refuse({error_code::process_failed, pending.request.name, "was not started in time",
+                   "look at the load of this machine"});
+  }
+  auto spawned = spawn(pending.request, pending.deadline);
+  pending.request.fds.clear();
+  if (!spawned) return refuse(spawned.error());
+  const worker_id id{++last_id_};
+  children_.push_back(
+      std::make_unique<child_process>(id, pending.request.name, std::move(*spawned), std::move(pending.listener)));
+  const std::lock_guard lock(mutex_);
+  alive_.emplace(id, children_.back()->pidfd());
+  pending.result = id;
+  if (!pending.abandoned) return;
+  children_.back()->forget_listener();
+  send_signal(children_.back()->pidfd(), SIGKILL);
+}
+
+void process_host::signal_all(int signal) {
+  for (const auto& child : children_) send_signal(child->pidfd(), signal);
+}
+
+void process_host::wait_for_events() {
+  polled_.assign(1, {bell_.get(), POLLIN, 0});
+  for (const auto& child : children_) {
+    const auto more = child->polled();
+    polled_.insert(polled_.end(), more.begin(), more.end());
+  }
+  // Interrupted or not: what is ready stands in the entries, which start at 0.
+  ::poll(polled_.data(), polled_.size(), poll_timeout());
+  std::uint64_t rings = 0;
+  [[maybe_unused]] const auto got = ::read(bell_.get(), &rings, sizeof(rings));
+}
+
+int process_host::poll_timeout() const {
+  std::optional<time_point> next;
+  const auto consider = [&](const std::optional<time_point>& at) {
+    if (at && (!next || *at < *next)) next = at;
+  };
+  for (const auto& child : children_) consider(child->wakes_at());
+  {
+    const std::lock_guard lock(mutex_);
+    if (!killed_) consider(kill_at_);
+    consider(end_by_);
+  }
+  if (!next) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - steady_clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+void process_host::look_at_children() {
+  const auto now = steady_clock::now();
+  std::span<const pollfd> ready(polled_);
+  ready = ready.subspan(1);
+  for (const auto& child : children_) {
+    child->look(ready.first<child_process::polled_fds>(), now);
+    ready = ready.subspan(child_process::polled_fds);
+  }
+  const auto ended = [](const auto& child) { return child->finished(); };
+  if (std::ranges::none_of(children_, ended)) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& child : children_) {
+    if (child->finished()) alive_.erase(child->id());
+  }
+  std::erase_if(children_, ended);
+  changed_.notify_all();
+}
+
+/// A process that survives SIGKILL hangs in a system call; it ends with it, and its new parent reaps it.
+void process_host::give_up_children() {
+  for (const auto& child : children_) child->give_up();
+  const std::lock_guard lock(mutex_);
+  alive_.clear();
+  children_.clear();
+}
+
+}  // namespace troupe

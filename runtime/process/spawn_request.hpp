@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <troupe/runtime/os/unique_fd.hpp>
+
+namespace troupe {
+
+/// A descriptor that the worker finds under `number` (3 to worker_inherited_fd_max). Owned: it is closed here as soon
+/// as the worker has it, so that it can be neither leaked nor mistaken for another one of the same number.
+struct inherited_fd {
+  unique_fd fd;
+  int number = -1;
+};
+
+/// What to start, and what it inherits: the working directory, the user and the limits as every process does; of the
+/// descriptors only those named here; of the environment everything, with the changes named here.
+struct spawn_request {
+  /// For messages: "stage 1/replica 0".
+  std::string name;
+  /// The default is this program itself, also after its file was replaced.
+  std::string program = "/proc/self/exe";
+  /// With argv[0]. Empty: the program's path alone.
+  std::vector<std::string> arguments;
+  /// Name and value; they replace variables of the same name.
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<inherited_fd> fds;
+};
+
+}  // namespace troupe

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/process/worker_environment.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr unsigned version = 1;
+constexpr std::size_t keys = 7;
+constexpr std::array<std::string_view, keys> names = {"version", "channel", "ca",  "certificate",
+                                                      "key",     "token",   "port"};
+
+std::atomic<bool> was_taken{false};
+
+tl::unexpected<error> malformed(std::string cause) {
+  return fail(error_code::wire_malformed, worker_variable, std::move(cause),
+              "do not set it: it is for processes that Troupe starts");
+}
+
+/// Decimal digits without sign or leading zeros, as encode() writes them.
+std::optional<unsigned> number_in(std::string_view text) {
+  unsigned value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc{} || stopped != end || std::to_string(value) != text) return std::nullopt;
+  return value;
+}
+
+/// The part of `text` up to the next separator, which is removed from it.
+std::string_view take_part(std::string_view& text) {
+  const auto end = text.find(';');
+  const std::string_view part = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  return part;
+}
+
+expected<std::array<unsigned, keys>> numbers_of(std::string_view text) {
+  if (text.size() > limits::worker_environment_bytes_max || std::ranges::count(text, ';') != keys - 1) {
+    return malformed(std::to_string(text.size()) + " bytes that are not the expected list");
+  }
+  std::array<unsigned, keys> numbers{};
+  for (std::size_t i = 0; i < keys; ++i) {
+    std::string_view part = take_part(text);
+    const std::string_view name = names.at(i);
+    if (!part.starts_with(name) || part.substr(name.size(), 1) != "=") {
+      return malformed("\"" + std::string(name) + "=\" is not where it belongs");
+    }
+    const auto number = number_in(part.substr(name.size() + 1));
+    if (!number) return malformed("the value of " + std::string(name) + " is no number");
+    numbers.at(i) = *number;
+  }
+  return numbers;
+}
+
+bool are_inheritable(std::array<unsigned, keys - 2> fds) {
+  std::ranges::sort(fds);
+  return fds.front() > STDERR_FILENO && fds.back() <= unsigned{limits::worker_inherited_fd_max} &&
+         std::ranges::adjacent_find(fds) == fds.end();
+}
+
+}  // namespace
+
+std::string encode(const worker_environment& environment) {
+  const std::array<long, keys> values = {
+      version,           environment.channel, environment.ca_certificate, environment.certificate, environment.key,
+      environment.token, environment.port};
+  std::string text;
+  for (std::size_t i = 0; i < keys; ++i) {
+    if (i > 0) text += ';';
+    text += std::string(names.at(i)) + "=" + std::to_string(values.at(i));
+  }
+  return text;
+}
+
+expected<worker_environment> parse_worker_environment(std::string_view text) {
+  std::string_view rest = text;
+  const std::string_view first = take_part(rest);
+  if (first.starts_with("version=") && first != "version=" + std::to_string(version)) {
+    return fail(error_code::wire_wrong_version, worker_variable, "written by another version of Troupe",
+                "start driver and workers from the same program");
+  }
+  const auto numbers = numbers_of(text);
+  if (!numbers) return tl::make_unexpected(numbers.error());
+  const auto [_, channel, ca, certificate, key, token, port] = *numbers;
+  if (!are_inheritable({channel, ca, certificate, key, token}))
+    return malformed("descriptors out of range or repeated");
+  if (port == 0 || port > UINT16_MAX) return malformed("port " + std::to_string(port) + " does not exist");
+  return worker_environment{static_cast<int>(channel), static_cast<int>(ca),    static_cast<int>(certificate),
+                            static_cast<int>(key),     static_cast<int>(token), static_cast<std::uint16_t>(port)};
+}
+
+bool is_worker_process() noexcept {
+  return was_taken.load(std::memory_order_relaxed) || std::getenv(worker_variable) != nullptr;
+}
+
+expected<std::optional<worker_environment>> take_worker_environment() {
+  const char* found = std::getenv(worker_variable);
+  if (found == nullptr) return std::nullopt;
+  const std::string text = found;
+  ::unsetenv(worker_variable);
+  was_taken.store(true, std::memory_order_relaxed);
+  auto parsed = parse_worker_environment(text);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  return *parsed;
+}
+
+}  // namespace troupe

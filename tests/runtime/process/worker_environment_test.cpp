@@ -1,0 +1,97 @@
+// Goal: a worker believes only what encode() has written, and what it starts is no worker.
+#include <cstdlib>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/process/worker_environment.hpp>
+
+namespace troupe::testing {
+namespace {
+
+const worker_environment example{3, 4, 5, 63, 7, 65535};
+constexpr const char* example_text = "version=1;channel=3;ca=4;certificate=5;key=63;token=7;port=65535";
+
+TEST(worker_environment, comes_back_from_its_text) {
+  EXPECT_EQ(encode(example), example_text);
+  const auto parsed = parse_worker_environment(example_text);
+  ASSERT_TRUE(parsed) << to_string(parsed.error());
+  EXPECT_EQ(*parsed, example);
+  EXPECT_EQ(limits::worker_inherited_fd_max, 63);
+}
+
+TEST(worker_environment, every_other_text_is_refused) {
+  const std::vector<std::string> texts = {
+      "",
+      ";;;;;;",
+      "channel=3;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=8;",
+      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=8;more=1",
+      "version=1;ca=4;channel=3;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=3;channel=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=3;ca=3;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=2;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=64;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=-3;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=+3;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=03;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel= 3;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=4294967299;ca=4;certificate=5;key=6;token=7;port=8",
+      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=0",
+      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=65536",
+      std::string(example_text) + std::string(limits::worker_environment_bytes_max, '0'),
+  };
+  for (const std::string& text : texts) {
+    const auto parsed = parse_worker_environment(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().code, error_code::wire_malformed) << text;
+  }
+}
+
+TEST(worker_environment, no_prefix_and_no_changed_byte_is_taken) {
+  const std::string text = example_text;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    // A port may be shorter.
+    if (i < text.size() - 4) {
+      EXPECT_FALSE(parse_worker_environment(text.substr(0, i))) << i;
+    }
+    for (const char other : {'\0', ';', '=', ' ', 'x', '-'}) {
+      std::string changed = text;
+      if (changed[i] == other) continue;
+      changed[i] = other;
+      EXPECT_FALSE(parse_worker_environment(changed)) << changed;
+    }
+  }
+}
+
+TEST(worker_environment, another_version_is_named_as_such) {
+  for (const char* text : {"version=2;channel=3;ca=4;certificate=5;key=6;token=7;port=8", "version=2;new=1"}) {
+    EXPECT_EQ(parse_worker_environment(text).error().code, error_code::wire_wrong_version);
+  }
+}
+
+TEST(worker_environment, is_taken_once) {
+  ASSERT_EQ(::unsetenv(worker_variable), 0);
+  auto taken = take_worker_environment();
+  ASSERT_TRUE(taken);
+  EXPECT_FALSE(*taken);
+  // Once: the test may be repeated in one process.
+  static const bool was_none_at_first = !is_worker_process();
+  EXPECT_TRUE(was_none_at_first);
+  ASSERT_EQ(::setenv(worker_variable, example_text, 1), 0);
+  EXPECT_TRUE(is_worker_process());
+  taken = take_worker_environment();
+  ASSERT_TRUE(taken && *taken);
+  EXPECT_EQ(**taken, example);
+  EXPECT_EQ(std::getenv(worker_variable), nullptr);
+  EXPECT_TRUE(is_worker_process());
+  EXPECT_FALSE(*take_worker_environment());
+  ASSERT_EQ(::setenv(worker_variable, "nonsense", 1), 0);
+  EXPECT_FALSE(take_worker_environment());
+  EXPECT_EQ(std::getenv(worker_variable), nullptr);
+}
+
+}  // namespace
+}  // namespace troupe::testing
