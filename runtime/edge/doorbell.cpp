@@ -16,33 +16,41 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
 }
 
+// A private futex is found by its address, a shared one by the page behind it: dearer, but the same in all processes.
+int wake_operation(bool shared) noexcept {
+  return shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
+}
+int wait_operation(bool shared) noexcept {
+  return shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
+}
+
 }  // namespace
 
-// seq_cst on both words: a ringer that does not see `parked_` has raised the epoch before the parker set it, so that
+// seq_cst on both words: a ringer that does not see `parked` has raised the epoch before the parker set it, so that
 // the parker's second look sees what was published or its wait finds another epoch. The whole proof is in
-// docs/edges.md. The ringer must not clear `parked_`: a late one would clear the next park's flag, and the ring after
+// docs/edges.md. The ringer must not clear `parked`: a late one would clear the next park's flag, and the ring after
 // it would not wake.
 void doorbell::ring() noexcept {
-  epoch_.fetch_add(1, std::memory_order_seq_cst);
-  if (parked_.load(std::memory_order_seq_cst) != 0) futex(epoch_, FUTEX_WAKE_PRIVATE, 1, nullptr);
+  words_.epoch.fetch_add(1, std::memory_order_seq_cst);
+  if (words_.parked.load(std::memory_order_seq_cst) != 0) futex(words_.epoch, wake_operation(shared_), 1, nullptr);
 }
 
 std::uint32_t doorbell::prepare_to_park() noexcept {
-  const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
-  parked_.store(1, std::memory_order_seq_cst);
+  const std::uint32_t epoch = words_.epoch.load(std::memory_order_seq_cst);
+  words_.parked.store(1, std::memory_order_seq_cst);
   return epoch;
 }
 
 void doorbell::stay_awake() noexcept {
-  parked_.store(0, std::memory_order_relaxed);
+  words_.parked.store(0, std::memory_order_relaxed);
 }
 
 void doorbell::wait(std::uint32_t epoch, std::chrono::nanoseconds at_most) noexcept {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
   const timespec timeout{seconds.count(), (at_most - seconds).count()};
   // A signal or a spurious wake-up only makes the engine look around once more.
-  futex(epoch_, FUTEX_WAIT_PRIVATE, epoch, &timeout);
-  parked_.store(0, std::memory_order_relaxed);
+  futex(words_.epoch, wait_operation(shared_), epoch, &timeout);
+  words_.parked.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace troupe

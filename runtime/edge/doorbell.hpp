@@ -6,6 +6,15 @@
 
 namespace troupe {
 
+/// The two words of a bell on a cache line of their own, as neighbours write them for every message. Zero to begin
+/// with. Where processes share them, they lie in memory that all of them have mapped. A damaged peer may do with them
+/// what it likes: a parked engine then wakes for nothing, or not before its limit.
+struct alignas(64) doorbell_words {
+  std::atomic<std::uint32_t> epoch{0};
+  std::atomic<std::uint32_t> parked{0};
+};
+static_assert(sizeof(doorbell_words) == 64);
+
 /// What a parked engine waits on: one futex word that its neighbours' edges, its face's commands and whoever releases a
 /// slot late all ring.
 ///
@@ -14,7 +23,9 @@ namespace troupe {
 /// wake-up is lost. ring() may be called from any thread; wait() from one.
 class alignas(64) doorbell {  // its own cache line: neighbours write it for every message
  public:
-  doorbell() = default;
+  doorbell() noexcept : words_(own_), shared_(false) {}
+  /// Over words that other processes have mapped, too. Not owned; they outlive the bell.
+  explicit doorbell(doorbell_words& shared) noexcept : words_(shared), shared_(true) {}
   doorbell(const doorbell&) = delete;
   doorbell& operator=(const doorbell&) = delete;
 
@@ -28,11 +39,12 @@ class alignas(64) doorbell {  // its own cache line: neighbours write it for eve
   /// Returns when the bell was rung since prepare_to_park(), at the latest after `at_most`.
   void wait(std::uint32_t epoch, std::chrono::nanoseconds at_most) noexcept;
 
-  [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] std::uint32_t epoch() const noexcept { return words_.epoch.load(std::memory_order_seq_cst); }
 
  private:
-  std::atomic<std::uint32_t> epoch_{0};
-  std::atomic<std::uint32_t> parked_{0};
+  doorbell_words own_;
+  doorbell_words& words_;
+  const bool shared_;
 };
 
 }  // namespace troupe

@@ -11,7 +11,7 @@
 namespace troupe {
 
 /// An edge is the bounded, directed channel from one replica of a stage to one replica of the next. It has as many
-/// slots as the receiver grants buffers; a free slot is a credit. Backends: inproc, simulated (shm, tcp, nccl to come).
+/// slots as the receiver grants buffers; a free slot is a credit. Backends: inproc, shm, tcp, simulated.
 /// All of them pass the contract suite tests/runtime/edge/edge_contract.hpp.
 ///
 /// Order: activations arrive in the order they were sent, each exactly once, as long as both ends live.
@@ -48,6 +48,10 @@ class edge_producer {
 
   /// No more will be sent. What was sent is still delivered. Idempotent.
   virtual void close() noexcept = 0;
+
+  /// Ends without a word, as the death of its process would: the other end sees silence, now and when this one is
+  /// destroyed. For edges that a new epoch has replaced. Last call; its bell may still be rung.
+  virtual void vanish() noexcept = 0;
 };
 
 /// The receiving end.
@@ -73,11 +77,14 @@ class edge_consumer {
 
   /// Nothing more will be received: undelivered messages are dropped, further sends answer `closed`. Idempotent.
   virtual void close() noexcept = 0;
+
+  /// Ends without a word: see edge_producer::vanish(). No slot comes back any more.
+  virtual void vanish() noexcept = 0;
 };
 
 /// Both ends of a new edge; destroying an end closes it. Doorbells must outlive the edge. (Where both ends are used by
-/// one thread, or one is when the other's thread has been joined: a bell must only outlive its own end, as it is not
-/// rung after.)
+/// one thread, or one is when the other's thread has been joined: a bell must only outlive its own end, unless that end
+/// vanished, as it is not rung after.)
 struct edge_ends {
   std::unique_ptr<edge_producer> producer;
   std::unique_ptr<edge_consumer> consumer;

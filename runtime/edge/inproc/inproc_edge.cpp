@@ -92,6 +92,8 @@ class inproc_producer final : public edge_producer {
     channel_->ring_consumer();
   }
 
+  void vanish() noexcept override { closed_ = true; }
+
   void close() noexcept override {
     if (std::exchange(closed_, true)) return;
     channel_->producer_closed.store(true, std::memory_order_release);
@@ -147,6 +149,8 @@ class inproc_consumer final : public edge_consumer {
     return channel_->producer_closed.load(std::memory_order_acquire) &&
            channel_->sent.load(std::memory_order_acquire) == received_;
   }
+
+  void vanish() noexcept override { closed_ = true; }
 
   void close() noexcept override {
     if (std::exchange(closed_, true)) return;

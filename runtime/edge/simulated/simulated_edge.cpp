@@ -141,6 +141,8 @@ class simulated_producer final : public edge_producer {
     channel_->down.push_back({simulated_message::end_of_call, {}, call});
   }
 
+  void vanish() noexcept override { channel_->producer.closed = true; }
+
   void close() noexcept override {
     if (std::exchange(channel_->producer.closed, true)) return;
     channel_->down.push_back({simulated_message::producer_closed, {}, 0});
@@ -183,6 +185,8 @@ class simulated_consumer final : public edge_consumer {
   [[nodiscard]] bool exhausted() const noexcept override {
     return channel_->consumer.peer_closed && channel_->consumer.arrived.empty();
   }
+
+  void vanish() noexcept override { channel_->consumer.closed = true; }
 
   void close() noexcept override {
     if (std::exchange(channel_->consumer.closed, true)) return;

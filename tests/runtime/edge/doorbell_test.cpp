@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <troupe/runtime/edge/doorbell.hpp>
+#include <troupe/runtime/os/shared_memory.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -141,6 +142,36 @@ TEST(doorbell, who_stayed_awake_can_park_again) {
   while (bell.epoch() == epoch) bell.wait(epoch, stall_limit);
   EXPECT_LT(steady_clock::now() - start, stall_limit);
   ringer.join();
+}
+
+// The same words at two addresses, as two processes see them.
+TEST(doorbell, over_shared_words_is_heard_through_another_mapping) {
+  const auto memory = shared_memory::create("troupe-bell", sizeof(doorbell_words));
+  ASSERT_TRUE(memory);
+  const auto here = memory->map(0, sizeof(doorbell_words));
+  const auto there = memory->map(0, sizeof(doorbell_words));
+  ASSERT_TRUE(here && there);
+  doorbell parked_on(reinterpret_cast<doorbell_words&>(here->bytes()[0]));
+  doorbell rung(reinterpret_cast<doorbell_words&>(there->bytes()[0]));
+  std::atomic<std::uint32_t> published{0};
+  std::atomic<std::uint32_t> consumed{0};
+  std::uint32_t stalls = 0;
+  std::thread ringer([&] {
+    std::mt19937 random(3);
+    for (std::uint32_t round = 1; round <= rounds / 10; ++round) {
+      while (consumed.load(std::memory_order_acquire) + 1 < round) std::this_thread::yield();
+      some_work(random);
+      published.store(round, std::memory_order_release);
+      rung.ring();
+    }
+  });
+  for (std::uint32_t round = 1; round <= rounds / 10 && await(parked_on, published, round, stalls); ++round) {
+    consumed.store(round, std::memory_order_release);
+  }
+  consumed.store(UINT32_MAX - 1, std::memory_order_release);
+  ringer.join();
+  EXPECT_EQ(stalls, 0u);
+  EXPECT_EQ(parked_on.epoch(), rounds / 10);
 }
 
 }  // namespace

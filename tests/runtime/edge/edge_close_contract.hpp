@@ -80,22 +80,40 @@ TYPED_TEST_P(edge_close_contract, payloads_live_as_long_as_somebody_needs_them) 
   const payload_ptr kept_by_loader = given.passengers;
   ASSERT_EQ(this->ends.producer->try_send(given), send_status::sent);
   this->backend.settle();
-  EXPECT_FALSE(watched.expired()) << "the edge owns what is under way";
+  EXPECT_EQ(watched.expired(), TestFixture::copies) << "the edge owns what is under way";
   {
     const auto got = this->ends.consumer->try_receive();
-    EXPECT_FALSE(watched.expired());
+    EXPECT_EQ(watched.expired(), TestFixture::copies);
   }
   EXPECT_TRUE(watched.expired()) << "the slot keeps no second handle";
   EXPECT_EQ(kept_by_loader.use_count(), 1);
   this->fill(2);
-  EXPECT_EQ(this->alive, 5);
+  EXPECT_EQ(this->alive, 1 + this->kept(4));
   this->ends = {};
   EXPECT_EQ(this->alive, 1) << "both ends gone: nothing is left on the edge";
+}
+
+TYPED_TEST_P(edge_close_contract, a_vanished_end_is_silence) {
+  if constexpr (requires { this->backend.expect_losses(); }) this->backend.expect_losses();
+  this->open(2);
+  this->ends.producer->vanish();
+  this->backend.settle();
+  EXPECT_FALSE(this->ends.consumer->exhausted());
+  this->ends.producer.reset();
+  this->backend.settle();
+  EXPECT_FALSE(this->ends.consumer->exhausted()) << "nor when it is destroyed";
+  EXPECT_EQ(this->ends.consumer->ended_call(), std::nullopt);
+
+  this->open(2);
+  this->ends.consumer->vanish();
+  this->ends.consumer.reset();
+  this->backend.settle();
+  EXPECT_NE(this->send(0), send_status::closed);
 }
 
 REGISTER_TYPED_TEST_SUITE_P(edge_close_contract, what_the_producer_sent_before_close_is_delivered,
                             the_consumers_close_drops_what_is_undelivered_and_refuses_the_rest,
                             destroying_an_end_closes_it_and_the_other_lives_on,
-                            payloads_live_as_long_as_somebody_needs_them);
+                            payloads_live_as_long_as_somebody_needs_them, a_vanished_end_is_silence);
 
 }  // namespace troupe::testing

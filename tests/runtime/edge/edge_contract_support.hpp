@@ -11,11 +11,13 @@
 
 namespace troupe::testing {
 
-/// Counts itself, so that a test sees when the last handle is gone.
+/// Counts itself, so that a test sees when the last handle is gone; its value is its own among those of a test.
 class counted_payload final : public payload {
  public:
-  explicit counted_payload(std::atomic<std::int64_t>& alive) : alive_(alive) { ++alive_; }
+  counted_payload(std::atomic<std::int64_t>& alive, std::uint64_t number) : value(number), alive_(alive) { ++alive_; }
   ~counted_payload() override { --alive_; }
+
+  const std::uint64_t value;
 
  private:
   std::atomic<std::int64_t>& alive_;
@@ -36,9 +38,27 @@ class bell_watch {
 ///   edge_factory& factory();
 ///   void settle();                        // returns when all that is under way has arrived
 ///   void some_arrive(std::mt19937_64&);   // lets a random part of it arrive, or nothing
+/// One that sends the bytes of payloads and not their handles has also
+///   static constexpr bool copies = true;  // what was sent is dropped by the sender; what arrives is another payload
+///   static constexpr bool views = true;   // ... and keeps its slot in use while it lives
+///   static std::uint64_t value_of(const payload&);  // of a counted_payload's copy
+///   static constexpr bool lags = true;    // the sender drops what was sent, and gets credits, a while later
+/// A slow one may have
+///   static constexpr std::uint64_t share_of_stress;  // its stress tests have this part of the messages
 template <class Backend>
 class edge_fixture : public ::testing::Test {
  protected:
+  static constexpr bool copies = requires { requires Backend::copies; };
+  static constexpr bool views = requires { requires Backend::views; };
+  static constexpr bool lags = requires { requires Backend::lags; };
+  static constexpr std::uint64_t share_of_stress = [] {
+    if constexpr (requires { Backend::share_of_stress; }) return Backend::share_of_stress;
+    return std::uint64_t{1};
+  }();
+  void await_drops() {
+    if constexpr (lags) backend.settle();
+  }
+
   void open(std::uint32_t slots, std::uint32_t credits_per_ring = 1) {
     ends = backend.factory().make({slots, &producer_bell, &consumer_bell, credits_per_ring});
   }
@@ -46,7 +66,18 @@ class edge_fixture : public ::testing::Test {
   activation message(std::uint64_t index, call_number call = 0) {
     return {{call, index}, {index * 10, index * 10 + 7}, 3, new_payload(), new_payload()};
   }
-  payload_ptr new_payload() { return std::make_shared<const counted_payload>(alive); }
+  payload_ptr new_payload() { return std::make_shared<const counted_payload>(alive, ++payloads_made); }
+
+  /// Whether what arrived is what was given: the same handle, or the same value.
+  bool is_same(const payload_ptr& got, const payload_ptr& given) const {
+    if constexpr (copies) {
+      return got && given && Backend::value_of(*got) == dynamic_cast<const counted_payload&>(*given).value;
+    } else {
+      return got == given;
+    }
+  }
+  /// How many of so many payloads under way are kept alive by the edge.
+  static std::int64_t kept(std::uint64_t payloads) { return copies ? 0 : static_cast<std::int64_t>(payloads); }
 
   send_status send(std::uint64_t index, call_number call = 0) {
     activation sent = message(index, call);
@@ -64,6 +95,7 @@ class edge_fixture : public ::testing::Test {
   bool receive() { return ends.consumer->try_receive().has_value(); }
 
   std::atomic<std::int64_t> alive{0};
+  std::atomic<std::uint64_t> payloads_made{0};
   doorbell producer_bell;
   doorbell consumer_bell;
   Backend backend;

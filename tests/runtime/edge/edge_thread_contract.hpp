@@ -2,9 +2,9 @@
 // no lost wake-up. No time is measured but the stall limit: only a lost wake-up lets a wait run that long.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <thread>
-#include <vector>
 
 #include "edge_contract_support.hpp"
 
@@ -42,6 +42,9 @@ template <class Attempt>
 template <class Backend>
 class edge_thread_contract : public edge_fixture<Backend> {
  protected:
+  /// How many messages this backend gets.
+  static constexpr std::uint64_t stress = stress_messages / edge_fixture<Backend>::share_of_stress;
+
   /// Sends indices 0..count, a flush after every `run_length` messages (each such run is a call), and closes.
   void produce(std::uint64_t count, std::uint64_t run_length, std::uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -110,11 +113,12 @@ TYPED_TEST_P(edge_thread_contract, streams_between_threads_that_park) {
   for (const auto& [slots, per_ring] : slots_and_ring) {
     SCOPED_TRACE(::testing::Message() << slots << " slots, ring at " << per_ring);
     this->open(slots, per_ring);
-    std::thread producer([this, seed = slots] { this->produce(stress_messages, run_length, seed); });
-    EXPECT_EQ(this->consume(stress_messages + 1, run_length, per_ring), stress_messages);
+    std::thread producer([this, seed = slots] { this->produce(TestFixture::stress, run_length, seed); });
+    EXPECT_EQ(this->consume(TestFixture::stress + 1, run_length, per_ring), TestFixture::stress);
     producer.join();
     EXPECT_TRUE(this->ends.consumer->exhausted());
-    EXPECT_EQ(this->ends.consumer->ended_call(), stress_messages / run_length - 1);
+    EXPECT_EQ(this->ends.consumer->ended_call(), TestFixture::stress / run_length - 1);
+    this->await_drops();
     EXPECT_EQ(this->ends.producer->credits(), slots);
     EXPECT_EQ(this->alive, 0);
     EXPECT_GT(this->parks.exchange(0), 0u) << "nobody parked: nothing was shown about wake-ups";
@@ -123,7 +127,7 @@ TYPED_TEST_P(edge_thread_contract, streams_between_threads_that_park) {
 }
 
 TYPED_TEST_P(edge_thread_contract, the_producer_may_close_at_any_moment) {
-  for (std::uint64_t count = 0; count < stress_messages / 200; ++count) {
+  for (std::uint64_t count = 0; count < TestFixture::stress / 200; ++count) {
     this->open(static_cast<std::uint32_t>(1 + count % 5));
     std::thread producer([this, count] { this->produce(count % 23, 5, count); });
     EXPECT_EQ(this->consume(100, 5, count), count % 23);
@@ -133,13 +137,14 @@ TYPED_TEST_P(edge_thread_contract, the_producer_may_close_at_any_moment) {
 }
 
 TYPED_TEST_P(edge_thread_contract, the_consumer_may_close_at_any_moment) {
-  for (std::uint64_t round = 0; round < stress_messages / 200; ++round) {
+  for (std::uint64_t round = 0; round < TestFixture::stress / 200; ++round) {
     this->open(static_cast<std::uint32_t>(1 + round % 5), static_cast<std::uint32_t>(1 + round % 3));
     std::thread producer([this, round] { this->produce(1'000'000, 5, round); });
     EXPECT_EQ(this->consume(round % 23, 5, round), round % 23);
     this->ends.consumer->close();
     producer.join();
     this->ends = {};
+    this->await_drops();
     EXPECT_EQ(this->alive, 0) << "what was sent while the consumer closed is dropped with the edge";
     this->expect_flawless();
   }
@@ -148,25 +153,31 @@ TYPED_TEST_P(edge_thread_contract, the_consumer_may_close_at_any_moment) {
 // One message and a close per edge, sent while the other thread asks again and again: a stream would try this moment
 // once.
 TYPED_TEST_P(edge_thread_contract, a_close_never_overtakes_what_was_sent) {
-  std::vector<edge_ends> edges(stress_messages / 10);
-  for (edge_ends& edge : edges) edge = this->backend.factory().make({});
-  std::atomic<std::size_t> asked{0};
+  constexpr std::size_t rounds = TestFixture::stress / 10;
+  // Two at a time, as an edge may be two descriptors.
+  std::array<edge_ends, 2> edges;
+  std::atomic<std::size_t> made{0};
+  std::atomic<std::size_t> closed{0};
   std::thread producer([&] {
-    for (std::size_t i = 0; i < edges.size(); ++i) {
+    for (std::size_t i = 0; i < rounds; ++i) {
       activation last = this->message(i);
-      while (asked.load(std::memory_order_acquire) < i) std::this_thread::yield();
-      if (edges[i].producer->try_send(last) != send_status::sent) ++this->out_of_order;
-      edges[i].producer->close();
+      while (made.load(std::memory_order_acquire) <= i) std::this_thread::yield();
+      edge_producer& out = *edges[i % 2].producer;
+      if (out.try_send(last) != send_status::sent) ++this->out_of_order;
+      out.close();
+      closed.store(i + 1, std::memory_order_release);
     }
   });
   std::uint64_t overtaken = 0;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    asked.store(i, std::memory_order_release);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    while (closed.load(std::memory_order_acquire) + 1 < i) std::this_thread::yield();
+    edge_consumer& in = *(edges[i % 2] = this->backend.factory().make({})).consumer;
+    made.store(i + 1, std::memory_order_release);
     // Most of the time is spent in exhausted(), so that the close comes in the middle of it.
     std::uint64_t received = 0;
-    for (std::uint64_t turn = 0; !edges[i].consumer->exhausted(); ++turn) {
+    for (std::uint64_t turn = 0; !in.exhausted(); ++turn) {
       if (turn % 64 != 63) continue;
-      received += edges[i].consumer->try_receive() ? 1u : 0u;
+      received += in.try_receive() ? 1u : 0u;
       if (turn % 8192 == 8191) std::this_thread::yield();  // where both threads share a core
     }
     overtaken += received == 1 ? 0u : 1u;

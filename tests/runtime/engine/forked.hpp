@@ -36,6 +36,7 @@ struct fake_producer final : edge_producer {
   }
   void send_end_of_call(call_number call) noexcept override { edge.ended.push_back(call); }
   void close() noexcept override { ++edge.closed; }
+  void vanish() noexcept override {}
   fake_edge& edge;
 };
 

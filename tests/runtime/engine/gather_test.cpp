@@ -140,6 +140,7 @@ struct counting_consumer final : edge_consumer {
   [[nodiscard]] std::optional<call_number> ended_call() const noexcept override { return std::nullopt; }
   [[nodiscard]] bool exhausted() const noexcept override { return false; }
   void close() noexcept override { EXPECT_EQ(held, 0) << "released first"; }
+  void vanish() noexcept override {}
   int& held;
 };
 

@@ -52,6 +52,7 @@ struct racing_consumer final : edge_consumer {
   }
   [[nodiscard]] bool exhausted() const noexcept override { return given; }
   void close() noexcept override {}
+  void vanish() noexcept override {}
 
   std::function<void()> meanwhile = [] {};
   bool given = false;

@@ -1,0 +1,153 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/edge/shm/shm_ends.hpp>
+#include <troupe/runtime/edge/shm/slot_extents.hpp>
+#include <troupe/runtime/edge/shm/slot_returns.hpp>
+
+namespace troupe {
+namespace shm {
+namespace {
+
+class shm_consumer final : public edge_consumer {
+ public:
+  shm_consumer(opened_edge edge, shm_end end)
+      : returns_(std::make_shared<slot_returns>(std::move(edge.shared), std::move(end.peer_bell))),
+        views_(std::move(edge.memory), returns_->shared().slots(), extents_at(returns_->shared().slots())),
+        codec_(std::move(end.codec)),
+        damage_(std::move(end.on_damaged)) {
+    held_.reserve(shared().slots());
+  }
+  ~shm_consumer() override { shm_consumer::close(); }
+
+  [[nodiscard]] std::optional<activation> try_receive() override {
+    if (closed_ || damage_.made()) return std::nullopt;
+    if (received_ == sent_seen_) {
+      sent_seen_ = words().sent.load(std::memory_order_acquire);
+      if (received_ == sent_seen_) return std::nullopt;
+    }
+    auto message = receive(shared().header(received_).load());
+    if (!message) {
+      damage_.make(message.error());
+      return std::nullopt;
+    }
+    ++received_;
+    return std::move(*message);
+  }
+
+  void release() noexcept override {
+    TROUPE_CHECK(!held_.empty(), "one release per receive: a second one would grant a slot that is in use");
+    auto slot = held_.begin();
+    while (slot != held_.end() && returns_->is_viewed(*slot)) ++slot;
+    if (slot == held_.end()) slot = held_.begin();
+    const std::uint32_t released = *slot;
+    held_.erase(slot);
+    returns_->release(released);
+  }
+
+  // `flushed` is read before `sent`: if nothing is left unreceived then, everything before the flush was received.
+  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
+    if (damage_.made()) return std::nullopt;
+    const std::uint64_t newest = words().flushed.load(std::memory_order_acquire);
+    const bool caught_up = words().sent.load(std::memory_order_acquire) == received_;
+    const std::uint64_t ended = caught_up ? newest : shared().header(received_).flushed_before();
+    return ended == 0 ? std::nullopt : std::optional<call_number>(ended - 1);
+  }
+
+  // `producer_closed` is read before `sent`, as it was written after.
+  [[nodiscard]] bool exhausted() const noexcept override {
+    return !damage_.made() && words().producer_closed.load(std::memory_order_acquire) != 0 &&
+           words().sent.load(std::memory_order_acquire) == received_;
+  }
+
+  void close() noexcept override {
+    if (std::exchange(closed_, true) || damage_.made()) return;
+    words().consumer_closed.store(1, std::memory_order_release);
+    returns_->ring_producer();
+  }
+
+  void vanish() noexcept override {
+    closed_ = true;
+    returns_->mute();
+  }
+
+ private:
+  [[nodiscard]] const control_view& shared() const noexcept { return returns_->shared(); }
+  [[nodiscard]] control& words() const noexcept { return shared().words(); }
+
+  // A slot in use is its own proof that the producer did not have it to send in: with it no more messages are on the
+  // edge than it has slots.
+  [[nodiscard]] expected<message_layout> check(const message_header& header) const {
+    if (sent_seen_ - received_ > shared().slots()) return nonsense("more was sent than there are slots");
+    if (header.position != received_) return nonsense("a message out of order");
+    if (header.slot >= shared().slots()) return nonsense("slot " + std::to_string(header.slot));
+    if (returns_->is_held(header.slot)) return nonsense("a message in a slot that is in use");
+    const auto parts = lay_out(header);
+    if (!parts || parts->end > header.extent_bytes) return nonsense("a message larger than its slot");
+    return *parts;
+  }
+
+  [[nodiscard]] expected<activation> receive(const message_header& header) {
+    const auto parts = check(header);
+    if (!parts) return tl::make_unexpected(parts.error());
+    std::shared_ptr<const memory_mapping> pages;
+    if (header.extent_bytes != 0) {
+      auto mapped = views_.pages(header.slot, {header.extent_offset, header.extent_bytes});
+      if (!mapped) return tl::make_unexpected(mapped.error());
+      pages = std::move(*mapped);
+    }
+    auto message = read_head(header, pages ? pages->bytes() : std::span<std::byte>());
+    if (!message) return message;
+    if (auto read = read_payloads(*message, header, *parts, std::move(pages)); !read) {
+      return tl::make_unexpected(read.error());
+    }
+    return message;
+  }
+
+  [[nodiscard]] expected<void> read_payloads(activation& message, const message_header& header,
+                                             const message_layout& parts, std::shared_ptr<const memory_mapping> pages) {
+    const std::span<const std::byte> room = pages ? pages->bytes() : std::span<std::byte>();
+    const auto lease = std::make_shared<const slot_lease>(returns_, header.slot, std::move(pages));
+    returns_->hold(header.slot, header.position);
+    held_.push_back(header.slot);
+    const auto read = [&](payload_ptr& into, std::uint64_t at, std::uint64_t bytes) -> expected<void> {
+      if (bytes == absent) return {};
+      auto value = codec_->read(room.subspan(at, bytes), lease);
+      if (!value) return tl::make_unexpected(value.error());
+      into = std::move(*value);
+      return {};
+    };
+    auto done = read(message.tensors, parts.tensors_at, header.tensors_bytes);
+    if (done) done = read(message.passengers, parts.passengers_at, header.passengers_bytes);
+    if (!done) held_.pop_back();
+    return done;
+  }
+
+  const std::shared_ptr<slot_returns> returns_;
+  slot_views views_;
+  const std::shared_ptr<const payload_codec> codec_;
+  damage_report damage_;
+  /// Received and not released, in order of receipt.
+  std::vector<std::uint32_t> held_;
+  std::uint64_t received_ = 0;
+  std::uint64_t sent_seen_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace
+}  // namespace shm
+
+expected<std::unique_ptr<edge_consumer>> open_shm_consumer(unique_fd memory, shm_end end) {
+  TROUPE_CHECK(end.codec != nullptr, "bytes in a slot become payloads");
+  auto edge = shm::open_edge(std::move(memory));
+  if (!edge) return tl::make_unexpected(edge.error());
+  const shm::control& words = edge->shared.words();
+  if (words.released.load() != 0 || words.consumer_closed.load() != 0) {
+    return shm::nonsense("the edge has had a consumer before");
+  }
+  return std::make_unique<shm::shm_consumer>(std::move(*edge), std::move(end));
+}
+
+}  // namespace troupe

@@ -1,0 +1,190 @@
+#include <utility>
+
+#include <troupe/runtime/edge/tcp/connection.hpp>
+
+namespace troupe {
+namespace {
+
+using asio::ip::tcp;
+
+std::string name_of(const tcp::endpoint& peer) {
+  return peer.address().to_string() + ":" + std::to_string(peer.port());
+}
+
+std::string in_ms(std::chrono::milliseconds time) {
+  return std::to_string(time.count()) + " ms";
+}
+
+}  // namespace
+
+connection::connection(std::unique_ptr<wire_stream> stream, const connection_limits& limits, frame_traffic& traffic,
+                       std::shared_ptr<connection_role> role, std::function<void(connection&)> on_end)
+    : stream_(std::move(stream)),
+      limits_(limits),
+      traffic_(traffic),
+      role_(std::move(role)),
+      on_end_(std::move(on_end)),
+      timer_(stream_->socket().get_executor()) {}
+
+void connection::serve() {
+  std::error_code failed;
+  const auto peer = stream_->socket().remote_endpoint(failed);
+  peer_ = failed ? "unknown" : name_of(peer);
+  watch(limits_.handshake);
+  begin(true);
+}
+
+void connection::dial(const tcp::endpoint& to) {
+  peer_ = name_of(to);
+  watch(limits_.handshake);
+  stream_->socket().async_connect(to, [self = shared_from_this()](std::error_code failed) {
+    if (self->ended_) return;
+    if (failed) return self->fail(error_code::peer_lost, "cannot connect: " + failed.message());
+    self->begin(false);
+  });
+}
+
+void connection::begin(bool as_server) {
+  connected_ = true;
+  std::error_code ignored;
+  stream_->socket().set_option(tcp::no_delay(true), ignored);
+  stream_->handshake(as_server, [self = shared_from_this()](std::error_code failed) {
+    if (self->ended_) return;
+    if (failed) return self->fail(error_code::wire_handshake, "TLS handshake: " + failed.message());
+    self->read();
+    self->pump();
+  });
+}
+
+void connection::assume(std::shared_ptr<connection_role> role) {
+  role_ = std::move(role);
+  established_ = true;
+  decoder_.limit_payloads(limits_.payload_bytes_max);
+  last_written_ = clock::now();
+  watch(limits_.keep_alive / 2);
+}
+
+void connection::read() {
+  const auto room = decoder_.room();
+  stream_->read_some(room, [self = shared_from_this()](std::error_code failed, std::size_t bytes) {
+    if (self->ended_) return;
+    if (failed && self->finishing_) return self->drop();
+    if (failed) return self->fail(error_code::peer_lost, "connection closed: " + failed.message());
+    self->last_read_ = clock::now();
+    self->decoder_.arrived(bytes);
+    if (auto taken = self->take(); !taken) return self->fail(std::move(taken).error());
+    if (self->ended_) return;
+    self->pump();
+    if (!self->ended_) self->read();
+  });
+}
+
+expected<void> connection::take() {
+  while (!ended_) {
+    const auto step = decoder_.step();
+    if (!step) return tl::make_unexpected(step.error());
+    if (*step == decode_step::more) return {};
+    expected<void> done;
+    if (*step == decode_step::payload) {
+      done = deliver(payload_->first(decoder_.payload_bytes()));
+    } else if (decoder_.payload_bytes() > 0) {
+      done = take_head();
+    } else {
+      done = deliver({});
+    }
+    if (!done) return done;
+  }
+  return {};
+}
+
+expected<void> connection::take_head() {
+  payload_ = role_->place_for(decoder_.payload_bytes());
+  if (payload_ == nullptr) {
+    return ::troupe::fail(error_code::wire_too_large, "wire message",
+                          "no memory for a payload of " + std::to_string(decoder_.payload_bytes()) + " bytes");
+  }
+  decoder_.payload_into(payload_->first(decoder_.payload_bytes()));
+  return {};
+}
+
+expected<void> connection::deliver(std::span<const std::byte> payload) {
+  const bool counts = kind_of(decoder_.head()) != frame_kind::ping;
+  const auto role = role_;  // which may have itself replaced
+  auto done = role->on_frame(*this, decoder_.head(), payload, std::exchange(payload_, nullptr));
+  if (counts) ++traffic_.handled;
+  return done;
+}
+
+void connection::pump() {
+  if (ended_ || writing_ || !connected_ || finishing_) return;
+  auto more = role_->next(out_);
+  if (!more) return fail(std::move(more).error());
+  if (*more) return write(out_, true);
+  if (role_->finished()) finish();
+}
+
+void connection::write(const outgoing& out, bool counts) {
+  writing_ = true;
+  stream_->write(out.head.view(), out.payload,
+                 [self = shared_from_this(), counts](std::error_code failed, std::size_t) {
+                   self->writing_ = false;
+                   if (!failed && counts) ++self->traffic_.written;  // also when the peer has read it and gone since
+                   if (self->ended_) return;
+                   if (failed) return self->fail(error_code::peer_lost, "cannot write: " + failed.message());
+                   self->last_written_ = clock::now();
+                   self->pump();
+                 });
+}
+
+// The socket stays until the other side has closed its own: closing it with a late ping unread would make the kernel
+// throw away what the other side has not read yet.
+void connection::finish() {
+  finishing_ = true;
+  std::error_code ignored;
+  stream_->socket().shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+void connection::drop() {
+  if (std::exchange(ended_, true)) return;
+  std::error_code ignored;
+  timer_.cancel();
+  stream_->socket().close(ignored);
+  on_end_(*this);
+}
+
+void connection::fail(error_code code, const std::string& cause) {
+  fail(error{code, {}, cause, {}});
+}
+
+void connection::fail(error why) {
+  if (ended_) return;
+  const auto self = shared_from_this();
+  drop();
+  role_->lost(why, peer_);
+}
+
+void connection::watch(std::chrono::milliseconds after) {
+  timer_.expires_after(after);
+  timer_.async_wait([self = shared_from_this()](std::error_code cancelled) {
+    if (!cancelled && !self->ended_) self->look_at_the_clock();
+  });
+}
+
+void connection::look_at_the_clock() {
+  if (!established_) {
+    const auto code = connected_ ? error_code::wire_handshake : error_code::peer_lost;
+    return fail(code, "no handshake within " + in_ms(limits_.handshake));
+  }
+  const auto now = clock::now();
+  if (now - last_read_ >= limits_.silence) {
+    if (finishing_) return drop();
+    return fail(error_code::peer_lost, "silent for " + in_ms(limits_.silence));
+  }
+  if (!writing_ && !finishing_ && now - last_written_ >= limits_.keep_alive) {
+    out_ = {encode_head(ping_frame{}), {}};
+    write(out_, false);
+  }
+  watch(limits_.keep_alive / 2);
+}
+
+}  // namespace troupe

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <asio/steady_timer.hpp>
+
+#include <troupe/runtime/edge/tcp/buffer_pool.hpp>
+#include <troupe/runtime/edge/tcp/frame_decoder.hpp>
+#include <troupe/runtime/edge/tcp/wire_stream.hpp>
+
+namespace troupe {
+
+class connection;
+
+struct outgoing {
+  frame_head_bytes head;
+  /// Stays until the next call of connection_role::next().
+  std::span<const std::byte> payload;
+};
+
+/// What a connection is about: a stranger, a caller, the sending or the receiving end of an edge. I/O thread only.
+class connection_role {
+ public:
+  connection_role() = default;
+  connection_role(const connection_role&) = delete;
+  connection_role& operator=(const connection_role&) = delete;
+  virtual ~connection_role() = default;
+
+  /// Where a payload shall lie; null if there is no memory for it.
+  virtual std::shared_ptr<aligned_buffer> place_for(std::uint64_t) { return nullptr; }
+  /// An error ends the connection. `payload` is empty and `owner` null where there is none.
+  virtual expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
+                                  std::shared_ptr<aligned_buffer> owner) = 0;
+  /// The next frame to write, if there is one.
+  virtual expected<bool> next(outgoing& out) = 0;
+  /// Both sides have closed.
+  [[nodiscard]] virtual bool finished() const { return false; }
+  /// This side has closed and the other not yet: worth waiting for when an endpoint stops.
+  [[nodiscard]] virtual bool leaving() const { return false; }
+  virtual void lost(const error& why, const std::string& peer) = 0;
+};
+
+struct connection_limits {
+  std::chrono::milliseconds handshake{};
+  std::chrono::milliseconds keep_alive{};
+  std::chrono::milliseconds silence{};
+  std::uint64_t payload_bytes_max = 0;
+};
+
+/// Frames but pings, over all connections of an endpoint.
+struct frame_traffic {
+  std::uint64_t written = 0;
+  std::uint64_t handled = 0;
+};
+
+/// One socket: frames in and out, one at a time each way, deadlines and keep-alive. Lives until it ends, held by its
+/// own handlers. I/O thread only.
+class connection final : public std::enable_shared_from_this<connection> {
+ public:
+  /// `on_end` is called once, and `limits` and `traffic` live until then.
+  connection(std::unique_ptr<wire_stream> stream, const connection_limits& limits, frame_traffic& traffic,
+             std::shared_ptr<connection_role> role, std::function<void(connection&)> on_end);
+
+  void serve();
+  void dial(const asio::ip::tcp::endpoint& to);
+  /// The peer is known: its deadline is replaced by keep-alive.
+  void assume(std::shared_ptr<connection_role> role);
+
+  /// Writes what the role has to say, unless a write is under way.
+  void pump();
+  /// Ends without a word to the role: the other side sees the socket close.
+  void drop();
+
+  [[nodiscard]] bool is_established() const noexcept { return established_; }
+  [[nodiscard]] bool is_writing() const noexcept { return writing_; }
+  [[nodiscard]] bool is_leaving() const { return !finishing_ && role_->leaving(); }
+  [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  void begin(bool as_server);
+  void read();
+  expected<void> take();
+  expected<void> take_head();
+  expected<void> deliver(std::span<const std::byte> payload);
+  void write(const outgoing& out, bool counts);
+  void finish();
+  void fail(error why);
+  void fail(error_code code, const std::string& cause);
+  void watch(std::chrono::milliseconds after);
+  void look_at_the_clock();
+
+  const std::unique_ptr<wire_stream> stream_;
+  const connection_limits& limits_;
+  frame_traffic& traffic_;
+  std::shared_ptr<connection_role> role_;
+  std::function<void(connection&)> on_end_;
+  std::string peer_;
+  frame_decoder decoder_{0};
+  std::shared_ptr<aligned_buffer> payload_;
+  outgoing out_;
+  asio::steady_timer timer_;
+  clock::time_point last_read_;
+  clock::time_point last_written_;
+  bool connected_ = false;
+  bool established_ = false;
+  bool writing_ = false;
+  bool finishing_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace troupe

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/edge/edge.hpp>
+#include <troupe/runtime/edge/tcp/edge_key.hpp>
+
+namespace troupe {
+
+class connection;
+
+/// What an end and the I/O thread share. The end's own half of the contract (slots, order, flushes, bells) is an inproc
+/// edge between the engine's thread and the I/O thread, `queue` being the latter's end; the wire joins two of them.
+struct edge_link {
+  edge_link(const edge_key& named, std::uint32_t granted, std::function<void(const error&)> told)
+      : key(named), slots(granted), on_lost(std::move(told)) {}
+
+  edge_link(const edge_link&) = delete;
+  edge_link& operator=(const edge_link&) = delete;
+  virtual ~edge_link() = default;
+
+  /// No bell of the end is rung any more, and on_lost is not called, when this has returned.
+  void detach() {
+    const std::scoped_lock lock(guard);
+    detached = true;
+  }
+  /// For the I/O thread: `act` on the queue, which may ring the end's bell.
+  template <class Act>
+  void with_end(Act act) {
+    const std::scoped_lock lock(guard);
+    if (!detached || closed.load(std::memory_order_acquire)) act();
+  }
+  /// The end is silent from now on. Calls on_lost the first time, unless the end is gone.
+  void lose(const error& why) {
+    const std::scoped_lock lock(guard);
+    if (!lost.exchange(true, std::memory_order_acq_rel) && !detached && on_lost) on_lost(why);
+  }
+
+  const edge_key key;
+  const std::uint32_t slots;
+  /// The I/O thread has been asked to look here and has not done so yet.
+  std::atomic<bool> scheduled{false};
+  /// By the end's owner: said so, or without a word.
+  std::atomic<bool> closed{false};
+  std::atomic<bool> vanished{false};
+  /// By the I/O thread.
+  std::atomic<bool> lost{false};
+  /// The I/O thread's alone.
+  std::weak_ptr<connection> connected;
+
+ private:
+  std::mutex guard;
+  bool detached = false;
+  const std::function<void(const error&)> on_lost;
+};
+
+struct sender_link final : edge_link {
+  using edge_link::edge_link;
+  // The bell may be gone by now: a queue that vanishes rings none.
+  ~sender_link() override {
+    if (queue) queue->vanish();
+  }
+
+  std::unique_ptr<edge_consumer> queue;
+  std::atomic<std::uint64_t> sent{0};
+};
+
+struct receiver_link final : edge_link {
+  using edge_link::edge_link;
+  ~receiver_link() override {
+    if (queue) queue->vanish();
+  }
+
+  std::unique_ptr<edge_producer> queue;
+  std::atomic<std::uint64_t> released{0};
+};
+
+}  // namespace troupe

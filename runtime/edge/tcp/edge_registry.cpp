@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <utility>
+
+#include <troupe/runtime/edge/tcp/edge_errors.hpp>
+#include <troupe/runtime/edge/tcp/edge_registry.hpp>
+
+namespace troupe {
+
+error lost_edge(const edge_key& key, const std::string& peer, const error& why) {
+  const std::string code = why.code == error_code::peer_lost ? "" : code_name(why.code) + ": ";
+  const std::string where = why.where.empty() ? "" : why.where + ": ";
+  return {error_code::peer_lost, to_string(key) + ", peer " + peer, code + where + why.cause,
+          "Look at the log of the peer's process"};
+}
+
+tl::unexpected<error> unexpected_frame(std::string what) {
+  return fail(error_code::wire_malformed, "frame", std::move(what),
+              "Check that both ends run the same version of Troupe");
+}
+
+expected<std::shared_ptr<receiver_link>> edge_registry::add(std::shared_ptr<receiver_link> link) {
+  const std::scoped_lock lock(guard_);
+  entry& place = edges_[link->key.edge];
+  const bool is_new = place.slots == 0;
+  if (!is_new && place.key.run == link->key.run && place.key.epoch >= link->key.epoch) {
+    return refuse_peer(to_string(link->key), "the edge is already accepted as " + to_string(place.key));
+  }
+  place.key = link->key;
+  place.slots = link->slots;
+  return std::exchange(place.waiting, std::move(link));
+}
+
+expected<std::shared_ptr<receiver_link>> edge_registry::admit(const hello_frame& hello) {
+  const std::scoped_lock lock(guard_);
+  const bool knows_token =
+      std::ranges::any_of(edges_, [&](const auto& each) { return same_token(each.second.key.run, hello.key.run); });
+  if (!knows_token) return refuse_peer("handshake", "it does not know the token of this run");
+  const auto found = edges_.find(hello.key.edge);
+  if (found == edges_.end()) return refuse_peer(to_string(hello.key), "no such edge is accepted here");
+  entry& place = found->second;
+  if (const auto right = check_hello(hello, place.key, place.slots); !right) return tl::make_unexpected(right.error());
+  if (!place.waiting) return refuse_peer(to_string(hello.key), "the edge is already connected");
+  return std::exchange(place.waiting, nullptr);
+}
+
+bool edge_registry::withdraw(const receiver_link& link) {
+  const std::scoped_lock lock(guard_);
+  const auto found = edges_.find(link.key.edge);
+  if (found == edges_.end() || found->second.waiting.get() != &link) return false;
+  found->second.waiting = nullptr;
+  return true;
+}
+
+}  // namespace troupe

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <troupe/runtime/edge/tcp/edge_link.hpp>
+#include <troupe/runtime/edge/tcp/handshake.hpp>
+
+namespace troupe {
+
+/// The edges that a process takes connections for. An edge is connected once; its next epoch is another entry in its
+/// place. Threads: any.
+class edge_registry {
+ public:
+  /// From now on the peer is let in. Replaces an older epoch of the edge, and returns it if it was still waiting.
+  /// Errors: E0707, if this epoch or a newer one is already here.
+  [[nodiscard]] expected<std::shared_ptr<receiver_link>> add(std::shared_ptr<receiver_link> link);
+
+  /// The edge that the hello asks for; it is taken with this. Errors: E0707.
+  [[nodiscard]] expected<std::shared_ptr<receiver_link>> admit(const hello_frame& hello);
+
+  /// Nobody is waited for any more. False if the peer is already here.
+  bool withdraw(const receiver_link& link);
+
+ private:
+  struct entry {
+    edge_key key;
+    std::uint32_t slots = 0;
+    std::shared_ptr<receiver_link> waiting;
+  };
+  std::mutex guard_;
+  std::map<std::uint32_t, entry> edges_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,112 @@
+#include <cstring>
+
+#include <troupe/runtime/edge/tcp/crc32c.hpp>
+#include <troupe/runtime/edge/tcp/edge_errors.hpp>
+#include <troupe/runtime/edge/tcp/edge_sender.hpp>
+
+namespace troupe {
+namespace {
+
+std::optional<std::uint64_t> size_of(const payload_codec& codec, const payload_ptr& value) {
+  return value ? std::optional<std::uint64_t>(codec.size_of(*value)) : std::nullopt;
+}
+
+void write_rows(const row_set& rows, std::span<std::byte> into) noexcept {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (unsigned byte = 0; byte < 4; ++byte) into[i * 4 + byte] = static_cast<std::byte>(rows[i] >> (24u - 8u * byte));
+  }
+}
+
+/// Zeros between the parts: bytes of an earlier payload are nobody's business.
+void clear(std::span<std::byte> bytes, std::uint64_t from, std::uint64_t to) noexcept {
+  if (from < to) std::memset(bytes.data() + from, 0, to - from);
+}
+
+}  // namespace
+
+bool edge_sender::leaving() const {
+  return link_->closed.load(std::memory_order_acquire) && !finished();
+}
+
+// `exhausted` is read first: what it says about flushes and messages is then true of all that follow.
+expected<bool> edge_sender::next(outgoing& out) {
+  if (close_sent_) return false;
+  const bool closed = link_->closed.load(std::memory_order_acquire);
+  const bool exhausted = link_->queue->exhausted();
+  const auto ended = link_->queue->ended_call();
+  if (ended && (!flushed_ || *ended > *flushed_)) {
+    flushed_ = ended;
+    out = {encode_head(end_of_call_frame{*ended}), {}};
+    return true;
+  }
+  if (const auto message = link_->queue->try_receive()) {
+    ++taken_;
+    return serialise(*message, out).map([] { return true; });
+  }
+  if (!exhausted && !(closed && peer_closed_)) return false;
+  close_sent_ = true;
+  out = {encode_head(close_frame{link_->sent.load(std::memory_order_acquire)}), {}};
+  return true;
+}
+
+expected<void> edge_sender::serialise(const activation& message, outgoing& out) {
+  activation_frame head{message.id, message.samples, message.sender_incarnation, link_->key.epoch, {}, {}, {}, {}};
+  if (message.rows) head.rows = message.rows->size();
+  head.tensor_bytes = size_of(codec_, message.tensors);
+  head.passenger_bytes = size_of(codec_, message.passengers);
+  const std::uint64_t tensor_bytes = head.tensor_bytes.value_or(0);
+  const std::uint64_t passenger_bytes = head.passenger_bytes.value_or(0);
+  constexpr std::uint64_t most = limits::frame_payload_bytes_max;
+  if (tensor_bytes > most || passenger_bytes > most || head.rows.value_or(0) > limits::micro_batch_max ||
+      layout_of(head).bytes > most || !buffer_.reserve(layout_of(head).bytes)) {
+    return fail(error_code::wire_too_large, to_string(message.id),
+                "its tensors have " + std::to_string(tensor_bytes) + " bytes, its passengers " +
+                    std::to_string(passenger_bytes) + ", together at most " + std::to_string(most),
+                "Use smaller micro-batches");
+  }
+  const payload_layout layout = layout_of(head);
+  const auto bytes = buffer_.first(layout.bytes);
+  if (message.tensors) codec_.write(*message.tensors, bytes.first(tensor_bytes));
+  if (message.passengers) codec_.write(*message.passengers, bytes.subspan(layout.passengers_at, passenger_bytes));
+  if (message.rows) write_rows(*message.rows, bytes.subspan(layout.rows_at));
+  clear(bytes, tensor_bytes, layout.passengers_at);
+  clear(bytes, layout.passengers_at + passenger_bytes, layout.rows_at);
+  if (payload_crc_) head.payload_crc = crc32c(bytes);
+  out = {encode_head(head), bytes};
+  return {};
+}
+
+expected<void> edge_sender::on_frame(connection&, const frame& head, std::span<const std::byte>,
+                                     std::shared_ptr<aligned_buffer>) {
+  if (std::holds_alternative<ping_frame>(head)) return {};
+  if (peer_closed_) return unexpected_frame("a frame after close");
+  if (const auto* credit = std::get_if<credit_frame>(&head)) return on_credit(*credit);
+  if (!std::holds_alternative<close_frame>(head)) return unexpected_frame("a frame that only a producer sends");
+  on_close();
+  return {};
+}
+
+// Only what was sent can come back: anything else would grant slots that are in use.
+expected<void> edge_sender::on_credit(const credit_frame& credit) {
+  if (credit.released < released_ || credit.released > taken_) {
+    return unexpected_frame("credit for " + std::to_string(credit.released) + " activations, of " +
+                            std::to_string(taken_) + " sent");
+  }
+  const std::uint64_t before = std::exchange(released_, credit.released);
+  link_->with_end([&] {
+    for (std::uint64_t i = before; i < credit.released; ++i) link_->queue->release();
+  });
+  return {};
+}
+
+void edge_sender::on_close() {
+  peer_closed_ = true;
+  link_->with_end([&] { link_->queue->close(); });
+}
+
+// A consumer that has closed wants nothing more: there is nothing to lose.
+void edge_sender::lost(const error& why, const std::string& peer) {
+  if (!peer_closed_) link_->lose(lost_edge(link_->key, peer, why));
+}
+
+}  // namespace troupe

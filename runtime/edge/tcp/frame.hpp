@@ -1,0 +1,121 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/ids.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/tcp/edge_key.hpp>
+
+/// The data plane on the wire: a prelude of fixed size, a header of numbers, and for activations a payload
+/// (docs/wire.md, to the byte). Threads: functions and values without state.
+namespace troupe {
+
+/// Numbers are part of the format. The first three are those of message_kind.
+enum class frame_kind : std::uint8_t {
+  activation = 1,   ///< producer -> consumer, with a payload
+  credit = 2,       ///< consumer -> producer
+  end_of_call = 3,  ///< producer -> consumer
+  close = 8,        ///< either way, the last frame of its sender
+  hello = 9,        ///< producer -> consumer, the first frame of a connection
+  welcome = 10,     ///< consumer -> producer, its answer
+  ping = 11,        ///< either way: nothing new, still here
+};
+
+struct activation_frame {
+  micro_batch_id id;
+  sample_range samples;
+  incarnation_number sender_incarnation = 0;
+  epoch_number epoch = 0;
+  /// Nothing where the activation is the whole micro-batch, has no tensors, has no passengers, carries no checksum.
+  std::optional<std::uint64_t> rows;
+  std::optional<std::uint64_t> tensor_bytes;
+  std::optional<std::uint64_t> passenger_bytes;
+  std::optional<std::uint32_t> payload_crc;
+  friend bool operator==(const activation_frame&, const activation_frame&) = default;
+};
+/// Counted since the connection began, so that one frame stands for any number of releases.
+struct credit_frame {
+  std::uint64_t released = 0;
+  friend bool operator==(const credit_frame&, const credit_frame&) = default;
+};
+struct end_of_call_frame {
+  call_number call = 0;
+  friend bool operator==(const end_of_call_frame&, const end_of_call_frame&) = default;
+};
+/// `activations`: what a producer sent in all, whether or not it went out before the consumer closed; else 0.
+struct close_frame {
+  std::uint64_t activations = 0;
+  friend bool operator==(const close_frame&, const close_frame&) = default;
+};
+struct hello_frame {
+  edge_key key;
+  std::uint32_t slots = 0;
+  friend bool operator==(const hello_frame&, const hello_frame&) = default;
+};
+struct welcome_frame {
+  std::uint32_t slots = 0;
+  friend bool operator==(const welcome_frame&, const welcome_frame&) = default;
+};
+struct ping_frame {
+  friend bool operator==(const ping_frame&, const ping_frame&) = default;
+};
+
+using frame = std::variant<activation_frame, credit_frame, end_of_call_frame, close_frame, hello_frame, welcome_frame,
+                           ping_frame>;
+
+[[nodiscard]] frame_kind kind_of(const frame& value) noexcept;
+
+/// Where the parts of a payload are: tensors first, passengers and rows each at the next multiple of
+/// limits::payload_alignment.
+struct payload_layout {
+  std::uint64_t passengers_at = 0;
+  std::uint64_t rows_at = 0;
+  std::uint64_t bytes = 0;
+};
+/// All lengths of `head` must be at most limits::frame_payload_bytes_max, as decode_head() assures.
+[[nodiscard]] payload_layout layout_of(const activation_frame& head) noexcept;
+
+inline constexpr std::size_t frame_prelude_bytes = 20;
+
+/// Prelude and header of one frame; the payload follows.
+class frame_head_bytes {
+ public:
+  [[nodiscard]] std::span<const std::byte> view() const noexcept { return std::span(bytes_).first(size_); }
+  [[nodiscard]] std::span<std::byte> view() noexcept { return std::span(bytes_).first(size_); }
+  void put(std::uint64_t byte) noexcept { bytes_[size_++] = static_cast<std::byte>(byte & 0xffu); }
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  std::array<std::byte, frame_prelude_bytes + limits::frame_header_bytes_max> bytes_{};
+  std::size_t size_ = 0;
+};
+
+/// The shortest form; equal frames are equal bytes. The payload's length follows from the frame.
+[[nodiscard]] frame_head_bytes encode_head(const frame& value) noexcept;
+
+/// Over the prelude up to the checksum itself, and the header: no bit of either can change unseen.
+[[nodiscard]] std::uint32_t head_checksum(std::span<const std::byte> head) noexcept;
+
+struct frame_prelude {
+  std::size_t header_bytes = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint32_t crc = 0;
+};
+
+/// Of the first frame_prelude_bytes of `input`, which must be there. Errors: E0701, E0702, E0703, each naming the byte
+/// of the frame.
+[[nodiscard]] expected<frame_prelude> decode_prelude(std::span<const std::byte> input,
+                                                     std::uint64_t payload_bytes_max = limits::frame_payload_bytes_max);
+
+/// `input` is a prelude that decode_prelude() accepted and its header, nothing else. Checks the checksum before
+/// anything else, then every field. Errors: E0701, E0702, E0705, E0706, each naming the byte of the frame. Allocates
+/// nothing unless it fails.
+[[nodiscard]] expected<frame> decode_head(std::span<const std::byte> input, const frame_prelude& prelude);
+
+}  // namespace troupe

@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <cstring>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/edge/tcp/frame_decoder.hpp>
+
+namespace troupe {
+
+std::span<std::byte> frame_decoder::room() noexcept {
+  if (!missing_.empty()) return missing_;
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= std::exchange(begin_, 0);
+  }
+  return std::span(buffer_).subspan(end_);
+}
+
+void frame_decoder::arrived(std::size_t bytes) noexcept {
+  if (missing_.empty()) {
+    end_ += bytes;
+  } else {
+    missing_ = missing_.subspan(bytes);
+  }
+}
+
+void frame_decoder::consume(std::size_t bytes) noexcept {
+  begin_ += bytes;
+  if (begin_ == end_) begin_ = end_ = 0;
+}
+
+void frame_decoder::payload_into(std::span<std::byte> place) noexcept {
+  TROUPE_CHECK(in_payload_ && place.size() == payload_bytes_, "a payload has the size that its head says");
+  const auto here = buffered().first(std::min<std::size_t>(place.size(), end_ - begin_));
+  std::memcpy(place.data(), here.data(), here.size());
+  consume(here.size());
+  missing_ = place.subspan(here.size());
+}
+
+expected<decode_step> frame_decoder::step() {
+  if (!in_payload_) return read_head();
+  if (!missing_.empty()) return decode_step::more;
+  in_payload_ = false;
+  return decode_step::payload;
+}
+
+expected<decode_step> frame_decoder::read_head() {
+  if (buffered().size() < frame_prelude_bytes) return decode_step::more;
+  const auto prelude = decode_prelude(buffered(), payload_bytes_max_);
+  if (!prelude) return tl::make_unexpected(prelude.error());
+  const std::size_t head_bytes = frame_prelude_bytes + prelude->header_bytes;
+  if (buffered().size() < head_bytes) return decode_step::more;
+  auto head = decode_head(buffered().first(head_bytes), *prelude);
+  if (!head) return tl::make_unexpected(std::move(head).error());
+  head_ = *head;
+  consume(head_bytes);
+  payload_bytes_ = prelude->payload_bytes;
+  in_payload_ = payload_bytes_ > 0;
+  return decode_step::head;
+}
+
+}  // namespace troupe

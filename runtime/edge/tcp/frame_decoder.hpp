@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <troupe/runtime/edge/tcp/frame.hpp>
+
+namespace troupe {
+
+enum class decode_step : std::uint8_t {
+  more,     ///< read into room() and tell arrived()
+  head,     ///< head() is a frame; if payload_bytes() is not 0, payload_into() must be called next
+  payload,  ///< the payload of head() is complete
+};
+
+/// Frames out of a stream of bytes that comes in pieces of any size. Small frames gather in a buffer of fixed size;
+/// what is left of a payload is read where it is to lie. Allocates nothing unless it fails.
+///
+/// Order: while step() returns `more`, read into room(), arrived(n), step(). After an error the stream is lost: do not
+/// call anything again. Threads: one.
+class frame_decoder {
+ public:
+  /// Frames that announce a larger payload are refused (E0701).
+  explicit frame_decoder(std::uint64_t payload_bytes_max) : payload_bytes_max_(payload_bytes_max) {}
+  void limit_payloads(std::uint64_t bytes) noexcept { payload_bytes_max_ = bytes; }
+
+  /// Where the next bytes of the stream go; never empty when step() has returned `more`.
+  [[nodiscard]] std::span<std::byte> room() noexcept;
+  /// At most room().size().
+  void arrived(std::size_t bytes) noexcept;
+
+  /// Errors: as decode_prelude() and decode_head().
+  [[nodiscard]] expected<decode_step> step();
+
+  [[nodiscard]] const frame& head() const noexcept { return head_; }
+  [[nodiscard]] std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }
+  /// payload_bytes() bytes, which must stay until step() has returned `payload`.
+  void payload_into(std::span<std::byte> place) noexcept;
+
+ private:
+  [[nodiscard]] std::span<const std::byte> buffered() const noexcept {
+    return std::span(buffer_).subspan(begin_, end_ - begin_);
+  }
+  void consume(std::size_t bytes) noexcept;
+  expected<decode_step> read_head();
+
+  std::array<std::byte, limits::frame_buffer_bytes> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t payload_bytes_max_;
+  frame head_;
+  std::uint64_t payload_bytes_ = 0;
+  bool in_payload_ = false;
+  std::span<std::byte> missing_;
+};
+
+}  // namespace troupe

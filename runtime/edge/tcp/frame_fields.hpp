@@ -1,0 +1,91 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/tcp/frame.hpp>
+
+/// Which fields a header has, in which order, and how great each may be: the one place that encoding and decoding
+/// share. `fields(visitor, frame)` calls the visitor with each field and its bound.
+namespace troupe::frame_fields {
+
+template <class T>
+inline constexpr frame_kind kind = frame_kind::ping;
+template <>
+inline constexpr frame_kind kind<activation_frame> = frame_kind::activation;
+template <>
+inline constexpr frame_kind kind<credit_frame> = frame_kind::credit;
+template <>
+inline constexpr frame_kind kind<end_of_call_frame> = frame_kind::end_of_call;
+template <>
+inline constexpr frame_kind kind<close_frame> = frame_kind::close;
+template <>
+inline constexpr frame_kind kind<hello_frame> = frame_kind::hello;
+template <>
+inline constexpr frame_kind kind<welcome_frame> = frame_kind::welcome;
+
+inline constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t any_u32 = std::numeric_limits<std::uint32_t>::max();
+
+template <class Frame, class T>
+concept either = std::same_as<std::remove_const_t<Frame>, T>;
+
+template <class Visitor>
+void fields(Visitor& visit, either<activation_frame> auto& f) {
+  visit(f.id.call, any - 1);  // flushes are call + 1 inside
+  visit(f.id.index, any);
+  visit(f.samples.begin, any);
+  visit(f.samples.end, any);
+  visit(f.sender_incarnation, any_u32);
+  visit(f.epoch, any_u32);
+  visit(f.rows, limits::micro_batch_max);
+  visit(f.tensor_bytes, limits::frame_payload_bytes_max);
+  visit(f.passenger_bytes, limits::frame_payload_bytes_max);
+  visit(f.payload_crc, any_u32);
+}
+template <class Visitor>
+void fields(Visitor& visit, either<credit_frame> auto& f) {
+  visit(f.released, any);
+}
+template <class Visitor>
+void fields(Visitor& visit, either<end_of_call_frame> auto& f) {
+  visit(f.call, any - 1);
+}
+template <class Visitor>
+void fields(Visitor& visit, either<close_frame> auto& f) {
+  visit(f.activations, any);
+}
+template <class Visitor>
+void fields(Visitor& visit, either<hello_frame> auto& f) {
+  visit(f.key.run[0], any);
+  visit(f.key.run[1], any);
+  visit(f.key.edge, any_u32);
+  visit(f.key.epoch, any_u32);
+  visit(f.key.incarnation, any_u32);
+  visit(f.slots, std::uint64_t{limits::pipe_buffers_max});
+}
+template <class Visitor>
+void fields(Visitor& visit, either<welcome_frame> auto& f) {
+  visit(f.slots, std::uint64_t{limits::pipe_buffers_max});
+}
+template <class Visitor>
+void fields(Visitor&, either<ping_frame> auto&) {}
+
+struct counter {
+  std::uint64_t count = 0;
+  void operator()(const auto&, std::uint64_t) noexcept { ++count; }
+};
+
+/// How many fields a frame of this type has.
+template <class Frame>
+std::uint64_t arity() noexcept {
+  counter counted;
+  const Frame none{};
+  fields(counted, none);
+  return counted.count;
+}
+
+}  // namespace troupe::frame_fields

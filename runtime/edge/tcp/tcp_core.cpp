@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <utility>
+
+#include <asio/post.hpp>
+
+#include <troupe/runtime/edge/tcp/edge_errors.hpp>
+#include <troupe/runtime/edge/tcp/handshake_roles.hpp>
+#include <troupe/runtime/edge/tcp/tcp_core.hpp>
+
+namespace troupe {
+namespace {
+
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+/// How soon an acceptor that failed (no descriptors left) tries again, and a stop looks whether all is out.
+constexpr auto retry_after = 5ms;
+
+error loss(const edge_link& link, std::string cause) {
+  return lost_edge(link.key, "unknown", {error_code::peer_lost, {}, std::move(cause), {}});
+}
+
+}  // namespace
+
+tcp_core::tcp_core(tcp_endpoint_options options)
+    : options_(std::move(options)),
+      limits_{options_.handshake_timeout, options_.keep_alive, options_.silence_timeout,
+              std::min(options_.payload_bytes_max, limits::frame_payload_bytes_max)} {}
+
+expected<tcp::endpoint> tcp_core::permitted(const std::string& host, std::uint16_t port) const {
+  const std::string where = "address " + host;
+  std::error_code failed;
+  const auto address = asio::ip::make_address(host, failed);
+  if (failed) return fail(error_code::config_bad_value, where, "not a numeric address", "Resolve names before");
+  if (!address.is_loopback() && !options_.tls) {
+    return fail(error_code::config_bad_value, where, "activations would leave this machine without encryption",
+                "Give TLS credentials, or use a loopback address");
+  }
+  return tcp::endpoint(address, port);
+}
+
+expected<void> tcp_core::open() {
+  if (options_.keep_alive <= 1ms || options_.silence_timeout <= 2 * options_.keep_alive) {
+    return fail(error_code::config_bad_value, "tcp endpoint", "the silence time-out is not above two keep-alives",
+                "Raise silence_timeout or lower keep_alive");
+  }
+  if (options_.tls) {
+    auto made = tls_context::make(*options_.tls);
+    if (!made) return tl::make_unexpected(std::move(made).error());
+    tls_ = std::move(*made);
+  }
+  if (auto listening = listen(); !listening) return listening;
+  accept_next();
+  thread_ = std::thread([this] { io_.run(); });
+  return {};
+}
+
+expected<void> tcp_core::listen() {
+  const auto at = permitted(options_.address, options_.port);
+  if (!at) return tl::make_unexpected(at.error());
+  std::error_code failed;
+  acceptor_.open(at->protocol(), failed);
+  if (!failed) acceptor_.set_option(tcp::acceptor::reuse_address(true), failed);
+  if (!failed) acceptor_.bind(*at, failed);
+  if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
+  if (!failed) port_ = acceptor_.local_endpoint(failed).port();
+  if (!failed) return {};
+  return fail(error_code::process_failed, "address " + options_.address + ":" + std::to_string(options_.port),
+              "cannot listen: " + failed.message(), "Use an address of this machine and a port that is free");
+}
+
+void tcp_core::accept_next() {
+  acceptor_.async_accept([this](std::error_code failed, tcp::socket socket) {
+    if (!acceptor_.is_open()) return;
+    if (!failed) {
+      welcome(std::move(socket));
+      return accept_next();
+    }
+    later_.expires_after(retry_after);
+    later_.async_wait([this](std::error_code cancelled) {
+      if (!cancelled && acceptor_.is_open()) accept_next();
+    });
+  });
+}
+
+void tcp_core::welcome(tcp::socket socket) {
+  if (strangers() >= limits::tcp_strangers_max) return;  // the socket closes
+  add(std::move(socket), std::make_shared<stranger>(*this))->serve();
+}
+
+std::size_t tcp_core::strangers() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(connections_, [](const auto& each) { return !each->is_established(); }));
+}
+
+std::shared_ptr<connection> tcp_core::add(tcp::socket socket, std::shared_ptr<connection_role> role) {
+  auto stream = tls_ ? tls_->stream(std::move(socket)) : plain_stream(std::move(socket));
+  auto on_end = [this](connection& ended) { connections_.erase(ended.shared_from_this()); };
+  auto added = std::make_shared<connection>(std::move(stream), limits_, traffic_, std::move(role), std::move(on_end));
+  connections_.insert(added);
+  return added;
+}
+
+expected<void> tcp_core::await_peer(std::shared_ptr<receiver_link> link) {
+  const auto replaced = registry_.add(link);
+  if (!replaced) return tl::make_unexpected(replaced.error());
+  if (*replaced) (*replaced)->lose(loss(**replaced, "a newer epoch took its place"));
+  asio::post(io_, [this, link] { limit_wait(link); });
+  return {};
+}
+
+void tcp_core::limit_wait(const std::shared_ptr<receiver_link>& link) {
+  auto timer = std::make_shared<asio::steady_timer>(io_, options_.attach_timeout);
+  timer->async_wait([this, timer, waiting = std::weak_ptr(link)](std::error_code) {
+    const auto still = waiting.lock();
+    if (still && registry_.withdraw(*still)) still->lose(loss(*still, "nobody has connected"));
+  });
+}
+
+expected<void> tcp_core::dial(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link) {
+  const auto to = permitted(host, port);
+  if (!to) return tl::make_unexpected(to.error());
+  auto role = std::make_shared<caller>(*this, link);
+  auto outcome = role->outcome();
+  asio::post(io_, [this, to = *to, role] { add(tcp::socket(io_), role)->dial(to); });
+  role.reset();
+  // The connection has its own deadline; this one is for an endpoint that stops meanwhile.
+  while (outcome.wait_for(limits::park_max) == std::future_status::timeout) {
+    if (has_stopped()) return tl::make_unexpected(loss(*link, "the endpoint has stopped"));
+  }
+  return outcome.get();
+}
+
+void tcp_core::wake(std::shared_ptr<edge_link> link) {
+  if (link->scheduled.exchange(true, std::memory_order_acq_rel)) return;
+  asio::post(io_, [this, link] {
+    link->scheduled.exchange(false, std::memory_order_acq_rel);
+    attend(*link);
+  });
+}
+
+void tcp_core::attend(edge_link& link) {
+  const auto connected = link.connected.lock();
+  if (!link.vanished.load(std::memory_order_acquire)) {
+    if (connected) connected->pump();
+  } else if (connected) {
+    connected->drop();
+  } else if (const auto* waiting = dynamic_cast<const receiver_link*>(&link)) {
+    registry_.withdraw(*waiting);
+  }
+}
+
+void tcp_core::refuse(const error& why, const std::string& peer) const {
+  if (!options_.on_refused) return;
+  const std::string code = why.code == error_code::wire_handshake ? "" : code_name(why.code) + ": ";
+  options_.on_refused(refuse_peer("peer " + peer, code + why.cause).value());
+}
+
+template <class Ask>
+auto tcp_core::ask(Ask what) -> decltype(what()) {
+  const std::scoped_lock lock(stopping_);
+  if (has_stopped()) return what();
+  std::promise<decltype(what())> answer;
+  asio::post(io_, [&] { answer.set_value(what()); });
+  return answer.get_future().get();
+}
+
+bool tcp_core::is_settled() {
+  return ask([this] {
+    return traffic_.written == traffic_.handled &&
+           std::ranges::none_of(connections_, [](const auto& each) { return each->is_writing(); });
+  });
+}
+
+std::size_t tcp_core::connections() {
+  return ask([this] { return connections_.size(); });
+}
+
+bool tcp_core::is_drained() const {
+  return std::ranges::none_of(connections_, [](const auto& each) {
+    return each->is_established() && (each->is_writing() || each->is_leaving());
+  });
+}
+
+void tcp_core::wait_until_drained(std::shared_ptr<std::promise<void>> done) {
+  if (is_drained()) return done->set_value();
+  later_.expires_after(retry_after);
+  later_.async_wait([this, done](std::error_code) { wait_until_drained(done); });
+}
+
+void tcp_core::stop(std::chrono::milliseconds at_most) noexcept {
+  const std::scoped_lock lock(stopping_);
+  if (has_stopped() || !thread_.joinable()) return;
+  auto drained = std::make_shared<std::promise<void>>();
+  asio::post(io_, [this, drained] {
+    std::error_code ignored;
+    acceptor_.close(ignored);
+    wait_until_drained(drained);
+  });
+  (void)drained->get_future().wait_for(at_most);
+  io_.stop();
+  thread_.join();
+  stopped_.store(true, std::memory_order_release);
+  while (!connections_.empty()) {
+    const auto next = *connections_.begin();
+    next->drop();
+  }
+}
+
+}  // namespace troupe

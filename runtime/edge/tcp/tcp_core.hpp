@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+
+#include <troupe/runtime/edge/tcp/connection.hpp>
+#include <troupe/runtime/edge/tcp/edge_registry.hpp>
+#include <troupe/runtime/edge/tcp/tcp_edge.hpp>
+
+namespace troupe {
+
+/// What stands behind a tcp_endpoint and its ends: the I/O thread and everything that belongs to it.
+class tcp_core {
+ public:
+  explicit tcp_core(tcp_endpoint_options options);
+  tcp_core(const tcp_core&) = delete;
+  tcp_core& operator=(const tcp_core&) = delete;
+
+  expected<void> open();
+  void stop(std::chrono::milliseconds at_most) noexcept;
+
+  // Any thread.
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] const tcp_endpoint_options& options() const noexcept { return options_; }
+  [[nodiscard]] bool has_stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+  expected<void> await_peer(std::shared_ptr<receiver_link> link);
+  expected<void> dial(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link);
+  /// The end has news for the I/O thread.
+  void wake(std::shared_ptr<edge_link> link);
+  [[nodiscard]] bool is_settled();
+  [[nodiscard]] std::size_t connections();
+
+  // The I/O thread.
+  expected<std::shared_ptr<receiver_link>> admit(const hello_frame& hello) { return registry_.admit(hello); }
+  void refuse(const error& why, const std::string& peer) const;
+
+ private:
+  expected<asio::ip::tcp::endpoint> permitted(const std::string& host, std::uint16_t port) const;
+  expected<void> listen();
+  void accept_next();
+  void welcome(asio::ip::tcp::socket socket);
+  std::shared_ptr<connection> add(asio::ip::tcp::socket socket, std::shared_ptr<connection_role> role);
+  void attend(edge_link& link);
+  void limit_wait(const std::shared_ptr<receiver_link>& link);
+  [[nodiscard]] std::size_t strangers() const;
+  [[nodiscard]] bool is_drained() const;
+  void wait_until_drained(std::shared_ptr<std::promise<void>> done);
+  template <class Ask>
+  auto ask(Ask what) -> decltype(what());
+
+  const tcp_endpoint_options options_;
+  const connection_limits limits_;
+  frame_traffic traffic_;
+  edge_registry registry_;
+  std::unique_ptr<tls_context> tls_;
+  asio::io_context io_;  // handlers die with it, and use what stands above
+  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  asio::ip::tcp::acceptor acceptor_{io_};
+  asio::steady_timer later_{io_};
+  std::uint16_t port_ = 0;
+  std::set<std::shared_ptr<connection>> connections_;
+  std::mutex stopping_;
+  std::atomic<bool> stopped_{false};
+  std::thread thread_;
+};
+
+}  // namespace troupe

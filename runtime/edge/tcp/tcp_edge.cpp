@@ -1,0 +1,149 @@
+#include <utility>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+#include <troupe/runtime/edge/tcp/edge_link.hpp>
+#include <troupe/runtime/edge/tcp/tcp_core.hpp>
+#include <troupe/runtime/edge/tcp/tcp_edge.hpp>
+
+namespace troupe {
+namespace {
+
+/// What both ends do to end: once, by one of two ways, and then the I/O thread must know.
+template <class Queue>
+class end_of_edge {
+ public:
+  end_of_edge(std::unique_ptr<Queue> mine, std::shared_ptr<edge_link> shared, std::shared_ptr<tcp_core> io)
+      : queue(std::move(mine)), link(std::move(shared)), core(std::move(io)) {}
+  end_of_edge(const end_of_edge&) = delete;
+  end_of_edge& operator=(const end_of_edge&) = delete;
+  ~end_of_edge() {
+    close();
+    link->detach();
+  }
+
+  void wake() const { core->wake(link); }
+  void close() {
+    if (std::exchange(ended, true)) return;
+    queue->close();
+    link->closed.store(true, std::memory_order_release);
+    wake();
+  }
+  void vanish() {
+    if (std::exchange(ended, true)) return;
+    queue->vanish();
+    link->vanished.store(true, std::memory_order_release);
+    wake();
+  }
+  [[nodiscard]] bool is_silent() const noexcept {
+    return link->lost.load(std::memory_order_acquire) || core->has_stopped();
+  }
+
+  const std::unique_ptr<Queue> queue;
+  const std::shared_ptr<edge_link> link;
+  const std::shared_ptr<tcp_core> core;
+  bool ended = false;
+};
+
+/// The engine's end of a queue, whose other end is the I/O thread's.
+class tcp_producer final : public edge_producer {
+ public:
+  tcp_producer(std::unique_ptr<edge_producer> queue, std::shared_ptr<sender_link> link, std::shared_ptr<tcp_core> core)
+      : link_(link), end_(std::move(queue), std::move(link), std::move(core)) {}
+
+  [[nodiscard]] std::uint32_t slots() const noexcept override { return end_.queue->slots(); }
+  [[nodiscard]] std::uint32_t credits() const noexcept override { return end_.is_silent() ? 0 : end_.queue->credits(); }
+  [[nodiscard]] send_status try_send(activation& message) override {
+    if (end_.is_silent()) return send_status::no_credit;
+    const send_status status = end_.queue->try_send(message);
+    if (status != send_status::sent) return status;
+    link_->sent.store(++sent_, std::memory_order_release);
+    end_.wake();
+    return status;
+  }
+  void send_end_of_call(call_number call) noexcept override {
+    end_.queue->send_end_of_call(call);
+    end_.wake();
+  }
+  void close() noexcept override { end_.close(); }
+  void vanish() noexcept override { end_.vanish(); }
+
+ private:
+  const std::shared_ptr<sender_link> link_;
+  end_of_edge<edge_producer> end_;
+  std::uint64_t sent_ = 0;
+};
+
+class tcp_consumer final : public edge_consumer {
+ public:
+  tcp_consumer(std::unique_ptr<edge_consumer> queue, std::shared_ptr<receiver_link> link,
+               std::shared_ptr<tcp_core> core)
+      : link_(link), end_(std::move(queue), std::move(link), std::move(core)) {}
+
+  [[nodiscard]] std::optional<activation> try_receive() override { return end_.queue->try_receive(); }
+  void release() noexcept override {
+    end_.queue->release();
+    link_->released.store(++released_, std::memory_order_release);
+    end_.wake();
+  }
+  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override { return end_.queue->ended_call(); }
+  [[nodiscard]] bool exhausted() const noexcept override { return end_.queue->exhausted(); }
+  void close() noexcept override { end_.close(); }
+  void vanish() noexcept override { end_.vanish(); }
+
+ private:
+  const std::shared_ptr<receiver_link> link_;
+  end_of_edge<edge_consumer> end_;
+  std::uint64_t released_ = 0;
+};
+
+}  // namespace
+
+expected<std::unique_ptr<tcp_endpoint>> tcp_endpoint::open(tcp_endpoint_options options) {
+  TROUPE_CHECK(options.codec != nullptr, "payloads cannot cross processes without a codec");
+  auto core = std::make_shared<tcp_core>(std::move(options));
+  if (auto opened = core->open(); !opened) return tl::make_unexpected(std::move(opened).error());
+  return std::unique_ptr<tcp_endpoint>(new tcp_endpoint(std::move(core)));
+}
+
+tcp_endpoint::~tcp_endpoint() {
+  stop();
+}
+
+std::uint16_t tcp_endpoint::port() const noexcept {
+  return core_->port();
+}
+
+// Only the engine has a bell at its queue: the I/O thread is posted to.
+expected<std::unique_ptr<edge_consumer>> tcp_endpoint::accept(const edge_key& key, tcp_edge_options options) {
+  options.edge.producer_bell = nullptr;
+  edge_ends queue = inproc_edge_factory().make(options.edge);
+  auto link = std::make_shared<receiver_link>(key, options.edge.slots, std::move(options.on_lost));
+  link->queue = std::move(queue.producer);
+  if (auto waiting = core_->await_peer(link); !waiting) return tl::make_unexpected(std::move(waiting).error());
+  return std::make_unique<tcp_consumer>(std::move(queue.consumer), std::move(link), core_);
+}
+
+expected<std::unique_ptr<edge_producer>> tcp_endpoint::connect(const std::string& host, std::uint16_t port,
+                                                               const edge_key& key, tcp_edge_options options) {
+  options.edge.consumer_bell = nullptr;
+  edge_ends queue = inproc_edge_factory().make(options.edge);
+  auto link = std::make_shared<sender_link>(key, options.edge.slots, std::move(options.on_lost));
+  link->queue = std::move(queue.consumer);
+  if (auto reached = core_->dial(host, port, link); !reached) return tl::make_unexpected(std::move(reached).error());
+  return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core_);
+}
+
+void tcp_endpoint::stop(std::chrono::milliseconds at_most) noexcept {
+  core_->stop(at_most);
+}
+
+bool tcp_endpoint::is_settled() const {
+  return core_->is_settled();
+}
+
+std::size_t tcp_endpoint::connections() const {
+  return core_->connections();
+}
+
+}  // namespace troupe

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/edge.hpp>
+#include <troupe/runtime/edge/payload_codec.hpp>
+#include <troupe/runtime/edge/tcp/edge_key.hpp>
+#include <troupe/runtime/edge/tcp/tls_credentials.hpp>
+
+namespace troupe {
+
+class tcp_core;
+
+struct tcp_endpoint_options {
+  /// A numeric address, v4 or v6. Anything but loopback needs `tls`.
+  std::string address = "127.0.0.1";
+  /// 0: one that is free.
+  std::uint16_t port = 0;
+  /// With it every connection is TLS 1.3 with certificates on both sides, without it none is.
+  std::optional<tls_credentials> tls;
+  /// Required.
+  std::shared_ptr<const payload_codec> codec;
+  /// A checksum over each payload. TLS has its own.
+  bool payload_crc = true;
+  /// Larger ones are refused before memory is taken for them; at most limits::frame_payload_bytes_max.
+  std::uint64_t payload_bytes_max = limits::frame_payload_bytes_max;
+  /// A stranger has so long for TLS and hello, and connect() in all.
+  std::chrono::milliseconds handshake_timeout = limits::tcp_handshake_timeout;
+  std::chrono::milliseconds attach_timeout = limits::tcp_attach_timeout;
+  /// silence_timeout is more than twice keep_alive, and more than the codec needs for one payload.
+  std::chrono::milliseconds keep_alive = limits::tcp_keep_alive;
+  std::chrono::milliseconds silence_timeout = limits::tcp_silence_timeout;
+  /// Who connected and was refused, and why (E0707), for the log. I/O thread; must not block.
+  std::function<void(const error&)> on_refused;
+};
+
+struct tcp_edge_options {
+  edge_options edge;
+  /// E0708, naming edge and peer; at most once; I/O thread, or within accept() where a newer epoch takes the place.
+  /// Must not destroy the end or the endpoint, nor call them.
+  std::function<void(const error&)> on_lost;
+};
+
+/// The edges of a process to other processes: a listening socket and one I/O thread for all of them (docs/wire.md).
+///
+/// The ends keep the contract of edge.hpp, with its bells. What they add:
+/// - A payload is copied: the I/O thread writes it and drops its handle, and at the other end payload_codec::read()
+///   views a buffer that is used again when the payload is gone. Once warm no buffer is allocated.
+/// - A peer that is lost (closed without a word, silent, or sends what is no frame) makes an end *silent*: credits() is
+///   0, try_send() answers no_credit, nothing is received beyond what had arrived, exhausted() stays false. on_lost
+///   tells it. An end whose peer has closed before is not lost any more. A slow peer exerts back-pressure, no more.
+/// - vanish() closes the socket, and the other end is lost.
+/// - An end may outlive the endpoint; it is silent then. Destroying an end waits for the I/O thread to leave its bell
+///   alone, for a moment, and its bell may go then, vanished or not.
+/// Threads: accept(), connect() and stop() from any but the I/O thread.
+class tcp_endpoint {
+ public:
+  /// Listens. Errors: E0404 (no numeric address, not loopback and no TLS, unusable credentials, time-outs that make no
+  /// sense), E0614 (the address cannot be bound).
+  [[nodiscard]] static expected<std::unique_ptr<tcp_endpoint>> open(tcp_endpoint_options options);
+  tcp_endpoint(const tcp_endpoint&) = delete;
+  tcp_endpoint& operator=(const tcp_endpoint&) = delete;
+  ~tcp_endpoint();
+
+  [[nodiscard]] std::uint16_t port() const noexcept;
+
+  /// The receiving end of the edge with this key. Its peer may connect from now on, once, until attach_timeout has
+  /// passed (E0708 by on_lost). Errors: E0707, if the edge is already accepted in this epoch or a newer one.
+  [[nodiscard]] expected<std::unique_ptr<edge_consumer>> accept(const edge_key& key, tcp_edge_options options);
+
+  /// The sending end, connected and admitted; waits for that up to handshake_timeout. The other side must have accepted
+  /// before. `host` is a numeric address. Errors: E0404 (as open()), E0707 (refused), E0708 (not reached).
+  [[nodiscard]] expected<std::unique_ptr<edge_producer>> connect(const std::string& host, std::uint16_t port,
+                                                                 const edge_key& key, tcp_edge_options options);
+
+  /// Lets nobody in any more, writes what is queued, waits for the other side of edges that have closed here, at the
+  /// longest for the time given; then cuts all connections and joins the thread. Idempotent; the destructor does it.
+  void stop(std::chrono::milliseconds at_most = limits::tcp_stop_timeout) noexcept;
+
+  /// For tests with both ends of all edges in this process: nothing is under way now.
+  [[nodiscard]] bool is_settled() const;
+  /// For tests: sockets that are open beside the listening one.
+  [[nodiscard]] std::size_t connections() const;
+
+ private:
+  explicit tcp_endpoint(std::shared_ptr<tcp_core> core) : core_(std::move(core)) {}
+  const std::shared_ptr<tcp_core> core_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace troupe {
+
+/// What one process of a run shows and trusts: PEM texts, as they come over a pipe and never from a file. The authority
+/// is made for the run: whoever has a certificate of it is one of us, whatever name it bears.
+struct tls_credentials {
+  std::string certificate;
+  std::string key;
+  std::string ca;
+};
+
+}  // namespace troupe

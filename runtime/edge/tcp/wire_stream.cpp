@@ -1,0 +1,101 @@
+#include <array>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <asio/ssl.hpp>
+#include <asio/write.hpp>
+
+#include <troupe/runtime/edge/tcp/wire_stream.hpp>
+
+namespace troupe {
+namespace {
+
+using asio::ip::tcp;
+using tls_socket = asio::ssl::stream<tcp::socket>;
+
+/// What both kinds of stream do alike.
+template <class Stream>
+class stream_over : public wire_stream {
+ public:
+  template <class... Arguments>
+  explicit stream_over(Arguments&&... arguments) : stream_(std::forward<Arguments>(arguments)...) {}
+
+  void read_some(std::span<std::byte> into, on_bytes done) override {
+    stream_.async_read_some(asio::buffer(into.data(), into.size()), std::move(done));
+  }
+  void write(std::span<const std::byte> head, std::span<const std::byte> body, on_bytes done) override {
+    const std::array both = {asio::const_buffer(head.data(), head.size()),
+                             asio::const_buffer(body.data(), body.size())};
+    asio::async_write(stream_, both, std::move(done));
+  }
+
+ protected:
+  Stream stream_;
+};
+
+class plain final : public stream_over<tcp::socket> {
+ public:
+  using stream_over::stream_over;
+  void handshake(bool, on_done done) override {
+    asio::post(stream_.get_executor(), [done = std::move(done)] { done({}); });
+  }
+  tcp::socket& socket() noexcept override { return stream_; }
+};
+
+class encrypted final : public stream_over<tls_socket> {
+ public:
+  using stream_over::stream_over;
+  void handshake(bool as_server, on_done done) override {
+    stream_.async_handshake(as_server ? tls_socket::server : tls_socket::client, std::move(done));
+  }
+  tcp::socket& socket() noexcept override { return stream_.next_layer(); }
+};
+
+asio::const_buffer pem(const std::string& text) {
+  return asio::buffer(text.data(), text.size());
+}
+
+class openssl_context final : public tls_context {
+ public:
+  /// What could not be used; empty if all could.
+  std::string load(const tls_credentials& given) {
+    std::error_code failed;
+    SSL_CTX* const native = context_.native_handle();
+    if (SSL_CTX_set_min_proto_version(native, TLS1_3_VERSION) != 1) return "TLS 1.3";
+    // Every edge is connected once: nothing is ever resumed.
+    SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(native, 0);
+    context_.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, failed);
+    if (failed) return "verification: " + failed.message();
+    context_.use_certificate_chain(pem(given.certificate), failed);
+    if (failed) return "certificate: " + failed.message();
+    context_.use_private_key(pem(given.key), asio::ssl::context::pem, failed);
+    if (failed) return "key: " + failed.message();
+    if (SSL_CTX_check_private_key(native) != 1) return "key: it is not the certificate's";
+    context_.add_certificate_authority(pem(given.ca), failed);
+    return failed ? "authority: " + failed.message() : "";
+  }
+  std::unique_ptr<wire_stream> stream(tcp::socket socket) override {
+    return std::make_unique<encrypted>(std::move(socket), context_);
+  }
+
+ private:
+  asio::ssl::context context_{asio::ssl::context::tlsv13};
+};
+
+}  // namespace
+
+expected<std::unique_ptr<tls_context>> tls_context::make(const tls_credentials& credentials) {
+  auto made = std::make_unique<openssl_context>();
+  if (const std::string unusable = made->load(credentials); !unusable.empty()) {
+    return fail(error_code::config_bad_value, "TLS credentials", unusable,
+                "Give a certificate, its key and the authority that signed it as PEM texts");
+  }
+  return made;
+}
+
+std::unique_ptr<wire_stream> plain_stream(tcp::socket socket) {
+  return std::make_unique<plain>(std::move(socket));
+}
+
+}  // namespace troupe

@@ -1,0 +1,57 @@
+#pragma once
+
+#ifndef ASIO_STANDALONE
+#define ASIO_STANDALONE
+#endif
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include <asio/ip/tcp.hpp>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/edge/tcp/tls_credentials.hpp>
+
+namespace troupe {
+
+/// The bytes of one connection, as they are or through TLS. Internal to the tcp backend, and with connection.hpp and
+/// tcp_core.hpp the only place that knows asio. Threads: the I/O thread. One read and one write may be under way at a
+/// time; what they name must stay until their handler was called. Handlers are called later, never from within.
+class wire_stream {
+ public:
+  using on_done = std::function<void(std::error_code)>;
+  using on_bytes = std::function<void(std::error_code, std::size_t)>;
+
+  wire_stream() = default;
+  wire_stream(const wire_stream&) = delete;
+  wire_stream& operator=(const wire_stream&) = delete;
+  virtual ~wire_stream() = default;
+
+  virtual void handshake(bool as_server, on_done done) = 0;
+  virtual void read_some(std::span<std::byte> into, on_bytes done) = 0;
+  /// All of `head` and then all of `body`.
+  virtual void write(std::span<const std::byte> head, std::span<const std::byte> body, on_bytes done) = 0;
+  virtual asio::ip::tcp::socket& socket() noexcept = 0;
+};
+
+/// Certificates and what is believed; shared by all connections of a process.
+class tls_context {
+ public:
+  tls_context(const tls_context&) = delete;
+  tls_context& operator=(const tls_context&) = delete;
+  virtual ~tls_context() = default;
+
+  /// TLS 1.3 alone; both sides show a certificate of `ca`. Errors: E0404, if a text is no such PEM or key and
+  /// certificate do not belong together.
+  [[nodiscard]] static expected<std::unique_ptr<tls_context>> make(const tls_credentials& credentials);
+  [[nodiscard]] virtual std::unique_ptr<wire_stream> stream(asio::ip::tcp::socket socket) = 0;
+
+ protected:
+  tls_context() = default;
+};
+
+[[nodiscard]] std::unique_ptr<wire_stream> plain_stream(asio::ip::tcp::socket socket);
+
+}  // namespace troupe

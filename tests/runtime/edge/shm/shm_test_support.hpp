@@ -1,0 +1,144 @@
+// Support of the tests of shm edges: payloads with bytes that tell where they come from, a codec that counts, and both
+// ends of an edge with the memory between them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/shm/shm_edge.hpp>
+#include <troupe/runtime/os/shared_memory.hpp>
+
+namespace troupe::testing {
+
+/// Byte i of the pattern of a seed: no two seeds agree for long, and no cut or shift goes unnoticed.
+inline std::byte pattern_byte(std::uint64_t seed, std::size_t i) {
+  const std::uint64_t word = (seed + 1) * 0x9E37'79B9'7F4A'7C15u + i / 8 * 0xD1B5'4A32'D192'ED03u;
+  return static_cast<std::byte>(word >> (i % 8 * 8));
+}
+
+/// What is sent: made when it is written, so that it costs no memory.
+class pattern final : public payload {
+ public:
+  pattern(std::uint64_t seed, std::size_t bytes) : seed_(seed), bytes_(bytes) {}
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  void fill(std::span<std::byte> into) const {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = pattern_byte(seed_, i);
+  }
+
+ private:
+  const std::uint64_t seed_;
+  const std::size_t bytes_;
+};
+
+/// What arrives: the slot's own bytes.
+class view final : public payload {
+ public:
+  view(std::span<const std::byte> slot, std::shared_ptr<const void> owner) : bytes(slot), owner_(std::move(owner)) {}
+  [[nodiscard]] bool is(std::uint64_t seed, std::size_t size) const {
+    if (bytes.size() != size) return false;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (bytes[i] != pattern_byte(seed, i)) return false;
+    }
+    return true;
+  }
+
+  const std::span<const std::byte> bytes;
+
+ private:
+  const std::shared_ptr<const void> owner_;
+};
+
+inline bool is_pattern(const payload_ptr& got, std::uint64_t seed, std::size_t size) {
+  const auto* seen = dynamic_cast<const view*>(got.get());
+  return seen != nullptr && seen->is(seed, size);
+}
+
+class pattern_codec final : public payload_codec {
+ public:
+  std::size_t size_of(const payload& value) const override { return dynamic_cast<const pattern&>(value).bytes(); }
+  void write(const payload& value, std::span<std::byte> into) const override {
+    ++writes;
+    note(into);
+    dynamic_cast<const pattern&>(value).fill(into);
+  }
+  expected<payload_ptr> read(std::span<const std::byte> from, std::shared_ptr<const void> owner) const override {
+    ++reads;
+    note(from);
+    return std::make_shared<const view>(from, std::move(owner));
+  }
+
+  mutable std::atomic<std::uint64_t> writes{0};
+  mutable std::atomic<std::uint64_t> reads{0};
+  mutable std::atomic<std::uint64_t> misaligned{0};
+
+ private:
+  void note(std::span<const std::byte> place) const {
+    if (reinterpret_cast<std::uintptr_t>(place.data()) % limits::payload_alignment != 0) ++misaligned;
+  }
+};
+
+/// Both ends in one process, each through a descriptor of its own, and a third one to look behind.
+class shm_edge {
+ public:
+  explicit shm_edge(shm_edge_options options) : memory_(made(options)) {
+    auto out = open_shm_producer(twin(), {consumer_bell, codec, [this](const error& e) { told(e, producer_damages); }});
+    auto in = open_shm_consumer(twin(), {producer_bell, codec, [this](const error& e) { told(e, consumer_damages); }});
+    EXPECT_TRUE(out && in);
+    producer = std::move(*out);
+    consumer = std::move(*in);
+  }
+
+  [[nodiscard]] unique_fd twin() const { return unique_fd(::fcntl(memory_.get(), F_DUPFD_CLOEXEC, 0)); }
+  [[nodiscard]] struct stat status() const {
+    struct stat found {};
+    EXPECT_EQ(::fstat(memory_.get(), &found), 0);
+    return found;
+  }
+  /// All that there is now, as a peer that is out of its mind sees it.
+  [[nodiscard]] memory_mapping whole() const {
+    const auto memory = shared_memory::adopt(twin(), 1);
+    return std::move(*memory->map(0, *memory->size()));
+  }
+
+  send_status send(std::uint64_t index, std::size_t tensors, std::size_t passengers) {
+    activation message{{0, index},
+                       {index * 10, index * 10 + 10},
+                       3,
+                       std::make_shared<const pattern>(index, tensors),
+                       std::make_shared<const pattern>(~index, passengers)};
+    return producer->try_send(message);
+  }
+
+  std::shared_ptr<doorbell> producer_bell = std::make_shared<doorbell>();
+  std::shared_ptr<doorbell> consumer_bell = std::make_shared<doorbell>();
+  std::shared_ptr<const pattern_codec> codec = std::make_shared<const pattern_codec>();
+  std::uint32_t producer_damages = 0;
+  std::uint32_t consumer_damages = 0;
+  error last_damage;
+  std::unique_ptr<edge_producer> producer;
+  std::unique_ptr<edge_consumer> consumer;
+
+ private:
+  static unique_fd made(const shm_edge_options& options) {
+    auto memory = create_shm_edge(options);
+    EXPECT_TRUE(memory);
+    return std::move(*memory);
+  }
+  void told(const error& what, std::uint32_t& count) {
+    ++count;
+    last_damage = what;
+  }
+
+  unique_fd memory_;
+};
+
+}  // namespace troupe::testing
