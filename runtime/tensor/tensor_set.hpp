@@ -28,6 +28,10 @@ class tensor_set final : public payload {
     if (index < names_.size()) return names_[index];
     return index == 0 ? std::string{} : std::to_string(index);
   }
+  /// As given; empty where none was.
+  [[nodiscard]] std::string stored_name(std::size_t index) const {
+    return index < names_.size() ? names_[index] : std::string{};
+  }
   /// The only tensor of a set that has one; a broken invariant otherwise.
   [[nodiscard]] const at::Tensor& single() const;
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <troupe/runtime/edge/payload_codec.hpp>
+
+namespace troupe {
+
+/// tensor_set as bytes: CPU tensors of every dtype with whole bytes, with names, sizes and strides. Dense tensors keep
+/// their strides (a transposed or channels-last one too), as layout changes the bits of some kernels; all others are
+/// laid out anew, contiguously. Every tensor starts at a multiple of limits::payload_alignment, so that what is read
+/// views the bytes in place.
+///
+/// Layout, native byte order, both ends being the same version on the same kind of machine (docs/wire.md):
+///   64 bits  magic and count of tensors;  then for each tensor in order
+///     64 bits  dtype | dimensions << 8 | bytes of the name << 16,  the name padded to 8 bytes,
+///     64 bits  offset of its data from the first byte,  then a size and a stride (64 bits each) per dimension;
+///   the data of all tensors in order.
+///
+/// A broken invariant: another kind of payload, a tensor that is not on the CPU, or one beyond the limits (a stage's
+/// outputs are checked before they are sent).
+class tensor_codec final : public payload_codec {
+ public:
+  [[nodiscard]] std::size_t size_of(const payload& value) const override;
+  void write(const payload& value, std::span<std::byte> into) const override;
+  [[nodiscard]] expected<payload_ptr> read(std::span<const std::byte> from,
+                                           std::shared_ptr<const void> owner) const override;
+};
+
+}  // namespace troupe

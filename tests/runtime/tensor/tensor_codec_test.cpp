@@ -1,0 +1,132 @@
+// Goal: tensors travel as bytes and come back with the same bits, sizes, strides and names, viewing the bytes; and
+// bytes of a stranger are refused or harmless. Method: round trips over dtypes and layouts; every truncation; seeded
+// damage.
+#include <cstring>
+#include <random>
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/tensor/tensor_codec.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+
+namespace troupe {
+namespace {
+
+/// Aligned as a slot is.
+struct buffer {
+  explicit buffer(std::size_t size)
+      : memory(static_cast<std::byte*>(std::aligned_alloc(limits::payload_alignment, (size / 64 + 1) * 64)), std::free),
+        bytes(memory.get(), size) {}
+  std::shared_ptr<std::byte> memory;
+  std::span<std::byte> bytes;
+};
+
+buffer written(const payload& value) {
+  const tensor_codec codec;
+  buffer made(codec.size_of(value));
+  codec.write(value, made.bytes);
+  return made;
+}
+
+void expect_same(const tensor_set& read, const tensor_set& given) {
+  ASSERT_EQ(read.tensors().size(), given.tensors().size());
+  for (std::size_t index = 0; index < given.tensors().size(); ++index) {
+    const at::Tensor& a = read.tensors()[index];
+    const at::Tensor& b = given.tensors()[index];
+    EXPECT_EQ(read.name(index), given.name(index));
+    EXPECT_EQ(a.scalar_type(), b.scalar_type());
+    EXPECT_EQ(a.sizes(), b.sizes());
+    if (b.is_non_overlapping_and_dense()) {
+      EXPECT_EQ(a.strides(), b.strides());
+    }
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.const_data_ptr()) % limits::payload_alignment, 0u);
+    const at::Tensor x = a.contiguous();
+    const at::Tensor y = b.contiguous();
+    EXPECT_EQ(std::memcmp(x.const_data_ptr(), y.const_data_ptr(), y.nbytes()), 0) << "bit by bit, NaN too";
+  }
+}
+
+TEST(tensor_codec, gives_back_the_same_bits_sizes_strides_and_names) {
+  const at::Tensor image = at::randn({2, 3, 4, 5});
+  at::Tensor odd = at::randn({3});
+  odd[0] = std::numeric_limits<float>::quiet_NaN();
+  odd[1] = -std::numeric_limits<float>::infinity();
+  odd[2] = -0.0;
+  const auto check = [](std::vector<at::Tensor> tensors, std::vector<std::string> names = {}) {
+    const auto given = std::make_shared<const tensor_set>(std::move(tensors), std::move(names));
+    const buffer bytes = written(*given);
+    auto read = tensor_codec{}.read(bytes.bytes, bytes.memory);
+    ASSERT_TRUE(read) << to_string(read.error());
+    expect_same(as_tensors(*read), *given);
+  };
+  check({});
+  check({image});
+  check({odd});
+  check({image.to(at::MemoryFormat::ChannelsLast)});
+  check({image.transpose(0, 3)});
+  check({image.narrow(3, 1, 2)});
+  check({image.select(1, 1).expand({4, 2, 4, 5})});
+  check({at::empty({0, 7})});
+  check({at::scalar_tensor(3.5)});
+  check({at::randn({1, 1, 3}).transpose(0, 2), at::arange(5)}, {"logits", "a longer name than eight bytes"});
+  for (const at::ScalarType type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf, at::kBFloat16,
+                                    at::kFloat, at::kDouble, at::kBool}) {
+    check({at::randint(0, 2, {3, 5}).to(type), at::randint(0, 2, {7}).to(type)}, {"", "second"});
+  }
+}
+
+TEST(tensor_codec, views_the_bytes_and_keeps_their_owner) {
+  const tensor_set given{at::arange(100)};
+  buffer bytes = written(given);
+  const std::weak_ptr<const std::byte> owner = bytes.memory;
+  auto read = tensor_codec{}.read(bytes.bytes, bytes.memory);
+  ASSERT_TRUE(read);
+  at::Tensor view = as_tensors(*read).single().narrow(0, 10, 5);
+  const auto* data = static_cast<const std::byte*>(view.const_data_ptr());
+  EXPECT_TRUE(data >= bytes.bytes.data() && data < bytes.bytes.data() + bytes.bytes.size());
+  bytes.memory.reset();
+  read->reset();
+  EXPECT_FALSE(owner.expired()) << "a view of a view is still there";
+  EXPECT_EQ(view.sum().item<std::int64_t>(), 60);
+  view = at::Tensor{};
+  EXPECT_TRUE(owner.expired());
+}
+
+TEST(tensor_codec, refuses_every_truncation) {
+  const buffer bytes = written(tensor_set{{at::randn({3, 4}), at::arange(9)}, {"a", "b"}});
+  for (std::size_t size = 0; size < bytes.bytes.size(); ++size) {
+    const auto read = tensor_codec{}.read(bytes.bytes.first(size), bytes.memory);
+    ASSERT_FALSE(read) << size;
+    EXPECT_EQ(read.error().code, error_code::wire_malformed);
+  }
+}
+
+TEST(tensor_codec, reads_damaged_bytes_without_harm) {
+  const buffer whole = written(tensor_set{{at::randn({3, 4}), at::randn({2, 2}).t()}, {"a", "b"}});
+  const std::size_t description = 2 * 8 + 2 * (3 * 8 + 2 * 16);
+  std::mt19937_64 random{1};
+  std::uint64_t refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    buffer damaged(whole.bytes.size());
+    std::memcpy(damaged.bytes.data(), whole.bytes.data(), whole.bytes.size());
+    for (std::uint64_t flips = 1 + random() % 3; flips > 0; --flips) {
+      const std::size_t at = random() % description;
+      damaged.bytes[at] = static_cast<std::byte>(random());
+    }
+    const auto read = tensor_codec{}.read(damaged.bytes, damaged.memory);
+    if (!read) {
+      ++refused;
+      continue;
+    }
+    for (const at::Tensor& each : as_tensors(*read).tensors()) {
+      EXPECT_LE(each.nbytes(), damaged.bytes.size());
+      static_cast<void>(each.clone());  // touches all of it, under AddressSanitizer too
+    }
+  }
+  EXPECT_GT(refused, 10000u);
+}
+
+}  // namespace
+}  // namespace troupe
