@@ -1,0 +1,55 @@
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <unistd.h>
+
+#include <troupe/messages/check.hpp>
+#include <troupe/runtime/journal/file_hash.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t block_bytes = 1U << 20;
+
+std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += digits[bytes[i] >> 4U];
+    text += digits[bytes[i] & 15U];
+  }
+  return text;
+}
+
+}  // namespace
+
+expected<std::string> sha256_of_file(const std::string& path, error_code unreadable) {
+  const auto refused = [&](int reason) {
+    return fail(unreadable, path, std::string("cannot be read: ") + std::strerror(reason), "check the path");
+  };
+  const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return refused(errno);
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  TROUPE_CHECK(context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1,
+               "every OpenSSL has SHA-256");
+  std::vector<unsigned char> block(block_bytes);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refused(errno);
+    if (got == 0) break;
+    EVP_DigestUpdate(context.get(), block.data(), static_cast<std::size_t>(got));
+  }
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVP_DigestFinal_ex(context.get(), digest.data(), &size);
+  return hexadecimal(digest.data(), size);
+}
+
+}  // namespace troupe

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/journal/journal_reader.hpp>
+
+namespace troupe {
+namespace {
+
+using namespace journal_format;
+
+constexpr const char* start_anew = "start anew with another journal";
+
+bool all_zero(std::span<const std::uint8_t> content) {
+  return std::all_of(content.begin(), content.end(), [](std::uint8_t byte) { return byte == 0; });
+}
+
+}  // namespace
+
+expected<journal_reader> journal_reader::open(int fd, const std::string& path) {
+  struct stat status {};
+  const int copy = ::fstat(fd, &status) == 0 && ::lseek(fd, 0, SEEK_SET) == 0 ? ::dup(fd) : -1;
+  file_ptr file(copy < 0 ? nullptr : ::fdopen(copy, "rb"), &std::fclose);
+  if (file == nullptr) {
+    const int reason = errno;
+    if (copy >= 0) ::close(copy);
+    return fail(error_code::journal_damaged, path, std::string("cannot be read: ") + std::strerror(reason), start_anew);
+  }
+  return journal_reader(std::move(file), path, static_cast<std::uint64_t>(status.st_size));
+}
+
+expected<std::optional<journal_pins>> journal_reader::header() {
+  std::array<std::uint8_t, magic.size()> found{};
+  if (size_ < found.size()) return std::nullopt;
+  if (auto got = read(found); !got) return tl::make_unexpected(got.error());
+  if (!std::equal(magic.begin(), magic.end(), found.begin())) {
+    return fail(error_code::journal_damaged, path_, "it does not begin as a journal does", "name a journal");
+  }
+  whole_ = found.size();
+  auto payload = next_payload(limits::journal_header_bytes_max);
+  if (!payload) return tl::make_unexpected(payload.error());
+  if (!*payload) return std::nullopt;
+  auto pins = decode_header(**payload);
+  if (!pins) return damaged("the first record is no header");
+  return pins;
+}
+
+expected<std::optional<score>> journal_reader::next() {
+  auto payload = next_payload(limits::journal_record_bytes_max);
+  if (!payload) return tl::make_unexpected(payload.error());
+  if (!*payload) return std::nullopt;
+  auto state = decode_state(**payload);
+  if (!state) return damaged("a record is no state");
+  std::uint64_t& index = next_index_[state->sink];
+  if (state->id.index != index) {
+    return damaged("sink " + std::to_string(state->sink) + " goes on with micro-batch " +
+                   std::to_string(state->id.index) + ", expected " + std::to_string(index));
+  }
+  ++index;
+  return state;
+}
+
+expected<std::optional<std::span<const std::uint8_t>>> journal_reader::next_payload(std::uint64_t bytes_max) {
+  const std::uint64_t left = size_ - whole_;
+  if (left < head_bytes) return std::nullopt;
+  std::array<std::uint8_t, head_bytes> head{};
+  if (auto got = read(head); !got) return tl::make_unexpected(got.error());
+  const auto length = decode_head(head);
+  if (!length) {
+    const auto zeros = all_zero(head) ? only_zeros_left() : expected<bool>(false);
+    if (!zeros) return tl::make_unexpected(zeros.error());
+    if (*zeros) return std::nullopt;
+    return damaged("the length of a record does not match its checksum");
+  }
+  if (*length > bytes_max) {
+    return damaged("a record of " + std::to_string(*length) + " bytes, allowed are " + std::to_string(bytes_max));
+  }
+  const std::uint64_t bytes_all = head_bytes + *length + checksum_bytes;
+  if (left < bytes_all) return std::nullopt;
+  record_.resize(*length + checksum_bytes);
+  if (auto got = read(record_); !got) return tl::make_unexpected(got.error());
+  const auto payload = std::span<const std::uint8_t>(record_).first(*length);
+  if (!checksum_matches(payload, std::span<const std::uint8_t>(record_).last<checksum_bytes>())) {
+    const auto zeros = only_zeros_left();
+    if (!zeros) return tl::make_unexpected(zeros.error());
+    if (*zeros) return std::nullopt;
+    return damaged("a record does not match its checksum");
+  }
+  whole_ += bytes_all;
+  return payload;
+}
+
+expected<void> journal_reader::read(std::span<std::uint8_t> into) {
+  if (std::fread(into.data(), 1, into.size(), file_.get()) == into.size()) return {};
+  return damaged(std::ferror(file_.get()) != 0 ? std::string("cannot be read: ") + std::strerror(errno)
+                                               : std::string("became shorter while it was read"));
+}
+
+expected<bool> journal_reader::only_zeros_left() {
+  std::array<std::uint8_t, 4096> buffer{};
+  for (;;) {
+    const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file_.get());
+    if (std::ferror(file_.get()) != 0) return damaged(std::string("cannot be read: ") + std::strerror(errno));
+    if (got == 0) return true;
+    if (!all_zero(std::span(buffer).first(got))) return false;
+  }
+}
+
+tl::unexpected<error> journal_reader::damaged(const std::string& cause) const {
+  return fail(error_code::journal_damaged, path_ + ", byte " + std::to_string(whole_), cause, start_anew);
+}
+
+}  // namespace troupe

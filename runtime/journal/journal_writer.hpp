@@ -1,0 +1,54 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/score.hpp>
+#include <troupe/runtime/journal/journal_format.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
+
+namespace troupe {
+
+/// Appends states to an open journal. A thread of its own writes what came within limits::journal_write_interval and
+/// syncs it every limits::journal_sync_interval, so that who folds does not wait for the disk. Any thread may append
+/// and close. What could not be written is E0803 from then on; the file then ends with a whole record or a cut one,
+/// which a reader leaves out.
+class journal_writer {
+ public:
+  /// Writes behind the descriptor's position; what it locks stays locked until close() or the end.
+  journal_writer(unique_fd file, std::string path);
+  journal_writer(const journal_writer&) = delete;
+  journal_writer& operator=(const journal_writer&) = delete;
+  /// Closes, and keeps an error to itself.
+  ~journal_writer();
+
+  /// Waits only while limits::journal_queue_bytes_max wait for the disk, and at most limits::journal_stall_max. Does
+  /// nothing after close().
+  [[nodiscard]] expected<void> append(const score& state);
+  /// Writes and syncs what is left. May be called again.
+  [[nodiscard]] expected<void> close();
+
+ private:
+  void work();
+  [[nodiscard]] int write_out(const journal_format::bytes& content) const;
+  void keep_failure(int reason);
+
+  std::string path_;
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::condition_variable room_;
+  journal_format::bytes queue_;
+  bool closing_ = false;
+  std::optional<error> failure_;
+  unique_fd file_;
+  std::mutex joining_;
+  std::thread thread_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <troupe/runtime/engine/call_fold.hpp>
+#include <troupe/runtime/journal/journal_writer.hpp>
+
+namespace troupe {
+
+/// Folds, and then appends what was folded to the journal: the file holds nothing but folded states, in fold order. A
+/// journal that cannot be written (E0803) fails the fold, and so its call.
+class journaling_fold final : public call_fold {
+ public:
+  journaling_fold(std::shared_ptr<call_fold> inner, std::shared_ptr<journal_writer> journal)
+      : inner_(std::move(inner)), journal_(std::move(journal)) {}
+
+  [[nodiscard]] expected<void> fold(const score& next) override {
+    if (auto folded = inner_->fold(next); !folded) return folded;
+    return journal_->append(next);
+  }
+
+ private:
+  std::shared_ptr<call_fold> inner_;
+  std::shared_ptr<journal_writer> journal_;
+};
+
+}  // namespace troupe

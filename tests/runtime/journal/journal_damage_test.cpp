@@ -1,0 +1,153 @@
+// Goal: whatever happened to a journal, it is resumed from states that were really written, a prefix of them, or
+// refused; memory stays bounded by the limits. Method: every cut and every flipped bit of a small journal, and records
+// made by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/tests/runtime/journal/journal_support.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t states = 6;
+
+std::string four_bytes(std::uint32_t value) {
+  std::string text;
+  for (int shift = 0; shift < 32; shift += 8) text += static_cast<char>((value >> shift) & 0xFFU);
+  return text;
+}
+
+std::string checksum(const std::string& content) {
+  return four_bytes(static_cast<std::uint32_t>(
+      ::crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size()))));
+}
+
+/// A record as docs/journal.md describes it, made without our own encoder.
+std::string record(const std::string& payload) {
+  const std::string length = four_bytes(static_cast<std::uint32_t>(payload.size()));
+  return length + checksum(length) + payload + checksum(payload);
+}
+
+/// The head of a record whose payload never comes.
+std::string head_of(std::uint32_t length) {
+  return four_bytes(length) + checksum(four_bytes(length));
+}
+
+std::string state_payload(std::uint32_t sink, std::uint32_t index, std::uint32_t words, const std::string& rest) {
+  const std::string zero = four_bytes(0);
+  return std::string(1, '\2') + four_bytes(sink) + four_bytes(index) + zero + four_bytes(64) + zero +
+         four_bytes(words) + rest;
+}
+
+class damaged_journal : public ::testing::Test {
+ protected:
+  resumed resume(const std::string& content) {
+    write_content(directory_.file(), content);
+    return resume_all(directory_.file());
+  }
+  void expect_damaged(const std::string& content, const std::string& piece) {
+    const resumed found = resume(content);
+    ASSERT_FALSE(found.outcome) << piece;
+    EXPECT_EQ(found.outcome.error().code, error_code::journal_damaged);
+    EXPECT_THAT(to_string(found.outcome.error()), HasSubstr(piece));
+  }
+  journal_directory directory_;
+  const std::string header_ = sample_journal(directory_.file(), 0);
+  const std::string whole_ = sample_journal(directory_.file(), states);
+  const std::size_t record_bytes_ = (whole_.size() - header_.size()) / states;
+};
+
+TEST_F(damaged_journal, cut_anywhere_goes_on_with_its_whole_records) {
+  for (std::size_t size = 0; size <= whole_.size(); ++size) {
+    const resumed found = resume(whole_.substr(0, size));
+    ASSERT_TRUE(found.outcome) << size << ": " << to_string(found.outcome.error());
+    EXPECT_EQ(found.states.size(), size < header_.size() ? 0 : (size - header_.size()) / record_bytes_) << size;
+    EXPECT_TRUE(are_the_first(found.states));
+    // What is not whole is gone, and a header that was cut is written again.
+    EXPECT_EQ(content_of(directory_.file()), whole_.substr(0, header_.size() + found.states.size() * record_bytes_));
+  }
+}
+
+TEST_F(damaged_journal, cut_within_the_header_of_another_run_is_refused) {
+  write_content(directory_.file(), header_.substr(0, header_.size() - 1));
+  const resumed found = resume_all(directory_.file(), {{"model", "other"}});
+  ASSERT_FALSE(found.outcome);
+  EXPECT_EQ(found.outcome.error().code, error_code::journal_damaged);
+}
+
+TEST_F(damaged_journal, with_one_flipped_bit_is_found) {
+  for (std::size_t at = 0; at < whole_.size(); ++at) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string flipped = whole_;
+      flipped[at] = static_cast<char>(static_cast<unsigned char>(flipped[at]) ^ (1U << bit));
+      const resumed found = resume(flipped);
+      EXPECT_TRUE(are_the_first(found.states)) << at;
+      if (found.outcome) {
+        // The very last record may count as one that was cut: its micro-batch is evaluated again.
+        EXPECT_GE(at, whole_.size() - record_bytes_);
+        EXPECT_EQ(found.states.size(), states - 1);
+      } else {
+        EXPECT_EQ(found.outcome.error().code, error_code::journal_damaged);
+        EXPECT_THAT(found.outcome.error().where, HasSubstr(directory_.file()));
+      }
+    }
+  }
+}
+
+TEST_F(damaged_journal, with_zeros_where_power_was_lost_goes_on_before_them) {
+  for (const std::size_t zeros : {1U, 7U, 8U, 100U, 100000U}) {
+    const resumed found = resume(whole_ + std::string(zeros, '\0'));
+    ASSERT_TRUE(found.outcome) << to_string(found.outcome.error());
+    EXPECT_EQ(found.states.size(), states);
+    EXPECT_EQ(content_of(directory_.file()), whole_);
+  }
+  const std::string cut = whole_.substr(0, whole_.size() - 10);
+  const resumed found = resume(cut + std::string(5000, '\0'));
+  ASSERT_TRUE(found.outcome) << to_string(found.outcome.error());
+  EXPECT_EQ(found.states.size(), states - 1);
+  expect_damaged(cut + std::string(5000, '\0') + "x", "does not match its checksum");
+}
+
+TEST_F(damaged_journal, without_a_record_or_with_one_twice_is_refused) {
+  const auto nth = [&](std::size_t n) { return whole_.substr(header_.size() + n * record_bytes_, record_bytes_); };
+  expect_damaged(header_ + nth(0) + nth(2), "goes on with micro-batch 2, expected 1");
+  expect_damaged(header_ + nth(0) + nth(0), "goes on with micro-batch 0, expected 1");
+  expect_damaged(header_ + nth(1), "goes on with micro-batch 1, expected 0");
+}
+
+TEST_F(damaged_journal, allocates_nothing_for_lengths_that_are_a_lie) {
+  expect_damaged(header_ + head_of(0xFFFFFFFFU), "allowed are");
+  expect_damaged(header_ + head_of(static_cast<std::uint32_t>(limits::journal_record_bytes_max) + 1), "allowed are");
+  expect_damaged("TROUPE-J" + head_of(static_cast<std::uint32_t>(limits::journal_header_bytes_max) + 1), "allowed are");
+  // Allowed, but beyond the end of the file: a record that was cut.
+  EXPECT_TRUE(resume(header_ + head_of(static_cast<std::uint32_t>(limits::journal_record_bytes_max))).outcome);
+}
+
+TEST_F(damaged_journal, with_good_checksums_and_a_wrong_content_is_refused) {
+  expect_damaged(header_ + record(""), "no state");
+  expect_damaged(header_ + record("\1"), "no state");
+  expect_damaged(header_ + record("\3"), "no state");
+  expect_damaged(header_ + record(state_payload(0, 0, 0, "x")), "no state");
+  expect_damaged(header_ + record(state_payload(0, 0, 1, "1234567")), "no state");
+  expect_damaged(header_ + record(state_payload(0, 0, 0x20000000U, "12345678")), "no state");
+  expect_damaged("TROUPE-J" + record(state_payload(0, 0, 0, "")), "no header");
+  expect_damaged("TROUPE-J" + record("\1" + four_bytes(0xFFFFFFFFU)), "no header");
+  expect_damaged("TROUPE-J" + record("\1" + four_bytes(1) + four_bytes(0xFFFFFFF0U) + "name"), "no header");
+  EXPECT_TRUE(resume(header_ + record(state_payload(0, 0, 1, "12345678"))).outcome);
+}
+
+TEST_F(damaged_journal, of_another_version_is_another_run) {
+  const std::string other =
+      "TROUPE-J" + record("\1" + four_bytes(1) + four_bytes(15) + "journal version" + four_bytes(1) + "2");
+  const resumed found = resume(other);
+  ASSERT_FALSE(found.outcome);
+  EXPECT_EQ(found.outcome.error().code, error_code::journal_mismatch);
+  EXPECT_THAT(found.outcome.error().cause, HasSubstr("journal version was 2 and is 1"));
+}
+
+}  // namespace
+}  // namespace troupe::testing
