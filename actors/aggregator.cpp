@@ -18,7 +18,7 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
   return {
       [this](const meet_loader& meet) { loader = meet.loader; },
       [this](const open_call& open) {
-        ledger->begin(open.ticket->number, open.ticket->folds);
+        ledger->begin(open.ticket->number, open.ticket->folds, open.ticket->start);
         return call_opened{open.ticket->number};
       },
       [this](score_batch& batch) {

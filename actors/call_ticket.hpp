@@ -32,6 +32,8 @@ struct call_ticket {
   /// Given by the director, in the order of submission.
   call_number number = 0;
   std::shared_ptr<micro_batch_source> source;
+  /// Folded already when the call begins. The source begins at start.first().
+  call_start start;
   /// One scorer per sink and last-stage replica: a scorer is used by one engine thread only.
   std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
   /// One fold per sink, read by the submitter once the future is ready.

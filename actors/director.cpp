@@ -22,43 +22,29 @@ director_actor::behavior_type director_state::start(director_plan plan) {
       [this](const cancel_ticket& request) { cancel(request); },
       [this](const cut_calls& cut) { tell(self_, loader_, cut); },
       [this](const stop_request& request) { stop(request.mode); },
-      [this](const stage_ready&) { stage_is_ready(); },
+      [this](const stage_ready& ready) { stage_is_ready(ready); },
+      [this](const stage_lost& lost) { stage_is_lost(lost); },
+      [this](const loading_paused& paused) { rewire(paused.first); },
       [this](const failure& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);
       },
       [this](const call_ended& end) { ended(end); },
-      [this](const stopped&) { engine_stopped(); },
+      [this](const stopped& what) { engine_stopped(what); },
   };
 }
 
 void director_state::spawn_children() {
-  // Nobody of the children ends by itself: one that does has met a bug, and the run cannot go on without it.
-  self_->set_down_handler([this](const caf::down_msg& down) {
-    if (phase_ == run_phase::stopping && engines_running_ == 0) return;
-    fatal({error_code::internal, "director", "an actor of the run died: " + self_->system().render(down.reason),
-           "report this with the log"});
-  });
+  self_->set_down_handler([this](const caf::down_msg& down) { child_died(down); });
   const director_actor me{self_};
   monitor_ = self_->spawn<caf::monitored>(monitor, plan_.reports);
-  aggregator_ = self_->spawn<caf::monitored>(aggregator, plan_.ledger, me, monitor_);
-  loader_ = self_->spawn<caf::monitored>(loader, plan_.engines->loader, me, aggregator_);
-  tell(self_, aggregator_, meet_loader{loader_});
-  for (const auto& engine : plan_.engines->stages) {
-    stages_.push_back(self_->spawn<caf::monitored>(stage, engine, me, aggregator_));
-    engine->listen(report_to(stages_.back(), *engine));
-  }
+  spawn_aggregator();
+  spawn_loader();
   plan_.engines->loader->listen(report_to(loader_, *plan_.engines->loader));
-  stages_starting_ = plan_.engines->stages.size();
-  for (const auto& engine : plan_.engines->stages) start_engine(engine);
-  start_engine(plan_.engines->loader);
-}
-
-void director_state::start_engine(const std::shared_ptr<engine>& engine) {
-  auto started = plan_.host->start(engine);
-  if (started) {
-    ++engines_running_;
+  start_stages();
+  if (auto started = plan_.host->start(plan_.engines->loader); started) {
+    loader_running_ = true;
   } else {
-    tell(self_, director_actor{self_}, failure{{}, 0, engine->name(), std::nullopt, started.error(), 0});
+    tell(self_, me, failure{{}, 0, plan_.engines->loader->name(), std::nullopt, started.error(), 0});
   }
 }
 
@@ -75,37 +61,62 @@ void director_state::submit(const call_ticket_ptr& ticket) {
   }
   const call_number number = next_number_++;
   ticket->number = number;
-  call& entry = calls_[number];
-  entry.ticket = ticket;
-  entry.missing = 1 + stages_.size();
-  auto on_opened = [this, number](const call_opened&) { opened(number); };
-  auto on_error = [this, number](const caf::error& e) {
-    cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
-                    "an actor did not open the call: " + self_->system().render(e), "see the log for its end"});
-  };
-  self_->request(aggregator_, limits::control_request_timeout, open_call{ticket}).then(on_opened, on_error);
-  for (const auto& each : stages_) {
-    self_->request(each, limits::control_request_timeout, open_call{ticket}).then(on_opened, on_error);
+  calls_[number].ticket = ticket;
+  open_at_aggregator(number);
+  for (const auto& [at, one] : stages_.members()) {
+    if (one.now == stage_roster::standing::ready || one.now == stage_roster::standing::wired) open_at(at, number);
   }
 }
 
-void director_state::opened(call_number number) {
-  const auto found = calls_.find(number);
-  if (found == calls_.end() || found->second.phase != call_phase::opening) return;
-  if (--found->second.missing > 0) return;
-  found->second.phase = call_phase::opened;
-  load_in_order();
+void director_state::open_at_aggregator(call_number number) {
+  const auto on_error = [this, number, asked = aggregator_](const caf::error& e) {
+    if (asked != aggregator_ || e == caf::sec::request_receiver_down) return;  // its successor opens it
+    cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
+                    "the aggregator did not open it: " + self_->system().render(e), "see the log"});
+  };
+  self_->request(aggregator_, limits::control_request_timeout, open_call{calls_.at(number).ticket})
+      .then([this, number](const call_opened&) { opened_by_aggregator(number); }, on_error);
 }
 
-void director_state::stage_is_ready() {
-  TROUPE_CHECK(stages_starting_ > 0, "a stage gets ready once");
-  --stages_starting_;
+/// Those that start later hear of all open calls when they are ready, and before they get edges.
+void director_state::open_at(stage_address at, call_number number) {
+  call& entry = calls_.at(number);
+  if (entry.phase == call_phase::opening) entry.missing.insert(at);
+  const stage_roster::member& one = stages_.members().at(at);
+  const auto on_error = [this, at, number, incarnation = one.incarnation](const caf::error& e) {
+    const stage_roster::member& now = stages_.members().at(at);
+    if (now.incarnation != incarnation || now.now == stage_roster::standing::lost) return;  // its successor opens it
+    cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
+                    "a stage did not open it: " + self_->system().render(e), "see the log for its end"});
+  };
+  self_->request(one.face, limits::control_request_timeout, open_call{entry.ticket})
+      .then([this, at, number](const call_opened&) { opened_by(at, number); }, on_error);
+}
+
+void director_state::opened_by_aggregator(call_number number) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return;
+  found->second.aggregator_missing = false;
+  load_if_opened(number);
+}
+
+void director_state::opened_by(stage_address at, call_number number) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return;
+  found->second.missing.erase(at);
+  load_if_opened(number);
+}
+
+void director_state::load_if_opened(call_number number) {
+  call& entry = calls_.at(number);
+  if (entry.phase != call_phase::opening || entry.aggregator_missing || !entry.missing.empty()) return;
+  entry.phase = call_phase::opened;
   load_in_order();
 }
 
 /// Acknowledgements of several calls may cross; the loader gets the calls in order all the same.
 void director_state::load_in_order() {
-  if (stages_starting_ > 0) return;
+  if (!stages_.was_wired()) return;
   for (; next_to_load_ < next_number_; ++next_to_load_) {
     const auto found = calls_.find(next_to_load_);
     if (found == calls_.end() || found->second.phase == call_phase::cancelling) continue;
@@ -124,7 +135,7 @@ void director_state::cancel(call_number number, const error& cause) {
   // The aggregator first: once the loader forgets the call it sends others, and the ledger must not hold both.
   tell(self_, aggregator_, cancel_call{number, cause});
   tell(self_, loader_, cancel_call{number, cause});
-  for (const auto& each : stages_) tell(self_, each, cancel_call{number, cause});
+  tell_stages(cancel_call{number, cause});
   load_in_order();
 }
 
@@ -142,7 +153,7 @@ void director_state::ended(const call_ended& end) {
   const auto found = calls_.find(end.tally.call);
   if (found == calls_.end()) return;  // answered by fatal()
   if (end.tally.cause) cancel(end.tally.call, *end.tally.cause);
-  for (const auto& each : stages_) tell(self_, each, end_call{end.tally.call});
+  tell_stages(end_call{end.tally.call});
 
   call entry = std::move(found->second);
   calls_.erase(found);
@@ -179,7 +190,7 @@ void director_state::fatal(const error& cause) {
   if (phase_ < run_phase::aborting) phase_ = run_phase::aborting;
   // Answered here, since the actor that ends calls may be the one that is gone.
   for (auto& [number, entry] : std::exchange(calls_, {})) {
-    for (const auto& each : stages_) tell(self_, each, cancel_call{number, cause});
+    tell_stages(cancel_call{number, cause});
     refuse(entry.ticket, entry.cause.value_or(cause));
   }
   stop_engines_if_quiet();
@@ -190,19 +201,36 @@ void director_state::stop_engines_if_quiet() {
   if (!calls_.empty()) return;
   const stop_mode mode = phase_ == run_phase::draining ? stop_mode::drain : stop_mode::abort;
   phase_ = run_phase::stopping;
+  // It goes through nobody who is lost, and nobody waits for one who was replaced.
+  const bool whole = stages_.was_wired() && !stages_.needs_wiring() && !pausing_;
   tell(self_, loader_, stop_request{mode});
-  for (const auto& each : stages_) tell(self_, each, stop_request{mode});
-  if (engines_running_ == 0) end();  // none could be started
+  stop_stages(whole ? mode : stop_mode::abort);
+  end_if_all_stopped();  // none could be started
 }
 
-void director_state::engine_stopped() {
-  TROUPE_CHECK(engines_running_ > 0, "an engine finishes once");
-  --engines_running_;
-  if (engines_running_ == 0) end();
+/// A drain is the closing of the edges, which reaches nobody who has none.
+void director_state::stop_stages(stop_mode mode) {
+  for (const auto& [at, one] : stages_.members()) {
+    if (one.now == stage_roster::standing::lost) continue;
+    tell(self_, one.face, stop_request{one.now == stage_roster::standing::wired ? mode : stop_mode::abort});
+  }
+}
+
+void director_state::engine_stopped(const stopped& what) {
+  if (what.address == plan_.engines->loader->address()) {
+    loader_running_ = false;
+  } else {
+    static_cast<void>(stages_.stopped(what.address, what.incarnation));
+  }
+  end_if_all_stopped();
+}
+
+void director_state::end_if_all_stopped() {
+  if (phase_ == run_phase::stopping && !loader_running_ && stages_.all_gone() && !std::exchange(ended_, true)) end();
 }
 
 void director_state::end() {
-  for (const auto& each : stages_) self_->send_exit(each, caf::exit_reason::user_shutdown);
+  for (const auto& [at, one] : stages_.members()) self_->send_exit(one.face, caf::exit_reason::user_shutdown);
   self_->send_exit(loader_, caf::exit_reason::user_shutdown);
   self_->send_exit(aggregator_, caf::exit_reason::user_shutdown);
   self_->send_exit(monitor_, caf::exit_reason::user_shutdown);

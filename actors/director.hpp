@@ -5,13 +5,16 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <set>
 
 #include <troupe/actors/engine_host.hpp>
 #include <troupe/actors/protocol.hpp>
 #include <troupe/actors/report_box.hpp>
+#include <troupe/actors/stage_crew.hpp>
+#include <troupe/actors/stage_roster.hpp>
 #include <troupe/runtime/engine/assembly.hpp>
 #include <troupe/runtime/engine/fold_ledger.hpp>
+#include <troupe/runtime/engine/restart_budget.hpp>
 
 namespace troupe {
 
@@ -19,8 +22,13 @@ namespace troupe {
 struct director_plan {
   std::shared_ptr<assembly> engines;
   std::shared_ptr<fold_ledger> ledger;
+  /// Runs the loader's engine.
   std::shared_ptr<engine_host> host;
+  /// Where the stages come from.
+  std::shared_ptr<stage_crew> crew;
   std::shared_ptr<report_box> reports;
+  /// For tests that make actors die: the loader's face and the aggregator, each time one is made. May be empty.
+  std::function<void(const caf::actor& child)> on_child = {};
   /// Called once, when every engine has finished and every child was told to exit.
   std::function<void()> on_stopped;
 };
@@ -28,10 +36,14 @@ struct director_plan {
 /// Owns a run: spawns and watches the faces, the aggregator and the monitor; opens, cancels and ends calls; stops all.
 ///
 ///   run:   serving --stop_request--> draining | aborting --no open call--> stopping --all engines stopped--> (quit)
+///   wiring: wired --a stage is lost, or a new one ready--> pausing --loading_paused--> wired (a new epoch)
 ///   call:  opening --all acknowledged--> loading --ended--> (answered)
 ///          opening | loading --failure, cancel, abort--> cancelling --ended--> (answered)
 ///
 /// Every ticket is answered exactly once. Calls are numbered, and loaded, in the order of submission.
+///
+/// When a stage is lost its next incarnation is started, and as soon as every node is served again everybody gets new
+/// edges: survivors drop what they hold, and the loader sends again all that is not folded (docs/recovery.md).
 class director_state {
  public:
   static inline const char* name = "director";
@@ -45,16 +57,19 @@ class director_state {
   struct call {
     call_ticket_ptr ticket;
     call_phase phase = call_phase::opening;
-    std::size_t missing = 0;
+    /// Who has not acknowledged: stages, and the aggregator.
+    std::set<stage_address> missing;
+    bool aggregator_missing = true;
     std::optional<error> cause;
     std::chrono::nanoseconds started{0};
   };
 
   void spawn_children();
-  void start_engine(const std::shared_ptr<engine>& engine);
   void submit(const call_ticket_ptr& ticket);
-  void opened(call_number number);
-  void stage_is_ready();
+  void open_at(stage_address at, call_number number);
+  void opened_by_aggregator(call_number number);
+  void opened_by(stage_address at, call_number number);
+  void load_if_opened(call_number number);
   void load_in_order();
   void cancel(call_number number, const error& cause);
   void cancel(const cancel_ticket& request);
@@ -63,8 +78,29 @@ class director_state {
   void stop(stop_mode mode);
   void fatal(const error& cause);
   void stop_engines_if_quiet();
-  void engine_stopped();
+  void stop_stages(stop_mode mode);
+  void engine_stopped(const stopped& what);
+  void end_if_all_stopped();
   void end();
+
+  // The lives of the stages (director_recovery.cpp).
+  void start_stages();
+  void start_stage(stage_address at);
+  void stage_is_ready(const stage_ready& ready);
+  void stage_is_lost(const stage_lost& lost);
+  /// False: there is no point in starting it again.
+  [[nodiscard]] bool may_restart(const stage_lost& lost);
+  void rewire_if_needed();
+  void rewire(micro_batch_id from);
+  void child_died(const caf::down_msg& down);
+  void spawn_aggregator();
+  void spawn_loader();
+  void replace_aggregator();
+  void replace_loader();
+  void send_all_again();
+  void open_at_aggregator(call_number number);
+  template <class Message>
+  void tell_stages(const Message& message);
   static void refuse(const call_ticket_ptr& ticket, error cause);
 
   director_actor::pointer self_;
@@ -73,15 +109,26 @@ class director_state {
   std::map<call_number, call> calls_;
   call_number next_number_ = 0;
   call_number next_to_load_ = 0;
-  std::size_t engines_running_ = 0;
-  std::size_t stages_starting_ = 0;
+  bool loader_running_ = false;
+  bool ended_ = false;
+  stage_roster stages_;
+  restart_budget budget_;
+  epoch_number epoch_ = 0;
+  bool pausing_ = false;
+  std::uint32_t replacements_ = 0;
   std::uint64_t replays_reported_ = 0;
 
   aggregator_actor aggregator_;
   monitor_actor monitor_;
   loader_actor loader_;
-  std::vector<stage_actor> stages_;
 };
+
+template <class Message>
+void director_state::tell_stages(const Message& message) {
+  for (const auto& [at, one] : stages_.members()) {
+    if (one.now != stage_roster::standing::lost) tell(self_, one.face, message);
+  }
+}
 
 director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self, director_plan plan);
 

@@ -4,6 +4,7 @@
 #include <troupe/actors/evaluation.hpp>
 #include <troupe/runtime/data/data_set_source.hpp>
 #include <troupe/runtime/engine/stage_engine.hpp>
+#include <troupe/runtime/journal/journaling_fold.hpp>
 #include <troupe/runtime/metric/metric_fold.hpp>
 #include <troupe/runtime/metric/metric_scorer.hpp>
 
@@ -33,6 +34,28 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   }
 }
 
+expected<void> evaluation::take_over(const score& state) {
+  const std::uint64_t index = state.id.index;
+  const bool is_ours = state.sink < folds_.size() && index < micro_batches_ &&
+                       state.samples <= samples_in(index + 1) - samples_in(index);
+  auto folded = is_ours ? folds_[state.sink]->fold(state) : expected<void>{};
+  if (!is_ours || !folded) {
+    return fail(error_code::journal_damaged, "sink " + std::to_string(state.sink) + ", " + to_string(state.id),
+                folded ? "this evaluation has no such state" : folded.error().cause, "start anew with another journal");
+  }
+  call_start& start = ticket_->start;
+  start.folded.resize(folds_.size());
+  start.folded[state.sink] = index + 1;
+  if (state.sink == 0) start.samples += state.samples;
+  return {};
+}
+
+void evaluation::keep_in(const std::shared_ptr<journal_writer>& journal) {
+  for (auto& each : ticket_->folds) each = std::make_shared<journaling_fold>(each, journal);
+  ticket_->source =
+      std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit, micro_batches_resumed());
+}
+
 std::uint64_t evaluation::samples_in(std::uint64_t micro_batches) const noexcept {
   return std::min(samples_, micro_batches * request_.micro_batch);
 }
@@ -53,9 +76,11 @@ run_result evaluation::result(const call_outcome& outcome) const {
                      .folded = outcome.tally.folded,
                      .replayed = outcome.replayed,
                      .duplicates_dropped = outcome.tally.duplicates_dropped,
-                     .lost = lost};
+                     .lost = lost,
+                     .resumed = std::min(micro_batches_resumed(), outcome.tally.folded)};
   result.wall_seconds = std::chrono::duration<double>(outcome.wall).count();
-  if (result.wall_seconds > 0) result.samples_per_second = static_cast<double>(result.samples) / result.wall_seconds;
+  const std::uint64_t evaluated = result.samples - samples_in(result.delivery.resumed);
+  if (result.wall_seconds > 0) result.samples_per_second = static_cast<double>(evaluated) / result.wall_seconds;
   return result;
 }
 

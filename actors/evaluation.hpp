@@ -9,6 +9,7 @@
 #include <troupe/actors/call_ticket.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/engine/assembly.hpp>
+#include <troupe/runtime/journal/journal_writer.hpp>
 #include <troupe/runtime/metric/metric.hpp>
 #include <troupe/runtime/report/run_result.hpp>
 
@@ -39,6 +40,14 @@ class evaluation {
   [[nodiscard]] const call_ticket_ptr& ticket() const noexcept { return ticket_; }
   [[nodiscard]] std::uint64_t samples_asked() const noexcept { return samples_; }
   [[nodiscard]] std::uint64_t micro_batches_asked() const noexcept { return micro_batches_; }
+
+  /// Folds what an earlier run folded: states of a journal, in their order. Before the ticket is submitted. A state
+  /// that this evaluation cannot have is E0802.
+  [[nodiscard]] expected<void> take_over(const score& state);
+  /// From now on folded states are appended there. After the last take_over, before the ticket is submitted.
+  void keep_in(const std::shared_ptr<journal_writer>& journal);
+  /// Of the micro-batches asked for, those that were taken over on every sink.
+  [[nodiscard]] std::uint64_t micro_batches_resumed() const noexcept { return ticket_->start.first(); }
 
   /// How many samples so many micro-batches hold, from the first.
   [[nodiscard]] std::uint64_t samples_in(std::uint64_t micro_batches) const noexcept;

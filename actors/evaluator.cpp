@@ -3,11 +3,13 @@
 
 #include <troupe/actors/evaluation.hpp>
 #include <troupe/actors/evaluator.hpp>
+#include <troupe/actors/journal_pins.hpp>
 #include <troupe/actors/model_pipeline.hpp>
 #include <troupe/actors/topology_start.hpp>
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/engine/engine_thread.hpp>
+#include <troupe/runtime/journal/open_journal.hpp>
 
 namespace troupe {
 namespace {
@@ -100,9 +102,12 @@ struct evaluator::impl {
   std::optional<steady::time_point> deadline;
   model_pipeline stages;
   std::unique_ptr<evaluation> call;
+  /// Null without one.
+  std::shared_ptr<journal_writer> journal;
   std::atomic<int> stop_asked{-1};
   bool stuck = false;
 
+  [[nodiscard]] expected<void> open_journal(const data_set& data);
   void report(const report_box::reports& reports, steady::time_point started) const;
   [[nodiscard]] call_outcome wait(std::future<call_outcome>& outcome, std::optional<error>& stopped_by);
   void heed_stop(std::optional<error>& stopped_by, int& heeded);
@@ -116,6 +121,9 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   state->options.threads = resolve_threads(options, usable_cores());
   state->hooks = std::move(hooks);
   state->deadline = deadline_of(options, steady::now());
+  if (!options.journal.empty()) {
+    if (auto fine = check_journal(options.journal, options.resume); !fine) return tl::make_unexpected(fine.error());
+  }
   const auto too_late = [&] { return state->deadline && steady::now() >= *state->deadline; };
 
   auto data = open_data(options.data);
@@ -141,6 +149,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   auto stages = start_model_pipeline(*chain, pipeline_options, sample->inputs);
   if (!stages) return tl::make_unexpected(stages.error());
   state->stages = std::move(*stages);
+  if (auto opened = state->open_journal(**data); !opened) return tl::make_unexpected(opened.error());
   return std::unique_ptr<evaluator>(new evaluator(std::move(state)));
 }
 
@@ -193,6 +202,20 @@ void evaluator::request_stop(stop_kind kind) noexcept {
   impl_->stages.running->reports().wake();
 }
 
+/// Last of all, when nothing can be refused any more: a run that could not begin leaves no journal behind.
+expected<void> evaluator::impl::open_journal(const data_set& data) {
+  if (options.journal.empty()) return {};
+  const auto pins = pins_of(options, data, stages.layers);
+  if (!pins) return tl::make_unexpected(pins.error());
+  auto opened = options.resume ? resume_journal(options.journal, *pins,
+                                                [this](const score& state) { return call->take_over(state); })
+                               : create_journal(options.journal, *pins);
+  if (!opened) return tl::make_unexpected(opened.error());
+  journal = std::move(*opened);
+  call->keep_in(journal);
+  return {};
+}
+
 expected<run_result> evaluator::run() {
   pipeline& running = *impl_->stages.running;
   const auto before = usage_of(running.engines());
@@ -200,6 +223,8 @@ expected<run_result> evaluator::run() {
   std::optional<error> stopped_by;
   const call_outcome outcome = impl_->wait(future, stopped_by);
   auto result = impl_->conclude(outcome, stopped_by, before);
+  const auto kept = impl_->journal ? impl_->journal->close() : expected<void>{};
+  if (result && !kept) result->errors.push_back(kept.error());
   // Only a deadline or a second Ctrl-C has no time for the forwards in progress.
   const bool in_a_hurry = outcome.tally.cancelled && stopped_by;
   impl_->stuck = !running.stop(outcome.tally.cancelled ? stop_mode::abort : stop_mode::drain,
@@ -252,12 +277,12 @@ void evaluator::impl::report(const report_box::reports& reports, steady::time_po
   }
   if (!hooks.on_progress || !reports.progress) return;
   const double seconds = std::chrono::duration<double>(steady::now() - started).count();
-  hooks.on_progress(
-      {.samples_done = call->samples_in(reports.progress->folded),
-       .samples_total = call->samples_asked(),
-       .micro_batches_done = reports.progress->folded,
-       .samples_per_second =
-           seconds > 0 ? static_cast<double>(call->samples_in(reports.progress->folded)) / seconds : 0.0});
+  const std::uint64_t done = call->samples_in(reports.progress->folded);
+  const std::uint64_t done_now = done - std::min(done, call->samples_in(call->micro_batches_resumed()));
+  hooks.on_progress({.samples_done = done,
+                     .samples_total = call->samples_asked(),
+                     .micro_batches_done = reports.progress->folded,
+                     .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
 }
 
 expected<run_result> evaluator::impl::conclude(const call_outcome& outcome, const std::optional<error>& stopped_by,

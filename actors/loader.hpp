@@ -10,6 +10,7 @@ namespace troupe {
 struct loader_state {
   static inline const char* name = "loader";
   std::shared_ptr<loader_engine> engine;
+  aggregator_actor aggregator;
 };
 
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,

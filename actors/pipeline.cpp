@@ -2,6 +2,7 @@
 
 #include <troupe/actors/director.hpp>
 #include <troupe/actors/engine_threads.hpp>
+#include <troupe/actors/local_crew.hpp>
 #include <troupe/actors/pipeline.hpp>
 #include <troupe/messages/limits.hpp>
 
@@ -40,6 +41,7 @@ std::unique_ptr<pipeline> pipeline::start(assembly engines) {
       director, director_plan{.engines = state->engines,
                               .ledger = std::make_shared<fold_ledger>(state->engines->ledger_options()),
                               .host = state->threads,
+                              .crew = std::make_shared<local_crew>(state->engines, state->threads),
                               .reports = state->reports,
                               .on_stopped = [raw = state.get()] { raw->stopped_promise.set_value(); }});
   return std::unique_ptr<pipeline>(new pipeline(std::move(state)));

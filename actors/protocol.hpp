@@ -33,30 +33,49 @@ struct cancel_ticket {
 };
 /// the program -> director -> loader: end all queued calls after what has been sent of them.
 struct cut_calls {};
+/// director -> loader, after loading_paused: go on over these edges.
+struct rewire_loader {
+  std::shared_ptr<engine_wiring> edges;
+};
+/// stage_crew -> stage: drop what you hold and go on over these edges, with what comes from `from` on.
+struct rewire_stage {
+  std::shared_ptr<engine_wiring> edges;
+  micro_batch_id from;
+};
 /// director or anybody -> monitor.
 struct log_line {
   std::string text;
 };
 
-using director_actor = caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>,
-                                        cast<stage_ready>, cast<failure>, cast<call_ended>, cast<stopped>>;
+struct meet_aggregator;
+
+using director_actor =
+    caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>, cast<stage_ready>,
+                     cast<stage_lost>, cast<loading_paused>, cast<failure>, cast<call_ended>, cast<stopped>>;
 
 using loader_actor =
     caf::typed_actor<cast<open_call>, cast<low_water>, cast<cancel_call>, cast<cut_calls>, cast<stop_request>,
+                     cast<pause_loading>, cast<rewire_loader>, cast<meet_aggregator>,
                      // from its engine
-                     cast<end_of_call>, cast<failure>, cast<stopped>>;
+                     cast<end_of_call>, cast<loading_paused>, cast<failure>, cast<stopped>>;
 
-using stage_actor = caf::typed_actor<rpc<open_call, call_opened>, cast<end_call>, cast<cancel_call>, cast<stop_request>,
+using stage_actor = caf::typed_actor<rpc<open_call, call_opened>, cast<end_call>, cast<cancel_call>, cast<rewire_stage>,
+                                     cast<meet_aggregator>, cast<stop_request>,
                                      // from its engine
                                      cast<stage_ready>, cast<score_batch>, cast<failure>, cast<stopped>>;
 
-/// director -> aggregator, once, before the first call: who wants to know the low-water mark.
+/// director -> aggregator, before the first call and when there is a new one: who wants to know the low-water mark.
 struct meet_loader {
   loader_actor loader;
 };
 
 using aggregator_actor = caf::typed_actor<cast<meet_loader>, rpc<open_call, call_opened>, cast<score_batch>,
                                           cast<end_of_call>, cast<cancel_call>>;
+
+/// director -> loader, stages: the one before it has died.
+struct meet_aggregator {
+  aggregator_actor aggregator;
+};
 
 using monitor_actor = caf::typed_actor<cast<call_progress>, cast<log_line>>;
 
@@ -75,8 +94,14 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_opened)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_ended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cancel_ticket)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cut_calls)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_loader)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_stage)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stage_lost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pause_loading)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::loading_paused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::log_line)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::meet_loader)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::meet_aggregator)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::end_call)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cancel_call)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::low_water)

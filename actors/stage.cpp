@@ -2,15 +2,15 @@
 
 namespace troupe {
 
-stage_listener report_to(const stage_actor& stage, const stage_engine& engine) {
+stage_listener report_to(const stage_actor& stage, const stage_engine& engine, incarnation_number incarnation) {
   const weak_face<stage_actor> face{stage};
-  return {.on_ready = [face, address = engine.address()] { face.tell(stage_ready{.address = address}); },
+  return {.on_ready = [face, ready = stage_ready{engine.address(), incarnation}] { face.tell(ready); },
           .on_scores = [face](std::vector<score> scores) { face.tell(score_batch{std::move(scores)}); },
           .on_failure = [face](failure what) { face.tell(std::move(what)); },
           .on_finished =
-              [face, &engine] {
+              [face, &engine, incarnation] {
                 face.tell(stopped{.address = engine.address(),
-                                  .incarnation = 0,
+                                  .incarnation = incarnation,
                                   .micro_batches = engine.counters().micro_batches.load(),
                                   .forward_nanoseconds = engine.counters().forward_ns.load()});
               }};
@@ -19,6 +19,7 @@ stage_listener report_to(const stage_actor& stage, const stage_engine& engine) {
 stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self, std::shared_ptr<stage_engine> engine,
                                  director_actor director, aggregator_actor aggregator) {
   self->state.engine = engine;
+  self->state.aggregator = std::move(aggregator);
   auto order = [self, director](stage_command_t command) {
     if (self->state.engine->command(std::move(command))) return;
     tell(self, director, queue_full_failure(*self->state.engine));
@@ -35,12 +36,16 @@ stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self
       },
       [=](const end_call& end) { order(stage_command::forget_call{end.call}); },
       [=](const cancel_call& cancel) { order(stage_command::cancel_call{cancel.call}); },
+      [=](const rewire_stage& rewire) {
+        order(stage_command::rewire{rewire.edges, rewire.from});
+      },
       // A drain follows the closing of the inbound edges.
       [=](const stop_request& stop) {
         if (stop.mode == stop_mode::abort) static_cast<void>(self->state.engine->command(stage_command::stop{}));
       },
       [=](const stage_ready& ready) { tell(self, director, ready); },
-      [=](score_batch& batch) { tell(self, aggregator, std::move(batch)); },
+      [=](score_batch& batch) { tell(self, self->state.aggregator, std::move(batch)); },
+      [=](const meet_aggregator& meet) { self->state.aggregator = meet.aggregator; },
       [=](const failure& what) { tell(self, director, what); },
       [=](const stopped& what) { tell(self, director, what); },
   };

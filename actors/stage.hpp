@@ -11,6 +11,7 @@ namespace troupe {
 struct stage_state {
   static inline const char* name = "stage";
   std::shared_ptr<stage_engine> engine;
+  aggregator_actor aggregator;
 };
 
 stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self, std::shared_ptr<stage_engine> engine,
@@ -18,6 +19,6 @@ stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self
 
 /// What the engine reports, as messages to its face. Set before the engine's first step (an actor's own body may run
 /// later than its spawn). The engine must outlive the listener.
-stage_listener report_to(const stage_actor& stage, const stage_engine& engine);
+stage_listener report_to(const stage_actor& stage, const stage_engine& engine, incarnation_number incarnation = 0);
 
 }  // namespace troupe

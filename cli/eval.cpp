@@ -21,7 +21,9 @@ namespace {
 constexpr const char* examples =
     "  troupe eval --model data/mnist/lenet.pt --data mnist:data/mnist --stages 2\n"
     "  troupe eval --model resnet20.pt --data cifar10:test_batch.bin --stages 4 --micro-batch 100 --json\n"
-    "  troupe eval --config run.toml --limit 1000 --metrics accuracy,top5 --output out\n";
+    "  troupe eval --config run.toml --limit 1000 --metrics accuracy,top5 --output out\n"
+    "  troupe eval --config run.toml --journal run.journal            (killed in the middle)\n"
+    "  troupe eval --config run.toml --journal run.journal --resume   (does the rest)\n";
 
 expected<eval_options> checked_options(const option_flags& flags) {
   const auto resolved = flags.resolve();

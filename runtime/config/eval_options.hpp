@@ -33,6 +33,10 @@ struct eval_options {
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
   /// Evaluate only the first `limit` samples; nothing means all.
   std::optional<std::uint64_t> limit;
+  /// File that keeps what is folded, so that a run that was killed can go on; empty means none.
+  std::string journal;
+  /// Go on with the journal, which then exists, instead of starting it.
+  bool resume = false;
   /// Seconds from the start until the run ends with status 124; nothing means never.
   std::optional<double> deadline;
   /// Directory for result.json (and trace.jsonl with `trace`); empty means none.

@@ -25,6 +25,10 @@ expected<void> check_together(const resolved_options& resolved, bool needs_data)
     return fail(error_code::flags_contradict, source_of(resolved, "trace"), "there is no directory for trace.jsonl",
                 "add --output DIR");
   }
+  if (options.resume && options.journal.empty()) {
+    return fail(error_code::flags_contradict, source_of(resolved, "resume"), "there is no journal to go on with",
+                "add --journal FILE");
+  }
   if (auto checked = check_present(options.model, "model"); !checked) return checked;
   if (!needs_data) return {};
   return check_present(options.data, "data");

@@ -14,6 +14,10 @@ class byte_image_set final : public data_set {
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return layout_.shape; }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return layout_.classes; }
   [[nodiscard]] std::string name() const override { return layout_.name; }
+  [[nodiscard]] std::vector<std::string> files() const override {
+    if (layout_.pixels.path == layout_.labels.path) return {layout_.pixels.path};
+    return {layout_.pixels.path, layout_.labels.path};
+  }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.begin <= range.end && range.end <= layout_.size, "only samples of the data set are read");

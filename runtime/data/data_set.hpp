@@ -33,6 +33,8 @@ class data_set {
   [[nodiscard]] virtual std::uint32_t classes() const noexcept = 0;
   /// "mnist:data/mnist": how errors and results name it.
   [[nodiscard]] virtual std::string name() const = 0;
+  /// Every file that samples come from, so that their content can be told from another's; none where it is not known.
+  [[nodiscard]] virtual std::vector<std::string> files() const { return {}; }
   /// Decodes [range.begin, range.end), which lies inside [0, size()).
   [[nodiscard]] virtual expected<sample_block> read(sample_range range) const = 0;
 };

@@ -21,7 +21,8 @@ std::uint64_t samples_per_block(const data_set& data, std::uint64_t micro_batch)
 
 }  // namespace
 
-data_set_source::data_set_source(data_set_ptr data, std::uint64_t micro_batch, std::optional<std::uint64_t> limit)
+data_set_source::data_set_source(data_set_ptr data, std::uint64_t micro_batch, std::optional<std::uint64_t> limit,
+                                 std::uint64_t first)
     : data_(std::move(data)),
       micro_batch_(micro_batch),
       end_(std::min(data_->size(), limit.value_or(data_->size()))),
@@ -30,6 +31,9 @@ data_set_source::data_set_source(data_set_ptr data, std::uint64_t micro_batch, s
   // A micro-batch larger than the data is the data.
   micro_batch_ = std::min(micro_batch, std::max<std::uint64_t>(1, end_));
   block_samples_ = samples_per_block(*data_, micro_batch_);
+  TROUPE_CHECK(first <= *count(), "nobody leaves out more than there is");
+  position_ = std::min(end_, first * micro_batch_);
+  block_ = {position_, position_};
 }
 
 std::optional<std::uint64_t> data_set_source::count() const {

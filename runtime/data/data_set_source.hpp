@@ -16,8 +16,10 @@ namespace troupe {
 /// the same samples are tried again.
 class data_set_source final : public micro_batch_source {
  public:
-  /// `micro_batch` samples each, at least 1.
-  data_set_source(data_set_ptr data, std::uint64_t micro_batch, std::optional<std::uint64_t> limit = std::nullopt);
+  /// `micro_batch` samples each, at least 1. `first`: how many micro-batches are left out at the beginning, unread; the
+  /// others are what they would be without it.
+  data_set_source(data_set_ptr data, std::uint64_t micro_batch, std::optional<std::uint64_t> limit = std::nullopt,
+                  std::uint64_t first = 0);
 
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override;
   [[nodiscard]] std::optional<std::uint64_t> count() const override;

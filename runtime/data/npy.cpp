@@ -19,6 +19,7 @@ class npy_set final : public data_set {
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return inputs_.row_shape(); }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return classes_; }
   [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::vector<std::string> files() const override { return {inputs_.path(), labels_.path()}; }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.begin <= range.end && range.end <= size(), "only samples of the data set are read");

@@ -3,6 +3,7 @@
 
 #include <troupe/messages/check.hpp>
 #include <troupe/runtime/engine/assembly.hpp>
+#include <troupe/runtime/engine/make_wiring.hpp>
 
 namespace troupe {
 namespace {
@@ -16,13 +17,6 @@ bool is_fed_by_source(const wiring_plan& plan, const wired_instance& instance) {
   TROUPE_CHECK(!instance.inbound.empty(), "every stage has an input");
   const wired_instance& producer = plan.instances[plan.channels[instance.inbound.front()].producer];
   return plan.nodes[producer.address.stage].kind == node_kind::source;
-}
-
-std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, const assembly_options& options) {
-  const wired_node& producer = plan.nodes[plan.instances[channel.producer].address.stage];
-  if (producer.kind != node_kind::source) return channel.slots;
-  const wired_node& consumer = plan.nodes[plan.instances[channel.consumer].address.stage];
-  return std::max(consumer.num_pipe_buffers, options.prefetch_slots);
 }
 
 stage_engine_options engine_options(const wiring_plan& plan, const wired_instance& instance,
@@ -49,7 +43,7 @@ stage_engine_options engine_options(const wiring_plan& plan, const wired_instanc
 /// Everything that can be under way between the loader and the ledger.
 std::uint64_t slots_of_all(const wiring_plan& plan, const assembly_options& options) {
   std::uint64_t slots = 0;
-  for (const wired_channel& channel : plan.channels) slots += slots_of(plan, channel, options);
+  for (const wired_channel& channel : plan.channels) slots += slots_of(plan, channel, options.prefetch_slots);
   return slots;
 }
 
@@ -69,56 +63,32 @@ std::uint32_t prefetch_slots_for(std::uint64_t micro_batch_bytes, std::uint32_t 
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, num_pipe_buffers, most));
 }
 
+std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
+                                                const assembly_options& options, std::shared_ptr<stage_body> body) {
+  return std::make_shared<stage_engine>(engine_options(plan, plan.instances[instance], options), std::move(body));
+}
+
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options) {
   assembly made;
   made.window = window_for(slots_of_all(plan, options));
-  std::vector<stage_engine*> stage_at(plan.instances.size(), nullptr);
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {
     const wired_instance& instance = plan.instances[index];
     const wired_node& node = plan.nodes[instance.address.stage];
     if (node.kind == node_kind::source) {
       TROUPE_CHECK(made.loader == nullptr, "a run has one source");
       made.loader = std::make_shared<loader_engine>(
-          loader_engine_options{.name = node.name, .address = instance.address, .window = made.window});
+          loader_engine_options{.name = node.name, .address = instance.address, .window = made.window, .paused = true});
       continue;
     }
     auto body = make_body(instance.address);
     if (!body) return tl::make_unexpected(body.error());
-    made.stages.push_back(std::make_shared<stage_engine>(engine_options(plan, instance, options), std::move(*body)));
-    stage_at[index] = made.stages.back().get();
+    made.stages.push_back(make_stage_engine(plan, index, options, std::move(*body)));
   }
   TROUPE_CHECK(made.loader != nullptr, "a validated graph has a source");
-
-  for (std::size_t index = 0; index < plan.instances.size(); ++index) {
-    stage_engine* stage = stage_at[index];
-    fan_out& outbound = stage != nullptr ? stage->outbound() : made.loader->outbound();
-    doorbell& bell = stage != nullptr ? stage->bell() : made.loader->bell();
-    const wired_channel* before = nullptr;
-    std::size_t branch = 0;
-    for (const std::size_t number : plan.instances[index].outbound) {
-      const wired_channel& channel = plan.channels[number];
-      const stage_index to = plan.instances[channel.consumer].address.stage;
-      const bool same_branch = before != nullptr && plan.instances[before->consumer].address.stage == to &&
-                               before->input_port == channel.input_port;
-      if (!same_branch) {
-        branch = outbound.add_branch({.port = channel.output_port, .fixed_replica = plan.nodes[to].fixed_replica});
-      }
-      before = &channel;
-      stage_engine* consumer = stage_at[channel.consumer];
-      TROUPE_CHECK(consumer != nullptr, "channels lead to stages");
-      const std::uint32_t slots = slots_of(plan, channel, options);
-      // The loader is cheap in bursts and dear to wake: it sleeps until half of a replica's slots are free.
-      edge_ends ends = edges->make({.slots = slots,
-                                    .producer_bell = &bell,
-                                    .consumer_bell = &consumer->bell(),
-                                    .credits_per_ring = stage != nullptr ? 1 : std::max(1u, slots / 2)});
-      consumer->add_inbound(std::move(ends.consumer), channel.input_port);
-      outbound.add_edge(branch, std::move(ends.producer));
-    }
-  }
   made.plan = std::move(plan);
   made.edges = std::move(edges);
+  made.prefetch_slots = options.prefetch_slots;
   return made;
 }
 

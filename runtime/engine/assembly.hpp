@@ -14,15 +14,16 @@
 
 namespace troupe {
 
-/// All engines of a run, made and wired, not yet stepped.
+/// All engines of a run, made, neither wired nor stepped: whoever directs the run wires them (make_wiring).
 struct assembly {
   wiring_plan plan;
-  /// Keeps a backend alive that its edges need (the simulated network); may be null.
+  /// Makes their edges, epoch by epoch, and lives as long as these.
   std::shared_ptr<edge_factory> edges;
   std::shared_ptr<loader_engine> loader;
   /// One per stage instance, in the order of plan.instances.
   std::vector<std::shared_ptr<stage_engine>> stages;
   std::uint64_t window = 1;
+  std::uint32_t prefetch_slots = limits::prefetch_slots;
 
   [[nodiscard]] troupe::ledger_options ledger_options() const {
     return {.sinks = static_cast<std::uint32_t>(plan.sinks.size()), .window = window + 1};
@@ -47,8 +48,12 @@ struct assembly_options {
   clock_function now = steady_now;
 };
 
-/// Makes the engines of a plan and wires them by `edges`. Errors: the body factory's.
+/// Makes the engines of a plan. Errors: the body factory's.
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options);
+
+/// One engine of a plan; `instance` is its position in plan.instances and no source.
+std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
+                                                const assembly_options& options, std::shared_ptr<stage_body> body);
 
 }  // namespace troupe

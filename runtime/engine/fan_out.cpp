@@ -90,6 +90,13 @@ void fan_out::send_end_of_call(call_number call) noexcept {
   }
 }
 
+void fan_out::vanish() noexcept {
+  for (branch& each : branches_) {
+    for (edge_state& edge : each.edges) edge.producer->vanish();
+  }
+  branches_.clear();
+}
+
 void fan_out::close() noexcept {
   for (branch& each : branches_) {
     for (edge_state& edge : each.edges) edge.producer->close();

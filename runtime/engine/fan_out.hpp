@@ -42,6 +42,8 @@ class fan_out {
 
   void send_end_of_call(call_number call) noexcept;
   void close() noexcept;
+  /// Ends all edges without a word (edge_producer::vanish) and forgets them.
+  void vanish() noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return branches_.empty(); }
   /// The replica that got the last micro-batch of the branch.

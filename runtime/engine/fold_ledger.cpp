@@ -19,18 +19,28 @@ expected<void> guarded_fold(call_fold& into, const score& next) try {
 
 }  // namespace
 
+std::uint64_t call_start::first() const noexcept {
+  return folded.empty() ? 0 : *std::min_element(folded.begin(), folded.end());
+}
+
 fold_ledger::fold_ledger(ledger_options options) : options_(options), cursors_(options.sinks) {
   TROUPE_CHECK(options.sinks >= 1 && options.window >= 1, "a run has a sink and lets at least one micro-batch in");
 }
 
-void fold_ledger::begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds) {
+void fold_ledger::begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start) {
   TROUPE_CHECK(call == next_to_begin_, "calls begin in order, without gaps");
   TROUPE_CHECK(folds.size() == options_.sinks, "every sink folds every call");
+  TROUPE_CHECK(start.folded.empty() || start.folded.size() == options_.sinks, "every sink has a start, or none");
   ++next_to_begin_;
   call_state& state = calls_[call];
   state.folds = std::move(folds);
+  state.folded = start.folded;
   state.folded.resize(options_.sinks);
   state.tally.call = call;
+  state.tally.samples = start.samples;
+  for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) {
+    if (cursors_[sink].next.call == call) cursors_[sink].next = first_of(call, sink);
+  }
 }
 
 fold_ledger::verdict fold_ledger::fold(score next) {
@@ -85,8 +95,13 @@ bool fold_ledger::skip_finished_call(cursor& at, std::uint32_t sink) const {
   if (found == calls_.end()) return false;
   const call_state& call = found->second;
   const bool done = call.tally.cancelled || (call.count && call.folded[sink] >= *call.count);
-  if (done) at.next = {at.next.call + 1, 0};
+  if (done) at.next = first_of(at.next.call + 1, sink);
   return done;
+}
+
+micro_batch_id fold_ledger::first_of(call_number call, std::uint32_t sink) const {
+  const auto found = calls_.find(call);
+  return {call, found == calls_.end() ? 0 : found->second.folded[sink]};
 }
 
 void fold_ledger::close(const end_of_call& end) {

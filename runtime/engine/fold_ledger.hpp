@@ -24,6 +24,16 @@ struct call_tally {
   std::optional<error> cause;  ///< set when a fold failed and the ledger itself cancelled the call
 };
 
+/// What an earlier run folded of a call: of each sink the first so many micro-batches. Empty: nothing.
+struct call_start {
+  std::vector<std::uint64_t> folded;
+  /// Of sink 0.
+  std::uint64_t samples = 0;
+
+  /// The first micro-batch that is not folded on every sink: where the loader begins.
+  [[nodiscard]] std::uint64_t first() const noexcept;
+};
+
 struct ledger_options {
   std::uint32_t sinks = 1;
   /// Ids held back at the most, per sink: the loader's window.
@@ -44,8 +54,9 @@ class fold_ledger {
 
   explicit fold_ledger(ledger_options options);
 
-  /// Before the first score of `call`; calls begin in order. One fold per sink.
-  void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds);
+  /// Before the first score of `call`; calls begin in order. One fold per sink, which has folded what `start` says
+  /// already: it counts as folded here, and is a duplicate when it comes again.
+  void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start = {});
   /// A fold that fails cancels its call, here; take_ended() tells the cause.
   verdict fold(score next);
   /// The call's count is known now.
@@ -75,6 +86,7 @@ class fold_ledger {
   void fold_in_order(cursor& at, call_state& call, const score& next);
   void advance(std::uint32_t sink);
   [[nodiscard]] bool skip_finished_call(cursor& at, std::uint32_t sink) const;
+  [[nodiscard]] micro_batch_id first_of(call_number call, std::uint32_t sink) const;
   void drop_held(call_number call);
   void retire();
 

@@ -37,6 +37,7 @@ bool gather::take_any(std::vector<activation>& parts) {
 }
 
 bool gather::take_next(std::vector<activation>& parts) {
+  if (edges_.empty()) return false;
   fill_heads();
   while (next_call_is_over()) next_ = {next_.call + 1, options_.replica};
   for (std::size_t port = 0; port < options_.ports; ++port) {
@@ -101,6 +102,7 @@ void gather::skip(call_number call) {
 
 void gather::forget(call_number call) {
   if (!options_.keeps_order) return;
+  first_open_ = std::max(first_open_, call + 1);
   next_ = std::max(next_, micro_batch_id{call + 1, options_.replica});
   skip(call);
   skipped_.erase(skipped_.begin(), skipped_.upper_bound(call));
@@ -121,7 +123,18 @@ std::optional<call_number> gather::ended_call() const noexcept {
 }
 
 bool gather::exhausted() const noexcept {
-  return std::ranges::all_of(edges_, [](const input_edge& edge) { return !edge.head && edge.consumer->exhausted(); });
+  return !edges_.empty() &&
+         std::ranges::all_of(edges_, [](const input_edge& edge) { return !edge.head && edge.consumer->exhausted(); });
+}
+
+void gather::start_over(micro_batch_id from) {
+  TROUPE_CHECK(in_use_.empty(), "what is in work belongs to the edges that go");
+  for (input_edge& edge : edges_) edge.consumer->vanish();
+  edges_.clear();
+  turn_ = 0;
+  const std::uint64_t past = from.index % options_.replicas;
+  const std::uint64_t step = (options_.replica + options_.replicas - past) % options_.replicas;
+  next_ = std::max(micro_batch_id{from.call, from.index + step}, micro_batch_id{first_open_, options_.replica});
 }
 
 void gather::close() noexcept {

@@ -54,6 +54,11 @@ class gather {
   [[nodiscard]] bool exhausted() const noexcept;
   void close() noexcept;
 
+  /// A new epoch: all edges end without a word, with whatever they hold, and the next micro-batch is the first of this
+  /// replica from `from` on. Nothing may be in use. add_edge() follows. Until then there is nothing to take, and
+  /// nothing is exhausted.
+  void start_over(micro_batch_id from);
+
  private:
   struct input_edge {
     std::unique_ptr<edge_consumer> consumer;
@@ -73,6 +78,8 @@ class gather {
   std::vector<input_edge*> in_use_;
   std::size_t turn_ = 0;
   micro_batch_id next_;
+  /// All calls before it were forgotten: a call may end between the order to start over and its being carried out.
+  call_number first_open_ = 0;
   std::set<call_number> skipped_;
 };
 

@@ -12,7 +12,7 @@ std::uint64_t window_for(std::uint64_t slots_of_all_edges) {
 }
 
 loader_engine::loader_engine(loader_engine_options options)
-    : options_(std::move(options)), commands_(bell_), low_water_(bell_) {
+    : options_(std::move(options)), commands_(bell_), low_water_(bell_), paused_(options_.paused) {
   TROUPE_CHECK(options_.window >= 1, "at least one micro-batch may be under way");
 }
 
@@ -22,30 +22,35 @@ step_result loader_engine::step() {
     std::visit([this](auto&& each) { handle(std::forward<decltype(each)>(each)); }, std::move(*command));
     return finished_ ? step_result::finished : step_result::progressed;
   }
+  if (paused_) return step_result::idle;
   if (const auto mark = low_water_.take()) forget_below(*mark);
   if (to_resend_ > 0) return resend();
+  flush_calls_before(loaded_to_end_);
   return loaded_ ? send() : load();
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
 void loader_engine::handle(loader_command::begin_call&& command) {
+  if (command.call < next_call_) return;
+  next_call_ = command.call + 1;
   TROUPE_CHECK(calls_.size() < limits::calls_queued_max, "the director queues no more calls than that");
-  calls_.push_back({command.call, std::move(command.source), 0});
+  loaded_to_end_ = calls_.empty() ? command.call : loaded_to_end_;
+  calls_.push_back({command.call, std::move(command.source), command.first});
 }
 
 void loader_engine::handle(const loader_command::cancel_call& command) {
-  const auto of_call = [&](const auto& id) { return id.call == command.call; };
+  const auto of_call = [&](const activation& each) { return each.id.call == command.call; };
   std::erase_if(calls_, [&](const queued_call& each) { return each.call == command.call; });
-  if (loaded_ && of_call(loaded_->id)) {
+  std::erase_if(concluded_, [&](const concluded& each) { return each.end.call == command.call; });
+  if (loaded_ && of_call(*loaded_)) {
     loaded_.reset();
     outbound_.abandon();  // it may be half sent, and that says nothing of the next one
   }
-  std::erase_if(kept_, [&](const kept& each) {
-    if (!of_call(each.message.id)) return false;
-    if (each.to_resend) --to_resend_;
-    return true;
-  });
+  const auto resent = kept_.end() - static_cast<std::ptrdiff_t>(to_resend_);
+  if (to_resend_ > 0 && of_call(*resent)) outbound_.abandon();
+  to_resend_ -= static_cast<std::size_t>(std::count_if(resent, kept_.end(), of_call));
+  std::erase_if(kept_, of_call);
 }
 
 void loader_engine::handle(const loader_command::cut_calls&) {
@@ -57,13 +62,26 @@ void loader_engine::handle(const loader_command::cut_calls&) {
   while (!calls_.empty()) end_current_call();
 }
 
-void loader_engine::handle(const loader_command::replay& command) {
-  for (kept& each : kept_) {
-    const bool wanted = !command.replica || each.replica == *command.replica;
-    if (!wanted || each.to_resend) continue;
-    each.to_resend = true;
-    ++to_resend_;
+// The mark is taken here and not again until the rewiring: receivers that take ids in order wait for what this says.
+void loader_engine::handle(const loader_command::pause&) {
+  if (!paused_) {
+    if (const auto mark = low_water_.take()) forget_below(*mark);
   }
+  paused_ = true;
+  if (listener_.on_paused) listener_.on_paused(first_to_send());
+}
+
+void loader_engine::handle(loader_command::rewire&& command) {
+  outbound_.vanish();
+  outbound_ = std::move(command.edges->outbound);
+  to_resend_ = kept_.size();
+  flushed_ = 0;
+  paused_ = false;
+  for (const concluded& each : concluded_) report(each);
+}
+
+void loader_engine::handle(loader_command::listen&& command) {
+  listener_ = std::move(command.listener);
 }
 
 void loader_engine::handle(const loader_command::stop&) {
@@ -73,16 +91,27 @@ void loader_engine::handle(const loader_command::stop&) {
   kept_.clear();
   to_resend_ = 0;
   finished_ = true;
+  // A face that came after the order to stop hears of it, too; one that comes later sees finished().
+  while (auto command = commands_.pop()) {
+    if (auto* listen = std::get_if<loader_command::listen>(&*command)) handle(std::move(*listen));
+  }
   if (listener_.on_finished) listener_.on_finished();
 }
 
 // --- load -> send ----------------------------------------------------------------------------------------------------
 
+/// What is still to be sent again stays, also when a score from before the rewiring has made it superfluous: who takes
+/// ids in order was told from where.
 void loader_engine::forget_below(micro_batch_id mark) {
-  while (!kept_.empty() && kept_.front().message.id < mark) {
-    if (kept_.front().to_resend) --to_resend_;
-    kept_.pop_front();
-  }
+  while (kept_.size() > to_resend_ && kept_.front().id < mark) kept_.pop_front();
+  while (!concluded_.empty() && concluded_.front().end.call < mark.call) concluded_.pop_front();
+}
+
+micro_batch_id loader_engine::first_to_send() const {
+  if (!kept_.empty()) return kept_.front().id;
+  if (loaded_) return loaded_->id;
+  if (!calls_.empty()) return {calls_.front().call, calls_.front().next_index};
+  return {loaded_to_end_, 0};
 }
 
 step_result loader_engine::load() {
@@ -111,7 +140,7 @@ step_result loader_engine::send() {
   }
   activation sent = *loaded_;
   if (outbound_.send({&sent, 1}) != fan_out::outcome::sent) return step_result::idle;  // no room, or a stop on its way
-  kept_.push_back({std::move(*loaded_), outbound_.last_replica(0), false});
+  kept_.push_back(std::move(*loaded_));
   loaded_.reset();
   counters_.sent.fetch_add(1, std::memory_order_relaxed);
   if (kept_.size() > counters_.kept_max.load(std::memory_order_relaxed)) {
@@ -121,15 +150,19 @@ step_result loader_engine::send() {
 }
 
 step_result loader_engine::resend() {
-  const auto first = std::find_if(kept_.begin(), kept_.end(), [](const kept& each) { return each.to_resend; });
-  TROUPE_CHECK(first != kept_.end(), "to_resend_ counts the marks in kept_");
-  activation copy = first->message;
+  activation copy = kept_[kept_.size() - to_resend_];
+  flush_calls_before(copy.id.call);
   if (outbound_.send({&copy, 1}) != fan_out::outcome::sent) return step_result::idle;
-  first->replica = outbound_.last_replica(0);
-  first->to_resend = false;
   counters_.replayed.fetch_add(1, std::memory_order_relaxed);
   --to_resend_;
   return step_result::progressed;
+}
+
+/// A flush may name a call that was given up: nothing more of it comes either.
+void loader_engine::flush_calls_before(call_number call) {
+  if (call <= flushed_) return;
+  flushed_ = call;
+  outbound_.send_end_of_call(call - 1);
 }
 
 expected<std::optional<loaded_micro_batch>> loader_engine::read_next() try {
@@ -143,15 +176,29 @@ expected<std::optional<loaded_micro_batch>> loader_engine::read_next() try {
 void loader_engine::end_current_call() {
   const end_of_call end{calls_.front().call, calls_.front().next_index};
   calls_.pop_front();
-  outbound_.send_end_of_call(end.call);
-  if (listener_.on_end_of_call) listener_.on_end_of_call(end);
+  conclude({end, std::nullopt});
 }
 
 void loader_engine::fail_current_call(error cause) {
   const micro_batch_id id{calls_.front().call, calls_.front().next_index};
   cause.where += (cause.where.empty() ? "" : ", ") + to_string(id);
   calls_.pop_front();
-  if (listener_.on_failure) listener_.on_failure({options_.address, 0, options_.name, id, std::move(cause), 1});
+  conclude({{id.call, id.index}, failure{options_.address, 0, options_.name, id, std::move(cause), 1}});
+}
+
+void loader_engine::conclude(concluded call) {
+  loaded_to_end_ = call.end.call + 1;
+  if (to_resend_ == 0 && !paused_) flush_calls_before(loaded_to_end_);
+  report(call);
+  concluded_.push_back(std::move(call));
+}
+
+void loader_engine::report(const concluded& call) {
+  if (call.why) {
+    if (listener_.on_failure) listener_.on_failure(*call.why);
+  } else if (listener_.on_end_of_call) {
+    listener_.on_end_of_call(call.end);
+  }
 }
 
 }  // namespace troupe

@@ -14,35 +14,12 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
+#include <troupe/runtime/engine/engine_wiring.hpp>
 #include <troupe/runtime/engine/fan_out.hpp>
 #include <troupe/runtime/engine/low_water_cell.hpp>
 #include <troupe/runtime/engine/micro_batch_source.hpp>
 
 namespace troupe {
-
-/// What a face may ask of the loader engine.
-namespace loader_command {
-/// Queue a call: its micro-batches follow those of the calls before it, without a drain between them.
-struct begin_call {
-  call_number call = 0;
-  std::shared_ptr<micro_batch_source> source;
-};
-/// Send no more of this call and keep nothing of it.
-struct cancel_call {
-  call_number call = 0;
-};
-/// End every queued call after what has been sent of it, which may be nothing: the drain of an interrupted run.
-struct cut_calls {};
-/// Send again what is not folded: all of it, or what went to one replica of the first branch. Receivers drop what they
-/// had before.
-struct replay {
-  std::optional<replica_index> replica;
-};
-/// Close all edges and finish; what was sent is still worked off downstream.
-struct stop {};
-}  // namespace loader_command
-using loader_command_t = std::variant<loader_command::begin_call, loader_command::cancel_call,
-                                      loader_command::cut_calls, loader_command::replay, loader_command::stop>;
 
 /// What the loader engine tells its face. Called from the engine's thread; must not block.
 struct loader_listener {
@@ -50,8 +27,45 @@ struct loader_listener {
   std::function<void(end_of_call)> on_end_of_call;
   /// The source failed: the call sends no more. The engine goes on working.
   std::function<void(failure)> on_failure;
+  /// Paused; the first micro-batch that will be sent after the rewiring, all before it are folded or given up.
+  std::function<void(micro_batch_id)> on_paused;
   std::function<void()> on_finished;
 };
+
+/// What a face may ask of the loader engine.
+namespace loader_command {
+/// Queue a call: its micro-batches follow those of the calls before it, without a drain between them. One that was
+/// queued before is not queued again.
+struct begin_call {
+  call_number call = 0;
+  std::shared_ptr<micro_batch_source> source;
+  /// Index of the first that the source gives; those before were folded by an earlier run.
+  std::uint64_t first = 0;
+};
+/// Send no more of this call and keep nothing of it.
+struct cancel_call {
+  call_number call = 0;
+};
+/// End every queued call after what has been sent of it, which may be nothing: the drain of an interrupted run.
+struct cut_calls {};
+/// Send and forget nothing from now on; answered by loader_listener::on_paused. May be repeated.
+struct pause {};
+/// A new epoch: the old edges end without a word, everything that is kept is sent again over the new ones, each flush
+/// at its place, and then loading goes on. How loading ended is reported again for every call that may not be folded
+/// yet.
+struct rewire {
+  std::shared_ptr<engine_wiring> edges;
+};
+/// Report to this one from now on: the face before it is gone.
+struct listen {
+  loader_listener listener;
+};
+/// Close all edges and finish; what was sent is still worked off downstream.
+struct stop {};
+}  // namespace loader_command
+using loader_command_t =
+    std::variant<loader_command::begin_call, loader_command::cancel_call, loader_command::cut_calls,
+                 loader_command::pause, loader_command::rewire, loader_command::listen, loader_command::stop>;
 
 struct loader_counters {
   std::atomic<std::uint64_t> sent{0};
@@ -65,6 +79,8 @@ struct loader_engine_options {
   stage_address address;
   /// Micro-batches that may be sent and not folded; at least 1. See window_for().
   std::uint64_t window = 1;
+  /// Wait for the first loader_command::rewire.
+  bool paused = false;
 };
 
 /// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands.
@@ -78,7 +94,7 @@ class loader_engine final : public engine {
  public:
   explicit loader_engine(loader_engine_options options);
 
-  // Wiring, before the first step.
+  // Wiring, before the first step or by loader_command::rewire.
   [[nodiscard]] fan_out& outbound() noexcept { return outbound_; }
   void listen(loader_listener listener) { listener_ = std::move(listener); }
 
@@ -88,6 +104,12 @@ class loader_engine final : public engine {
   /// From any thread. Everything below `mark` is folded: what was kept of it goes, at the latest when the window is
   /// full.
   void low_water(micro_batch_id mark) { low_water_.publish(mark); }
+
+  /// From any thread. True before on_finished is called.
+  [[nodiscard]] bool finished() const noexcept { return finished_.load(); }
+
+  /// The greatest mark so far. From any thread.
+  [[nodiscard]] micro_batch_id low_water() { return low_water_.newest(); }
 
   [[nodiscard]] step_result step() override;
   [[nodiscard]] doorbell& bell() noexcept override { return bell_; }
@@ -101,21 +123,26 @@ class loader_engine final : public engine {
     std::shared_ptr<micro_batch_source> source;
     std::uint64_t next_index = 0;
   };
-  struct kept {
-    activation message;
-    /// Of the first branch.
-    std::size_t replica = 0;
-    bool to_resend = false;
+  /// How the loading of a call ended, kept until the low-water mark passes the call.
+  struct concluded {
+    end_of_call end;
+    std::optional<failure> why;
   };
 
   void handle(loader_command::begin_call&& command);
   void handle(const loader_command::cancel_call& command);
   void handle(const loader_command::cut_calls& command);
-  void handle(const loader_command::replay& command);
+  void handle(const loader_command::pause& command);
+  void handle(loader_command::rewire&& command);
+  void handle(loader_command::listen&& command);
   void handle(const loader_command::stop& command);
 
   void forget_below(micro_batch_id mark);
+  [[nodiscard]] micro_batch_id first_to_send() const;
   step_result resend();
+  void flush_calls_before(call_number call);
+  void conclude(concluded call);
+  void report(const concluded& call);
   step_result load();
   step_result send();
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> read_next();
@@ -133,9 +160,19 @@ class loader_engine final : public engine {
   std::deque<queued_call> calls_;
   /// Read ahead: decoded while no replica has room.
   std::optional<activation> loaded_;
-  std::deque<kept> kept_;
-  std::uint64_t to_resend_ = 0;
-  bool finished_ = false;
+  /// Sent and not known to be folded.
+  std::deque<activation> kept_;
+  /// The last so many of them are to be sent again.
+  std::size_t to_resend_ = 0;
+  std::deque<concluded> concluded_;
+  /// All calls below it have been loaded to their end, or never will be.
+  call_number loaded_to_end_ = 0;
+  /// All calls below it have been queued.
+  call_number next_call_ = 0;
+  /// The flushes of all calls below it were sent in this epoch.
+  call_number flushed_ = 0;
+  bool paused_ = false;
+  std::atomic<bool> finished_{false};
 };
 
 }  // namespace troupe

@@ -37,6 +37,12 @@ class low_water_cell {
     return mark_;
   }
 
+  /// The greatest mark there was. From any thread.
+  [[nodiscard]] micro_batch_id newest() {
+    const std::lock_guard lock(mutex_);
+    return mark_;
+  }
+
   /// From now on a mark rings. The engine looks once more after this, before it parks: in the total order of the four
   /// seq_cst operations either that look sees the mark or its publisher sees that it is waited for.
   void wait_for_mark() noexcept { waited_for_.store(true, std::memory_order_seq_cst); }

@@ -71,6 +71,15 @@ void stage_engine::handle(const stage_command::cancel_call& command) {
   if (phase_ == phase::sending && work_.id().call == command.call) done();
 }
 
+void stage_engine::handle(stage_command::rewire&& command) {
+  if (!work_.inputs.empty()) done();
+  inbound_.start_over(command.from);
+  outbound_.vanish();
+  for (engine_wiring::input& each : command.edges->inbound) inbound_.add_edge(each.port, std::move(each.edge));
+  outbound_ = std::move(command.edges->outbound);
+  ended_call_.reset();  // the new edges have not heard of any
+}
+
 void stage_engine::handle(const stage_command::stop&) {
   if (phase_ == phase::sending) done();
   inbound_.close();
@@ -109,6 +118,7 @@ bool stage_engine::is_wanted() {
   while (scores() && phase_ != phase::finished && !scorers_.contains(call)) {
     if (!take_up_command()) break;
   }
+  if (work_.inputs.empty()) return false;  // a new epoch took it away
   if (phase_ == phase::finished || cancelled_.contains(call)) return false;
   return !scores() || scorers_.contains(call);
 }

@@ -17,6 +17,7 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
+#include <troupe/runtime/engine/engine_wiring.hpp>
 #include <troupe/runtime/engine/fan_out.hpp>
 #include <troupe/runtime/engine/gather.hpp>
 #include <troupe/runtime/engine/stage_body.hpp>
@@ -40,11 +41,17 @@ struct forget_call {
 struct cancel_call {
   call_number call = 0;
 };
+/// A new epoch: what is in work and what the old edges hold is dropped, they end without a word, and the new ones bring
+/// everything from `from` on, what was received before included.
+struct rewire {
+  std::shared_ptr<engine_wiring> edges;
+  micro_batch_id from;
+};
 /// Drop everything, close all edges, finish. (A drain needs no command: it follows the closing of the inbound edges.)
 struct stop {};
 }  // namespace stage_command
 using stage_command_t = std::variant<stage_command::begin_call, stage_command::forget_call, stage_command::cancel_call,
-                                     stage_command::stop>;
+                                     stage_command::rewire, stage_command::stop>;
 
 /// What a stage engine tells its face. Called from the engine's thread; must not block.
 struct stage_listener {
@@ -99,8 +106,8 @@ class stage_engine final : public engine {
  public:
   stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body);
 
-  // Wiring, before the first step. At least one inbound edge per port; a branch per node downstream, unless the engine
-  // serves a sink.
+  // Wiring, before the first step or by stage_command::rewire. At least one inbound edge per port; a branch per node
+  // downstream, unless the engine serves a sink. Without any the engine waits.
   void add_inbound(std::unique_ptr<edge_consumer> edge, std::size_t port = 0) {
     inbound_.add_edge(port, std::move(edge));
   }
@@ -137,6 +144,7 @@ class stage_engine final : public engine {
   void handle(stage_command::begin_call&& command);
   void handle(const stage_command::forget_call& command);
   void handle(const stage_command::cancel_call& command);
+  void handle(stage_command::rewire&& command);
   void handle(const stage_command::stop& command);
 
   step_result receive();

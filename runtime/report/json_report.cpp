@@ -50,11 +50,9 @@ json metrics_json(const std::vector<metric_value>& metrics, number_writer& numbe
 }
 
 json delivery_json(const delivery_report& delivery) {
-  return {{"expected", delivery.expected},
-          {"folded", delivery.folded},
-          {"replayed", delivery.replayed},
-          {"duplicates_dropped", delivery.duplicates_dropped},
-          {"lost", delivery.lost}};
+  return {{"expected", delivery.expected}, {"folded", delivery.folded},
+          {"replayed", delivery.replayed}, {"duplicates_dropped", delivery.duplicates_dropped},
+          {"lost", delivery.lost},         {"resumed", delivery.resumed}};
 }
 
 json stages_json(const std::vector<stage_report>& stages, number_writer& number) {

@@ -61,8 +61,9 @@ std::string summary(const run_result& result, std::size_t width) {
   table.add({"samples", fmt::format("{} in {} micro-batches", result.samples, result.micro_batches)});
   table.add({"time", fmt::format("{:.3f} s, {:.1f} samples/s", result.wall_seconds, result.samples_per_second)});
   const delivery_report& d = result.delivery;
-  table.add({"delivery", fmt::format("{} of {} micro-batches folded, {} replayed, {} lost", d.folded, d.expected,
-                                     d.replayed, d.lost)});
+  const std::string resumed = d.resumed > 0 ? fmt::format(", {} of them from the journal", d.resumed) : "";
+  table.add({"delivery", fmt::format("{} of {} micro-batches folded{}, {} replayed, {} lost", d.folded, d.expected,
+                                     resumed, d.replayed, d.lost)});
   if (result.sinks.size() < 2) {
     add_metrics(table, result.metrics, {});
   }

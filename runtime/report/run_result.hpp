@@ -18,6 +18,8 @@ struct delivery_report {
   std::uint64_t replayed = 0;
   std::uint64_t duplicates_dropped = 0;
   std::uint64_t lost = 0;
+  /// Of the folded ones: taken from the journal of an earlier run.
+  std::uint64_t resumed = 0;
 };
 
 struct stage_report {

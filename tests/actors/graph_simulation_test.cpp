@@ -67,17 +67,23 @@ TEST(graph_simulation, a_call_that_fails_or_is_given_up_leaves_the_others_right)
   EXPECT_GT(completed, graphs / 4);
 }
 
-TEST(graph_simulation, replays_change_nothing_where_no_node_keeps_order) {
+TEST(graph_simulation, deaths_change_nothing) {
+  std::uint64_t deaths = 0;
   std::uint64_t replayed = 0;
   for (std::uint64_t seed = 0; seed < graphs / 4; ++seed) {
-    graph_case given = random_case(seed, random_tree(seed));
-    given.replays_per_1000 = 10;
+    graph_case given = random_case(seed, random_graph(seed));
+    given.deaths_per_10000 = 50;
+    given.deaths_max = limits::deaths_without_progress_max - 1;
+    given.actor_deaths_per_10000 = 20;
+    given.actor_deaths_max = 2;
     add_failures(given, seed);
     const graph_report report = simulate(given);
     ASSERT_EQ(fault_in(given, report), "") << describe(given);
     replayed += report.replayed;
+    deaths += report.deaths;
   }
-  EXPECT_GT(replayed, graphs) << "the replays that this test is about did not happen";
+  EXPECT_GT(deaths, graphs / 4);
+  EXPECT_GT(replayed, graphs / 4) << "the replays that this test is about did not happen";
 }
 
 TEST(graph_simulation, equal_seeds_give_equal_runs_and_others_differ) {
@@ -100,8 +106,9 @@ TEST(graph_simulation_mutant, without_deduplication_is_found) {
   std::uint64_t found = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     graph_case given = random_case(seed, random_tree(seed));
-    given.calls = {20};
-    given.replays_per_1000 = 20;
+    given.calls = {60};
+    given.deaths_per_10000 = 100;
+    given.deaths_max = 2;
     given.deduplicate = false;
     if (!fault_in(given, simulate(given)).empty()) ++found;
   }

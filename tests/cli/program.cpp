@@ -88,7 +88,12 @@ bool read_to_end(const program_call& call, pid_t child, pipe_ends& out, pipe_end
   while (out.read >= 0 || err.read >= 0) {
     std::array<pollfd, 2> waited = {{{out.read, POLLIN, 0}, {err.read, POLLIN, 0}}};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
-    if (left <= 0 || ::poll(waited.data(), waited.size(), static_cast<int>(left)) == 0) return false;
+    if (left <= 0) return false;
+    const int patience = static_cast<int>(call.on_tick ? 1 : left);
+    if (::poll(waited.data(), waited.size(), patience) == 0 && !call.on_tick) return false;
+    if (call.on_tick) {
+      for (const int signal : call.on_tick()) ::kill(child, signal);
+    }
     if (waited[0].revents != 0) read_some(out.read, outcome.out);
     if (waited[1].revents == 0) continue;
     read_some(err.read, outcome.err);

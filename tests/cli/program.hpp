@@ -19,6 +19,8 @@ struct program_call {
   bool stdout_closed = false;
   /// Sees all of stderr so far whenever more comes; the signals it returns are sent then.
   std::function<std::vector<int>(const std::string& so_far)> on_stderr = {};
+  /// Asked every millisecond; the signals it returns are sent.
+  std::function<std::vector<int>()> on_tick = {};
   std::chrono::seconds deadline{120};
 };
 

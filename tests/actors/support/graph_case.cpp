@@ -80,7 +80,10 @@ graph_report simulate(const graph_case& given) {
   options.make_body = [&](const wired_node& node, stage_address) { return make_graph_body(given, node); };
   options.calls = make_graph_calls(given, report.folds);
   options.prefetch_slots = given.prefetch_slots;
-  options.replays_per_1000 = given.replays_per_1000;
+  options.deaths_per_10000 = given.deaths_per_10000;
+  options.deaths_max = given.deaths_max;
+  options.actor_deaths_per_10000 = given.actor_deaths_per_10000;
+  options.actor_deaths_max = given.actor_deaths_max;
   options.slowness = given.slowness;
   options.cancels = given.cancels;
   options.deduplicate = given.deduplicate;
@@ -105,8 +108,8 @@ std::string fault_in(const graph_case& given, const graph_report& report) {
 
 std::string describe(const graph_case& given) {
   std::ostringstream text;
-  text << "seed " << given.seed << ", prefetch " << given.prefetch_slots << ", replays per 1000 "
-       << given.replays_per_1000 << ", calls";
+  text << "seed " << given.seed << ", prefetch " << given.prefetch_slots << ", deaths " << given.deaths_max
+       << ", calls";
   for (const std::uint64_t count : given.calls) text << ' ' << count;
   for (const auto& [address, slow] : given.slowness) {
     text << ", " << address.stage << '/' << address.replica << " slow by " << slow;

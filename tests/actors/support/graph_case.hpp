@@ -32,8 +32,11 @@ struct graph_case {
   /// Micro-batches of each call; all calls are submitted at the start.
   std::vector<std::uint64_t> calls = {1};
   std::uint32_t prefetch_slots = 2;
-  /// Only for graphs in which no node keeps order.
-  std::uint32_t replays_per_1000 = 0;
+  /// See stepped_options.
+  std::uint32_t deaths_per_10000 = 0;
+  std::uint32_t deaths_max = 0;
+  std::uint32_t actor_deaths_per_10000 = 0;
+  std::uint32_t actor_deaths_max = 0;
   std::map<stage_address, std::uint32_t> slowness;
   /// Calls given up by the number of the move: such a call may end either way.
   std::map<std::uint64_t, call_number> cancels;

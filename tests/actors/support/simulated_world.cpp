@@ -64,7 +64,10 @@ stepped_options stepped(const world_options& options, const std::vector<std::sha
     return std::make_shared<hash_body>(at.stage, options);
   };
   made.prefetch_slots = options.prefetch_slots;
-  made.replays_per_1000 = options.replays_per_1000;
+  made.deaths_per_10000 = options.deaths_per_10000;
+  made.deaths_max = options.deaths_max;
+  made.actor_deaths_per_10000 = options.actor_deaths_per_10000;
+  made.actor_deaths_max = options.actor_deaths_max;
   if (options.slowness_of_replica_0 > 1) {
     for (stage_index stage = 0; stage < options.stages; ++stage) {
       made.slowness[{stage, 0}] = options.slowness_of_replica_0;
@@ -129,7 +132,7 @@ std::string describe(const world_options& o) {
   std::ostringstream text;
   text << "seed " << o.seed << ", stages " << o.stages << ", replicas " << o.replicas << ", buffers "
        << o.num_pipe_buffers << ", prefetch " << o.prefetch_slots << ", slowness " << o.slowness_of_replica_0
-       << ", replays per 1000 " << o.replays_per_1000 << ", calls";
+       << ", deaths " << o.deaths_max << ", calls";
   for (const std::uint64_t count : o.calls) text << ' ' << count;
   return text.str();
 }

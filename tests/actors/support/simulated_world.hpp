@@ -20,8 +20,11 @@ struct world_options {
   std::uint32_t prefetch_slots = 2;
   /// Micro-batches of each call; all calls are submitted at the start.
   std::vector<std::uint64_t> calls = {1};
-  /// How often, in 1000 moves, the loader is told to send again what is not folded.
-  std::uint32_t replays_per_1000 = 0;
+  /// See stepped_options.
+  std::uint32_t deaths_per_10000 = 0;
+  std::uint32_t deaths_max = 0;
+  std::uint32_t actor_deaths_per_10000 = 0;
+  std::uint32_t actor_deaths_max = 0;
   /// Forwards on stage 0 that fail the first time / every time.
   std::set<micro_batch_id> fail_once;
   std::set<micro_batch_id> fail_always;

@@ -11,6 +11,7 @@
 #include <troupe/runtime/edge/simulated/simulated_edge.hpp>
 
 #include "hashes.hpp"
+#include "mortal_crew.hpp"
 #include "stepped_engines.hpp"
 
 namespace troupe::testing {
@@ -33,27 +34,38 @@ class stepped_run {
     auto plan = expand(options_.graph);
     TROUPE_CHECK(plan, "the graphs of tests are valid");
     const wiring_plan wired = *plan;
-    auto engines =
-        assemble(std::move(*plan), network_,
-                 [&](stage_address at) -> expected<std::shared_ptr<stage_body>> {
-                   return options_.make_body(wired.nodes[at.stage], at);
-                 },
-                 {.prefetch_slots = options_.prefetch_slots, .trace = &trace_clock_, .now = [this] { return now(); }});
+    const assembly_options made{
+        .prefetch_slots = options_.prefetch_slots, .trace = &trace_clock_, .now = [this] { return now(); }};
+    auto engines = assemble(
+        std::move(*plan), network_,
+        [&](stage_address at) -> expected<std::shared_ptr<stage_body>> {
+          return options_.make_body(wired.nodes[at.stage], at);
+        },
+        made);
     engines_ = std::make_shared<assembly>(std::move(*engines));
     auto ledger = engines_->ledger_options();
     ledger.deduplicate = options_.deduplicate;
-    director_ = system_.spawn(director, director_plan{.engines = engines_,
-                                                      .ledger = std::make_shared<fold_ledger>(ledger),
-                                                      .host = host_,
-                                                      .reports = std::make_shared<report_box>(),
-                                                      .on_stopped = [this] { stopped_ = true; }});
+    crew_ = std::make_shared<mortal_crew>(engines_, host_, [this, made](stage_address at) {
+      const wiring_plan& all = engines_->plan;
+      return make_stage_engine(all, all.instance_at(at), made, options_.make_body(all.nodes[at.stage], at));
+    });
+    director_ =
+        system_.spawn(director, director_plan{.engines = engines_,
+                                              .ledger = std::make_shared<fold_ledger>(ledger),
+                                              .host = host_,
+                                              .crew = crew_,
+                                              .reports = std::make_shared<report_box>(),
+                                              .on_child =
+                                                  [this](const caf::actor& child) {
+                                                    children_.push_back(caf::actor_cast<caf::actor_addr>(child));
+                                                  },
+                                              .on_stopped = [this] { stopped_ = true; }});
   }
 
   stepped_report run() {
     for (const stepped_call& call : options_.calls) submit(call);
     const bool ended = move_until([this] { return std::ranges::all_of(outcomes_, is_ready); });
     post(director_, stop_request{ended ? stop_mode::drain : stop_mode::abort});
-    options_.replays_per_1000 = 0;
     const bool stopped = move_until([this] { return stopped_ && !scheduler().has_job(); });
     report_.deadlock = !ended || !stopped;
     // A run that did not end is a finding, not a reason to wait for its actors for ever.
@@ -113,7 +125,7 @@ class stepped_run {
     for (std::size_t index = 0; index < host_->entries.size(); ++index) {
       if (host_->entries[index].may_have_work()) ready.push_back(index);
     }
-    const std::size_t choices = jobs + deliveries + ready.size();
+    const std::size_t choices = jobs + deliveries + ready.size() + crew_->waiting();
     if (choices == 0) return moved::nothing;
     const std::size_t choice = random_() % choices;
     note(choices, choice);
@@ -122,15 +134,25 @@ class stepped_run {
       scheduler().try_run_once();
     } else if (choice < jobs + deliveries) {
       network_->deliver(choice - jobs);
-    } else {
+    } else if (choice < jobs + deliveries + ready.size()) {
       return step(host_->entries[ready[choice - jobs - deliveries]]);
+    } else {
+      crew_->hire(choice - jobs - deliveries - ready.size());
     }
     return moved::progressed;
   }
 
   void interfere() {
-    if (random_() % 1000 < options_.replays_per_1000) {
-      static_cast<void>(engines_->loader->command(loader_command::replay{}));
+    if (random_() % 10000 < options_.deaths_per_10000 && report_.deaths < options_.deaths_max && crew_->alive() > 0) {
+      ++report_.deaths;
+      post(director_, crew_->kill(random_() % crew_->alive()));
+    }
+    if (random_() % 10000 < options_.actor_deaths_per_10000 && report_.actor_deaths < options_.actor_deaths_max &&
+        !children_.empty()) {
+      ++report_.actor_deaths;
+      const std::size_t chosen = random_() % children_.size();
+      caf::anon_send_exit(children_[chosen], caf::exit_reason::kill);
+      children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(chosen));
     }
     const auto given_up = options_.cancels.find(report_.moves);
     if (given_up == options_.cancels.end()) return;
@@ -168,8 +190,10 @@ class stepped_run {
   std::shared_ptr<simulated_network> network_;
   std::shared_ptr<stepped_engines> host_ = std::make_shared<stepped_engines>(options_.slowness);
   std::shared_ptr<assembly> engines_;
+  std::shared_ptr<mortal_crew> crew_;
   std::vector<call_ticket_ptr> tickets_;
   std::vector<std::future<call_outcome>> outcomes_;
+  std::vector<caf::actor_addr> children_;
   bool stopped_ = false;
   testing_config config_;
   caf::actor_system system_{config_};

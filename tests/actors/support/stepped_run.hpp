@@ -29,8 +29,13 @@ struct stepped_options {
   /// All are submitted at the start.
   std::vector<stepped_call> calls;
   std::uint32_t prefetch_slots = 2;
-  /// How often, in 1000 moves, the loader is told to send again what is not folded.
-  std::uint32_t replays_per_1000 = 0;
+  /// How often, in 10'000 moves, a stage dies (by chance, which; it is started again a while later), at most
+  /// `deaths_max` times in all.
+  std::uint32_t deaths_per_10000 = 0;
+  std::uint32_t deaths_max = 0;
+  /// The same for the loader's actor and the aggregator.
+  std::uint32_t actor_deaths_per_10000 = 0;
+  std::uint32_t actor_deaths_max = 0;
   /// Engines that move that much more seldom.
   std::map<stage_address, std::uint32_t> slowness;
   /// Calls that the user gives up, by the number of the move.
@@ -49,6 +54,8 @@ struct stepped_report {
   bool overrun = false;   ///< an edge held more than its slots
   bool deadlock = false;  ///< nothing could move, or it moved for ever, before all calls had ended
   std::uint64_t replayed = 0;
+  std::uint32_t deaths = 0;
+  std::uint32_t actor_deaths = 0;
   std::uint64_t kept_max = 0;
   std::uint64_t window = 0;
   std::vector<trace_event> trace;

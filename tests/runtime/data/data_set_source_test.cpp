@@ -82,6 +82,27 @@ void expect_whole(data_set_source& source, const data_set& data, std::uint64_t m
   EXPECT_FALSE(source.next().value().has_value());
 }
 
+TEST(data_set_source, leaves_out_the_first_micro_batches_unread_and_changes_none_of_the_others) {
+  const auto data = std::make_shared<counting_set>(1000, std::vector<std::int64_t>{3}, at::kFloat);
+  for (const std::uint64_t first : {0U, 1U, 36U, 37U, 100U, 142U, 143U}) {
+    data_set_source source(data, 7, std::nullopt, first);
+    EXPECT_EQ(source.count(), 143U);
+    std::uint64_t position = std::min<std::uint64_t>(1000, first * 7);
+    for (auto next = *source.next(); next; next = *source.next()) {
+      ASSERT_EQ(next->samples.begin, position);
+      const at::Tensor& inputs = as_tensors(next->tensors).single();
+      EXPECT_TRUE(is_aligned(inputs));
+      EXPECT_EQ(inputs[0][0].item<float>(), static_cast<float>(position));
+      position = next->samples.end;
+    }
+    EXPECT_EQ(position, 1000U);
+  }
+  data->reads = 0;
+  data_set_source nothing_left(data, 7, 700, 100);
+  EXPECT_FALSE(*nothing_left.next());
+  EXPECT_EQ(data->reads, 0);
+}
+
 TEST(data_set_source, every_sample_once_in_order_and_aligned) {
   for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{{1, 4, 4}, {3}, {}, {7, 5}}) {
     for (const at::ScalarType type : {at::kFloat, at::kByte, at::kDouble}) {

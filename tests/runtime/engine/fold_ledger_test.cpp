@@ -40,6 +40,57 @@ class ledger_test : public ::testing::Test {
   fold_ledger ledger{{.sinks = 1, .window = 100}};
 };
 
+TEST_F(ledger_test, goes_on_behind_what_an_earlier_run_folded) {
+  auto before = begin(0);
+  auto fold = std::make_shared<recording_fold>();
+  ledger.begin(1, {fold}, {.folded = {3}, .samples = 30});
+  EXPECT_EQ(ledger.low_water(), (micro_batch_id{0, 0}));
+  EXPECT_EQ(ledger.fold(score_of(1, 4)), fold_ledger::verdict::held);
+  ledger.close({0, 0});
+  EXPECT_EQ(ledger.take_ended()->call, 0U);
+  EXPECT_EQ(ledger.low_water(), (micro_batch_id{1, 3}));
+  EXPECT_EQ(ledger.fold(score_of(1, 2)), fold_ledger::verdict::duplicate);
+  EXPECT_EQ(ledger.tally(1)->folded, 3U);
+  EXPECT_EQ(ledger.fold(score_of(1, 3)), fold_ledger::verdict::folded);
+  EXPECT_THAT(fold->seen, ElementsAre(3, 4));
+  ledger.close({1, 5});
+  const auto ended = ledger.take_ended();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->expected, 5U);
+  EXPECT_EQ(ended->folded, 5U);
+  EXPECT_EQ(ended->samples, 50U);
+}
+
+TEST_F(ledger_test, ends_a_call_of_which_everything_was_folded_before) {
+  auto fold = std::make_shared<recording_fold>();
+  ledger.begin(0, {fold}, {.folded = {3}, .samples = 30});
+  EXPECT_EQ(ledger.low_water(), (micro_batch_id{0, 3}));
+  EXPECT_FALSE(ledger.take_ended());
+  ledger.close({0, 3});
+  EXPECT_EQ(ledger.take_ended()->folded, 3U);
+  EXPECT_TRUE(fold->seen.empty());
+  EXPECT_EQ(ledger.low_water(), (micro_batch_id{1, 0}));
+}
+
+TEST_F(ledger_test, begins_at_the_least_of_its_sinks) {
+  fold_ledger two_sinks({.sinks = 2, .window = 10});
+  auto first = std::make_shared<recording_fold>();
+  auto second = std::make_shared<recording_fold>();
+  const call_start start{.folded = {4, 2}, .samples = 40};
+  EXPECT_EQ(start.first(), 2U);
+  EXPECT_EQ(call_start{}.first(), 0U);
+  two_sinks.begin(0, {first, second}, start);
+  for (const std::uint64_t index : {2U, 3U, 4U}) {
+    EXPECT_EQ(two_sinks.fold(score_of(0, index, 0)),
+              index < 4 ? fold_ledger::verdict::duplicate : fold_ledger::verdict::folded);
+    EXPECT_EQ(two_sinks.fold(score_of(0, index, 1)), fold_ledger::verdict::folded);
+  }
+  two_sinks.close({0, 5});
+  EXPECT_EQ(two_sinks.take_ended()->folded, 5U);
+  EXPECT_THAT(first->seen, ElementsAre(4));
+  EXPECT_THAT(second->seen, ElementsAre(2, 3, 4));
+}
+
 TEST_F(ledger_test, holds_what_comes_early_and_folds_in_order) {
   auto fold = begin(0);
   EXPECT_EQ(ledger.fold(score_of(0, 2)), fold_ledger::verdict::held);

@@ -1,0 +1,142 @@
+#include <utility>
+
+#include <troupe/actors/aggregator.hpp>
+#include <troupe/actors/director.hpp>
+#include <troupe/actors/loader.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+
+namespace troupe {
+
+void director_state::start_stages() {
+  stages_ = stage_roster{plan_.engines->plan};
+  for (const wired_instance& instance : plan_.engines->plan.instances) {
+    if (instance.address != plan_.engines->loader->address()) start_stage(instance.address);
+  }
+}
+
+void director_state::start_stage(stage_address at) {
+  auto face = plan_.crew->start(self_, aggregator_, at, stages_.next_incarnation(at));
+  if (face) return stages_.start(at, std::move(*face));
+  tell(self_, director_actor{self_}, failure{at, 0, {}, std::nullopt, face.error(), 0});
+}
+
+void director_state::stage_is_ready(const stage_ready& ready) {
+  if (!stages_.ready(ready.address, ready.incarnation)) return;
+  for (const auto& [number, entry] : calls_) {
+    if (entry.phase != call_phase::cancelling) open_at(ready.address, number);
+  }
+  rewire_if_needed();
+}
+
+void director_state::stage_is_lost(const stage_lost& lost) {
+  if (!stages_.lost(lost.address, lost.incarnation)) return;
+  self_->send_exit(stages_.members().at(lost.address).face, caf::exit_reason::user_shutdown);
+  for (auto& [number, entry] : calls_) entry.missing.erase(lost.address);
+  if (phase_ >= run_phase::aborting) {
+    stop_stages(stop_mode::abort);  // what was draining through it no longer does
+    return end_if_all_stopped();
+  }
+  tell(self_, monitor_, log_line{to_string(lost.cause)});
+  if (!may_restart(lost)) return;
+  start_stage(lost.address);
+  rewire_if_needed();
+  for (auto number = next_to_load_; number < next_number_; ++number) {
+    if (calls_.contains(number)) load_if_opened(number);
+  }
+}
+
+/// When all deaths fell on one micro-batch its call is given up, and the stage may serve the next one.
+bool director_state::may_restart(const stage_lost& lost) {
+  const auto spent = budget_.note(lost, steady_now(), plan_.engines->loader->low_water());
+  if (!spent) return true;
+  const auto suspect = budget_.suspect(lost.address);
+  const bool poison =
+      suspect && calls_.contains(suspect->call) && calls_.at(suspect->call).phase != call_phase::cancelling;
+  if (poison) {
+    cancel(suspect->call, *spent);
+  } else {
+    fatal(*spent);
+  }
+  return poison;
+}
+
+/// Loading stops first, so that the mark from which everything is sent again cannot rise any more.
+void director_state::rewire_if_needed() {
+  if (phase_ >= run_phase::aborting || pausing_ || !stages_.needs_wiring() || !stages_.can_be_wired()) return;
+  pausing_ = true;
+  tell(self_, loader_, pause_loading{});
+}
+
+void director_state::rewire(micro_batch_id from) {
+  if (!std::exchange(pausing_, false)) return;  // an answer to the loader before this one, and dealt with
+  // Somebody else may have died meanwhile: then the next one who gets ready tries again.
+  if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
+  const auto present = stages_.wire();
+  auto edges = plan_.crew->wire({.epoch = ++epoch_, .present = present, .from = from});
+  if (!edges) return fatal(edges.error());
+  tell(self_, loader_, rewire_loader{std::move(*edges)});
+  load_in_order();
+}
+
+// --- actors that die -------------------------------------------------------------------------------------------------
+
+/// What the loader's and the aggregator's actors know lies outside them: another one takes over, and what was lost on
+/// the way is sent again. Any other child has met a bug that the run cannot go on with.
+void director_state::child_died(const caf::down_msg& down) {
+  const bool can_be_replaced = down.source == loader_.address() || down.source == aggregator_.address();
+  if ((!can_be_replaced && !stages_.is_face(down.source) && down.source != monitor_.address()) || ended_) return;
+  const error cause{error_code::internal, "director",
+                    "an actor of the run died: " + self_->system().render(down.reason), "report this with the log"};
+  if (!can_be_replaced || ++replacements_ > limits::deaths_in_window_max) return fatal(cause);
+  tell(self_, monitor_, log_line{to_string(cause)});
+  down.source == loader_.address() ? replace_loader() : replace_aggregator();
+  send_all_again();
+}
+
+void director_state::spawn_aggregator() {
+  aggregator_ = self_->spawn<caf::monitored>(aggregator, plan_.ledger, director_actor{self_}, monitor_);
+  if (plan_.on_child) plan_.on_child(caf::actor_cast<caf::actor>(aggregator_));
+}
+
+void director_state::spawn_loader() {
+  loader_ = self_->spawn<caf::monitored>(loader, plan_.engines->loader, director_actor{self_}, aggregator_);
+  tell(self_, aggregator_, meet_loader{loader_});
+  if (plan_.on_child) plan_.on_child(caf::actor_cast<caf::actor>(loader_));
+}
+
+void director_state::replace_aggregator() {
+  spawn_aggregator();
+  tell(self_, aggregator_, meet_loader{loader_});
+  tell(self_, loader_, meet_aggregator{aggregator_});
+  tell_stages(meet_aggregator{aggregator_});
+  for (const auto& [number, entry] : calls_) {
+    if (entry.aggregator_missing) open_at_aggregator(number);
+    if (entry.phase == call_phase::cancelling) tell(self_, aggregator_, cancel_call{number, *entry.cause});
+  }
+}
+
+void director_state::replace_loader() {
+  spawn_loader();
+  static_cast<void>(plan_.engines->loader->command(loader_command::listen{report_to(loader_, *plan_.engines->loader)}));
+  for (const auto& [number, entry] : calls_) {
+    if (entry.phase == call_phase::loading) tell(self_, loader_, open_call{entry.ticket});
+    if (entry.phase == call_phase::cancelling) tell(self_, loader_, cancel_call{number, *entry.cause});
+  }
+  pausing_ = false;  // the order, or the answer, may have died with it
+  if (!plan_.engines->loader->finished()) return;
+  loader_running_ = false;
+  end_if_all_stopped();
+}
+
+void director_state::send_all_again() {
+  if (ended_) return;
+  if (phase_ == run_phase::stopping) {
+    tell(self_, loader_, stop_request{stop_mode::abort});
+    return stop_stages(stop_mode::abort);
+  }
+  stages_.require_wiring();
+  rewire_if_needed();
+}
+
+}  // namespace troupe

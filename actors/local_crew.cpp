@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <utility>
+
+#include <troupe/actors/local_crew.hpp>
+#include <troupe/actors/stage.hpp>
+#include <troupe/runtime/engine/make_wiring.hpp>
+
+namespace troupe {
+
+expected<stage_actor> local_crew::start(director_actor::pointer director, const aggregator_actor& aggregator,
+                                        stage_address at, incarnation_number incarnation) {
+  const auto found = std::ranges::find(engines_->stages, at, &stage_engine::address);
+  if (found == engines_->stages.end() || incarnation > 0) {
+    return fail(error_code::stage_lost, "stage " + std::to_string(at.stage),
+                "it lives in the process of the run and cannot be started again");
+  }
+  stage_actor face = introduce(*found, director, aggregator, incarnation);
+  if (auto started = host_->start(*found); !started) return tl::make_unexpected(started.error());
+  return face;
+}
+
+stage_actor local_crew::introduce(std::shared_ptr<stage_engine> engine, director_actor::pointer director,
+                                  const aggregator_actor& aggregator, incarnation_number incarnation) {
+  stage_actor face = director->spawn<caf::monitored>(stage, engine, director_actor{director}, aggregator);
+  engine->listen(report_to(face, *engine, incarnation));
+  const stage_address at = engine->address();
+  members_[at] = {std::move(engine), face};
+  return face;
+}
+
+expected<std::shared_ptr<engine_wiring>> local_crew::wire(const wiring_round& round) {
+  const wiring_plan& plan = engines_->plan;
+  const std::size_t source = plan.instance_at(engines_->loader->address());
+  wiring_request request{.prefetch_slots = engines_->prefetch_slots,
+                         .present = std::vector<bool>(plan.instances.size(), false),
+                         .bell = [&](std::size_t instance) -> doorbell& {
+                           if (instance == source) return engines_->loader->bell();
+                           return members_.at(plan.instances[instance].address).engine->bell();
+                         }};
+  request.present[source] = true;
+  for (const stage_address& each : round.present) request.present[plan.instance_at(each)] = true;
+  auto wired = make_wiring(plan, *engines_->edges, request);
+  for (const stage_address& each : round.present) {
+    auto edges = std::make_shared<engine_wiring>(std::move(wired[plan.instance_at(each)]));
+    post(members_.at(each).face, rewire_stage{std::move(edges), round.from});
+  }
+  return std::make_shared<engine_wiring>(std::move(wired[source]));
+}
+
+}  // namespace troupe

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include <troupe/actors/engine_host.hpp>
+#include <troupe/actors/stage_crew.hpp>
+#include <troupe/runtime/engine/assembly.hpp>
+
+namespace troupe {
+
+/// All stages are engines of this process. None of them dies alone, so none can be started twice.
+class local_crew : public stage_crew {
+ public:
+  local_crew(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host)
+      : engines_(std::move(engines)), host_(std::move(host)) {}
+
+  [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
+                                            stage_address at, incarnation_number incarnation) override;
+  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const wiring_round& round) override;
+
+ protected:
+  /// Gives the engine its face; it must not have been started.
+  [[nodiscard]] stage_actor introduce(std::shared_ptr<stage_engine> engine, director_actor::pointer director,
+                                      const aggregator_actor& aggregator, incarnation_number incarnation);
+
+  const std::shared_ptr<assembly> engines_;
+  const std::shared_ptr<engine_host> host_;
+
+ private:
+  struct member {
+    std::shared_ptr<stage_engine> engine;
+    stage_actor face;
+  };
+  std::map<stage_address, member> members_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <troupe/actors/protocol.hpp>
+#include <troupe/runtime/topology/wiring_plan.hpp>
+
+namespace troupe {
+
+/// Which incarnation of every stage there is, and who of them is wired: what the director knows of its stages.
+///
+///   starting --ready--> ready <--wire()--> wired    (ready: nobody there to work with)
+///   any of them --lost--> lost --start--> starting;   any of them --stopped--> gone
+///
+/// Threads: one.
+class stage_roster {
+ public:
+  enum class standing : std::uint8_t { starting, ready, wired, lost, gone };
+  struct member {
+    stage_actor face;
+    incarnation_number incarnation = 0;
+    standing now = standing::starting;
+  };
+
+  stage_roster() = default;
+  /// `plan` outlives it.
+  explicit stage_roster(const wiring_plan& plan) : plan_(&plan) {}
+
+  [[nodiscard]] const std::map<stage_address, member>& members() const noexcept { return members_; }
+
+  /// The next incarnation is on its way behind this face.
+  void start(stage_address at, stage_actor face);
+  [[nodiscard]] incarnation_number next_incarnation(stage_address at) const;
+
+  /// Each says whether it changed anything: what comes from an older incarnation does not.
+  [[nodiscard]] bool ready(stage_address at, incarnation_number incarnation);
+  [[nodiscard]] bool lost(stage_address at, incarnation_number incarnation);
+  [[nodiscard]] bool stopped(stage_address at, incarnation_number incarnation);
+
+  /// Somebody is ready and not wired, or wired to somebody who is lost.
+  [[nodiscard]] bool needs_wiring() const noexcept { return stale_; }
+  /// The edges must be new although all are there: something that went over the control plane was lost.
+  void require_wiring() noexcept { stale_ = true; }
+  /// Those who are there can serve every node (usable_instances). The first time all must be there.
+  [[nodiscard]] bool can_be_wired() const;
+  /// All who are there and can work are wired now, and nobody else.
+  [[nodiscard]] std::vector<stage_address> wire();
+  [[nodiscard]] bool was_wired() const noexcept { return was_wired_; }
+
+  [[nodiscard]] bool is_face(const caf::actor_addr& address) const;
+  /// All have gone or are lost for good.
+  [[nodiscard]] bool all_gone() const;
+
+ private:
+  [[nodiscard]] std::vector<bool> usable() const;
+  member* current(stage_address at, incarnation_number incarnation);
+
+  const wiring_plan* plan_ = nullptr;
+  std::map<stage_address, member> members_;
+  bool stale_ = true;
+  bool was_wired_ = false;
+};
+
+}  // namespace troupe

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/edge.hpp>
+#include <troupe/runtime/engine/engine_wiring.hpp>
+#include <troupe/runtime/topology/wiring_plan.hpp>
+
+namespace troupe {
+
+/// The slots of one channel: `prefetch_slots` behind a source, at least the consumer's num_pipe_buffers.
+[[nodiscard]] std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel,
+                                     std::uint32_t prefetch_slots);
+
+struct wiring_request {
+  std::uint32_t prefetch_slots = limits::prefetch_slots;
+  /// By instance: who takes part in this epoch.
+  std::vector<bool> present;
+  /// The doorbell of an instance that takes part; it outlives the edges.
+  std::function<doorbell&(std::size_t instance)> bell;
+};
+
+/// Of the instances that are there, those that can do anything: every input has a producer and every output a consumer
+/// among them, and where replicas are fixed all of the node are there. By instance.
+[[nodiscard]] std::vector<bool> usable_instances(const wiring_plan& plan, std::vector<bool> there);
+
+/// Every node has an instance among these.
+[[nodiscard]] bool serves_every_node(const wiring_plan& plan, const std::vector<bool>& usable);
+
+/// Fresh edges for one epoch, by `edges`, with both ends in this process: one wiring per instance, empty for those that
+/// take no part. `present` are usable_instances() that serve every node.
+[[nodiscard]] std::vector<engine_wiring> make_wiring(const wiring_plan& plan, edge_factory& edges,
+                                                     const wiring_request& request);
+
+}  // namespace troupe

@@ -1,0 +1,54 @@
+#include <string>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/engine/restart_budget.hpp>
+
+namespace troupe {
+namespace {
+
+error spent(const error& first, std::string count, const std::optional<micro_batch_id>& suspect) {
+  error made{error_code::restarts_spent, first.where, std::move(count) + "; the first time: " + first.cause,
+             "look at its last words, and restart the run when the cause is gone"};
+  if (!suspect) return made;
+  made.where += (made.where.empty() ? "" : ", ") + to_string(*suspect);
+  made.cause += "; it worked on this micro-batch every time";
+  made.fix = "take its samples out of the data, or find out why the stage dies of them";
+  return made;
+}
+
+}  // namespace
+
+std::optional<error> restart_budget::note(const stage_lost& death, std::chrono::nanoseconds now,
+                                          micro_batch_id low_water) {
+  record& stage = stages_[death.address];
+  if (stage.without_progress == 0 || stage.low_water != low_water) {
+    stage.low_water = low_water;
+    stage.without_progress = 0;
+    stage.first_cause = death.cause;
+    stage.suspect = death.working_on;
+  }
+  if (stage.suspect != death.working_on) stage.suspect.reset();
+  ++stage.without_progress;
+  stage.recent.push_back(now);
+  while (now - stage.recent.front() > limits::death_window) stage.recent.pop_front();
+
+  if (stage.without_progress >= limits::deaths_without_progress_max) {
+    return spent(stage.first_cause,
+                 "it died " + std::to_string(stage.without_progress) + " times without a micro-batch being finished",
+                 stage.suspect);
+  }
+  if (stage.recent.size() >= limits::deaths_in_window_max) {
+    return spent(death.cause,
+                 "it died " + std::to_string(stage.recent.size()) + " times within " +
+                     std::to_string(limits::death_window.count()) + " s",
+                 std::nullopt);
+  }
+  return std::nullopt;
+}
+
+std::optional<micro_batch_id> restart_budget::suspect(stage_address stage) const {
+  const auto found = stages_.find(stage);
+  return found == stages_.end() ? std::nullopt : found->second.suspect;
+}
+
+}  // namespace troupe

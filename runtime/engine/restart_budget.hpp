@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/ids.hpp>
+#include <troupe/messages/lifecycle.hpp>
+
+namespace troupe {
+
+/// Says when restarting a stage once more would not help: limits::deaths_without_progress_max deaths without the
+/// low-water mark moving, or limits::deaths_in_window_max within limits::death_window. Threads: one.
+class restart_budget {
+ public:
+  /// `low_water`: everything below it was folded at the time of the death. Nothing: start it again. An error (E0616):
+  /// the budget is spent; it has the first cause of this row of deaths, and names the micro-batch if all of them fell
+  /// on the same one.
+  [[nodiscard]] std::optional<error> note(const stage_lost& death, std::chrono::nanoseconds now,
+                                          micro_batch_id low_water);
+
+  /// The micro-batch that all deaths of the stage since the mark last moved fell on, if there is such a one.
+  [[nodiscard]] std::optional<micro_batch_id> suspect(stage_address stage) const;
+
+ private:
+  struct record {
+    micro_batch_id low_water;
+    error first_cause;
+    std::uint32_t without_progress = 0;
+    std::optional<micro_batch_id> suspect;
+    std::deque<std::chrono::nanoseconds> recent;
+  };
+  std::map<stage_address, record> stages_;
+};
+
+}  // namespace troupe

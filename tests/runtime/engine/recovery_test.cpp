@@ -1,0 +1,265 @@
+// Goal: what engines do in a new epoch: the loader sends again all that is not folded, from where it said, each flush
+// at its place; a stage drops what it holds; edges that nobody took end without a word; who can work without whom; when
+// the restart budget is spent. Method: real engines and edges in one thread, no actors.
+#include <gmock/gmock.h>
+
+#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+#include <troupe/runtime/engine/loader_engine.hpp>
+#include <troupe/runtime/engine/make_wiring.hpp>
+#include <troupe/runtime/engine/restart_budget.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+#include <troupe/runtime/topology/stage_graph.hpp>
+
+namespace troupe {
+namespace {
+
+struct nothing final : payload {};
+
+struct counted_source final : micro_batch_source {
+  explicit counted_source(std::uint64_t n) : end(n) {}
+  [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
+    if (position == end) return std::nullopt;
+    ++position;
+    return loaded_micro_batch{{position - 1, position}, std::make_shared<const nothing>(), nullptr};
+  }
+  std::uint64_t position = 0;
+  std::uint64_t end;
+};
+
+struct rewired_loader {
+  rewired_loader() {
+    engine.listen({.on_end_of_call = [this](end_of_call end) { ends.push_back(end.call); },
+                   .on_failure = [](const failure&) {},
+                   .on_paused = [this](micro_batch_id first) { paused.push_back(first); },
+                   .on_finished = [] {}});
+  }
+  void order(loader_command_t command) { ASSERT_TRUE(engine.command(std::move(command))); }
+  void begin(call_number call, std::uint64_t count) {
+    order(loader_command::begin_call{call, std::make_shared<counted_source>(count)});
+  }
+  void rewire() {
+    auto wiring = std::make_shared<engine_wiring>();
+    edge_ends made = edges.make({.slots = 64, .producer_bell = nullptr, .consumer_bell = nullptr});
+    wiring->outbound.add_edge(wiring->outbound.add_branch({}), std::move(made.producer));
+    receiver = std::move(made.consumer);
+    order(loader_command::rewire{std::move(wiring)});
+    run();
+  }
+  void run() {
+    for (int steps = 0; steps < 100; ++steps) static_cast<void>(engine.step());
+  }
+  /// "0.1 0.2 /0 1.0": ids, and the calls that had ended by then.
+  std::string received() {
+    std::string text;
+    std::optional<call_number> ended;
+    const auto note = [&] {
+      if (receiver->ended_call() != ended) text += "/" + std::to_string(*(ended = receiver->ended_call())) + " ";
+    };
+    for (;;) {
+      note();
+      const auto message = receiver->try_receive();
+      if (!message) return text;
+      text += std::to_string(message->id.call) + "." + std::to_string(message->id.index) + " ";
+      receiver->release();
+    }
+  }
+
+  inproc_edge_factory edges;
+  loader_engine engine{{.name = "loader", .address = {}, .window = 100, .paused = true}};
+  std::unique_ptr<edge_consumer> receiver;
+  std::vector<call_number> ends;
+  std::vector<micro_batch_id> paused;
+};
+
+using ids = std::vector<micro_batch_id>;
+
+TEST(loader_recovery, waits_for_its_first_edges) {
+  rewired_loader loader;
+  loader.begin(0, 2);
+  loader.run();
+  EXPECT_EQ(loader.engine.counters().sent, 0u);
+  loader.rewire();
+  EXPECT_EQ(loader.received(), "0.0 0.1 /0 ");
+}
+
+TEST(loader_recovery, sends_again_what_is_not_folded_and_every_flush_at_its_place) {
+  rewired_loader loader;
+  loader.rewire();
+  loader.begin(0, 3);
+  loader.begin(1, 2);
+  loader.run();
+  EXPECT_EQ(loader.received(), "0.0 0.1 0.2 /0 1.0 1.1 /1 ");
+  loader.engine.low_water({0, 1});
+  loader.order(loader_command::pause{});
+  loader.run();
+  EXPECT_EQ(loader.paused, (ids{{0, 1}}));
+  loader.rewire();
+  EXPECT_EQ(loader.received(), "0.1 0.2 /0 1.0 1.1 /1 ");
+  EXPECT_EQ(loader.engine.counters().replayed, 4u);
+  EXPECT_EQ(loader.ends, (std::vector<call_number>{0, 1, 0, 1})) << "whoever should have heard of it may have died";
+}
+
+TEST(loader_recovery, keeps_its_word_about_the_first_one_when_the_mark_rises_meanwhile) {
+  rewired_loader loader;
+  loader.rewire();
+  loader.begin(0, 4);
+  loader.run();
+  loader.order(loader_command::pause{});
+  loader.run();
+  ASSERT_EQ(loader.paused, (ids{{0, 0}}));
+  loader.engine.low_water({0, 2});
+  loader.rewire();
+  EXPECT_EQ(loader.received(), "0.0 0.1 0.2 0.3 /0 ");
+}
+
+TEST(loader_recovery, flushes_also_when_the_rest_of_what_was_to_be_sent_again_is_cancelled) {
+  rewired_loader loader;
+  loader.rewire();
+  loader.begin(0, 2);
+  loader.run();
+  loader.order(loader_command::pause{});
+  loader.order(loader_command::cancel_call{0});
+  loader.run();
+  loader.rewire();
+  EXPECT_EQ(loader.received(), "/0 ");
+}
+
+TEST(loader_recovery, queues_no_call_twice_and_reports_to_a_new_face) {
+  rewired_loader loader;
+  loader.rewire();
+  loader.begin(0, 1);
+  loader.begin(0, 1);
+  loader.run();
+  EXPECT_EQ(loader.received(), "0.0 /0 ");
+  std::vector<call_number> heard;
+  loader.order(loader_command::listen{{.on_end_of_call = [&](end_of_call end) { heard.push_back(end.call); },
+                                       .on_failure = {},
+                                       .on_paused = {},
+                                       .on_finished = {}}});
+  loader.rewire();
+  EXPECT_EQ(heard, (std::vector<call_number>{0}));
+}
+
+TEST(engine_wiring, that_nobody_takes_ends_without_a_word) {
+  inproc_edge_factory edges;
+  edge_ends ends = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
+  {
+    engine_wiring lost;
+    lost.outbound.add_edge(lost.outbound.add_branch({}), std::move(ends.producer));
+  }
+  EXPECT_FALSE(ends.consumer->exhausted());
+  ends = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
+  {
+    engine_wiring lost;
+    lost.inbound.push_back({0, std::move(ends.consumer)});
+  }
+  activation message;
+  EXPECT_EQ(ends.producer->try_send(message), send_status::sent);
+}
+
+struct echo_body final : unary_body {
+  [[nodiscard]] expected<payload_ptr> forward(const activation& input) override { return input.tensors; }
+};
+
+TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
+  inproc_edge_factory edges;
+  stage_engine engine{{.name = "stage", .address = {}}, std::make_shared<echo_body>()};
+  const auto rewire = [&] {
+    edge_ends in = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
+    edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+    auto wiring = std::make_shared<engine_wiring>();
+    wiring->inbound.push_back({0, std::move(in.consumer)});
+    wiring->outbound.add_edge(wiring->outbound.add_branch({}), std::move(out.producer));
+    EXPECT_TRUE(engine.command(stage_command::rewire{std::move(wiring), {0, 0}}));
+    return std::pair{std::move(in.producer), std::move(out.consumer)};
+  };
+  const auto run = [&] {
+    for (int steps = 0; steps < 20; ++steps) EXPECT_NE(engine.step(), step_result::finished);
+  };
+  const auto send = [](edge_producer& to, std::uint64_t index) {
+    activation message;
+    message.id = {0, index};
+    message.tensors = std::make_shared<const nothing>();
+    ASSERT_EQ(to.try_send(message), send_status::sent);
+  };
+  EXPECT_EQ(engine.step(), step_result::idle) << "without edges it waits";
+  auto [in, out] = rewire();
+  run();
+  send(*in, 0);
+  send(*in, 1);
+  run();
+  ASSERT_EQ(out->try_receive()->id, (micro_batch_id{0, 0}));
+
+  auto [fresh_in, fresh_out] = rewire();  // 1 waits for room
+  run();
+  EXPECT_FALSE(out->exhausted());
+  EXPECT_EQ(in->credits(), 2u) << "released, and nobody closed";
+  send(*fresh_in, 0);
+  run();
+  EXPECT_EQ(fresh_out->try_receive()->id, (micro_batch_id{0, 0}));
+  fresh_in->close();
+  for (int steps = 0; steps < 20; ++steps) static_cast<void>(engine.step());
+  EXPECT_EQ(engine.step(), step_result::finished);
+}
+
+TEST(usable_instances, a_replica_needs_its_own_neighbours_within_a_pipeline) {
+  const auto plan = expand(make_chain({.stages = 3, .replicas = 2, .num_pipe_buffers = 2}));
+  ASSERT_TRUE(plan);
+  std::vector<bool> there(plan->instances.size(), true);
+  EXPECT_EQ(usable_instances(*plan, there), there);
+  there[plan->instance_at({1, 0})] = false;
+  const auto usable = usable_instances(*plan, there);
+  for (stage_index stage = 0; stage < 3; ++stage) {
+    EXPECT_FALSE(usable[plan->instance_at({stage, 0})]) << stage;
+    EXPECT_TRUE(usable[plan->instance_at({stage, 1})]) << stage;
+  }
+  EXPECT_TRUE(serves_every_node(*plan, usable));
+  there[plan->instance_at({2, 1})] = false;
+  EXPECT_FALSE(serves_every_node(*plan, usable_instances(*plan, there)));
+}
+
+stage_lost death(std::optional<micro_batch_id> on, std::string cause = "killed by SIGSEGV") {
+  return {{1, 0}, 0, {error_code::stage_lost, "stage 1", std::move(cause), {}}, on};
+}
+
+TEST(restart_budget, is_spent_by_deaths_without_progress_and_keeps_the_first_cause) {
+  restart_budget budget;
+  const auto now = std::chrono::seconds{100};
+  EXPECT_FALSE(budget.note(death({{0, 3}}, "out of memory"), now, {0, 2}));
+  EXPECT_FALSE(budget.note(death({{0, 3}}), now, {0, 2}));
+  EXPECT_FALSE(budget.note(death({{0, 3}}), now, {0, 3})) << "the mark has moved";
+  EXPECT_FALSE(budget.note(death({{0, 4}}, "second"), now, {0, 3}));
+  const auto spent = budget.note(death({{0, 4}}), now, {0, 3});
+  ASSERT_TRUE(spent);
+  EXPECT_EQ(spent->code, error_code::restarts_spent);
+  EXPECT_THAT(spent->cause, ::testing::HasSubstr("killed by SIGSEGV"));
+  EXPECT_FALSE(budget.suspect({1, 0})) << "not all of them on one micro-batch";
+}
+
+TEST(restart_budget, names_the_micro_batch_that_all_deaths_fell_on) {
+  restart_budget budget;
+  std::optional<error> spent;
+  for (std::uint32_t i = 0; i < limits::deaths_without_progress_max; ++i) {
+    EXPECT_FALSE(spent);
+    spent = budget.note(death({{0, 7}}), std::chrono::seconds{i}, {0, 7});
+  }
+  ASSERT_TRUE(spent);
+  EXPECT_EQ(budget.suspect({1, 0}), (micro_batch_id{0, 7}));
+  EXPECT_THAT(spent->where, ::testing::HasSubstr("micro-batch 7"));
+}
+
+TEST(restart_budget, is_spent_by_too_many_deaths_in_a_short_time_and_recovers_with_time) {
+  restart_budget budget;
+  const auto spent_at = [&](std::chrono::nanoseconds step) {
+    for (std::uint32_t i = 1; i <= 3 * limits::deaths_in_window_max; ++i) {
+      if (budget.note(death({}), step * i, {0, i})) return i;
+    }
+    return 0u;
+  };
+  EXPECT_EQ(spent_at(limits::death_window), 0u);
+  budget = {};
+  EXPECT_EQ(spent_at(std::chrono::milliseconds{1}), limits::deaths_in_window_max);
+}
+
+}  // namespace
+}  // namespace troupe
