@@ -44,6 +44,7 @@ void expect_same(const tensor_set& read, const tensor_set& given) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.const_data_ptr()) % limits::payload_alignment, 0u);
     const at::Tensor x = a.contiguous();
     const at::Tensor y = b.contiguous();
+    if (y.nbytes() == 0) continue;
     EXPECT_EQ(std::memcmp(x.const_data_ptr(), y.const_data_ptr(), y.nbytes()), 0) << "bit by bit, NaN too";
   }
 }
