@@ -112,6 +112,21 @@ TEST(loader_recovery, keeps_its_word_about_the_first_one_when_the_mark_rises_mea
   EXPECT_EQ(loader.received(), "0.0 0.1 0.2 0.3 /0 ");
 }
 
+TEST(loader_recovery, forgets_what_is_folded_when_it_is_paused_again_in_the_middle) {
+  rewired_loader loader;
+  loader.rewire();
+  loader.begin(0, 4);
+  loader.begin(1, 1);
+  loader.run();
+  loader.order(loader_command::pause{});
+  loader.order(loader_command::rewire{std::make_shared<engine_wiring>()});  // nobody is there: nothing can be sent
+  loader.engine.low_water({1, 0});
+  loader.run();
+  loader.order(loader_command::pause{});
+  loader.run();
+  EXPECT_EQ(loader.paused.back(), (micro_batch_id{1, 0})) << "who is new does not know call 0";
+}
+
 TEST(loader_recovery, flushes_also_when_the_rest_of_what_was_to_be_sent_again_is_cancelled) {
   rewired_loader loader;
   loader.rewire();
