@@ -36,7 +36,8 @@ class alignas(64) doorbell {  // its own cache line: neighbours write it for eve
   [[nodiscard]] std::uint32_t prepare_to_park() noexcept;
   /// The second look found work: do not wait.
   void stay_awake() noexcept;
-  /// Returns when the bell was rung since prepare_to_park(), at the latest after `at_most`.
+  /// Returns when the bell was rung since prepare_to_park(), at the latest after `at_most`; now and then also for
+  /// nothing (a signal, or the wake of a ring that an earlier park has already answered).
   void wait(std::uint32_t epoch, std::chrono::nanoseconds at_most) noexcept;
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return words_.epoch.load(std::memory_order_seq_cst); }
