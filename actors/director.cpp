@@ -24,7 +24,7 @@ director_actor::behavior_type director_state::start(director_plan plan) {
       [this](const stop_request& request) { stop(request.mode); },
       [this](const stage_ready& ready) { stage_is_ready(ready); },
       [this](const stage_lost& lost) { stage_is_lost(lost); },
-      [this](const loading_paused& paused) { rewire(paused.first); },
+      [this](const loading_paused& paused) { rewire(paused); },
       [this](const failure& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);
       },

@@ -91,7 +91,7 @@ class director_state {
   /// False: there is no point in starting it again.
   [[nodiscard]] bool may_restart(const stage_lost& lost);
   void rewire_if_needed();
-  void rewire(micro_batch_id from);
+  void rewire(const loading_paused& paused);
   void child_died(const caf::down_msg& down);
   void spawn_aggregator();
   void spawn_loader();
@@ -115,6 +115,7 @@ class director_state {
   restart_budget budget_;
   epoch_number epoch_ = 0;
   bool pausing_ = false;
+  epoch_number pause_round_ = 0;
   std::uint32_t replacements_ = 0;
   std::uint64_t replays_reported_ = 0;
 

@@ -65,15 +65,15 @@ bool director_state::may_restart(const stage_lost& lost) {
 void director_state::rewire_if_needed() {
   if (phase_ >= run_phase::aborting || pausing_ || !stages_.needs_wiring() || !stages_.can_be_wired()) return;
   pausing_ = true;
-  tell(self_, loader_, pause_loading{});
+  tell(self_, loader_, pause_loading{++pause_round_});
 }
 
-void director_state::rewire(micro_batch_id from) {
-  if (!std::exchange(pausing_, false)) return;  // an answer to the loader before this one, and dealt with
+void director_state::rewire(const loading_paused& paused) {
+  if (paused.round != pause_round_ || !std::exchange(pausing_, false)) return;  // an answer to an earlier order
   // Somebody else may have died meanwhile: then the next one who gets ready tries again.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
-  auto edges = plan_.crew->wire({.epoch = ++epoch_, .present = present, .from = from});
+  auto edges = plan_.crew->wire({.epoch = ++epoch_, .present = present, .from = paused.first});
   if (!edges) return fatal(edges.error());
   tell(self_, loader_, rewire_loader{std::move(*edges)});
   load_in_order();

@@ -6,7 +6,7 @@ loader_listener report_to(const loader_actor& loader, const loader_engine& engin
   const weak_face<loader_actor> face{loader};
   return {.on_end_of_call = [face](end_of_call end) { face.tell(end); },
           .on_failure = [face](failure what) { face.tell(std::move(what)); },
-          .on_paused = [face](micro_batch_id first) { face.tell(loading_paused{first}); },
+          .on_paused = [face](loading_paused paused) { face.tell(paused); },
           .on_finished = [face, address = engine.address()] { face.tell(stopped{.address = address}); }};
 }
 
@@ -27,7 +27,7 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> 
       [=](const cancel_call& cancel) { order(loader_command::cancel_call{cancel.call}); },
       [=](const cut_calls&) { order(loader_command::cut_calls{}); },
       [=](const stop_request&) { static_cast<void>(self->state.engine->command(loader_command::stop{})); },
-      [=](const pause_loading&) { order(loader_command::pause{}); },
+      [=](const pause_loading& pause) { order(loader_command::pause{pause.round}); },
       [=](const rewire_loader& rewire) { order(loader_command::rewire{rewire.edges}); },
       [=](const end_of_call& end) { tell(self, self->state.aggregator, end); },
       [=](const meet_aggregator& meet) { self->state.aggregator = meet.aggregator; },

@@ -18,8 +18,8 @@ struct stage_ready {
   incarnation_number incarnation = 0;
 };
 
-/// whoever watches a stage -> director: this incarnation is over, and everything it held with it. No reply. The director
-/// starts the next one, or ends the run with the cause.
+/// whoever watches a stage -> director: this incarnation is over, and everything it held with it. No reply. The
+/// director starts the next one, or ends the run with the cause.
 struct stage_lost {
   stage_address address;
   incarnation_number incarnation = 0;
@@ -31,11 +31,15 @@ struct stage_lost {
 
 /// director -> loader, when the wiring is no longer that of the stages there are: send nothing more. Reply:
 /// loading_paused. May be repeated.
-struct pause_loading {};
+struct pause_loading {
+  /// Comes back in the reply: only the answer to the last order counts.
+  epoch_number round = 0;
+};
 
 /// loader -> director: the first micro-batch that will be sent over new edges. All before it are folded or given up.
 struct loading_paused {
   micro_batch_id first;
+  epoch_number round = 0;
 };
 
 /// director -> aggregator, stages, loader, in this order, so that whoever receives a micro-batch of a call knows the

@@ -63,13 +63,11 @@ void loader_engine::handle(const loader_command::cut_calls&) {
 }
 
 // The mark is taken here and not again until the rewiring: receivers that take ids in order wait for what this says.
-void loader_engine::handle(const loader_command::pause&) {
-  if (!paused_) {
-    to_resend_ = 0;  // what this epoch was promised is void: a stage that is new may not know of calls that have ended
-    forget_below(low_water_.newest());
-  }
+void loader_engine::handle(const loader_command::pause& command) {
+  to_resend_ = 0;  // what this epoch was promised is void: a stage that is new may not know of calls that have ended
+  forget_below(low_water_.newest());
   paused_ = true;
-  if (listener_.on_paused) listener_.on_paused(first_to_send());
+  if (listener_.on_paused) listener_.on_paused({first_to_send(), command.round});
 }
 
 void loader_engine::handle(loader_command::rewire&& command) {

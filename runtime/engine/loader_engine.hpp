@@ -11,6 +11,7 @@
 
 #include <troupe/messages/end_of_call.hpp>
 #include <troupe/messages/failure.hpp>
+#include <troupe/messages/lifecycle.hpp>
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
@@ -28,7 +29,7 @@ struct loader_listener {
   /// The source failed: the call sends no more. The engine goes on working.
   std::function<void(failure)> on_failure;
   /// Paused; the first micro-batch that will be sent after the rewiring, all before it are folded or given up.
-  std::function<void(micro_batch_id)> on_paused;
+  std::function<void(loading_paused)> on_paused;
   std::function<void()> on_finished;
 };
 
@@ -49,7 +50,9 @@ struct cancel_call {
 /// End every queued call after what has been sent of it, which may be nothing: the drain of an interrupted run.
 struct cut_calls {};
 /// Send and forget nothing from now on; answered by loader_listener::on_paused. May be repeated.
-struct pause {};
+struct pause {
+  epoch_number round = 0;
+};
 /// A new epoch: the old edges end without a word, everything that is kept is sent again over the new ones, each flush
 /// at its place, and then loading goes on. How loading ended is reported again for every call that may not be folded
 /// yet.

@@ -30,7 +30,7 @@ struct rewired_loader {
   rewired_loader() {
     engine.listen({.on_end_of_call = [this](end_of_call end) { ends.push_back(end.call); },
                    .on_failure = [](const failure&) {},
-                   .on_paused = [this](micro_batch_id first) { paused.push_back(first); },
+                   .on_paused = [this](loading_paused at) { paused.push_back(at.first); },
                    .on_finished = [] {}});
   }
   void order(loader_command_t command) { ASSERT_TRUE(engine.command(std::move(command))); }
@@ -125,6 +125,10 @@ TEST(loader_recovery, forgets_what_is_folded_when_it_is_paused_again_in_the_midd
   loader.order(loader_command::pause{});
   loader.run();
   EXPECT_EQ(loader.paused.back(), (micro_batch_id{1, 0})) << "who is new does not know call 0";
+  loader.engine.low_water({2, 0});
+  loader.order(loader_command::pause{});
+  loader.run();
+  EXPECT_EQ(loader.paused.back(), (micro_batch_id{2, 0})) << "nor call 1, and nobody acted on the answer before";
 }
 
 TEST(loader_recovery, flushes_also_when_the_rest_of_what_was_to_be_sent_again_is_cancelled) {
