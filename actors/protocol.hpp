@@ -8,6 +8,7 @@
 #include <troupe/messages/failure.hpp>
 #include <troupe/messages/lifecycle.hpp>
 #include <troupe/messages/score_batch.hpp>
+#include <troupe/messages/worker.hpp>
 #include <troupe/runtime/engine/loader_engine.hpp>
 
 /// Who says what to whom (docs/messages.md has the table). Inside one process messages are handed over as they are;
@@ -17,10 +18,6 @@ namespace troupe {
 /// begin_call and what goes beside it as handles.
 struct open_call {
   call_ticket_ptr ticket;
-};
-/// An acknowledgement.
-struct call_opened {
-  call_number call = 0;
 };
 /// aggregator -> director: complete, cancelled, or failed in a fold.
 struct call_ended {

@@ -72,6 +72,7 @@ enum class error_code : std::uint16_t {
   process_failed = 614,
   stage_lost = 615,
   restarts_spent = 616,
+  worker_mismatch = 617,
 
   wire_too_large = 701,
   wire_malformed = 702,

@@ -57,6 +57,10 @@ TROUPE_CODEC(score);
 TROUPE_CODEC(score_batch);
 TROUPE_CODEC(failure);
 TROUPE_CODEC(error);
+TROUPE_CODEC(worker_hello);
+TROUPE_CODEC(worker_assignment);
+TROUPE_CODEC(wiring_order);
+TROUPE_CODEC(call_opened);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

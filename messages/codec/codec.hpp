@@ -13,6 +13,7 @@
 #include <troupe/messages/lifecycle.hpp>
 #include <troupe/messages/score.hpp>
 #include <troupe/messages/score_batch.hpp>
+#include <troupe/messages/worker.hpp>
 
 /// Messages as bytes, for the way between processes: msgpack in an envelope [version, kind, [fields...]]
 /// (docs/messages.md).

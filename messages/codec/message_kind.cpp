@@ -34,6 +34,14 @@ std::string_view name_of(message_kind kind) noexcept {
       return "failure";
     case message_kind::error:
       return "error";
+    case message_kind::worker_hello:
+      return "worker_hello";
+    case message_kind::worker_assignment:
+      return "worker_assignment";
+    case message_kind::wiring_order:
+      return "wiring_order";
+    case message_kind::call_opened:
+      return "call_opened";
   }
   return "unknown";
 }

@@ -25,6 +25,11 @@ enum class message_kind : std::uint8_t {
   score_batch = 25,    ///< last stage -> aggregator: several micro-batches
   failure = 26,        ///< loader, stages -> director
   error = 27,          ///< whoever was asked -> whoever asked: why a request was refused
+
+  worker_hello = 28,       ///< worker -> driver
+  worker_assignment = 29,  ///< driver -> worker
+  wiring_order = 30,       ///< driver -> worker
+  call_opened = 31,        ///< stage -> director
 };
 
 /// The enumerator's name; "unknown" for any other number.

@@ -67,6 +67,15 @@ template <> struct schema<score_batch> : message_of<message_kind::score_batch, &
 template <> struct schema<failure> : message_of<message_kind::failure,
     &failure::address, &failure::incarnation, &failure::stage_name, &failure::micro_batch, &failure::cause,
     &failure::attempts> {};
+template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
+    &worker_hello::token, &worker_hello::pid, &worker_hello::edge_port> {};
+template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
+    &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
+    &worker_assignment::active_engines, &worker_assignment::prefetch_slots, &worker_assignment::threads,
+    &worker_assignment::classes, &worker_assignment::boundaries, &worker_assignment::warm_up_bytes> {};
+template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
+    &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_ports> {};
+template <> struct schema<call_opened> : message_of<message_kind::call_opened, &call_opened::call> {};
 template <> struct schema<error> : message_of<message_kind::error, &error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 
@@ -82,6 +91,9 @@ inline constexpr std::size_t items_max<score> = limits::scores_per_message_max;
 template <class T>
 std::string_view objection(const T&) {
   return {};
+}
+inline std::string_view objection(const wiring_order& order) {
+  return order.present.size() != order.edge_ports.size() ? "ports for others than those present" : std::string_view{};
 }
 inline std::string_view objection(const sample_range& range) {
   return range.end < range.begin ? "samples that end before they begin" : std::string_view{};

@@ -120,6 +120,12 @@ inline constexpr std::array operation = {
         "A stage died again and again without a single micro-batch being finished in between, or far too often in a "
         "short time. Restarting it once more would not help. The message has the first cause. If the deaths all fell "
         "on one micro-batch, it names that one: its samples make the stage die."},
+    error_explanation{
+        error_code::worker_mismatch, exit_status::failure, "worker runs another topology",
+        "A worker process is the same program with the same arguments as its driver, and describes the same stages. "
+        "This "
+        "one described others: the model or configuration file changed during the run, or the program builds its "
+        "topology from something that is not the same in both (time, random numbers, process ids)."},
 
     error_explanation{
         error_code::wire_too_large, exit_status::failure, "message is too large",
@@ -160,7 +166,8 @@ inline constexpr std::array operation = {
 
     error_explanation{
         error_code::journal_mismatch, exit_status::bad_input, "journal belongs to another run",
-        "A run can be resumed only with the model, data, micro-batch size, threads, optimisation, metrics, LibTorch and "
+        "A run can be resumed only with the model, data, micro-batch size, threads, optimisation, metrics, LibTorch "
+        "and "
         "processor that it was started with: anything else would give other bits. The message names what differs. "
         "Use the same, or start anew with another journal."},
     error_explanation{

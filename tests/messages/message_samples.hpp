@@ -14,9 +14,9 @@
 
 namespace troupe::testing {
 
-using all_messages =
-    ::testing::Types<activation, credit, end_of_call, stage_ready, begin_call, end_call, cancel_call, low_water,
-                     stop_request, stopped, call_progress, score, score_batch, failure, error>;
+using all_messages = ::testing::Types<activation, credit, end_of_call, stage_ready, begin_call, end_call, cancel_call,
+                                      low_water, stop_request, stopped, call_progress, score, score_batch, failure,
+                                      error, worker_hello, worker_assignment, wiring_order, call_opened>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -74,6 +74,20 @@ class sample_maker {
     const auto codes = all_error_explanations();
     m = {codes[below(codes.size())].code, text(), text(), text()};
   }
+  void fill(worker_hello& m) { m = {text(), u32(), static_cast<std::uint16_t>(u64())}; }
+  void fill(worker_assignment& m) {
+    m = {address(), u32(), u64(), u32(), u32(), u32(), u32(), {}, u64()};
+    m.boundaries.resize(below(40));
+    for (auto& each : m.boundaries) each = u64();
+  }
+  void fill(wiring_order& m) {
+    m = {u32(), id(), {}, {}};
+    m.present.resize(below(40));
+    for (auto& each : m.present) each = u64();
+    m.edge_ports.resize(m.present.size());
+    for (auto& each : m.edge_ports) each = u64();
+  }
+  void fill(call_opened& m) { m = {u64()}; }
 
   template <class T>
   T make() {
@@ -100,6 +114,19 @@ inline auto key(const end_of_call& m) {
 }
 inline auto key(const stage_ready& m) {
   return std::tuple(m.address, m.incarnation);
+}
+inline auto key(const worker_hello& m) {
+  return std::tuple(m.token, m.pid, m.edge_port);
+}
+inline auto key(const worker_assignment& m) {
+  return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.active_engines, m.prefetch_slots, m.threads,
+                    m.classes, m.boundaries, m.warm_up_bytes);
+}
+inline auto key(const wiring_order& m) {
+  return std::tuple(m.epoch, m.from, m.present, m.edge_ports);
+}
+inline auto key(const call_opened& m) {
+  return std::tuple(m.call);
 }
 inline auto key(const begin_call& m) {
   return std::tuple(m.call);

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <troupe/messages/ids.hpp>
+
+/// What a driver and its worker processes say to each other beside what a stage and its run do (lifecycle.hpp). They
+/// travel over the control plane as the bytes of messages/codec; descriptors that they speak of come over the worker's
+/// fd_channel, sent before the message.
+namespace troupe {
+
+/// worker -> driver, first of all. No reply but an assignment, sooner or later. Whoever does not know the token is
+/// answered nothing.
+struct worker_hello {
+  /// The worker's own run_token in hexadecimal digits: which of the driver's workers this is.
+  std::string token;
+  std::uint32_t pid = 0;
+  /// Where its tcp edges are accepted on this host; 0: nowhere.
+  std::uint16_t edge_port = 0;
+};
+
+/// driver -> worker, once: become this stage. Reply: stage_ready, or failure. Goes with the descriptors of the
+/// incarnation's page and, if the stage has one, its warm-up input.
+struct worker_assignment {
+  stage_address address;
+  incarnation_number incarnation = 0;
+  /// Hash of the run's description: a worker that was told another topology refuses (E0617).
+  std::uint64_t fingerprint = 0;
+  /// Stages of the whole run on this host that are busy at the same time: they decide whether to spin.
+  std::uint32_t active_engines = 1;
+  std::uint32_t prefetch_slots = 1;
+  /// Intra-op threads, as the driver resolved them.
+  std::uint32_t threads = 1;
+  /// Classes of the data set, for metrics by name.
+  std::uint32_t classes = 0;
+  /// Where the pipeline that the stage is a part of was cut; empty for any other stage.
+  std::vector<std::uint64_t> boundaries;
+  /// Of the input that the stage warms up with, as tensor_codec has it; 0: there is none.
+  std::uint64_t warm_up_bytes = 0;
+};
+
+/// driver -> worker: a new epoch. Everything held is dropped, the edges that follow from the plan and from who is
+/// present are opened, and micro-batches come from `from` on. Both ends compute the same edges from it.
+struct wiring_order {
+  epoch_number epoch = 0;
+  micro_batch_id from;
+  /// Positions in wiring_plan::instances, ascending, the loader's among them.
+  std::vector<std::uint64_t> present;
+  /// By position in `present`: where that instance's process accepts tcp edges; 0 where edges are in shared memory.
+  std::vector<std::uint64_t> edge_ports;
+};
+
+/// stage -> director: knows the call (the acknowledgement of begin_call between processes).
+struct call_opened {
+  call_number call = 0;
+};
+
+}  // namespace troupe
