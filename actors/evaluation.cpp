@@ -3,7 +3,6 @@
 
 #include <troupe/actors/evaluation.hpp>
 #include <troupe/runtime/data/data_set_source.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
 #include <troupe/runtime/journal/journaling_fold.hpp>
 #include <troupe/runtime/metric/metric_fold.hpp>
 #include <troupe/runtime/metric/metric_scorer.hpp>
@@ -84,29 +83,18 @@ run_result evaluation::result(const call_outcome& outcome) const {
   return result;
 }
 
-std::vector<stage_usage> usage_of(const assembly& engines) {
-  std::vector<stage_usage> usage;
-  for (const auto& engine : engines.stages) {
-    const stage_counters& counters = engine->counters();
-    usage.push_back(
-        {counters.micro_batches.load(std::memory_order_relaxed), counters.samples.load(std::memory_order_relaxed),
-         counters.forward_ns.load(std::memory_order_relaxed), counters.busy_ns.load(std::memory_order_relaxed)});
-  }
-  return usage;
-}
-
-std::vector<stage_report> stage_reports(const assembly& engines, const std::vector<stage_usage>& before,
+std::vector<stage_report> stage_reports(const stage_accounts& accounts, const std::vector<stage_usage>& before,
                                         const std::vector<stage_usage>& after, double wall_seconds,
                                         const std::vector<std::vector<std::string>>& layers) {
   constexpr double seconds_per_ns = 1e-9;
   std::vector<stage_report> reports;
-  for (std::size_t index = 0; index < engines.stages.size(); ++index) {
-    const stage_engine& engine = *engines.stages[index];
+  for (std::size_t index = 0; index < accounts.owners().size(); ++index) {
+    const stage_accounts::owner& stage = accounts.owners()[index];
     const double busy_seconds = static_cast<double>(after[index].busy_ns - before[index].busy_ns) * seconds_per_ns;
     reports.push_back(
-        {.name = engine.name(),
-         .replica = engine.address().replica,
-         .layers = layers[engine.address().stage],
+        {.name = stage.name,
+         .replica = stage.address.replica,
+         .layers = layers[stage.address.stage],
          .forward_seconds = static_cast<double>(after[index].forward_ns - before[index].forward_ns) * seconds_per_ns,
          .busy_fraction = wall_seconds > 0 ? std::min(1.0, busy_seconds / wall_seconds) : 0.0,
          .micro_batches = after[index].micro_batches - before[index].micro_batches,

@@ -65,18 +65,9 @@ class evaluation {
   call_ticket_ptr ticket_;
 };
 
-/// Counters of all stage engines at one moment; the difference of two is what a call cost.
-struct stage_usage {
-  std::uint64_t micro_batches = 0;
-  std::uint64_t samples = 0;
-  std::uint64_t forward_ns = 0;
-  std::uint64_t busy_ns = 0;
-};
-std::vector<stage_usage> usage_of(const assembly& engines);
-
-/// One report per stage engine for what it did between two moments of a call that took `wall_seconds`; `layers` by
+/// One report per stage replica for what it did between two moments of a call that took `wall_seconds`; `layers` by
 /// stage.
-std::vector<stage_report> stage_reports(const assembly& engines, const std::vector<stage_usage>& before,
+std::vector<stage_report> stage_reports(const stage_accounts& accounts, const std::vector<stage_usage>& before,
                                         const std::vector<stage_usage>& after, double wall_seconds,
                                         const std::vector<std::vector<std::string>>& layers);
 

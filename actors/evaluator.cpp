@@ -218,7 +218,7 @@ expected<void> evaluator::impl::open_journal(const data_set& data) {
 
 expected<run_result> evaluator::run() {
   pipeline& running = *impl_->stages.running;
-  const auto before = usage_of(running.engines());
+  const auto before = running.engines().accounts->usage();
   auto future = running.submit(impl_->call->ticket());
   std::optional<error> stopped_by;
   const call_outcome outcome = impl_->wait(future, stopped_by);
@@ -292,7 +292,8 @@ expected<run_result> evaluator::impl::conclude(const call_outcome& outcome, cons
   result.model = options.model;
   result.config = options;
   const assembly& engines = stages.running->engines();
-  result.stages = stage_reports(engines, before, usage_of(engines), result.wall_seconds, stages.layers);
+  result.stages =
+      stage_reports(*engines.accounts, before, engines.accounts->usage(), result.wall_seconds, stages.layers);
   if (result.partial && stopped_by) result.errors.push_back(*stopped_by);
   if (result.delivery.lost > 0) {
     result.errors.push_back({error_code::work_lost, "eval",

@@ -189,7 +189,7 @@ expected<run_result> pipeline_engine::evaluate(const data_set_ptr& data, std::ui
   }
   evaluation call{std::move(request)};
   pipeline& running = *impl_->stages.running;
-  const auto before = usage_of(running.engines());
+  const auto before = running.engines().accounts->usage();
   auto future = running.submit(call.ticket());
   if (future.wait_for(impl_->options.call_timeout) != std::future_status::ready) {
     running.cancel(call.ticket(), {error_code::deadline_passed, "evaluate", "it took longer than call_timeout", {}});
@@ -198,8 +198,8 @@ expected<run_result> pipeline_engine::evaluate(const data_set_ptr& data, std::ui
   if (outcome.cause) return tl::make_unexpected(*outcome.cause);
   run_result result = call.result(outcome);
   result.model = impl_->model;
-  result.stages =
-      stage_reports(running.engines(), before, usage_of(running.engines()), result.wall_seconds, impl_->stages.layers);
+  result.stages = stage_reports(*running.engines().accounts, before, running.engines().accounts->usage(),
+                                result.wall_seconds, impl_->stages.layers);
   result.config.model = impl_->model;
   result.config.data = data->name();
   result.config.stages = impl_->options.stages;

@@ -32,10 +32,10 @@ expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t 
     return one.result(outcome);
   };
   if (auto warm = call(warm_up_of(micro_batches)); !warm) return tl::make_unexpected(warm.error());
-  const auto before = usage_of(running.engines());
+  const auto before = running.engines().accounts->usage();
   auto result = call(micro_batches);
   if (!result) return tl::make_unexpected(result.error());
-  const auto after = usage_of(running.engines());
+  const auto after = running.engines().accounts->usage();
   measurement taken{result->wall_seconds * 1e6 / static_cast<double>(micro_batches), std::move(result->metrics), {}};
   for (std::size_t stage = 0; stage < before.size(); ++stage) {
     const auto done =

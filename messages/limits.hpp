@@ -56,6 +56,12 @@ inline constexpr std::uint32_t deaths_without_progress_max = 3;
 /// Deaths of one stage within the time below, whatever was done in between.
 inline constexpr std::uint32_t deaths_in_window_max = 20;
 inline constexpr std::chrono::seconds death_window = 60s;
+/// A forward that takes so many times the median of those before it is reported as stalled.
+inline constexpr std::uint32_t stall_factor = 10;
+/// The median is of the last so many forwards, once there were at least so many, and no stall is shorter than this.
+inline constexpr std::size_t stall_forwards_kept = 64;
+inline constexpr std::uint64_t stall_forwards_min = 8;
+inline constexpr std::chrono::seconds stall_time_min = 1s;
 
 // --- waits -----------------------------------------------------------------------------------------------------------
 /// A parked engine looks around at least this often, whatever its doorbell says.

@@ -15,6 +15,8 @@ struct alignas(64) doorbell_words {
 };
 static_assert(sizeof(doorbell_words) == 64);
 
+enum class bell_reach : std::uint8_t { this_process, all_processes };
+
 /// What a parked engine waits on: one futex word that its neighbours' edges, its face's commands and whoever releases a
 /// slot late all ring.
 ///
@@ -24,8 +26,10 @@ static_assert(sizeof(doorbell_words) == 64);
 class alignas(64) doorbell {  // its own cache line: neighbours write it for every message
  public:
   doorbell() noexcept : words_(own_), shared_(false) {}
-  /// Over words that other processes have mapped, too. Not owned; they outlive the bell.
-  explicit doorbell(doorbell_words& shared) noexcept : words_(shared), shared_(true) {}
+  /// Over words that are not owned and outlive the bell; `all_processes`: that other processes have mapped, too. All
+  /// bells over the same words say the same.
+  explicit doorbell(doorbell_words& words, bell_reach reach = bell_reach::all_processes) noexcept
+      : words_(words), shared_(reach == bell_reach::all_processes) {}
   doorbell(const doorbell&) = delete;
   doorbell& operator=(const doorbell&) = delete;
 

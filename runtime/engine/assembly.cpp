@@ -40,6 +40,15 @@ stage_engine_options engine_options(const wiring_plan& plan, const wired_instanc
   return made;
 }
 
+std::vector<stage_accounts::owner> stages_of(const wiring_plan& plan) {
+  std::vector<stage_accounts::owner> owners;
+  for (const wired_instance& instance : plan.instances) {
+    if (plan.nodes[instance.address.stage].kind == node_kind::source) continue;
+    owners.push_back({instance_name(plan, instance), instance.address});
+  }
+  return owners;
+}
+
 /// Everything that can be under way between the loader and the ledger.
 std::uint64_t slots_of_all(const wiring_plan& plan, const assembly_options& options) {
   std::uint64_t slots = 0;
@@ -64,26 +73,35 @@ std::uint32_t prefetch_slots_for(std::uint64_t micro_batch_bytes, std::uint32_t 
 }
 
 std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
-                                                const assembly_options& options, std::shared_ptr<stage_body> body) {
-  return std::make_shared<stage_engine>(engine_options(plan, plan.instances[instance], options), std::move(body));
+                                                const assembly_options& options, std::shared_ptr<stage_body> body,
+                                                std::shared_ptr<engine_page> shared_page) {
+  stage_engine_options made = engine_options(plan, plan.instances[instance], options);
+  made.shared_page = std::move(shared_page);
+  return std::make_shared<stage_engine>(std::move(made), std::move(body));
 }
 
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options) {
   assembly made;
   made.window = window_for(slots_of_all(plan, options));
+  made.accounts = std::make_shared<stage_accounts>(stages_of(plan));
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {
     const wired_instance& instance = plan.instances[index];
     const wired_node& node = plan.nodes[instance.address.stage];
     if (node.kind == node_kind::source) {
       TROUPE_CHECK(made.loader == nullptr, "a run has one source");
-      made.loader = std::make_shared<loader_engine>(
-          loader_engine_options{.name = node.name, .address = instance.address, .window = made.window, .paused = true});
+      made.loader = std::make_shared<loader_engine>(loader_engine_options{.name = node.name,
+                                                                          .address = instance.address,
+                                                                          .window = made.window,
+                                                                          .paused = true,
+                                                                          .shared_page = options.loader_page});
       continue;
     }
+    if (options.is_elsewhere && options.is_elsewhere(instance.address)) continue;
     auto body = make_body(instance.address);
     if (!body) return tl::make_unexpected(body.error());
     made.stages.push_back(make_stage_engine(plan, index, options, std::move(*body)));
+    made.accounts->add(instance.address, made.stages.back()->page());
   }
   TROUPE_CHECK(made.loader != nullptr, "a validated graph has a source");
   made.plan = std::move(plan);

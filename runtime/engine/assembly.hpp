@@ -9,6 +9,7 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/fold_ledger.hpp>
 #include <troupe/runtime/engine/loader_engine.hpp>
+#include <troupe/runtime/engine/stage_accounts.hpp>
 #include <troupe/runtime/engine/stage_engine.hpp>
 #include <troupe/runtime/topology/wiring_plan.hpp>
 
@@ -20,8 +21,10 @@ struct assembly {
   /// Makes their edges, epoch by epoch, and lives as long as these.
   std::shared_ptr<edge_factory> edges;
   std::shared_ptr<loader_engine> loader;
-  /// One per stage instance, in the order of plan.instances.
+  /// One per stage instance that lives in this process, in the order of plan.instances.
   std::vector<std::shared_ptr<stage_engine>> stages;
+  /// All stage instances, wherever they live.
+  std::shared_ptr<stage_accounts> accounts;
   std::uint64_t window = 1;
   std::uint32_t prefetch_slots = limits::prefetch_slots;
 
@@ -46,14 +49,20 @@ struct assembly_options {
   /// See stage_engine_options::trace.
   trace_clock* trace = nullptr;
   clock_function now = steady_now;
+  /// Stages that live elsewhere: no engine is made for them. Empty: none.
+  std::function<bool(stage_address address)> is_elsewhere = {};
+  /// See loader_engine_options.
+  std::shared_ptr<engine_page> loader_page = nullptr;
 };
 
 /// Makes the engines of a plan. Errors: the body factory's.
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options);
 
-/// One engine of a plan; `instance` is its position in plan.instances and no source.
+/// One engine of a plan; `instance` is its position in plan.instances and no source. `shared_page`: see
+/// stage_engine_options.
 std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
-                                                const assembly_options& options, std::shared_ptr<stage_body> body);
+                                                const assembly_options& options, std::shared_ptr<stage_body> body,
+                                                std::shared_ptr<engine_page> shared_page = nullptr);
 
 }  // namespace troupe

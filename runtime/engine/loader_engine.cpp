@@ -12,7 +12,12 @@ std::uint64_t window_for(std::uint64_t slots_of_all_edges) {
 }
 
 loader_engine::loader_engine(loader_engine_options options)
-    : options_(std::move(options)), commands_(bell_), low_water_(bell_), paused_(options_.paused) {
+    : options_(std::move(options)),
+      page_(options_.shared_page ? options_.shared_page : std::make_shared<engine_page>()),
+      bell_(page_->bell, options_.shared_page ? bell_reach::all_processes : bell_reach::this_process),
+      commands_(bell_),
+      low_water_(bell_),
+      paused_(options_.paused) {
   TROUPE_CHECK(options_.window >= 1, "at least one micro-batch may be under way");
 }
 

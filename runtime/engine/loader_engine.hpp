@@ -15,6 +15,7 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
+#include <troupe/runtime/engine/engine_page.hpp>
 #include <troupe/runtime/engine/engine_wiring.hpp>
 #include <troupe/runtime/engine/fan_out.hpp>
 #include <troupe/runtime/engine/low_water_cell.hpp>
@@ -84,6 +85,8 @@ struct loader_engine_options {
   std::uint64_t window = 1;
   /// Wait for the first loader_command::rewire.
   bool paused = false;
+  /// Its bell is there, in memory that other processes have mapped; null: the engine has one of its own.
+  std::shared_ptr<engine_page> shared_page = nullptr;
 };
 
 /// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands.
@@ -153,6 +156,7 @@ class loader_engine final : public engine {
   void fail_current_call(error cause);
 
   loader_engine_options options_;
+  const std::shared_ptr<engine_page> page_;
   doorbell bell_;
   command_queue<loader_command_t> commands_;
   low_water_cell low_water_;

@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include <troupe/messages/check.hpp>
 #include <troupe/runtime/engine/make_wiring.hpp>
 
 namespace troupe {
@@ -13,28 +14,6 @@ bool is_source(const wiring_plan& plan, std::size_t instance) {
 
 /// The node and its port: what its replicas have in common.
 using branch_key = std::pair<stage_index, std::uint32_t>;
-
-void wire_producer(const wiring_plan& plan, std::size_t producer, edge_factory& edges, const wiring_request& request,
-                   std::vector<engine_wiring>& made) {
-  std::map<branch_key, std::size_t> branches;
-  for (const std::size_t number : plan.instances[producer].outbound) {
-    const wired_channel& channel = plan.channels[number];
-    if (!request.present[channel.consumer]) continue;
-    const branch_key key{plan.instances[channel.consumer].address.stage, channel.input_port};
-    if (!branches.contains(key)) {
-      branches[key] = made[producer].outbound.add_branch(
-          {.port = channel.output_port, .fixed_replica = plan.nodes[key.first].fixed_replica});
-    }
-    const std::uint32_t slots = slots_of(plan, channel, request.prefetch_slots);
-    // The loader is cheap in bursts and dear to wake: it sleeps until half of a replica's slots are free.
-    edge_ends ends = edges.make({.slots = slots,
-                                 .producer_bell = &request.bell(producer),
-                                 .consumer_bell = &request.bell(channel.consumer),
-                                 .credits_per_ring = is_source(plan, producer) ? std::max(1u, slots / 2) : 1});
-    made[channel.consumer].inbound.push_back({channel.input_port, std::move(ends.consumer)});
-    made[producer].outbound.add_edge(branches[key], std::move(ends.producer));
-  }
-}
 
 /// Whether one of the channels of each port, or of each branch, has its other end there.
 template <class Key, class Other>
@@ -94,10 +73,70 @@ bool serves_every_node(const wiring_plan& plan, const std::vector<bool>& usable)
   return std::ranges::all_of(served, [](bool each) { return each; });
 }
 
+instance_ends ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present) {
+  instance_ends ends;
+  for (const std::size_t number : plan.instances[instance].inbound) {
+    if (present[plan.channels[number].producer]) ends.inbound.push_back(number);
+  }
+  std::map<branch_key, std::size_t> branches;
+  for (const std::size_t number : plan.instances[instance].outbound) {
+    const wired_channel& channel = plan.channels[number];
+    if (!present[channel.consumer]) continue;
+    const branch_key key{plan.instances[channel.consumer].address.stage, channel.input_port};
+    if (branches.try_emplace(key, ends.outbound.size()).second) {
+      const branch_options options{.port = channel.output_port, .fixed_replica = plan.nodes[key.first].fixed_replica};
+      ends.outbound.push_back({options, {}});
+    }
+    ends.outbound[branches[key]].channels.push_back(number);
+  }
+  return ends;
+}
+
+// The loader is cheap in bursts and dear to wake: it sleeps until half of a replica's slots are free.
+edge_options shape_of(const wiring_plan& plan, std::size_t channel, std::uint32_t prefetch_slots) {
+  const wired_channel& one = plan.channels[channel];
+  const std::uint32_t slots = slots_of(plan, one, prefetch_slots);
+  return {.slots = slots, .credits_per_ring = is_source(plan, one.producer) ? std::max(1u, slots / 2) : 1};
+}
+
+expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_ends& ends, const end_maker& make) {
+  engine_wiring made;
+  for (const std::size_t channel : ends.inbound) {
+    auto end = make.consumer(channel);
+    if (!end) return tl::make_unexpected(end.error());
+    made.inbound.push_back({plan.channels[channel].input_port, std::move(*end)});
+  }
+  for (const instance_ends::branch& each : ends.outbound) {
+    const std::size_t branch = made.outbound.add_branch(each.options);
+    for (const std::size_t channel : each.channels) {
+      auto end = make.producer(channel);
+      if (!end) return tl::make_unexpected(end.error());
+      made.outbound.add_edge(branch, std::move(*end));
+    }
+  }
+  return made;
+}
+
 std::vector<engine_wiring> make_wiring(const wiring_plan& plan, edge_factory& edges, const wiring_request& request) {
-  std::vector<engine_wiring> made(plan.instances.size());
-  for (std::size_t producer = 0; producer < plan.instances.size(); ++producer) {
-    if (request.present[producer]) wire_producer(plan, producer, edges, request, made);
+  std::map<std::size_t, edge_ends> both;
+  const auto ends_at = [&](std::size_t channel) -> edge_ends& {
+    const auto [found, is_new] = both.try_emplace(channel);
+    if (is_new) {
+      edge_options options = shape_of(plan, channel, request.prefetch_slots);
+      options.producer_bell = &request.bell(plan.channels[channel].producer);
+      options.consumer_bell = &request.bell(plan.channels[channel].consumer);
+      found->second = edges.make(options);
+    }
+    return found->second;
+  };
+  const end_maker make{.consumer = [&](std::size_t channel) { return std::move(ends_at(channel).consumer); },
+                       .producer = [&](std::size_t channel) { return std::move(ends_at(channel).producer); }};
+  std::vector<engine_wiring> made;
+  for (std::size_t instance = 0; instance < plan.instances.size(); ++instance) {
+    const instance_ends ends = request.present[instance] ? ends_of(plan, instance, request.present) : instance_ends{};
+    auto one = wire_instance(plan, ends, make);
+    TROUPE_CHECK(one.has_value(), "ends that exist are only handed over");
+    made.push_back(std::move(*one));
   }
   return made;
 }

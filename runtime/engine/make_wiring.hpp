@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include <troupe/messages/error.hpp>
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/engine_wiring.hpp>
@@ -30,6 +32,29 @@ struct wiring_request {
 
 /// Every node has an instance among these.
 [[nodiscard]] bool serves_every_node(const wiring_plan& plan, const std::vector<bool>& usable);
+
+/// The edges of one instance among those present; every process computes the same of a plan.
+struct instance_ends {
+  struct branch {
+    branch_options options;
+    /// Positions in wiring_plan::channels.
+    std::vector<std::size_t> channels;
+  };
+  std::vector<std::size_t> inbound;
+  std::vector<branch> outbound;
+};
+[[nodiscard]] instance_ends ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present);
+
+/// Credits and hysteresis of one channel; bells are the caller's.
+[[nodiscard]] edge_options shape_of(const wiring_plan& plan, std::size_t channel, std::uint32_t prefetch_slots);
+
+/// Where the ends of channels come from. An error of either ends the wiring.
+struct end_maker {
+  std::function<expected<std::unique_ptr<edge_consumer>>(std::size_t channel)> consumer;
+  std::function<expected<std::unique_ptr<edge_producer>>(std::size_t channel)> producer;
+};
+[[nodiscard]] expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_ends& ends,
+                                                    const end_maker& make);
 
 /// Fresh edges for one epoch, by `edges`, with both ends in this process: one wiring per instance, empty for those that
 /// take no part. `present` are usable_instances() that serve every node.

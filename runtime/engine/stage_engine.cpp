@@ -12,7 +12,12 @@ std::chrono::nanoseconds steady_now() {
 }
 
 stage_engine::stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body)
-    : options_(std::move(options)), body_(std::move(body)), commands_(bell_), inbound_(options_.inputs) {
+    : options_(std::move(options)),
+      body_(std::move(body)),
+      page_(options_.shared_page ? options_.shared_page : std::make_shared<engine_page>()),
+      bell_(page_->bell, options_.shared_page ? bell_reach::all_processes : bell_reach::this_process),
+      commands_(bell_),
+      inbound_(options_.inputs) {
   TROUPE_CHECK(body_ != nullptr, "a stage computes something");
   TROUPE_CHECK(options_.num_pipe_buffers >= 1, "a stage has a buffer to receive into");
   TROUPE_CHECK(options_.sink_ports.empty() || options_.sink_ports.size() == options_.sinks.size(),
@@ -126,20 +131,23 @@ bool stage_engine::is_wanted() {
 void stage_engine::compute() {
   prepare_outputs();
   const auto started = options_.now();
+  page_->work.begin(work_.id(), started);
   const bool all_empty = std::ranges::all_of(work_.inputs, &activation::is_empty_part);
   const bool fine = all_empty || run_with_retry().has_value();
   const auto ran = options_.now();
-  counters_.forward_ns.fetch_add(static_cast<std::uint64_t>((ran - started).count()), std::memory_order_relaxed);
   if (fine) {
     if (trace_) trace_->record(instruction_kind::forward_pass, work_.id(), work_.buffer);
     if (scores()) score_outputs();
   }
-  const auto busy = static_cast<std::uint64_t>(((scores() ? options_.now() : ran) - started).count());
-  counters_.busy_ns.fetch_add(busy, std::memory_order_relaxed);
-  counters_.micro_batches.fetch_add(1, std::memory_order_relaxed);
+  const auto busy = (scores() ? options_.now() : ran) - started;
+  page_->work.end(busy);
+  stage_counters& counters = page_->counters;
+  counters.forward_ns.fetch_add(static_cast<std::uint64_t>((ran - started).count()), std::memory_order_relaxed);
+  counters.busy_ns.fetch_add(static_cast<std::uint64_t>(busy.count()), std::memory_order_relaxed);
+  counters.micro_batches.fetch_add(1, std::memory_order_relaxed);
   // A route's inputs and a join's outputs hold all that it saw.
   const activation& seen = work_.inputs.size() == 1 ? work_.inputs.front() : work_.outputs.front();
-  counters_.samples.fetch_add(seen.row_count(), std::memory_order_relaxed);
+  counters.samples.fetch_add(seen.row_count(), std::memory_order_relaxed);
 }
 
 step_result stage_engine::send() {

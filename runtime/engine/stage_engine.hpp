@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -17,6 +16,7 @@
 #include <troupe/runtime/edge/edge.hpp>
 #include <troupe/runtime/engine/command_queue.hpp>
 #include <troupe/runtime/engine/engine.hpp>
+#include <troupe/runtime/engine/engine_page.hpp>
 #include <troupe/runtime/engine/engine_wiring.hpp>
 #include <troupe/runtime/engine/fan_out.hpp>
 #include <troupe/runtime/engine/gather.hpp>
@@ -64,15 +64,6 @@ struct stage_listener {
   std::function<void()> on_finished;
 };
 
-/// Read by anyone, any time; written by the engine alone.
-struct stage_counters {
-  std::atomic<std::uint64_t> micro_batches{0};
-  std::atomic<std::uint64_t> samples{0};
-  /// Forward passes and, where there are sinks, scoring.
-  std::atomic<std::uint64_t> busy_ns{0};
-  std::atomic<std::uint64_t> forward_ns{0};
-};
-
 using clock_function = std::function<std::chrono::nanoseconds()>;
 std::chrono::nanoseconds steady_now();
 
@@ -91,6 +82,8 @@ struct stage_engine_options {
   /// Numbers the trace of the run; null records none. Must outlive the engine.
   trace_clock* trace = nullptr;
   clock_function now = steady_now;
+  /// Fresh, in memory that other processes have mapped; null: the engine makes one of its own.
+  std::shared_ptr<engine_page> shared_page = nullptr;
 };
 
 /// The body of a stage actor: receive -> run -> score, send as a state machine, one micro-batch at a time, free of CAF
@@ -123,7 +116,8 @@ class stage_engine final : public engine {
   [[nodiscard]] const std::string& name() const noexcept override { return options_.name; }
   [[nodiscard]] std::chrono::nanoseconds park_limit() const noexcept override;
 
-  [[nodiscard]] const stage_counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const stage_counters& counters() const noexcept { return page_->counters; }
+  [[nodiscard]] std::shared_ptr<const engine_page> page() const noexcept { return page_; }
   [[nodiscard]] stage_address address() const noexcept { return options_.address; }
   /// Once the engine has finished; null if none was asked for.
   [[nodiscard]] const trace_recorder* trace() const noexcept { return trace_ ? &*trace_ : nullptr; }
@@ -170,10 +164,10 @@ class stage_engine final : public engine {
 
   stage_engine_options options_;
   std::shared_ptr<stage_body> body_;
+  const std::shared_ptr<engine_page> page_;
   doorbell bell_;
   command_queue<stage_command_t> commands_;
   stage_listener listener_;
-  stage_counters counters_;
   std::optional<trace_recorder> trace_;
 
   phase phase_ = phase::receiving;

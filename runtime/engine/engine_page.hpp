@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include <troupe/messages/ids.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/doorbell.hpp>
+
+namespace troupe {
+
+/// Read by anyone, any time; written by the engine alone.
+struct alignas(64) stage_counters {
+  std::atomic<std::uint64_t> micro_batches{0};
+  std::atomic<std::uint64_t> samples{0};
+  /// Forward passes and, where there are sinks, scoring.
+  std::atomic<std::uint64_t> busy_ns{0};
+  std::atomic<std::uint64_t> forward_ns{0};
+};
+
+/// What an engine works on right now, and how long it took before. Written by the engine alone. A reader in the middle
+/// of a change may see the id of one micro-batch with the time of another; of a dead engine all is as it was.
+class alignas(64) work_sign {
+ public:
+  void begin(micro_batch_id id, std::chrono::nanoseconds now) noexcept {
+    call_.store(id.call, std::memory_order_relaxed);
+    index_.store(id.index, std::memory_order_relaxed);
+    since_ns_.store(now.count(), std::memory_order_release);
+  }
+  void end(std::chrono::nanoseconds took) noexcept {
+    since_ns_.store(idle, std::memory_order_release);
+    const std::uint64_t count = finished_.load(std::memory_order_relaxed);
+    last_ns_[count % last_ns_.size()].store(took.count(), std::memory_order_relaxed);
+    finished_.store(count + 1, std::memory_order_release);
+  }
+
+  /// Nothing while the engine waits.
+  [[nodiscard]] std::optional<micro_batch_id> working_on() const noexcept {
+    if (since_ns_.load(std::memory_order_acquire) == idle) return std::nullopt;
+    return micro_batch_id{call_.load(std::memory_order_relaxed), index_.load(std::memory_order_relaxed)};
+  }
+  /// By steady_now(), which is the same clock in all processes of a host.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> since() const noexcept {
+    const std::int64_t ns = since_ns_.load(std::memory_order_acquire);
+    return ns == idle ? std::nullopt : std::optional(std::chrono::nanoseconds{ns});
+  }
+  /// Of the last forwards; nothing before there were limits::stall_forwards_min.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> median() const {
+    const std::uint64_t count = finished_.load(std::memory_order_acquire);
+    if (count < limits::stall_forwards_min) return std::nullopt;
+    std::array<std::int64_t, limits::stall_forwards_kept> last{};
+    const auto end = last.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count, last.size()));
+    std::transform(last_ns_.begin(), last_ns_.begin() + (end - last.begin()), last.begin(),
+                   [](const auto& each) { return each.load(std::memory_order_relaxed); });
+    const auto middle = last.begin() + (end - last.begin()) / 2;
+    std::nth_element(last.begin(), middle, end);
+    return std::chrono::nanoseconds{*middle};
+  }
+
+ private:
+  static constexpr std::int64_t idle = -1;
+  std::atomic<std::uint64_t> call_{0};
+  std::atomic<std::uint64_t> index_{0};
+  std::atomic<std::int64_t> since_ns_{idle};
+  std::atomic<std::uint64_t> finished_{0};
+  std::array<std::atomic<std::int64_t>, limits::stall_forwards_kept> last_ns_{};
+};
+
+/// What the outside has of an engine without asking it: the bell that wakes it, and what it does. Lies in memory that
+/// other processes have mapped where the engine or a neighbour is in another one (shared_page.hpp); a page serves one
+/// incarnation.
+struct engine_page {
+  doorbell_words bell;
+  stage_counters counters;
+  work_sign work;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+
+}  // namespace troupe

@@ -1,0 +1,49 @@
+#include <new>
+#include <utility>
+
+#include <troupe/runtime/engine/shared_page.hpp>
+#include <troupe/runtime/os/shared_memory.hpp>
+
+namespace troupe {
+namespace {
+
+/// Maps `memory` and keeps it mapped; `made` says whether the words are still to be made.
+expected<std::shared_ptr<engine_page>> map_page(const shared_memory& memory, bool made) {
+  auto mapped = memory.map(0, sizeof(engine_page));
+  if (!mapped) return tl::make_unexpected(mapped.error());
+  const auto owner = std::make_shared<memory_mapping>(std::move(*mapped));
+  void* const at = owner->bytes().data();
+  engine_page* const page = made ? static_cast<engine_page*>(at) : new (at) engine_page;
+  return std::shared_ptr<engine_page>(owner, page);
+}
+
+}  // namespace
+
+expected<shared_page> shared_page::create() {
+  auto memory = shared_memory::create("troupe-engine", sizeof(engine_page));
+  if (!memory) return tl::make_unexpected(memory.error());
+  if (auto taken = memory->commit(0, sizeof(engine_page)); !taken) return tl::make_unexpected(taken.error());
+  auto page = map_page(*memory, false);
+  if (!page) return tl::make_unexpected(page.error());
+  return shared_page(std::make_shared<unique_fd>(std::move(*memory).release()), std::move(*page));
+}
+
+expected<shared_page> shared_page::adopt(unique_fd descriptor) {
+  auto memory = shared_memory::adopt(std::move(descriptor), sizeof(engine_page));
+  if (!memory) return tl::make_unexpected(memory.error());
+  auto page = map_page(*memory, true);
+  if (!page) return tl::make_unexpected(page.error());
+  return shared_page(std::make_shared<unique_fd>(std::move(*memory).release()), std::move(*page));
+}
+
+std::shared_ptr<doorbell> shared_page::bell() const {
+  struct kept_bell {
+    std::shared_ptr<engine_page> page;
+    doorbell bell;
+    explicit kept_bell(std::shared_ptr<engine_page> kept) : page(std::move(kept)), bell(page->bell) {}
+  };
+  const auto made = std::make_shared<kept_bell>(page_);
+  return {made, &made->bell};
+}
+
+}  // namespace troupe

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/engine/engine_page.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
+
+namespace troupe {
+
+/// An engine's page in memory of its own (a memfd), for several processes. Threads: any.
+class shared_page {
+ public:
+  /// A fresh one. E0614 where the system refuses.
+  [[nodiscard]] static expected<shared_page> create();
+  /// Another process's. E0614, E0702: shared_memory::adopt().
+  [[nodiscard]] static expected<shared_page> adopt(unique_fd memory);
+
+  /// Stays mapped as long as anybody has it.
+  [[nodiscard]] const std::shared_ptr<engine_page>& page() const noexcept { return page_; }
+  /// Rings the engine's bell from whatever process; keeps the page.
+  [[nodiscard]] std::shared_ptr<doorbell> bell() const;
+  [[nodiscard]] int descriptor() const noexcept { return memory_->get(); }
+
+ private:
+  shared_page(std::shared_ptr<unique_fd> memory, std::shared_ptr<engine_page> page)
+      : memory_(std::move(memory)), page_(std::move(page)) {}
+
+  std::shared_ptr<unique_fd> memory_;
+  std::shared_ptr<engine_page> page_;
+};
+
+}  // namespace troupe
