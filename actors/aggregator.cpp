@@ -16,7 +16,10 @@ aggregator_actor::behavior_type aggregator(aggregator_actor::stateful_pointer<ag
 
 aggregator_actor::behavior_type aggregator_state::behavior() {
   return {
-      [this](const meet_loader& meet) { loader = meet.loader; },
+      [this](const meet_loader& meet) {
+        loader = meet.loader;
+        tell_low_water();  // what the one before it was told may have died with it
+      },
       [this](const open_call& open) {
         ledger->begin(open.ticket->number, open.ticket->folds, open.ticket->start);
         return call_opened{open.ticket->number};
@@ -39,11 +42,7 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
 }
 
 void aggregator_state::after_change(call_number touched) {
-  const micro_batch_id low = ledger->low_water();
-  if (low != told_low_water_) {
-    told_low_water_ = low;
-    tell(self, loader, low_water{low});
-  }
+  if (ledger->low_water() != told_low_water_) tell_low_water();
   const auto now = self->clock().now();
   if (now - last_report_ >= limits::report_interval) {
     last_report_ = now;
@@ -53,6 +52,11 @@ void aggregator_state::after_change(call_number touched) {
     tell(self, monitor, call_progress{ended->call, ended->folded, ended->samples});
     tell(self, director, call_ended{*ended});
   }
+}
+
+void aggregator_state::tell_low_water() {
+  told_low_water_ = ledger->low_water();
+  tell(self, loader, low_water{told_low_water_});
 }
 
 void aggregator_state::report_progress(call_number call) {

@@ -23,6 +23,7 @@ struct aggregator_state {
 
  private:
   void after_change(call_number touched);
+  void tell_low_water();
   void report_progress(call_number call);
 
   micro_batch_id told_low_water_;

@@ -92,6 +92,7 @@ class director_state {
   [[nodiscard]] bool may_restart(const stage_lost& lost);
   void rewire_if_needed();
   void rewire(const loading_paused& paused);
+  [[nodiscard]] micro_batch_id first_awaited(micro_batch_id first_sent) const;
   void child_died(const caf::down_msg& down);
   void spawn_aggregator();
   void spawn_loader();

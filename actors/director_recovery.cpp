@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include <troupe/actors/aggregator.hpp>
@@ -73,10 +74,18 @@ void director_state::rewire(const loading_paused& paused) {
   // Somebody else may have died meanwhile: then the next one who gets ready tries again.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
-  auto edges = plan_.crew->wire({.epoch = ++epoch_, .present = present, .from = paused.first});
+  auto edges = plan_.crew->wire({.epoch = ++epoch_, .present = present, .from = first_awaited(paused.first)});
   if (!edges) return fatal(edges.error());
   tell(self_, loader_, rewire_loader{std::move(*edges)});
   load_in_order();
+}
+
+/// A call may end after the loader has named one of its micro-batches. Those who are new never heard of that call, the
+/// others have forgotten it and pass nothing of it on: nobody may wait for it.
+micro_batch_id director_state::first_awaited(micro_batch_id first_sent) const {
+  if (calls_.empty()) return std::max(first_sent, micro_batch_id{next_number_, 0});
+  const auto& [number, entry] = *calls_.begin();
+  return std::max(first_sent, micro_batch_id{number, entry.ticket->start.first()});
 }
 
 // --- actors that die -------------------------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ using stage_actor = caf::typed_actor<rpc<open_call, call_opened>, cast<end_call>
                                      // from its engine
                                      cast<stage_ready>, cast<score_batch>, cast<failure>, cast<stopped>>;
 
-/// director -> aggregator, before the first call and when there is a new one: who wants to know the low-water mark.
+/// director -> aggregator, before the first call and when there is a new one: who wants to know the low-water mark, and
+/// is told at once.
 struct meet_loader {
   loader_actor loader;
 };

@@ -12,7 +12,7 @@ struct wiring_round {
   epoch_number epoch = 0;
   /// All that take part, the loader aside: at least one replica of every node, all of a node whose replicas are fixed.
   std::span<const stage_address> present;
-  /// The first micro-batch that will come.
+  /// The first micro-batch that anybody waits for: what comes below it is of calls that have ended.
   micro_batch_id from;
 };
 

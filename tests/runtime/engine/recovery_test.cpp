@@ -221,6 +221,34 @@ TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
   EXPECT_EQ(engine.step(), step_result::finished);
 }
 
+/// One of its inputs comes from an engine that has forgotten call 0, the other from one that passes replays on.
+TEST(stage_recovery, takes_nothing_from_below_where_its_epoch_begins) {
+  inproc_edge_factory edges;
+  stage_engine engine{{.name = "join", .address = {}, .inputs = {.ports = 2, .keeps_order = true}},
+                      std::make_shared<echo_body>()};
+  auto wiring = std::make_shared<engine_wiring>();
+  std::vector<std::unique_ptr<edge_producer>> inputs;
+  for (const std::size_t port : {0u, 1u}) {
+    edge_ends made = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+    wiring->inbound.push_back({port, std::move(made.consumer)});
+    inputs.push_back(std::move(made.producer));
+  }
+  edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+  wiring->outbound.add_edge(wiring->outbound.add_branch({}), std::move(out.producer));
+  ASSERT_TRUE(engine.command(stage_command::rewire{std::move(wiring), {1, 0}}));
+  const auto send = [&](std::size_t port, micro_batch_id id) {
+    activation message;
+    message.id = id;
+    message.tensors = std::make_shared<const nothing>();
+    ASSERT_EQ(inputs[port]->try_send(message), send_status::sent) << port << ' ' << to_string(id);
+    for (int steps = 0; steps < 20; ++steps) EXPECT_NE(engine.step(), step_result::finished);
+  };
+  send(0, {0, 1});
+  send(0, {1, 0});
+  send(1, {1, 0});
+  EXPECT_EQ(out.consumer->try_receive()->id, (micro_batch_id{1, 0}));
+}
+
 TEST(usable_instances, a_replica_needs_its_own_neighbours_within_a_pipeline) {
   const auto plan = expand(make_chain({.stages = 3, .replicas = 2, .num_pipe_buffers = 2}));
   ASSERT_TRUE(plan);

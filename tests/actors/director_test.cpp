@@ -1,0 +1,183 @@
+// Goal: what the director and the aggregator say when somebody is replaced, in orders of events that seeded runs seldom
+// meet. Method: the production actors in one thread; the test steps the loader's engine and speaks for the stages.
+#include <algorithm>
+
+#include <caf/scheduler/test_coordinator.hpp>
+#include <gtest/gtest.h>
+
+#include <troupe/actors/director.hpp>
+#include <troupe/actors/local_crew.hpp>
+#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+
+#include "support/hashes.hpp"
+
+namespace troupe::testing {
+namespace {
+
+struct testing_config : caf::actor_system_config {
+  testing_config() { set("scheduler.policy", caf::atom("testing")); }
+};
+
+struct nothing final : payload {};
+
+struct echo_body final : unary_body {
+  [[nodiscard]] expected<payload_ptr> forward(const activation& input) override { return input.tensors; }
+};
+
+struct idle_scorer final : scorer {
+  [[nodiscard]] expected<void> evaluate(const payload_ptr&, const activation&, score&) override { return {}; }
+};
+
+struct counted_source final : micro_batch_source {
+  explicit counted_source(std::uint64_t n) : end(n) {}
+  [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
+    if (position == end) return std::nullopt;
+    ++position;
+    return loaded_micro_batch{{position - 1, position}, std::make_shared<const nothing>(), nullptr};
+  }
+  std::uint64_t position = 0;
+  std::uint64_t end;
+};
+
+/// The test steps the engines, or does not.
+struct idle_host final : engine_host {
+  [[nodiscard]] expected<void> start(std::shared_ptr<engine>) override { return {}; }
+};
+
+/// Stages that never do anything but have faces; remembers what was wired.
+struct noting_crew final : local_crew {
+  noting_crew(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host)
+      : local_crew(std::move(engines), std::move(host)) {}
+  [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
+                                            stage_address at, incarnation_number incarnation) override {
+    return introduce(*std::ranges::find(engines_->stages, at, &stage_engine::address), director, aggregator,
+                     incarnation);
+  }
+  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const wiring_round& round) override {
+    from.push_back(round.from);
+    return local_crew::wire(round);
+  }
+  std::vector<micro_batch_id> from;
+};
+
+std::shared_ptr<assembly> one_stage() {
+  auto made = assemble(*expand(make_chain({.stages = 1, .replicas = 1, .num_pipe_buffers = 4})),
+                       std::make_shared<inproc_edge_factory>(),
+                       [](stage_address) { return std::make_shared<echo_body>(); }, {});
+  return std::make_shared<assembly>(std::move(*made));
+}
+
+struct directed_run {
+  directed_run() {
+    const auto note = [this](const caf::actor& child) { children.push_back(child); };
+    directs = system.spawn(director, director_plan{.engines = engines,
+                                                   .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                                                   .host = host,
+                                                   .crew = crew,
+                                                   .reports = std::make_shared<report_box>(),
+                                                   .on_child = note,
+                                                   .on_stopped = [] {}});
+    settle();
+    post(directs, stage_ready{stage, 0});
+    settle();
+  }
+  ~directed_run() {
+    post(directs, stop_request{stop_mode::abort});
+    settle();
+    post(directs, stopped{.address = stage, .incarnation = incarnation});
+    settle();
+  }
+
+  /// A call of `count` micro-batches, of which an earlier run has folded the first `folded`.
+  void submit(std::uint64_t count, std::uint64_t folded = 0) {
+    auto ticket = std::make_shared<call_ticket>();
+    ticket->source = std::make_shared<counted_source>(count - folded);
+    ticket->start.folded = {folded};
+    ticket->make_scorer = [](std::uint32_t) { return std::make_shared<idle_scorer>(); };
+    ticket->folds = {std::make_shared<hash_fold>()};
+    post(directs, open_call{ticket});
+    settle();
+  }
+  /// The loader pauses before it hears of this score, and the director hears of all that follows from it before it
+  /// hears of the pause.
+  void replace_stage_while_folding(micro_batch_id id) {
+    post(directs, stage_lost{stage, incarnation, {}, std::nullopt});
+    post(directs, stage_ready{stage, ++incarnation});
+    actors();
+    score_of(id);
+    static_cast<void>(engines->loader->step());
+    settle();
+  }
+  void score_of(micro_batch_id id) {
+    score made;
+    made.id = id;
+    post(caf::actor_cast<aggregator_actor>(children.front()), score_batch{{made}});
+  }
+  /// All actors have done what they were told, and so has the loader's engine.
+  void settle() {
+    for (int turns = 0; turns < 20; ++turns) {
+      actors();
+      static_cast<void>(engines->loader->step());
+    }
+    actors();
+  }
+  void actors() { dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).run(); }
+
+  const stage_address stage{0, 0};
+  incarnation_number incarnation = 0;
+  std::shared_ptr<assembly> engines = one_stage();
+  std::shared_ptr<idle_host> host = std::make_shared<idle_host>();
+  std::shared_ptr<noting_crew> crew = std::make_shared<noting_crew>(engines, host);
+  /// The aggregator, the loader's face, and whoever came for them.
+  std::vector<caf::actor> children;
+  testing_config config;
+  caf::actor_system system{config};
+  director_actor directs;
+};
+
+using ids = std::vector<micro_batch_id>;
+
+TEST(director, lets_nobody_wait_for_a_call_that_ended_while_the_loader_was_paused) {
+  directed_run run;
+  run.submit(1);
+  run.submit(2);
+  run.replace_stage_while_folding({0, 0});
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {1, 0}})) << "who is new has not heard of call 0, others have forgotten it";
+}
+
+TEST(director, begins_with_the_next_call_when_all_have_ended) {
+  directed_run run;
+  run.submit(1);
+  run.replace_stage_while_folding({0, 0});
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {1, 0}}));
+}
+
+TEST(director, begins_a_resumed_call_where_the_loader_does) {
+  directed_run run;
+  run.submit(1);
+  run.submit(5, 3);
+  run.replace_stage_while_folding({0, 0});
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {1, 3}}));
+}
+
+TEST(director, believes_the_loader_within_a_call_that_is_open) {
+  directed_run run;
+  run.submit(3);
+  run.score_of({0, 0});
+  run.settle();
+  run.replace_stage_while_folding({0, 1});
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {0, 1}})) << "that is what it sends first";
+}
+
+TEST(aggregator, tells_a_new_loader_the_mark_that_the_old_one_may_not_have_heard) {
+  directed_run run;
+  run.submit(2);
+  caf::anon_send_exit(run.children.back(), caf::exit_reason::kill);
+  run.score_of({0, 0});
+  run.settle();
+  ASSERT_EQ(run.children.size(), 3u);
+  EXPECT_EQ(run.engines->loader->low_water(), (micro_batch_id{0, 1}));
+}
+
+}  // namespace
+}  // namespace troupe::testing
