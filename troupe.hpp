@@ -5,6 +5,7 @@
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/actors/pipeline_engine.hpp>
 #include <troupe/actors/pipeline_module.hpp>
+#include <troupe/actors/program.hpp>
 #include <troupe/actors/topology.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/messages/exit_status.hpp>

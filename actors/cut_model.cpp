@@ -60,6 +60,26 @@ expected<cut_model> cut(const layer_chain& chain, const cut_request& request, co
   return made;
 }
 
+expected<cut_model> cut_again(layer_chain chain, const cut_request& request, part_boundaries boundaries,
+                              std::size_t part, const at::Tensor& warm_up) {
+  if (boundaries.size() != request.stages + 1 || !std::ranges::is_sorted(boundaries) || boundaries.front() != 0 ||
+      boundaries.back() != chain.layers.size() || part >= request.stages) {
+    return fail(error_code::worker_mismatch, chain.file, "it was not cut like this",
+                "leave the model's file alone while it is evaluated");
+  }
+  const auto first = chain.layers.begin() + static_cast<std::ptrdiff_t>(boundaries[part]);
+  const auto last = chain.layers.begin() + static_cast<std::ptrdiff_t>(boundaries[part + 1]);
+  if (request.optimize == optimize_mode::layer) {
+    auto optimized = optimize_layers({chain.file, {first, last}});
+    if (!optimized) return tl::make_unexpected(optimized.error());
+    std::ranges::move(optimized->layers, first);
+  }
+  cut_model made{.request = request, .chain = std::move(chain), .boundaries = std::move(boundaries), .warm_up = {}};
+  made.warm_up.resize(request.stages);
+  made.warm_up[part] = warm_up;
+  return made;
+}
+
 std::vector<std::string> cut_model::layer_names(std::size_t part) const {
   std::vector<std::string> names;
   for (std::size_t index = boundaries[part]; index < boundaries[part + 1]; ++index) {

@@ -26,6 +26,7 @@ struct cut_request {
 /// A chain of layers, cut into stages and optimized. Replicas share its weights.
 struct cut_model {
   cut_request request;
+  /// With optimize_mode::layer its layers are optimized; after cut_again() those of the one part.
   layer_chain chain;
   part_boundaries boundaries;
   /// By stage; undefined without a sample.
@@ -41,5 +42,10 @@ struct cut_model {
 /// partition = "profile" times; undefined: none of these. Errors: E0106 more stages than layers, E05xx partition,
 /// E0211. Sets the calling thread's intra-op threads, and keeps a team of them: call it on a thread that ends.
 expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample);
+
+/// The same cut again, in a process that needs one part of it alone: where it was cut and what the part is warmed up
+/// with (undefined: nothing) come from whoever made it. E0617 for boundaries that this chain cannot have; E0211.
+expected<cut_model> cut_again(layer_chain chain, const cut_request& request, part_boundaries boundaries,
+                              std::size_t part, const at::Tensor& warm_up);
 
 }  // namespace troupe

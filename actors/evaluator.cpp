@@ -5,7 +5,10 @@
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/actors/journal_pins.hpp>
 #include <troupe/actors/model_pipeline.hpp>
+#include <troupe/actors/model_worker.hpp>
+#include <troupe/actors/program.hpp>
 #include <troupe/actors/topology_start.hpp>
+#include <troupe/actors/topology_worker.hpp>
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/engine/engine_thread.hpp>
@@ -30,16 +33,6 @@ error interrupted_error() {
   return {error_code::interrupted, "eval", "it was interrupted before all samples were evaluated", {}};
 }
 
-expected<std::vector<metric_ptr>> make_metrics(const std::vector<std::string>& names, std::uint32_t classes) {
-  std::vector<metric_ptr> metrics;
-  for (const std::string& name : names) {
-    auto made = make_metric(name, classes);
-    if (!made) return tl::make_unexpected(made.error());
-    metrics.push_back(std::move(*made));
-  }
-  return metrics;
-}
-
 expected<data_set_ptr> open_choice(const data_choice& choice) {
   if (const auto* specification = std::get_if<std::string>(&choice)) return open_data(*specification);
   const auto& data = std::get<data_set_ptr>(choice);
@@ -50,22 +43,32 @@ expected<data_set_ptr> open_choice(const data_choice& choice) {
   return data;
 }
 
-expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes) {
-  std::vector<sink_request> made;
-  for (const topology::scored& each : what.sinks()) {
-    sink_request sink{.name = each.name, .metrics = {}, .tensor = each.options.tensor};
-    for (const metric_choice& choice : each.metrics) {
-      auto one = std::holds_alternative<metric_ptr>(choice) ? expected<metric_ptr>{std::get<metric_ptr>(choice)}
-                                                            : make_metric(std::get<std::string>(choice), classes);
-      if (!one) return tl::make_unexpected(one.error());
-      sink.metrics.push_back(std::move(*one));
-    }
-    made.push_back(std::move(sink));
+expected<void> check_processes(const run_options& options, bool processes) {
+  const auto contradict = [](std::string where, std::string cause, std::string fix) {
+    return fail(error_code::flags_contradict, std::move(where), std::move(cause), std::move(fix));
+  };
+  if (!processes) {
+    if (options.transport == transport_kind::tcp)
+      return contradict("transport", "tcp edges are between processes", "set processes");
+    if (options.forward_deadline)
+      return contradict("forward_deadline", "a forward in this process cannot be ended", "set processes");
+    return {};
   }
-  return made;
+  if (!program::exists())
+    return contradict("processes", "workers of this program would not know what they are",
+                      "make a troupe::program at the start of main()");
+  if (options.transport == transport_kind::inproc)
+    return contradict("transport", "inproc edges do not leave a process", "leave it out");
+  if (options.trace) return contradict("trace", "a trace is recorded inside one process", "leave it out");
+  if (!(options.worker_timeout >= limits::worker_timeout_min &&
+        options.worker_timeout <= limits::deadline_seconds_max)) {
+    return fail(error_code::value_out_of_range, "worker_timeout",
+                "it is " + std::to_string(options.worker_timeout) + " s", "choose another value");
+  }
+  return {};
 }
 
-expected<void> check(const run_options& options) {
+expected<void> check(const run_options& options, bool processes) {
   const auto wrong = [](std::string where, std::string cause) {
     return fail(error_code::value_out_of_range, std::move(where), std::move(cause), "choose another value");
   };
@@ -82,7 +85,20 @@ expected<void> check(const run_options& options) {
       !(*options.deadline >= limits::deadline_seconds_min && *options.deadline <= limits::deadline_seconds_max)) {
     return wrong("deadline", "it is " + std::to_string(*options.deadline) + " s");
   }
-  return {};
+  return check_processes(options, processes);
+}
+
+std::optional<worker_options> workers_of(const eval_options& options, const data_set& data, std::string settings) {
+  if (!options.processes) return std::nullopt;
+  using std::chrono::duration;
+  worker_options workers{
+      .silence_timeout = std::chrono::ceil<std::chrono::milliseconds>(duration<double>(options.worker_timeout)),
+      .classes = data.classes(),
+      .settings = std::move(settings)};
+  if (options.forward_deadline) {
+    workers.forward_deadline = std::chrono::ceil<std::chrono::nanoseconds>(duration<double>(*options.forward_deadline));
+  }
+  return workers;
 }
 
 /// One engine, one core.
@@ -145,7 +161,9 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
                                                 .optimize = options.optimize,
                                                 .partition = options.partition,
                                                 .num_pipe_buffers = options.num_pipe_buffers,
-                                                .trace = options.trace};
+                                                .trace = options.trace,
+                                                .transport = options.transport,
+                                                .workers = workers_of(options, **data, settings_of(options))};
   auto stages = start_model_pipeline(*chain, pipeline_options, sample->inputs);
   if (!stages) return tl::make_unexpected(stages.error());
   state->stages = std::move(*stages);
@@ -161,8 +179,13 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, con
   state->options.limit = options.limit;
   state->options.deadline = options.deadline;
   state->options.trace = options.trace;
+  state->options.processes = options.processes || what.wants_any_process();
+  state->options.transport = options.transport;
+  state->options.worker_timeout = options.worker_timeout;
+  state->options.forward_deadline = options.forward_deadline;
   state->hooks = std::move(hooks);
-  if (auto fine = check(options); !fine) return tl::make_unexpected(fine.error());
+  if (const auto* worker = program::worker()) serve_topology(*worker, what, options);
+  if (auto fine = check(options, state->options.processes); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
   state->deadline = deadline_of(state->options, steady::now());
   state->options.threads = options.threads.value_or(threads_for(what.graph()));
@@ -176,7 +199,13 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, con
   const std::uint64_t first = std::min(options.micro_batch, state->call->samples_asked());
   auto block = (*data)->read({0, first});
   if (!block) return tl::make_unexpected(block.error());
-  auto stages = start_topology(what, {.threads = *state->options.threads, .trace = options.trace}, *block);
+  auto stages = start_topology(what,
+                               {.threads = *state->options.threads,
+                                .trace = options.trace,
+                                .transport = options.transport,
+                                .workers = workers_of(state->options, **data, settings_of(what)),
+                                .all_in_processes = options.processes},
+                               *block);
   if (!stages) return tl::make_unexpected(stages.error());
   state->stages = std::move(*stages);
   return std::unique_ptr<evaluator>(new evaluator(std::move(state)));
@@ -249,6 +278,7 @@ call_outcome evaluator::impl::wait(std::future<call_outcome>& outcome, std::opti
     std::chrono::nanoseconds patience = limits::report_interval;
     if (deadline && !stopped_by)
       patience = std::clamp<std::chrono::nanoseconds>(*deadline - steady::now(), {}, patience);
+    stages.running->look_after();
     report(stages.running->reports().take(patience), started);
     if (deadline && steady::now() >= *deadline && (!stopped_by || stopped_by->code != error_code::deadline_passed)) {
       stopped_by = deadline_error(options);

@@ -38,6 +38,12 @@ struct run_options {
   /// Seconds until the run ends with E0605 and a partial result.
   std::optional<double> deadline = std::nullopt;
   bool trace = false;
+  /// Every stage, join and route replica in a worker process of its own; main() has made a troupe::program then.
+  bool processes = false;
+  transport_kind transport = transport_kind::automatic;
+  /// See eval_options; they are for worker processes.
+  double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
+  std::optional<double> forward_deadline = std::nullopt;
 };
 
 enum class stop_kind : std::uint8_t {

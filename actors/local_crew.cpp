@@ -28,23 +28,29 @@ stage_actor local_crew::introduce(std::shared_ptr<stage_engine> engine, director
   return face;
 }
 
+doorbell& local_crew::bell_of(std::size_t instance) {
+  if (instance == source()) return engines_->loader->bell();
+  return members_.at(engines_->plan.instances[instance].address).engine->bell();
+}
+
+std::vector<bool> local_crew::present_in(const wiring_round& round) const {
+  std::vector<bool> present(engines_->plan.instances.size(), false);
+  present[source()] = true;
+  for (const stage_address& each : round.present) present[engines_->plan.instance_at(each)] = true;
+  return present;
+}
+
 expected<std::shared_ptr<engine_wiring>> local_crew::wire(const wiring_round& round) {
   const wiring_plan& plan = engines_->plan;
-  const std::size_t source = plan.instance_at(engines_->loader->address());
-  wiring_request request{.prefetch_slots = engines_->prefetch_slots,
-                         .present = std::vector<bool>(plan.instances.size(), false),
-                         .bell = [&](std::size_t instance) -> doorbell& {
-                           if (instance == source) return engines_->loader->bell();
-                           return members_.at(plan.instances[instance].address).engine->bell();
-                         }};
-  request.present[source] = true;
-  for (const stage_address& each : round.present) request.present[plan.instance_at(each)] = true;
-  auto wired = make_wiring(plan, *engines_->edges, request);
+  auto wired = make_wiring(plan, *engines_->edges,
+                           {.prefetch_slots = engines_->prefetch_slots,
+                            .present = present_in(round),
+                            .bell = [&](std::size_t instance) -> doorbell& { return bell_of(instance); }});
   for (const stage_address& each : round.present) {
     auto edges = std::make_shared<engine_wiring>(std::move(wired[plan.instance_at(each)]));
     post(members_.at(each).face, rewire_stage{std::move(edges), round.from});
   }
-  return std::make_shared<engine_wiring>(std::move(wired[source]));
+  return std::make_shared<engine_wiring>(std::move(wired[source()]));
 }
 
 }  // namespace troupe

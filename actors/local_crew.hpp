@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <vector>
 
 #include <troupe/actors/engine_host.hpp>
 #include <troupe/actors/stage_crew.hpp>
@@ -24,14 +25,18 @@ class local_crew : public stage_crew {
   [[nodiscard]] stage_actor introduce(std::shared_ptr<stage_engine> engine, director_actor::pointer director,
                                       const aggregator_actor& aggregator, incarnation_number incarnation);
 
-  const std::shared_ptr<assembly> engines_;
-  const std::shared_ptr<engine_host> host_;
-
- private:
   struct member {
     std::shared_ptr<stage_engine> engine;
     stage_actor face;
   };
+  /// The bell of an engine of this process: the loader's, or a stage's.
+  [[nodiscard]] doorbell& bell_of(std::size_t instance);
+  [[nodiscard]] std::size_t source() const { return engines_->plan.instance_at(engines_->loader->address()); }
+  /// By instance; the source is always there.
+  [[nodiscard]] std::vector<bool> present_in(const wiring_round& round) const;
+
+  const std::shared_ptr<assembly> engines_;
+  const std::shared_ptr<engine_host> host_;
   std::map<stage_address, member> members_;
 };
 

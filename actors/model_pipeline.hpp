@@ -1,13 +1,16 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include <troupe/actors/cut_model.hpp>
 #include <troupe/actors/pipeline.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/runtime/config/eval_options.hpp>
@@ -15,6 +18,16 @@
 #include <troupe/runtime/trace/trace_recorder.hpp>
 
 namespace troupe {
+
+/// How stages are run in worker processes.
+struct worker_options {
+  std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
+  std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
+  /// Of the data set, for metrics by name.
+  std::uint32_t classes = 0;
+  /// What workers must have found out alike: text for plan_fingerprint().
+  std::string settings = {};
+};
 
 /// How a chain of layers becomes a running pipeline.
 struct model_pipeline_options {
@@ -26,6 +39,9 @@ struct model_pipeline_options {
   std::string partition = "parameters";
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
   bool trace = false;
+  transport_kind transport = transport_kind::automatic;
+  /// Every stage replica in a worker process; nothing: all in this one.
+  std::optional<worker_options> workers = std::nullopt;
 };
 
 /// A model cut into stages, running. Replicas share the weights.
@@ -43,6 +59,22 @@ struct model_pipeline {
 /// E0106 more stages than layers, E05xx partition, E0209 a layer that does not accept the sample.
 expected<model_pipeline> start_model_pipeline(const layer_chain& chain, const model_pipeline_options& options,
                                               const at::Tensor& sample);
+
+/// The plan of `troupe eval`: a chain of stages, each in so many copies.
+expected<wiring_plan> plan_of_chain(std::uint32_t stages, std::uint32_t replicas, std::uint32_t num_pipe_buffers);
+
+/// Edges inside a process, of the kind asked for.
+std::shared_ptr<edge_factory> local_edges(transport_kind transport);
+
+/// The setup of a run whose stages of `is_remote` are in workers, but for its parcels. Local stages and the loader get
+/// shared pages. E0614.
+expected<std::shared_ptr<worker_setup>> make_worker_setup(const wiring_plan& plan, const worker_options& options,
+                                                          std::function<bool(stage_address)> is_remote);
+/// Starts what was assembled, with workers if there are any.
+expected<model_pipeline> start_assembly(model_pipeline made, assembly engines, std::shared_ptr<worker_setup> workers);
+
+/// What a worker needs of a cut to become one of its parts.
+stage_parcel parcel_of(const cut_model& model, std::size_t part);
 
 /// Runs `start` on a thread that ends with it; an exception becomes E0601, which names `what`.
 expected<model_pipeline> in_starting_thread(const std::string& what,

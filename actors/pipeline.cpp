@@ -1,10 +1,16 @@
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <troupe/actors/director.hpp>
 #include <troupe/actors/engine_threads.hpp>
 #include <troupe/actors/local_crew.hpp>
 #include <troupe/actors/pipeline.hpp>
+#include <troupe/actors/secure/secure_link.hpp>
+#include <troupe/actors/workers/worker_crew.hpp>
 #include <troupe/messages/limits.hpp>
+#include <troupe/runtime/engine/stall_watch.hpp>
 
 namespace troupe {
 namespace {
@@ -23,28 +29,72 @@ struct actor_config : caf::actor_system_config {
 // Members are destroyed from the last to the first: engines go before the actors' system, and that before what both
 // use.
 struct pipeline::impl {
+  explicit impl(assembly made) : engines(std::make_shared<assembly>(std::move(made))) {}
+
   std::shared_ptr<assembly> engines;
   std::shared_ptr<report_box> reports = std::make_shared<report_box>();
+  stall_watch stalls;
+  /// Null without worker processes.
+  std::shared_ptr<worker_setup> workers;
+  std::shared_ptr<worker_launcher> launcher;
+  std::shared_ptr<worker_seats> seats = std::make_shared<worker_seats>();
   std::shared_ptr<engine_threads> threads;
   std::promise<void> stopped_promise;
   std::future<void> stopped = stopped_promise.get_future();
-  actor_config config;
-  caf::actor_system system{config};
+  std::unique_ptr<caf::actor_system_config> config;
+  std::unique_ptr<caf::actor_system> system;
+  worker_pool_actor pool;
   director_actor director;
+
+  void direct(std::shared_ptr<stage_crew> crew);
+  [[nodiscard]] expected<void> open_to_workers();
+  [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
 };
 
+void pipeline::impl::direct(std::shared_ptr<stage_crew> crew) {
+  director =
+      system->spawn(troupe::director, director_plan{.engines = engines,
+                                                    .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                                                    .host = threads,
+                                                    .crew = std::move(crew),
+                                                    .reports = reports,
+                                                    .on_stopped = [this] { stopped_promise.set_value(); }});
+}
+
 std::unique_ptr<pipeline> pipeline::start(assembly engines) {
-  auto state = std::make_unique<impl>();
-  state->engines = std::make_shared<assembly>(std::move(engines));
+  auto state = std::make_unique<impl>(std::move(engines));
+  state->config = std::make_unique<actor_config>();
+  state->system = std::make_unique<caf::actor_system>(*state->config);
   state->threads = std::make_shared<engine_threads>(static_cast<std::uint32_t>(state->engines->stages.size()));
-  state->director = state->system.spawn(
-      director, director_plan{.engines = state->engines,
-                              .ledger = std::make_shared<fold_ledger>(state->engines->ledger_options()),
-                              .host = state->threads,
-                              .crew = std::make_shared<local_crew>(state->engines, state->threads),
-                              .reports = state->reports,
-                              .on_stopped = [raw = state.get()] { raw->stopped_promise.set_value(); }});
+  state->direct(std::make_shared<local_crew>(state->engines, state->threads));
   return std::unique_ptr<pipeline>(new pipeline(std::move(state)));
+}
+
+expected<std::unique_ptr<pipeline>> pipeline::start(assembly engines, std::shared_ptr<worker_setup> workers) {
+  auto state = std::make_unique<impl>(std::move(engines));
+  state->workers = std::move(workers);
+  state->threads =
+      std::make_shared<engine_threads>(static_cast<std::uint32_t>(state->engines->accounts->owners().size()));
+  if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
+  state->direct(
+      std::make_shared<worker_crew>(state->engines, state->threads, state->workers, state->seats, state->pool));
+  return std::unique_ptr<pipeline>(new pipeline(std::move(state)));
+}
+
+expected<void> pipeline::impl::open_to_workers() {
+  auto made = worker_launcher::create([reports = reports](std::string line) { reports->put(std::move(line)); });
+  if (!made) return tl::make_unexpected(made.error());
+  launcher = std::move(*made);
+  config = std::make_unique<secure_config>(launcher->identity(), liveness{.timeout = workers->silence_timeout});
+  system = std::make_unique<caf::actor_system>(*config);
+  pool = system->spawn(worker_pool, launcher);
+  const auto port = publish_on_loopback(*system, pool);
+  if (!port) {
+    caf::anon_send_exit(pool, caf::exit_reason::user_shutdown);
+    return tl::make_unexpected(port.error());
+  }
+  launcher->listen_at(*port);
+  return {};
 }
 
 pipeline::pipeline(std::unique_ptr<impl> state)
@@ -82,18 +132,48 @@ void pipeline::request_stop(stop_mode mode) {
   if (impl_) post(impl_->director, stop_request{mode});
 }
 
+void pipeline::look_after() {
+  if (!impl_) return;
+  const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+  for (const stall& each : impl_->stalls.new_stalls(*engines_->accounts, steady_now())) {
+    reports_->put(fmt::format("{} seems stalled: its forward of {} has taken {:.1f} s, the median is {:.3f} s",
+                              each.stage.name, to_string(each.working_on), seconds(each.since), seconds(each.median)));
+  }
+  if (!impl_->workers || !impl_->workers->forward_deadline) return;
+  const auto limit = *impl_->workers->forward_deadline;
+  for (const stall& each : stall_watch::longer_than(limit, *engines_->accounts, steady_now())) {
+    const auto seat = impl_->seats->at(each.stage.address);
+    if (!seat) continue;
+    seat->process->kill(
+        fmt::format("its forward of {} took longer than {} s", to_string(each.working_on), seconds(limit)));
+  }
+}
+
 bool pipeline::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
   if (!impl_) return true;
   const auto deadline = std::chrono::steady_clock::now() + at_most;
   request_stop(mode);
-  const bool stopped =
-      impl_->stopped.wait_until(deadline) == std::future_status::ready && impl_->threads->join(deadline);
-  if (!stopped) {
+  if (!impl_->stop(deadline)) {
     static_cast<void>(impl_.release());  // a stuck thread may still use any of it
     return false;
   }
   impl_.reset();
   return true;
+}
+
+/// Workers can be ended, unlike threads: one that does not stop in time is, and all of them in the end.
+bool pipeline::impl::stop(std::chrono::steady_clock::time_point deadline) {
+  if (!launcher) return stopped.wait_until(deadline) == std::future_status::ready && threads->join(deadline);
+  const auto in_order = stopped.wait_until(deadline - limits::worker_reap_time) == std::future_status::ready;
+  // No more of them; those whose stage has not stopped are lost to the director now, which then ends the run.
+  launcher->close();
+  const bool ended = launcher->stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0});
+  const bool joined =
+      stopped.wait_until(std::max(deadline, std::chrono::steady_clock::now() + limits::worker_reap_time)) ==
+          std::future_status::ready &&
+      threads->join(deadline);
+  if (joined) caf::anon_send_exit(pool, caf::exit_reason::user_shutdown);
+  return joined && ended;
 }
 
 }  // namespace troupe

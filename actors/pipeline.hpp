@@ -8,6 +8,7 @@
 
 #include <troupe/actors/call_ticket.hpp>
 #include <troupe/actors/report_box.hpp>
+#include <troupe/actors/workers/worker_setup.hpp>
 #include <troupe/messages/lifecycle.hpp>
 #include <troupe/runtime/engine/assembly.hpp>
 
@@ -19,6 +20,10 @@ class pipeline {
  public:
   /// Starts the actors and engines of an assembly (which no one else may touch from now on, but for its counters).
   [[nodiscard]] static std::unique_ptr<pipeline> start(assembly engines);
+  /// The same, with the stages in worker processes that `workers` says; their engines are not in the assembly. Returns
+  /// before the workers have started; one that cannot start ends the first call. E0601, E0614, E0707.
+  [[nodiscard]] static expected<std::unique_ptr<pipeline>> start(assembly engines,
+                                                                 std::shared_ptr<worker_setup> workers);
 
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
@@ -39,6 +44,10 @@ class pipeline {
   [[nodiscard]] bool stop(stop_mode mode, std::chrono::nanoseconds at_most);
   /// Asks for a stop and does not wait.
   void request_stop(stop_mode mode);
+
+  /// To be called now and then by whoever waits for a call: reports stalled stages in the log, and ends the workers of
+  /// those that have passed worker_setup::forward_deadline. One thread at a time.
+  void look_after();
 
   [[nodiscard]] report_box& reports() noexcept { return *reports_; }
   [[nodiscard]] const assembly& engines() const noexcept { return *engines_; }

@@ -87,6 +87,7 @@ topology& topology::source(std::string name, data_choice data) {
 
 topology& topology::stage(std::string name, stage_recipe what, stage_options options) {
   if (auto fine = check_settings(name, options); !fine) mistakes_.push_back(fine.error());
+  if (options.process) in_processes_.insert(name);
   add_content(make_node(name, node_kind::stage, options), stage_node{std::move(what), options});
   return *this;
 }
@@ -98,6 +99,7 @@ topology& topology::pipeline(std::string name, model_source model, cut_options o
                                 {.replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
     node.pipeline_group = name;
     node.ordered = options.ordered && part == 0;
+    if (options.process) in_processes_.insert(node.name);
     add_content(node, cut_node{name, part});
     if (part > 0) edges_.push_back({{part_name(name, part - 1), "out"}, {node.name, "in"}});
   }
@@ -107,12 +109,14 @@ topology& topology::pipeline(std::string name, model_source model, cut_options o
 
 topology& topology::join(std::string name, std::vector<std::string> inputs, stage_options options) {
   options.inputs = std::move(inputs);
+  if (options.process) in_processes_.insert(name);
   add_content(make_node(std::move(name), node_kind::join, options), join_node{});
   return *this;
 }
 
 topology& topology::route(std::string name, std::vector<route_case> cases, stage_options options) {
   options.outputs.clear();
+  if (options.process) in_processes_.insert(name);
   for (const route_case& each : cases) options.outputs.push_back(each.name);
   graph_node node = make_node(std::move(name), node_kind::route, options);
   const auto takes_all = [](const route_case& each) { return !each.predicate; };

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -60,6 +61,8 @@ struct stage_options {
   std::string device = "cpu";
   std::vector<std::string> inputs = {"in"};
   std::vector<std::string> outputs = {"out"};
+  /// Each replica in a worker process of its own, whatever run_options::processes says (needs troupe::program).
+  bool process = false;
 };
 
 /// A model that is a chain of layers, cut into stages as `troupe eval` does it.
@@ -75,6 +78,8 @@ struct cut_options {
   std::optional<std::uint32_t> threads = std::nullopt;
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
+  /// See stage_options.
+  bool process = false;
 };
 
 /// A file, a module in memory, or a chain.
@@ -145,6 +150,9 @@ class topology {
   using content = std::variant<stage_node, route_node, join_node, cut_node>;
 
   // What a run reads.
+  /// The node asked for worker processes.
+  [[nodiscard]] bool wants_process(const std::string& node) const { return in_processes_.contains(node); }
+  [[nodiscard]] bool wants_any_process() const { return !in_processes_.empty(); }
   [[nodiscard]] const std::optional<data_choice>& data() const noexcept { return data_; }
   [[nodiscard]] const std::map<std::string, content>& contents() const noexcept { return contents_; }
   [[nodiscard]] const std::map<std::string, cut_pipeline>& pipelines() const noexcept { return pipelines_; }
@@ -161,6 +169,7 @@ class topology {
   std::map<std::string, content> contents_;
   std::map<std::string, cut_pipeline> pipelines_;
   std::vector<scored> sinks_;
+  std::set<std::string> in_processes_;
   std::vector<error> mistakes_;
 };
 

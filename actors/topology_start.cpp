@@ -5,7 +5,6 @@
 #include <troupe/actors/cut_model.hpp>
 #include <troupe/actors/topology_start.hpp>
 #include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
 #include <troupe/runtime/stage/casting_body.hpp>
 #include <troupe/runtime/stage/function_body.hpp>
 #include <troupe/runtime/tensor/tensor_set.hpp>
@@ -73,19 +72,67 @@ class starter {
   expected<model_pipeline> start() {
     std::vector<std::vector<std::string>> layers(plan_.nodes.size());
     for (std::size_t node = 0; node < layers.size(); ++node) layers[node] = layers_of(node);
+    auto workers = set_up_workers();
+    if (!workers) return tl::make_unexpected(workers.error());
     model_pipeline made;
     if (options_.trace) made.trace = std::make_shared<trace_clock>();
-    const wiring_plan plan = plan_;
-    auto engines =
-        assemble(plan, std::make_shared<inproc_edge_factory>(), [this](stage_address at) { return make_body(at); },
-                 {.prefetch_slots = prefetch(), .trace = made.trace.get()});
-    if (!engines) return tl::make_unexpected(engines.error());
     made.layers = std::move(layers);
-    made.running = pipeline::start(std::move(*engines));
-    return made;
+    const assembly_options how{.prefetch_slots = prefetch(),
+                               .trace = made.trace.get(),
+                               .is_elsewhere = *workers ? (*workers)->is_remote : nullptr,
+                               .page_of = *workers ? (*workers)->page_finder() : nullptr};
+    auto engines = assemble(
+        wiring_plan(plan_), local_edges(options_.transport), [this](stage_address at) { return make_body(at); }, how);
+    if (!engines) return tl::make_unexpected(engines.error());
+    return start_assembly(std::move(made), std::move(*engines), std::move(*workers));
+  }
+
+  /// In a worker: the one body that it is to be.
+  expected<std::shared_ptr<stage_body>> make_assigned(const worker_assignment& to, const payload_ptr& warm_up) {
+    const topology::content& content = what_.contents().at(plan_.nodes[to.address.stage].name);
+    if (const auto* part = std::get_if<topology::cut_node>(&content)) {
+      const topology::cut_pipeline& asked = what_.pipelines().at(part->pipeline);
+      auto chain = open_chain(asked.model, part->pipeline, asked.options.dtype);
+      if (!chain) return tl::make_unexpected(chain.error());
+      const at::Tensor input = warm_up ? as_tensors(warm_up).single() : at::Tensor();
+      auto made = cut_again(std::move(*chain), request_of(asked, to.threads),
+                            {to.boundaries.begin(), to.boundaries.end()}, part->part, input);
+      if (!made) return tl::make_unexpected(made.error());
+      cuts_.emplace(part->pipeline, std::move(*made));
+    }
+    return make_body(to.address);
   }
 
  private:
+  static cut_request request_of(const topology::cut_pipeline& asked, std::uint32_t threads) {
+    return {.stages = asked.options.stages,
+            .threads = threads,
+            .optimize = asked.options.optimize,
+            .partition = asked.options.partition};
+  }
+
+  /// Null if all stages are to live in this process.
+  expected<std::shared_ptr<worker_setup>> set_up_workers() {
+    if (!options_.workers) return std::shared_ptr<worker_setup>();
+    std::vector<bool> remote;
+    for (const wired_node& node : plan_.nodes) {
+      remote.push_back(options_.all_in_processes || what_.wants_process(node.name));
+    }
+    auto setup = make_worker_setup(plan_, *options_.workers, [remote](stage_address at) { return remote[at.stage]; });
+    if (!setup) return setup;
+    std::vector<stage_parcel> parcels;
+    for (const wired_node& node : plan_.nodes) parcels.push_back(parcel_for(node));
+    (*setup)->parcel = [parcels](stage_address at) { return parcels[at.stage]; };
+    return setup;
+  }
+
+  [[nodiscard]] stage_parcel parcel_for(const wired_node& node) const {
+    const auto content = what_.contents().find(node.name);
+    const auto* part = content == what_.contents().end() ? nullptr : std::get_if<topology::cut_node>(&content->second);
+    if (part == nullptr) return {.threads = options_.threads};
+    return parcel_of(cuts_.at(part->pipeline), part->part);
+  }
+
   expected<void> try_node(stage_index node) {
     std::vector<activation> inputs = inputs_of(node);
     if (auto fine = cut_here(node, inputs.front()); !fine) return fine;
@@ -123,10 +170,7 @@ class starter {
     const topology::cut_pipeline& asked = what_.pipelines().at(part->pipeline);
     auto chain = open_chain(asked.model, part->pipeline, asked.options.dtype);
     if (!chain) return tl::make_unexpected(chain.error());
-    cut_request request{.stages = asked.options.stages,
-                        .threads = asked.options.threads.value_or(options_.threads),
-                        .optimize = asked.options.optimize,
-                        .partition = asked.options.partition};
+    cut_request request = request_of(asked, asked.options.threads.value_or(options_.threads));
     at::Tensor sample;
     if (input.is_empty_part()) {
       if (request.partition == "profile") request.partition = "parameters";
@@ -185,6 +229,12 @@ class starter {
 };
 
 }  // namespace
+
+expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
+                                                         const worker_assignment& to, const payload_ptr& warm_up) {
+  starter one(what, plan, {.threads = to.threads});
+  return one.make_assigned(to, warm_up);
+}
 
 expected<model_pipeline> start_topology(const topology& what, const topology_start_options& options,
                                         const sample_block& first) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include <troupe/actors/model_pipeline.hpp>
 #include <troupe/actors/topology.hpp>
+#include <troupe/messages/worker.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 
 namespace troupe {
@@ -12,6 +15,11 @@ struct topology_start_options {
   /// Intra-op threads of stages that do not say otherwise, resolved.
   std::uint32_t threads = 1;
   bool trace = false;
+  transport_kind transport = transport_kind::automatic;
+  /// Where some or all stages run in worker processes.
+  std::optional<worker_options> workers = std::nullopt;
+  /// All of them; otherwise those that say so themselves.
+  bool all_in_processes = false;
 };
 
 /// Makes the stages of a checked topology, sends its first micro-batch through one copy of each, in this order and on
@@ -21,5 +29,9 @@ struct topology_start_options {
 /// asks for `profile`.
 expected<model_pipeline> start_topology(const topology& what, const topology_start_options& options,
                                         const sample_block& first);
+
+/// The body that an assignment speaks of, in a worker: what start_topology() makes in one process.
+expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
+                                                         const worker_assignment& to, const payload_ptr& warm_up);
 
 }  // namespace troupe

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <troupe/actors/evaluator.hpp>
+#include <troupe/actors/model_worker.hpp>
 #include <troupe/runtime/report/atomic_file.hpp>
 #include <troupe/runtime/report/json_report.hpp>
 #include <troupe/runtime/report/result_table.hpp>
@@ -84,9 +85,18 @@ expected<exit_status> evaluate(const eval_options& options) {
   return status;
 }
 
+/// This process is a worker of the evaluation that it would be with the same arguments.
+expected<exit_status> serve(const worker_environment& environment, const eval_options& options) {
+  auto description = describe_worker(options);
+  if (!description) return tl::make_unexpected(description.error());
+  serve_worker(environment, std::move(*description));
+}
+
 }  // namespace
 
 expected<exit_status> run_eval(const arguments& given) {
+  const auto worker = take_worker_environment();
+  if (!worker) return tl::make_unexpected(worker.error());
   parser reader("eval",
                 "Evaluate a model on data through a pipeline of stages.\n"
                 "Ctrl-C once finishes what is under way and prints it, labelled partial; twice stops at once.",
@@ -95,7 +105,10 @@ expected<exit_status> run_eval(const arguments& given) {
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return checked_options(flags).and_then(&evaluate);
+  const auto options = checked_options(flags);
+  if (!options) return tl::make_unexpected(options.error());
+  if (*worker) return serve(**worker, *options);
+  return evaluate(*options);
 }
 
 }  // namespace troupe::cli

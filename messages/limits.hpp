@@ -28,6 +28,8 @@ inline constexpr std::uint32_t metric_classes_max = 4096;
 /// A year: far beyond any run, and far below what a steady clock can count.
 inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
 inline constexpr double deadline_seconds_min = 0.001;
+/// Several heartbeats, on a busy machine.
+inline constexpr double worker_timeout_min = 1;
 inline constexpr std::size_t config_bytes_max = 1u << 20;
 
 // --- in flight -------------------------------------------------------------------------------------------------------
@@ -129,9 +131,33 @@ inline constexpr std::size_t channel_tag_bytes_max = 256;
 inline constexpr std::size_t channel_fds_max = 4;
 /// Certificates and keys take a few hundred bytes each.
 inline constexpr std::size_t memory_file_bytes_max = 1u << 20;
+/// From the start of a worker's program until it has said hello.
+inline constexpr std::chrono::seconds worker_hello_timeout = 60s;
+/// Workers in a row that end before they have said hello: the next one would, too.
+inline constexpr std::uint32_t worker_failed_starts_max = 3;
+/// Workers that wait without a stage, so that a replacement takes no program start.
+inline constexpr std::uint32_t worker_spares = 1;
+/// For room on a worker's channel, and from a message until the descriptors it speaks of are there; they were sent
+/// before it.
+inline constexpr std::chrono::milliseconds channel_timeout = 5s;
 /// Before now, for clocks that differ, and after.
 inline constexpr std::chrono::hours credentials_valid_before = 24h;
 inline constexpr std::chrono::hours credentials_valid_after = 24h * 30;
+/// The control plane: an end that has nothing to say says so this often; one that says nothing for the time-out is
+/// lost.
+inline constexpr std::chrono::milliseconds heartbeat_interval = 250ms;
+inline constexpr std::chrono::milliseconds worker_silence_timeout = 10s;
+/// From a worker's first attempt to reach the driver until it has an address there.
+inline constexpr std::chrono::milliseconds worker_connect_timeout = 30s;
+/// Before the next attempt, if the last one may pass the next time.
+inline constexpr std::chrono::milliseconds link_retry_pause = 20ms;
+/// Connections that have not proven to belong to the run. When there is no room the oldest is closed for the next, if
+/// it had the patience's time: a handshake takes some milliseconds, more on a busy machine.
+inline constexpr std::size_t control_strangers_max = 64;
+inline constexpr std::chrono::milliseconds control_stranger_patience = 1s;
+inline constexpr std::chrono::milliseconds control_handshake_timeout = 10s;
+/// When the system has no descriptor left for a new connection.
+inline constexpr std::chrono::milliseconds control_accept_pause = 100ms;
 
 // --- the wire (checked before memory is allocated) -------------------------------------------------------------------
 inline constexpr std::uint32_t wire_version = 1;
@@ -179,6 +205,7 @@ static_assert(window_extra >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");
 static_assert(2 * tcp_keep_alive < tcp_silence_timeout, "one late ping must not end an edge");
+static_assert(8 * heartbeat_interval < worker_silence_timeout, "a few late heartbeats must not end a worker");
 static_assert(score_words_max * 9 + 4096 <= wire_message_bytes_max, "a score of the largest size must fit a message");
 static_assert(journal_record_bytes_max < journal_queue_bytes_max, "a state of the largest size must fit the queue");
 

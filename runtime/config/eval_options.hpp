@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +15,14 @@ enum class optimize_mode : std::uint8_t {
   layer,  ///< freeze and fuse layer by layer: the bits do not depend on where the model is cut
   stage,  ///< freeze and fuse each stage as a whole: fastest, but logits move by about 1e-5 with the cut
   none,   ///< run the layers as they are: bit-equal to the eager model
+};
+
+/// What carries micro-batches from one stage to the next.
+enum class transport_kind : std::uint8_t {
+  automatic,  ///< the fastest there is: handles inside a process, shared memory between two
+  inproc,     ///< handles, inside one process
+  shm,        ///< slots in shared memory
+  tcp,        ///< a TCP connection per edge, between processes
 };
 
 /// What one evaluation is asked to do. Names are the command line's and TOML's with underscores; defaults stand here
@@ -37,6 +46,13 @@ struct eval_options {
   std::string journal;
   /// Go on with the journal, which then exists, instead of starting it.
   bool resume = false;
+  /// Every stage replica in a worker process of its own.
+  bool processes = false;
+  transport_kind transport = transport_kind::automatic;
+  /// Seconds without a word from a worker until it counts as frozen and is replaced.
+  double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
+  /// Seconds that one forward may take in a worker before it costs the process; nothing means for ever.
+  std::optional<double> forward_deadline;
   /// Seconds from the start until the run ends with status 124; nothing means never.
   std::optional<double> deadline;
   /// Directory for result.json (and trace.jsonl with `trace`); empty means none.

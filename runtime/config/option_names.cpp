@@ -15,6 +15,7 @@ namespace {
 /// Only the name is judged here; whether it suits the data is seen when they are open.
 constexpr std::uint32_t any_classes = 10;
 const std::vector<std::string> optimize_names = {"layer", "stage", "none"};
+const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp"};
 const std::vector<std::string> partition_methods = {"uniform", "parameters", "profile"};
 const std::vector<std::string> data_kinds = {"mnist", "cifar10", "npy"};
 
@@ -44,6 +45,11 @@ void check_data_kind(const option_value& value, std::vector<value_problem>& prob
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems) {
   const auto& name = std::get<std::string>(value);
   if (!is_known(name, optimize_names)) problems.push_back(unknown("optimize mode", name, optimize_names));
+}
+
+void check_transport(const option_value& value, std::vector<value_problem>& problems) {
+  const auto& name = std::get<std::string>(value);
+  if (!is_known(name, transport_names)) problems.push_back(unknown("transport", name, transport_names));
 }
 
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems) {
@@ -79,6 +85,16 @@ optimize_mode optimize_of(const std::string& name) {
   const auto found = std::find(optimize_names.begin(), optimize_names.end(), name);
   TROUPE_CHECK(found != optimize_names.end(), "only checked values are set");
   return static_cast<optimize_mode>(found - optimize_names.begin());
+}
+
+std::string transport_name(transport_kind kind) {
+  return transport_names.at(static_cast<std::size_t>(kind));
+}
+
+transport_kind transport_of(const std::string& name) {
+  const auto found = std::find(transport_names.begin(), transport_names.end(), name);
+  TROUPE_CHECK(found != transport_names.end(), "only checked values are set");
+  return static_cast<transport_kind>(found - transport_names.begin());
 }
 
 }  // namespace troupe

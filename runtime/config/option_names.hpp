@@ -10,11 +10,16 @@ namespace troupe {
 /// The option_table's rules about names: each appends what is wrong with a value of the right type.
 void check_data_kind(const option_value& value, std::vector<value_problem>& problems);
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems);
+void check_transport(const option_value& value, std::vector<value_problem>& problems);
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems);
 void check_metric_names(const option_value& value, std::vector<value_problem>& problems);
 
 std::string optimize_name(optimize_mode mode);
 /// `name` is one of layer, stage, none.
 optimize_mode optimize_of(const std::string& name);
+
+std::string transport_name(transport_kind kind);
+/// `name` is one of auto, inproc, shm, tcp.
+transport_kind transport_of(const std::string& name);
 
 }  // namespace troupe

@@ -45,6 +45,13 @@ struct optimize {
   }
 };
 
+struct transport {
+  static option_value get(const eval_options& options) { return transport_name(options.transport); }
+  static void set(eval_options& options, const option_value& value) {
+    options.transport = transport_of(std::get<std::string>(value));
+  }
+};
+
 using words = std::vector<std::string>;
 
 template <class Access>
@@ -84,6 +91,16 @@ const std::array options_in_order = {
                                    &check_metric_names),
     row<optional<&o::limit, std::int64_t>>("limit", k::count, "N", 1, limit_max, "1000",
                                            "Evaluate only the first N samples"),
+    row<plain<&o::processes, bool>>("processes", k::toggle, "", 0, 0, "true",
+                                    "Run every stage replica in a worker process of its own, which may die"),
+    row<transport>("transport", k::text, "KIND", 0, 0, "auto",
+                   "What carries micro-batches between stages: auto, inproc, shm or tcp", &check_transport),
+    row<plain<&o::worker_timeout, double>>("worker_timeout", k::seconds, "SECONDS", limits::worker_timeout_min,
+                                           limits::deadline_seconds_max, "10",
+                                           "A worker that says nothing for so long is replaced"),
+    row<optional<&o::forward_deadline, double>>("forward_deadline", k::seconds, "SECONDS", limits::deadline_seconds_min,
+                                                limits::deadline_seconds_max, "30",
+                                                "A forward in a worker that takes longer costs its process"),
     row<plain<&o::journal, std::string>>("journal", k::text, "FILE", 0, 0, "run.journal",
                                          "Keep what is evaluated in this new file, so that --resume can go on with it"),
     row<plain<&o::resume, bool>>("resume", k::toggle, "", 0, 0, "true",

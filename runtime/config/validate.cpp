@@ -17,6 +17,28 @@ expected<void> check_present(const std::string& value, std::string_view name) {
               fmt::format("add {} {}", flag_name(target), target.value_name));
 }
 
+expected<void> check_processes(const resolved_options& resolved) {
+  const eval_options& options = resolved.options;
+  const auto contradict = [&](std::string_view name, const std::string& cause, const std::string& fix) {
+    return fail(error_code::flags_contradict, source_of(resolved, name), cause, fix);
+  };
+  if (options.processes && options.transport == transport_kind::inproc) {
+    return contradict("transport", "inproc edges do not leave a process, and every stage is to have its own",
+                      "leave out one of --transport inproc and --processes");
+  }
+  if (!options.processes && options.transport == transport_kind::tcp) {
+    return contradict("transport", "tcp edges are between processes", "add --processes");
+  }
+  if (!options.processes && options.forward_deadline) {
+    return contradict("forward_deadline", "a forward inside the program's own process cannot be ended",
+                      "add --processes");
+  }
+  if (options.processes && options.trace) {
+    return contradict("trace", "a trace is recorded inside one process", "leave out --trace or --processes");
+  }
+  return {};
+}
+
 }  // namespace
 
 expected<void> check_together(const resolved_options& resolved, bool needs_data) {
@@ -25,6 +47,7 @@ expected<void> check_together(const resolved_options& resolved, bool needs_data)
     return fail(error_code::flags_contradict, source_of(resolved, "trace"), "there is no directory for trace.jsonl",
                 "add --output DIR");
   }
+  if (auto checked = check_processes(resolved); !checked) return checked;
   if (options.resume && options.journal.empty()) {
     return fail(error_code::flags_contradict, source_of(resolved, "resume"), "there is no journal to go on with",
                 "add --journal FILE");

@@ -90,17 +90,19 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
     const wired_node& node = plan.nodes[instance.address.stage];
     if (node.kind == node_kind::source) {
       TROUPE_CHECK(made.loader == nullptr, "a run has one source");
-      made.loader = std::make_shared<loader_engine>(loader_engine_options{.name = node.name,
-                                                                          .address = instance.address,
-                                                                          .window = made.window,
-                                                                          .paused = true,
-                                                                          .shared_page = options.loader_page});
+      made.loader = std::make_shared<loader_engine>(
+          loader_engine_options{.name = node.name,
+                                .address = instance.address,
+                                .window = made.window,
+                                .paused = true,
+                                .shared_page = options.page_of ? options.page_of(instance.address) : nullptr});
       continue;
     }
     if (options.is_elsewhere && options.is_elsewhere(instance.address)) continue;
     auto body = make_body(instance.address);
     if (!body) return tl::make_unexpected(body.error());
-    made.stages.push_back(make_stage_engine(plan, index, options, std::move(*body)));
+    made.stages.push_back(make_stage_engine(plan, index, options, std::move(*body),
+                                            options.page_of ? options.page_of(instance.address) : nullptr));
     made.accounts->add(instance.address, made.stages.back()->page());
   }
   TROUPE_CHECK(made.loader != nullptr, "a validated graph has a source");

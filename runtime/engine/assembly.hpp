@@ -51,8 +51,8 @@ struct assembly_options {
   clock_function now = steady_now;
   /// Stages that live elsewhere: no engine is made for them. Empty: none.
   std::function<bool(stage_address address)> is_elsewhere = {};
-  /// See loader_engine_options.
-  std::shared_ptr<engine_page> loader_page = nullptr;
+  /// Shared pages of the engines that are made, the loader's too. Empty: each has one of its own.
+  std::function<std::shared_ptr<engine_page>(stage_address address)> page_of = {};
 };
 
 /// Makes the engines of a plan. Errors: the body factory's.

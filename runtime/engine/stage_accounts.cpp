@@ -27,7 +27,19 @@ const stage_accounts::owner& stage_accounts::at(stage_address address) const {
 void stage_accounts::add(stage_address at, std::shared_ptr<const engine_page> page) {
   const std::size_t position = position_of(at);
   const std::lock_guard lock{mutex_};
+  living_[position] = page;
   pages_[position].push_back(std::move(page));
+}
+
+void stage_accounts::end(stage_address at) {
+  const std::size_t position = position_of(at);
+  const std::lock_guard lock{mutex_};
+  living_[position] = nullptr;
+}
+
+std::vector<std::shared_ptr<const engine_page>> stage_accounts::living() const {
+  const std::lock_guard lock{mutex_};
+  return living_;
 }
 
 std::vector<stage_usage> stage_accounts::usage() const {

@@ -27,10 +27,15 @@ class stage_accounts {
     stage_address address;
   };
   /// In the order of wiring_plan::instances, sources aside.
-  explicit stage_accounts(std::vector<owner> owners) : owners_(std::move(owners)), pages_(owners_.size()) {}
+  explicit stage_accounts(std::vector<owner> owners)
+      : owners_(std::move(owners)), pages_(owners_.size()), living_(owners_.size()) {}
 
-  /// From now on what this page counts belongs to the stage, too.
+  /// A new incarnation: what this page counts belongs to the stage, too.
   void add(stage_address at, std::shared_ptr<const engine_page> page);
+  /// The last one that was added is over; its counts stay.
+  void end(stage_address at);
+  /// Pages of the incarnations that live, in the order of the owners; null for a stage without one.
+  [[nodiscard]] std::vector<std::shared_ptr<const engine_page>> living() const;
 
   [[nodiscard]] const std::vector<owner>& owners() const noexcept { return owners_; }
   [[nodiscard]] const owner& at(stage_address address) const;
@@ -43,6 +48,7 @@ class stage_accounts {
   const std::vector<owner> owners_;
   mutable std::mutex mutex_;
   std::vector<std::vector<std::shared_ptr<const engine_page>>> pages_;
+  std::vector<std::shared_ptr<const engine_page>> living_;
 };
 
 }  // namespace troupe

@@ -9,11 +9,11 @@
 namespace troupe {
 
 /// A secret of 128 random bits that the launcher gives to all processes of a run: who does not know it is a stranger.
-using run_token = std::array<std::uint64_t, 2>;
+using edge_secret = std::array<std::uint64_t, 2>;
 
 /// Which edge a connection is for. Both ends must name the same key, down to the incarnation of the sending stage.
 struct edge_key {
-  run_token run{};
+  edge_secret run{};
   std::uint32_t edge = 0;
   epoch_number epoch = 0;
   incarnation_number incarnation = 0;

@@ -17,7 +17,7 @@ tl::unexpected<error> refuse_peer(std::string where, std::string cause) {
               "Check that all processes belong to this run, and that none is left over from an earlier one");
 }
 
-bool same_token(const run_token& left, const run_token& right) noexcept {
+bool same_token(const edge_secret& left, const edge_secret& right) noexcept {
   return ((left[0] ^ right[0]) | (left[1] ^ right[1])) == 0;
 }
 

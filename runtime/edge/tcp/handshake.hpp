@@ -15,7 +15,7 @@ namespace troupe {
 [[nodiscard]] expected<void> check_hello(const hello_frame& told, const edge_key& wanted, std::uint32_t slots);
 
 /// In constant time.
-[[nodiscard]] bool same_token(const run_token& left, const run_token& right) noexcept;
+[[nodiscard]] bool same_token(const edge_secret& left, const edge_secret& right) noexcept;
 
 [[nodiscard]] tl::unexpected<error> refuse_peer(std::string where, std::string cause);
 

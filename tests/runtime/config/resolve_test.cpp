@@ -20,6 +20,7 @@ using ::testing::IsEmpty;
 /// A good value that is not the default, as text; `which` tells the three sources apart.
 std::string text_for(const option& target, int which) {
   if (target.name == "data") return "npy:a" + std::to_string(which) + ",b";
+  if (target.name == "transport") return which == 2 ? "shm" : "inproc";
   if (target.name == "optimize") return which == 2 ? "none" : "stage";
   if (target.name == "partition") return "type:x" + std::to_string(which);
   if (target.name == "metrics") return "top" + std::to_string(which + 1);

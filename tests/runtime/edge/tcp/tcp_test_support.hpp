@@ -64,7 +64,7 @@ class test_authority {
 /// One authority per program, as they take time.
 const tls_credentials& run_credentials();
 
-inline constexpr run_token test_token{0x0123456789abcdef, 0xfedcba9876543210};
+inline constexpr edge_secret test_token{0x0123456789abcdef, 0xfedcba9876543210};
 inline edge_key key_of(std::uint32_t edge, epoch_number epoch = 1) {
   return {test_token, edge, epoch, 0};
 }

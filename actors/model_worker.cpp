@@ -1,0 +1,91 @@
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <troupe/actors/model_pipeline.hpp>
+#include <troupe/actors/model_worker.hpp>
+#include <troupe/runtime/engine/allocator.hpp>
+#include <troupe/runtime/metric/metric_scorer.hpp>
+#include <troupe/runtime/tensor/tensor_codec.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+#include <troupe/runtime/topology/plan_fingerprint.hpp>
+
+namespace troupe {
+namespace {
+
+expected<std::shared_ptr<stage_body>> make_part(const eval_options& options, const worker_assignment& to,
+                                                const payload_ptr& warm_up) {
+  auto chain = load_chain(options.model);
+  if (!chain) return tl::make_unexpected(chain.error());
+  const cut_request request{
+      .stages = options.stages, .threads = to.threads, .optimize = options.optimize, .partition = options.partition};
+  const at::Tensor input = warm_up ? as_tensors(warm_up).single() : at::Tensor();
+  return cut_again(std::move(*chain), request, {to.boundaries.begin(), to.boundaries.end()}, to.address.stage, input)
+      .and_then([&](const cut_model& model) { return model.make_body(to.address.stage, to.address.stage); });
+}
+
+}  // namespace
+
+std::string stamp_of(const std::string& file) {
+  std::error_code ignored;
+  const auto size = std::filesystem::file_size(file, ignored);
+  const auto time = std::filesystem::last_write_time(file, ignored).time_since_epoch().count();
+  return fmt::format("{} {} {}", file, size, time);
+}
+
+std::string settings_of(const eval_options& options) {
+  return fmt::format("{}\n{} {}\n{}", stamp_of(options.model), static_cast<int>(options.optimize), options.partition,
+                     fmt::join(options.metrics, ","));
+}
+
+expected<std::vector<metric_ptr>> make_metrics(const std::vector<std::string>& names, std::uint32_t classes) {
+  std::vector<metric_ptr> metrics;
+  for (const std::string& name : names) {
+    auto made = make_metric(name, classes);
+    if (!made) return tl::make_unexpected(made.error());
+    metrics.push_back(std::move(*made));
+  }
+  return metrics;
+}
+
+expected<std::shared_ptr<stage_body>> in_making_thread(
+    const std::string& what, const std::function<expected<std::shared_ptr<stage_body>>()>& make) {
+  expected<std::shared_ptr<stage_body>> made = fail(error_code::internal, what, "it was not made");
+  std::thread maker([&] {
+    try {
+      made = make();
+    } catch (const std::exception& e) {
+      made = fail(error_code::internal, what, std::string("the stage could not be made: ") + e.what());
+    }
+  });
+  maker.join();
+  return made;
+}
+
+expected<worker_description> describe_worker(const eval_options& options) {
+  auto plan = plan_of_chain(options.stages, options.replicas, options.num_pipe_buffers);
+  if (!plan) return tl::make_unexpected(plan.error());
+  keep_freed_memory();
+  const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(options));
+  return worker_description{
+      .plan = std::move(*plan),
+      .fingerprint = fingerprint,
+      .codec = std::make_shared<tensor_codec>(),
+      .silence_timeout =
+          std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.worker_timeout)),
+      .make_body =
+          [options](const worker_assignment& to, const payload_ptr& warm_up) {
+            return in_making_thread(options.model, [&] { return make_part(options, to, warm_up); });
+          },
+      .make_scorer = [options](std::uint32_t, std::uint32_t classes) -> expected<std::shared_ptr<scorer>> {
+        auto metrics = make_metrics(options.metrics, classes);
+        if (!metrics) return tl::make_unexpected(metrics.error());
+        return std::make_shared<metric_scorer>(std::move(*metrics), false, std::string());
+      }};
+}
+
+}  // namespace troupe

@@ -1,0 +1,178 @@
+#include <utility>
+
+#include <troupe/actors/workers/remote_stage.hpp>
+#include <troupe/actors/workers/wire_codec.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/os/shared_memory.hpp>
+
+namespace troupe {
+namespace {
+
+/// Long enough for the news of a process's end, which comes another way than that of its connection's.
+constexpr std::chrono::milliseconds patience_with_a_broken_link{500};
+
+}  // namespace
+
+remote_stage_actor::behavior_type remote_stage(remote_stage_actor::stateful_pointer<remote_stage_state> self,
+                                               remote_stage_options options) {
+  return self->state.start(std::move(options));
+}
+
+remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options options) {
+  options_ = std::move(options);
+  name_ = options_.accounts->at(options_.at).name;
+  self_->set_down_handler([this](const caf::down_msg&) {
+    tell_after(self_, patience_with_a_broken_link, remote_stage_actor{self_}, worker_silent{});
+  });
+  tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
+  return {
+      [this](const open_call& what) { return open(what); },
+      [this](const end_call& end) { to_worker(end); },
+      [this](const cancel_call& cancel) { to_worker(cancel); },
+      [](const rewire_stage&) {},  // its edges are made where it lives: pass_on
+      [this](const meet_aggregator& meet) { options_.aggregator = meet.aggregator; },
+      [this](const stop_request& request) { stop(request); },
+      [this](const stage_ready& ready) { tell(self_, options_.director, ready); },
+      [this](score_batch& batch) { tell(self_, options_.aggregator, std::move(batch)); },
+      [this](const failure& what) { tell(self_, options_.director, what); },
+      [this](const stopped& what) {
+        phase_ = phase::stopped;
+        tell(self_, options_.director, what);
+      },
+      [this](const wire_message& message) { from_worker(message); },
+      [this](const worker_given& given) { take_seat(given); },
+      [this](const no_worker& refused) { fail_stage(refused.cause); },
+      [this](const worker_exited& what) { exited(what.report); },
+      [this](const worker_silent&) { link_broke(); },
+      [this](const pass_on& what) {
+        if (phase_ == phase::seated) tell(self_, worker_, what.message);
+      },
+  };
+}
+
+// --- the worker becomes the stage ------------------------------------------------------------------------------------
+
+void remote_stage_state::take_seat(const worker_given& given) {
+  process_ = given.process;
+  if (phase_ != phase::waiting) return process_->kill();  // the run has ended meanwhile
+  phase_ = phase::seated;
+  worker_ = given.actor;
+  process_->rename(name_);
+  self_->monitor(worker_);
+  // A worker that takes nothing is as good as dead; its end is told as any other's.
+  if (auto seated = seat(given); !seated) process_->kill(to_string(seated.error()));
+}
+
+expected<void> remote_stage_state::seat(const worker_given& given) {
+  auto page = shared_page::create();
+  if (!page) return tl::make_unexpected(page.error());
+  page_ = page->page();
+  const int descriptor = page->descriptor();
+  options_.accounts->add(options_.at, page_);
+  options_.seats->put(options_.at, {given.process, std::move(*page), given.actor});
+  if (auto sent = process_->send("page", {&descriptor, 1}); !sent) return sent;
+
+  const stage_parcel parcel = options_.setup->parcel(options_.at);
+  const auto warm_up_bytes = send_warm_up(*process_, parcel.warm_up);
+  if (!warm_up_bytes) return tl::make_unexpected(warm_up_bytes.error());
+  to_worker(worker_assignment{.address = options_.at,
+                              .incarnation = options_.incarnation,
+                              .fingerprint = options_.setup->fingerprint,
+                              .active_engines = options_.active_engines,
+                              .prefetch_slots = options_.prefetch_slots,
+                              .threads = parcel.threads,
+                              .classes = options_.setup->classes,
+                              .boundaries = parcel.boundaries,
+                              .warm_up_bytes = *warm_up_bytes});
+  return {};
+}
+
+expected<std::uint64_t> remote_stage_state::send_warm_up(worker_process& process, const payload_ptr& warm_up) const {
+  if (warm_up == nullptr) return 0;
+  const payload_codec& codec = *options_.setup->codec;
+  const std::uint64_t bytes = codec.size_of(*warm_up);
+  auto memory = shared_memory::create("troupe-warm-up", bytes);
+  if (!memory) return tl::make_unexpected(memory.error());
+  if (auto taken = memory->commit(0, bytes); !taken) return tl::make_unexpected(taken.error());
+  const auto mapped = memory->map(0, bytes);
+  if (!mapped) return tl::make_unexpected(mapped.error());
+  codec.write(*warm_up, mapped->bytes().first(bytes));
+  const int descriptor = memory->descriptor();
+  return process.send("warm-up", {&descriptor, 1}).map([bytes] { return bytes; });
+}
+
+// --- messages --------------------------------------------------------------------------------------------------------
+
+template <class Message>
+void remote_stage_state::to_worker(const Message& message) {
+  if (phase_ != phase::seated) return;
+  if (auto wire = to_wire(message)) tell(self_, worker_, std::move(*wire));
+}
+
+void remote_stage_state::from_worker(const wire_message& message) {
+  if (phase_ == phase::lost) return;
+  const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped>(message, [this](auto&& what) {
+    using type = std::decay_t<decltype(what)>;
+    if constexpr (std::is_same_v<type, call_opened>) {
+      opened(what);
+    } else if constexpr (std::is_same_v<type, score_batch>) {
+      tell(self_, options_.aggregator, std::forward<decltype(what)>(what));
+    } else {
+      if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
+      tell(self_, options_.director, what);
+    }
+  });
+  if (!taken) process_->kill("it sent nonsense: " + to_string(taken.error()));
+}
+
+caf::result<call_opened> remote_stage_state::open(const open_call& open) {
+  auto promise = self_->make_response_promise<call_opened>();
+  opening_.insert_or_assign(open.ticket->number, promise);
+  to_worker(begin_call{open.ticket->number});
+  return promise;
+}
+
+void remote_stage_state::opened(const call_opened& what) {
+  const auto found = opening_.find(what.call);
+  if (found == opening_.end()) return;
+  found->second.deliver(what);
+  opening_.erase(found);
+}
+
+/// A drain reaches the worker over its edges.
+void remote_stage_state::stop(const stop_request& request) {
+  if (request.mode == stop_mode::drain) return;
+  if (phase_ == phase::seated) return to_worker(request);
+  if (phase_ != phase::waiting) return;
+  phase_ = phase::stopped;
+  tell(self_, options_.director, stopped{.address = options_.at, .incarnation = options_.incarnation});
+}
+
+// --- the end of the worker -------------------------------------------------------------------------------------------
+
+/// A process whose link is gone and that still lives is frozen, or as good as that: it must not wake up again.
+void remote_stage_state::link_broke() {
+  if (phase_ != phase::seated) return;
+  process_->kill("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
+}
+
+void remote_stage_state::exited(const exit_report& report) {
+  if (phase_ != phase::seated) return;
+  phase_ = phase::lost;
+  opening_.clear();
+  options_.accounts->end(options_.at);
+  const std::string reason = process_->killed_for();
+  const error cause{error_code::stage_lost, name_ + " (process " + std::to_string(report.pid) + ")",
+                    reason.empty() ? report.describe() : reason + ", and was killed", "see its last lines, if any"};
+  tell(self_, options_.director,
+       stage_lost{options_.at, options_.incarnation, cause, page_ ? page_->work.working_on() : std::nullopt});
+}
+
+void remote_stage_state::fail_stage(const error& cause) {
+  if (phase_ != phase::waiting) return;
+  tell(self_, options_.director, failure{options_.at, options_.incarnation, name_, std::nullopt, cause, 0});
+  phase_ = phase::stopped;
+  tell(self_, options_.director, stopped{.address = options_.at, .incarnation = options_.incarnation});
+}
+
+}  // namespace troupe

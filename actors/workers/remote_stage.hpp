@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <troupe/actors/workers/worker_pool.hpp>
+#include <troupe/actors/workers/worker_setup.hpp>
+#include <troupe/runtime/engine/stage_accounts.hpp>
+
+namespace troupe {
+
+/// What a face of a stage in a worker needs. Shared parts are owned outside the actors.
+struct remote_stage_options {
+  stage_address at;
+  incarnation_number incarnation = 0;
+  std::shared_ptr<const worker_setup> setup;
+  std::shared_ptr<worker_seats> seats;
+  std::shared_ptr<stage_accounts> accounts;
+  std::uint32_t active_engines = 1;
+  std::uint32_t prefetch_slots = 1;
+  worker_pool_actor pool;
+  director_actor director;
+  aggregator_actor aggregator;
+};
+
+/// The face of one incarnation of a stage in a worker process: passes the director's messages on, and the worker's; and
+/// tells the director how the process ended.
+///
+///   waiting --worker_given--> seated --stopped--> stopped
+///   waiting --no_worker--> (failure);   seated --exit--> lost
+class remote_stage_state {
+ public:
+  static inline const char* name = "remote_stage";
+  explicit remote_stage_state(remote_stage_actor::pointer self) : self_(self) {}
+
+  remote_stage_actor::behavior_type start(remote_stage_options options);
+
+ private:
+  enum class phase : std::uint8_t { waiting, seated, stopped, lost };
+
+  void take_seat(const worker_given& given);
+  [[nodiscard]] expected<void> seat(const worker_given& given);
+  [[nodiscard]] expected<std::uint64_t> send_warm_up(worker_process& process, const payload_ptr& warm_up) const;
+  void from_worker(const wire_message& message);
+  [[nodiscard]] caf::result<call_opened> open(const open_call& open);
+  void opened(const call_opened& what);
+  template <class Message>
+  void to_worker(const Message& message);
+  void stop(const stop_request& request);
+  void link_broke();
+  void exited(const exit_report& report);
+  void fail_stage(const error& cause);
+
+  remote_stage_actor::pointer self_;
+  remote_stage_options options_;
+  std::string name_;
+  phase phase_ = phase::waiting;
+  std::shared_ptr<worker_process> process_;
+  wire_actor worker_;
+  std::shared_ptr<const engine_page> page_;
+  std::map<call_number, caf::typed_response_promise<call_opened>> opening_;
+};
+
+remote_stage_actor::behavior_type remote_stage(remote_stage_actor::stateful_pointer<remote_stage_state> self,
+                                               remote_stage_options options);
+
+}  // namespace troupe

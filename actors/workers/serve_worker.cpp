@@ -1,0 +1,45 @@
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+
+#include <unistd.h>
+
+#include <troupe/actors/secure/secure_config.hpp>
+#include <troupe/actors/secure/secure_link.hpp>
+#include <troupe/actors/workers/serve_worker.hpp>
+#include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/runtime/process/memory_file.hpp>
+
+namespace troupe {
+namespace {
+
+std::string read_token(int descriptor) {
+  std::ifstream file(memory_file::path_of(descriptor), std::ios::binary);
+  std::string text;
+  file >> text;
+  return text;
+}
+
+}  // namespace
+
+void serve_worker(const worker_environment& environment, worker_description description) {
+  auto channel = fd_channel::adopt(unique_fd(environment.channel), ::getppid());
+  if (!channel) end_worker(channel.error());
+  descriptor_box descriptors(std::move(*channel));
+
+  secure_config config({memory_file::path_of(environment.ca_certificate), memory_file::path_of(environment.certificate),
+                        memory_file::path_of(environment.key)},
+                       {.timeout = description.silence_timeout});
+  caf::actor_system system{config};
+  const auto driver = connect_on_loopback(system, environment.port);
+  if (!driver) end_worker(driver.error());
+  system.spawn(worker_face,
+               std::make_shared<worker_body>(std::move(description), descriptors, read_token(environment.token)),
+               *driver);
+  // The driver's end closes when the driver does, at the latest: the orderly end is a SIGTERM before that.
+  const auto received = descriptors.receive_all();
+  if (!received) end_worker(received.error());
+  std::_Exit(0);
+}
+
+}  // namespace troupe

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include <troupe/messages/limits.hpp>
+#include <troupe/messages/worker.hpp>
+#include <troupe/runtime/edge/payload_codec.hpp>
+#include <troupe/runtime/engine/stage_body.hpp>
+#include <troupe/runtime/process/worker_environment.hpp>
+#include <troupe/runtime/topology/wiring_plan.hpp>
+
+namespace troupe {
+
+/// What a worker finds out by itself, as the same program with the same arguments as its driver: enough to become any
+/// stage of the run. Callables are called from one thread at a time.
+struct worker_description {
+  wiring_plan plan;
+  /// As the driver computed it of its own plan (plan_fingerprint.hpp).
+  std::uint64_t fingerprint = 0;
+  std::shared_ptr<const payload_codec> codec;
+  /// As worker_setup::silence_timeout.
+  std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
+  /// `warm_up` is null where the assignment has none.
+  std::function<expected<std::shared_ptr<stage_body>>(const worker_assignment& to, const payload_ptr& warm_up)>
+      make_body;
+  /// For one call.
+  std::function<expected<std::shared_ptr<scorer>>(std::uint32_t sink, std::uint32_t classes)> make_scorer;
+};
+
+/// Becomes a worker: connects to the driver, says hello, takes an assignment, computes until it is told to stop or the
+/// driver is gone. Ends the process, with status 0 after an orderly end; never returns.
+[[noreturn]] void serve_worker(const worker_environment& environment, worker_description description);
+
+}  // namespace troupe

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <troupe/actors/local_crew.hpp>
+#include <troupe/actors/workers/remote_stage.hpp>
+#include <troupe/runtime/edge/shm/shm_edge.hpp>
+
+namespace troupe {
+
+/// Stages in worker processes, and beside them those that were kept in this one. Edges between two processes are in
+/// shared memory; each epoch, and so each incarnation, gets fresh memory.
+class worker_crew final : public local_crew {
+ public:
+  worker_crew(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host, std::shared_ptr<worker_setup> setup,
+              std::shared_ptr<worker_seats> seats, worker_pool_actor pool);
+
+  [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
+                                            stage_address at, incarnation_number incarnation) override;
+  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const wiring_round& round) override;
+
+ private:
+  /// One epoch in the making. By channel: its memory, or both ends within this process.
+  struct epoch_edges {
+    std::vector<bool> present;
+    std::map<std::size_t, unique_fd> memories;
+    std::map<std::size_t, edge_ends> local;
+  };
+
+  [[nodiscard]] bool is_remote(std::size_t instance) const;
+  [[nodiscard]] expected<void> make_edges(epoch_edges& edges);
+  [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);
+  void wire_there(const epoch_edges& edges, std::size_t instance, const wiring_order& order);
+  [[nodiscard]] expected<void> send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,
+                                          worker_process& to) const;
+  [[nodiscard]] shm_end end_towards(std::size_t instance) const;
+  [[nodiscard]] shared_page page_of(std::size_t instance) const;
+
+  const std::shared_ptr<worker_setup> setup_;
+  const std::shared_ptr<worker_seats> seats_;
+  const worker_pool_actor pool_;
+  std::map<stage_address, remote_stage_actor> faces_;
+  /// Hears of nonsense on an edge of this process.
+  director_actor director_;
+};
+
+/// The tag under which the memory of a channel and the page of the engine at its other end come to a worker.
+[[nodiscard]] std::string edge_tag(epoch_number epoch, std::size_t channel);
+
+}  // namespace troupe

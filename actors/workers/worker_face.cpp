@@ -1,0 +1,186 @@
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include <troupe/actors/workers/wire_codec.hpp>
+#include <troupe/actors/workers/worker_crew.hpp>
+#include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/runtime/engine/make_wiring.hpp>
+#include <troupe/runtime/os/shared_memory.hpp>
+
+namespace troupe {
+
+void end_worker(const error& cause) {
+  std::fprintf(stderr, "%s\n", to_string(cause).c_str());
+  std::fflush(nullptr);
+  std::_Exit(static_cast<int>(status_of(cause.code)));
+}
+
+wire_actor::behavior_type worker_face(wire_actor::stateful_pointer<worker_face_state> self,
+                                      std::shared_ptr<worker_body> body, const wire_actor& driver) {
+  return self->state.start(std::move(body), driver);
+}
+
+wire_actor::behavior_type worker_face_state::start(std::shared_ptr<worker_body> body, const wire_actor& driver) {
+  body_ = std::move(body);
+  self_->set_down_handler([](const caf::down_msg&) {
+    end_worker({error_code::peer_lost, "worker", "its driver is gone", {}});
+  });
+  self_->monitor(driver);
+  const worker_hello hello{.token = body_->token, .pid = static_cast<std::uint32_t>(::getpid()), .edge_port = 0};
+  if (auto wire = to_wire(hello)) tell(self_, driver, std::move(*wire));
+  return {[this](const wire_message& message) { obey(message); }};
+}
+
+void worker_face_state::obey(const wire_message& message) {
+  const auto taken = dispatch<begin_call, end_call, cancel_call, wiring_order, stop_request, worker_assignment>(
+      message, [this](const auto& what) { handle(what); });
+  if (!taken) end_worker(taken.error());
+}
+
+// --- becoming a stage ------------------------------------------------------------------------------------------------
+
+void worker_face_state::handle(const worker_assignment& to) {
+  if (engine_) return;
+  driver_ = caf::actor_cast<wire_actor>(self_->current_sender());
+  seat_ = to;
+  if (auto seated = take_seat(to); !seated) {
+    to_driver(failure{to.address, to.incarnation, {}, std::nullopt, seated.error(), 0});
+  }
+}
+
+expected<void> worker_face_state::take_seat(const worker_assignment& to) {
+  const worker_description& what = body_->description;
+  if (to.fingerprint != what.fingerprint) {
+    return fail(error_code::worker_mismatch, "worker", "this process describes another topology than its driver",
+                "build the topology from the arguments alone, and leave its files alone while it runs");
+  }
+  auto page = body_->descriptors.take("page", 1).and_then(
+      [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
+  if (!page) return tl::make_unexpected(page.error());
+  const auto warm_up = warm_up_of(to);
+  if (!warm_up) return tl::make_unexpected(warm_up.error());
+  auto stage = what.make_body(to, *warm_up);
+  if (!stage) return tl::make_unexpected(stage.error());
+  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {.prefetch_slots = to.prefetch_slots},
+                              std::move(*stage), page->page());
+  engine_->listen(report_to_driver());
+  threads_ = std::make_shared<engine_threads>(to.active_engines);
+  return threads_->start(engine_);
+}
+
+expected<payload_ptr> worker_face_state::warm_up_of(const worker_assignment& to) {
+  if (to.warm_up_bytes == 0) return payload_ptr{};
+  auto descriptors = body_->descriptors.take("warm-up", 1);
+  if (!descriptors) return tl::make_unexpected(descriptors.error());
+  const auto memory = shared_memory::adopt(std::move(descriptors->front()), to.warm_up_bytes);
+  if (!memory) return tl::make_unexpected(memory.error());
+  auto mapped = memory->map(0, to.warm_up_bytes);
+  if (!mapped) return tl::make_unexpected(mapped.error());
+  const auto pages = std::make_shared<memory_mapping>(std::move(*mapped));
+  return body_->description.codec->read(pages->bytes().first(to.warm_up_bytes), pages);
+}
+
+/// On the engine's thread; what it sends stays in order.
+stage_listener worker_face_state::report_to_driver() const {
+  const auto send = [driver = driver_](const auto& message) {
+    auto wire = to_wire(message);
+    if (!wire) end_worker(wire.error());
+    caf::anon_send(driver, std::move(*wire));
+  };
+  return {.on_ready = [send, ready = stage_ready{seat_.address, seat_.incarnation}] { send(ready); },
+          .on_scores = [send](std::vector<score> scores) { send(score_batch{std::move(scores)}); },
+          .on_failure = [send](const failure& what) { send(what); },
+          .on_finished =
+              [send, at = seat_.address, incarnation = seat_.incarnation, counters = engine_->page()] {
+                send(stopped{.address = at,
+                             .incarnation = incarnation,
+                             .micro_batches = counters->counters.micro_batches.load(),
+                             .forward_nanoseconds = counters->counters.forward_ns.load()});
+              }};
+}
+
+// --- what a stage is told --------------------------------------------------------------------------------------------
+
+void worker_face_state::handle(const begin_call& begin) {
+  if (!engine_) return;
+  const auto& sinks = engine_->sinks();
+  if (!sinks.empty()) {
+    stage_command::begin_call command{begin.call, {}};
+    for (const std::uint32_t sink : sinks) {
+      auto made = body_->description.make_scorer(sink, seat_.classes);
+      if (!made)
+        return to_driver(failure{seat_.address, seat_.incarnation, engine_->name(), std::nullopt, made.error(), 0});
+      command.scorers.push_back(std::move(*made));
+    }
+    order(std::move(command));
+  }
+  to_driver(call_opened{begin.call});
+}
+
+void worker_face_state::handle(const end_call& end) {
+  order(stage_command::forget_call{end.call});
+}
+
+void worker_face_state::handle(const cancel_call& cancel) {
+  order(stage_command::cancel_call{cancel.call});
+}
+
+void worker_face_state::handle(const stop_request& stop) {
+  if (stop.mode == stop_mode::abort) order(stage_command::stop{});
+}
+
+void worker_face_state::handle(const wiring_order& wiring) {
+  if (!engine_) return;
+  auto edges = open_edges(wiring);
+  if (!edges) end_worker(edges.error());
+  order(stage_command::rewire{std::make_shared<engine_wiring>(std::move(*edges)), wiring.from});
+}
+
+expected<engine_wiring> worker_face_state::open_edges(const wiring_order& wiring) {
+  const wiring_plan& plan = body_->description.plan;
+  std::vector<bool> present(plan.instances.size(), false);
+  for (const std::uint64_t instance : wiring.present) {
+    if (instance >= present.size()) return fail(error_code::wire_malformed, "wiring order", "no such instance");
+    present[instance] = true;
+  }
+  const end_maker make{.consumer =
+                           [&](std::size_t channel) {
+                             return take_end(wiring.epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
+                               return open_shm_consumer(std::move(end.first), std::move(end.second));
+                             });
+                           },
+                       .producer =
+                           [&](std::size_t channel) {
+                             return take_end(wiring.epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
+                               return open_shm_producer(std::move(end.first), std::move(end.second));
+                             });
+                           }};
+  return wire_instance(plan, ends_of(plan, plan.instance_at(seat_.address), present), make);
+}
+
+/// The memory of an edge, and what this end of it needs: the bell of the engine at the other.
+expected<std::pair<unique_fd, shm_end>> worker_face_state::take_end(epoch_number epoch, std::size_t channel) {
+  auto descriptors = body_->descriptors.take(edge_tag(epoch, channel), 2);
+  if (!descriptors) return tl::make_unexpected(descriptors.error());
+  const auto page = shared_page::adopt(std::move((*descriptors)[1]));
+  if (!page) return tl::make_unexpected(page.error());
+  return std::pair{std::move((*descriptors)[0]), shm_end{.peer_bell = page->bell(),
+                                                         .codec = body_->description.codec,
+                                                         .on_damaged = [](const error& what) { end_worker(what); }}};
+}
+
+template <class Message>
+void worker_face_state::to_driver(const Message& message) {
+  auto wire = to_wire(message);
+  if (!wire) end_worker(wire.error());
+  tell(self_, driver_, std::move(*wire));
+}
+
+void worker_face_state::order(stage_command_t command) {
+  if (!engine_ || engine_->command(std::move(command))) return;
+  end_worker(
+      {error_code::queue_full, engine_->name(), "the queue of its commands is full", "submit fewer calls at a time"});
+}
+
+}  // namespace troupe

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+
+#include <troupe/actors/engine_threads.hpp>
+#include <troupe/actors/secure/wire_message.hpp>
+#include <troupe/actors/workers/descriptor_box.hpp>
+#include <troupe/actors/workers/serve_worker.hpp>
+#include <troupe/runtime/edge/shm/shm_edge.hpp>
+#include <troupe/runtime/engine/assembly.hpp>
+#include <troupe/runtime/engine/engine_wiring.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+
+namespace troupe {
+
+/// Owned outside the actor, for the life of the process.
+struct worker_body {
+  worker_description description;
+  descriptor_box& descriptors;
+  std::string token;
+};
+
+/// The face of the one stage engine of a worker process, towards the driver.
+///
+///   greeting --worker_assignment--> seated (its engine runs)
+/// The driver's face of this stage is known from the assignment on; when its process is gone, this one ends.
+class worker_face_state {
+ public:
+  static inline const char* name = "worker";
+  explicit worker_face_state(wire_actor::pointer self) : self_(self) {}
+
+  wire_actor::behavior_type start(std::shared_ptr<worker_body> body, const wire_actor& driver);
+
+ private:
+  void obey(const wire_message& message);
+  void handle(const worker_assignment& to);
+  void handle(const begin_call& begin);
+  void handle(const end_call& end);
+  void handle(const cancel_call& cancel);
+  void handle(const wiring_order& order);
+  void handle(const stop_request& stop);
+
+  [[nodiscard]] expected<void> take_seat(const worker_assignment& to);
+  [[nodiscard]] expected<payload_ptr> warm_up_of(const worker_assignment& to);
+  [[nodiscard]] stage_listener report_to_driver() const;
+  [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);
+  [[nodiscard]] expected<std::pair<unique_fd, shm_end>> take_end(epoch_number epoch, std::size_t channel);
+  template <class Message>
+  void to_driver(const Message& message);
+  void order(stage_command_t command);
+
+  wire_actor::pointer self_;
+  std::shared_ptr<worker_body> body_;
+  wire_actor driver_;
+  worker_assignment seat_;
+  std::shared_ptr<stage_engine> engine_;
+  std::shared_ptr<engine_threads> threads_;
+};
+
+wire_actor::behavior_type worker_face(wire_actor::stateful_pointer<worker_face_state> self,
+                                      std::shared_ptr<worker_body> body, const wire_actor& driver);
+
+/// What cannot be repaired from inside: the last words on stderr, and the end of the process. Its driver replaces it.
+[[noreturn]] void end_worker(const error& cause);
+
+}  // namespace troupe

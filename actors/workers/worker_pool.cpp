@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <utility>
+
+#include <troupe/actors/workers/wire_codec.hpp>
+#include <troupe/actors/workers/worker_pool.hpp>
+#include <troupe/messages/limits.hpp>
+
+namespace troupe {
+
+worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
+                                             std::shared_ptr<worker_launcher> launcher) {
+  self->state.launcher = std::move(launcher);
+  return self->state.behavior();
+}
+
+worker_pool_actor::behavior_type worker_pool_state::behavior() {
+  return {
+      [this](const wire_message& message) { hello(message); },
+      [this](const want_worker& wanted) { want(wanted); },
+      [this](const worker_exited& what) { exited(what); },
+      [this](const hello_overdue& what) { overdue(what); },
+  };
+}
+
+/// Whoever comes so far has a certificate of this run; its token says which worker it is, once.
+void worker_pool_state::hello(const wire_message& message) {
+  static_cast<void>(dispatch<worker_hello>(message, [&](const worker_hello& said) {
+    const auto found = workers.find(said.token);
+    if (found == workers.end() || found->second.now != worker::phase::starting) return;
+    found->second.now = worker::phase::spare;
+    found->second.actor = caf::actor_cast<wire_actor>(self->current_sender());
+    failed_starts = 0;
+    give();
+    launch_missing();
+  }));
+}
+
+void worker_pool_state::want(const want_worker& wanted) {
+  waiting.push_back(wanted.face);
+  give();
+  launch_missing();
+}
+
+void worker_pool_state::give() {
+  for (auto& [token, one] : workers) {
+    if (waiting.empty()) return;
+    if (one.now != worker::phase::spare) continue;
+    one.now = worker::phase::given;
+    one.face = std::move(waiting.front());
+    waiting.pop_front();
+    tell(self, one.face, worker_given{one.process, one.actor});
+  }
+}
+
+/// Those that are waited for first; a spare only when nobody waits, so that it does not slow them down.
+void worker_pool_state::launch_missing() {
+  const auto count = [this](worker::phase phase) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(workers, [phase](const auto& each) { return each.second.now == phase; }));
+  };
+  const std::size_t starting = count(worker::phase::starting);
+  const std::size_t coming = starting + count(worker::phase::spare);
+  std::size_t missing = waiting.size() > coming ? waiting.size() - coming : 0;
+  if (waiting.empty() && coming < limits::worker_spares) missing = limits::worker_spares - coming;
+  while (missing > 0 && launch()) --missing;
+}
+
+bool worker_pool_state::launch() {
+  const caf::actor_addr address = self->address();
+  auto made = launcher->launch([address](const std::shared_ptr<worker_process>& process, const exit_report& report) {
+    if (auto pool = caf::actor_cast<caf::strong_actor_ptr>(address)) {
+      caf::anon_send(caf::actor_cast<worker_pool_actor>(pool), worker_exited{process, report});
+    }
+  });
+  if (!made) {
+    refuse_all(made.error());
+    return false;
+  }
+  workers[(*made)->token()] = {*made};
+  tell_after(self, limits::worker_hello_timeout, worker_pool_actor{self}, hello_overdue{*made});
+  return true;
+}
+
+void worker_pool_state::exited(const worker_exited& what) {
+  const auto found = workers.find(what.process->token());
+  if (found == workers.end()) return;
+  const worker ended = std::move(found->second);
+  workers.erase(found);
+  if (ended.now == worker::phase::given) return tell(self, ended.face, what);
+  if (ended.now == worker::phase::starting && ++failed_starts >= limits::worker_failed_starts_max) {
+    return refuse_all({error_code::process_failed, what.process->name(),
+                       "a worker ended before it said hello: " + what.report.describe(),
+                       "call troupe::program, or the command line, in main() of this program"});
+  }
+  launch_missing();
+}
+
+void worker_pool_state::overdue(const hello_overdue& what) {
+  const auto found = workers.find(what.process->token());
+  if (found != workers.end() && found->second.now == worker::phase::starting) {
+    what.process->kill("it said no hello for " + std::to_string(limits::worker_hello_timeout.count()) + " s");
+  }
+}
+
+void worker_pool_state::refuse_all(const error& cause) {
+  for (const remote_stage_actor& each : std::exchange(waiting, {})) tell(self, each, no_worker{cause});
+}
+
+}  // namespace troupe

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <troupe/actors/protocol.hpp>
+#include <troupe/actors/secure/wire_message.hpp>
+#include <troupe/actors/workers/worker_launcher.hpp>
+
+namespace troupe {
+
+/// pool -> face: this worker is yours.
+struct worker_given {
+  std::shared_ptr<worker_process> process;
+  wire_actor actor;
+};
+/// pool -> face: there will be none.
+struct no_worker {
+  error cause;
+};
+/// the process host's thread -> pool -> face that has the worker.
+struct worker_exited {
+  std::shared_ptr<worker_process> process;
+  exit_report report;
+};
+/// A face, to itself: the link to its worker broke a moment ago.
+struct worker_silent {};
+/// worker_crew -> face: passed on to the worker, in order with what the director says.
+struct pass_on {
+  wire_message message;
+};
+
+/// A stage whose engine is in a worker process.
+using remote_stage_actor = stage_actor::extend<cast<wire_message>, cast<worker_given>, cast<no_worker>,
+                                               cast<worker_exited>, cast<worker_silent>, cast<pass_on>>;
+
+/// face -> pool.
+struct want_worker {
+  remote_stage_actor face;
+};
+/// The pool, to itself: time to have said hello is over.
+struct hello_overdue {
+  std::shared_ptr<worker_process> process;
+};
+
+/// Starts workers, takes their hellos (it is what workers connect to), hands them to faces, keeps spares.
+///
+///   worker: starting --hello--> spare --wanted--> given --exit--> (gone; its face hears of it)
+///           starting | spare --exit, overdue--> (gone)
+using worker_pool_actor =
+    caf::typed_actor<cast<wire_message>, cast<want_worker>, cast<worker_exited>, cast<hello_overdue>>;
+
+struct worker_pool_state {
+  static inline const char* name = "worker_pool";
+  explicit worker_pool_state(worker_pool_actor::pointer owner) : self(owner) {}
+
+  worker_pool_actor::behavior_type behavior();
+  void hello(const wire_message& message);
+  void want(const want_worker& wanted);
+  void exited(const worker_exited& what);
+  void overdue(const hello_overdue& what);
+  void give();
+  void launch_missing();
+  bool launch();
+  void refuse_all(const error& cause);
+
+  worker_pool_actor::pointer self;
+  std::shared_ptr<worker_launcher> launcher;
+
+  struct worker {
+    enum class phase : std::uint8_t { starting, spare, given };
+    std::shared_ptr<worker_process> process;
+    phase now = phase::starting;
+    wire_actor actor = {};
+    remote_stage_actor face = {};
+  };
+  /// By token.
+  std::map<std::string, worker> workers;
+  std::deque<remote_stage_actor> waiting;
+  std::uint32_t failed_starts = 0;
+};
+
+/// `launcher` outlives it.
+worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
+                                             std::shared_ptr<worker_launcher> launcher);
+
+}  // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_given)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::no_worker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_exited)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_silent)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pass_on)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::want_worker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_overdue)

@@ -1,0 +1,64 @@
+#include <csignal>
+#include <utility>
+
+#include <poll.h>
+
+#include <troupe/actors/workers/worker_process.hpp>
+#include <troupe/messages/limits.hpp>
+
+namespace troupe {
+
+void worker_process::started(worker_id id) {
+  const std::lock_guard lock{mutex_};
+  id_ = id;
+  if (kill_when_started_) static_cast<void>(host_.kill(id, SIGKILL));
+}
+
+std::string worker_process::name() const {
+  const std::lock_guard lock{mutex_};
+  return name_;
+}
+
+void worker_process::rename(std::string name) {
+  const std::lock_guard lock{mutex_};
+  name_ = std::move(name);
+}
+
+expected<void> worker_process::send(const std::string& tag, std::span<const int> descriptors) {
+  const auto deadline = std::chrono::steady_clock::now() + limits::channel_timeout;
+  const std::lock_guard lock{channel_mutex_};
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto sent = channel_.send(tag, descriptors);
+    if (!sent) return tl::make_unexpected(sent.error());
+    if (*sent == channel_status::done) return {};
+    if (*sent == channel_status::closed) return fail(error_code::process_failed, name(), "it closed its channel");
+    pollfd room{channel_.fd(), POLLOUT, 0};
+    static_cast<void>(::poll(&room, 1, 100));
+  }
+  return fail(error_code::process_failed, name(), "it takes no descriptors");
+}
+
+void worker_process::kill(std::string why) {
+  const std::lock_guard lock{mutex_};
+  if (killed_for_.empty()) killed_for_ = std::move(why);
+  if (id_) {
+    static_cast<void>(host_.kill(*id_, SIGKILL));
+  } else {
+    kill_when_started_ = true;
+  }
+}
+
+std::string worker_process::killed_for() const {
+  const std::lock_guard lock{mutex_};
+  return killed_for_;
+}
+
+void worker_process::on_output(worker_id, output_stream, std::string_view line) {
+  if (told_.on_line) told_.on_line("[" + name() + "] " + std::string(line));
+}
+
+void worker_process::on_exit(const exit_report& report) {
+  if (told_.on_exit) told_.on_exit(report);
+}
+
+}  // namespace troupe

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <troupe/runtime/process/fd_channel.hpp>
+#include <troupe/runtime/process/process_host.hpp>
+#include <troupe/runtime/process/process_listener.hpp>
+
+namespace troupe {
+
+/// One worker process as its driver has it: its name in logs, its channel, and the way to end it. Threads: any.
+class worker_process final : public process_listener {
+ public:
+  struct reports {
+    /// What it prints, with its name before it. On the host's thread.
+    std::function<void(std::string line)> on_line;
+    /// Once, after all output. On the host's thread.
+    std::function<void(const exit_report&)> on_exit;
+  };
+
+  worker_process(std::string name, std::string token, fd_channel channel, process_host& host)
+      : host_(host), token_(std::move(token)), name_(std::move(name)), channel_(std::move(channel)) {}
+
+  /// Before it is started.
+  void listen(reports told) { told_ = std::move(told); }
+  /// Once it was.
+  void started(worker_id id);
+
+  /// In hexadecimal digits: by which it is known when it says hello.
+  [[nodiscard]] const std::string& token() const noexcept { return token_; }
+  [[nodiscard]] std::string name() const;
+  void rename(std::string name);
+
+  /// Copies of the descriptors go to the worker under this tag. E0614, also if the worker takes none for
+  /// limits::channel_timeout.
+  [[nodiscard]] expected<void> send(const std::string& tag, std::span<const int> descriptors);
+
+  /// SIGKILL. `why`, where there is one, is what on_exit's reader finds in killed_for(); the first one stays.
+  void kill(std::string why = {});
+  [[nodiscard]] std::string killed_for() const;
+
+  void on_output(worker_id worker, output_stream stream, std::string_view line) override;
+  void on_exit(const exit_report& report) override;
+
+ private:
+  process_host& host_;
+  const std::string token_;
+  reports told_;
+  mutable std::mutex mutex_;
+  std::string name_;
+  std::string killed_for_;
+  std::optional<worker_id> id_;
+  bool kill_when_started_ = false;
+  std::mutex channel_mutex_;
+  fd_channel channel_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <troupe/actors/secure/wire_message.hpp>
+#include <troupe/actors/workers/worker_process.hpp>
+#include <troupe/messages/payload.hpp>
+#include <troupe/runtime/edge/payload_codec.hpp>
+#include <troupe/runtime/engine/shared_page.hpp>
+
+namespace troupe {
+
+/// What a worker must be told to become one stage replica, beside what it can find out itself.
+struct stage_parcel {
+  /// worker_assignment::threads and boundaries.
+  std::uint32_t threads = 1;
+  std::vector<std::uint64_t> boundaries = {};
+  /// Null: the stage is not warmed up.
+  payload_ptr warm_up = nullptr;
+};
+
+/// How stages run in worker processes: what a pipeline needs beside its assembly.
+struct worker_setup {
+  /// Stages that live in workers.
+  std::function<bool(stage_address address)> is_remote;
+  std::function<stage_parcel(stage_address address)> parcel;
+  /// Of what workers are to build (plan_fingerprint.hpp).
+  std::uint64_t fingerprint = 0;
+  std::uint32_t classes = 0;
+  std::shared_ptr<const payload_codec> codec;
+  /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
+  std::map<stage_address, shared_page> local_pages = {};
+  std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
+  /// A forward that takes longer costs its process; nothing: never.
+  std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
+
+  /// For assembly_options::page_of.
+  [[nodiscard]] std::function<std::shared_ptr<engine_page>(stage_address)> page_finder() const {
+    return [pages = local_pages](stage_address at) { return pages.at(at).page(); };
+  }
+};
+
+/// A worker that has become a stage.
+struct worker_seat {
+  std::shared_ptr<worker_process> process;
+  shared_page page;
+  wire_actor actor;
+};
+
+/// Who sits where: written by the faces of stages, before they say that a stage is ready; read by the crew that wires
+/// it. Threads: any.
+class worker_seats {
+ public:
+  void put(stage_address at, worker_seat seat) {
+    const std::lock_guard lock{mutex_};
+    seats_.insert_or_assign(at, std::move(seat));
+  }
+  [[nodiscard]] std::optional<worker_seat> at(stage_address address) const {
+    const std::lock_guard lock{mutex_};
+    const auto found = seats_.find(address);
+    return found == seats_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<stage_address, worker_seat> seats_;
+};
+
+}  // namespace troupe

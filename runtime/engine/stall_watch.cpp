@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include <troupe/runtime/engine/stall_watch.hpp>
+
+namespace troupe {
+namespace {
+
+/// Everybody who is in a forward, with how long.
+template <class Visit>
+void each_busy(const stage_accounts& stages, std::chrono::nanoseconds now, Visit visit) {
+  const auto pages = stages.living();
+  for (std::size_t stage = 0; stage < pages.size(); ++stage) {
+    if (pages[stage] == nullptr) continue;
+    const work_sign& work = pages[stage]->work;
+    const auto begun = work.since();
+    const auto id = work.working_on();
+    if (!begun || !id) continue;
+    visit(*begun, stall{stages.owners()[stage], *id, now - *begun, work.median().value_or(now)});
+  }
+}
+
+}  // namespace
+
+std::vector<stall> stall_watch::new_stalls(const stage_accounts& stages, std::chrono::nanoseconds now) {
+  std::vector<stall> found;
+  each_busy(stages, now, [&](std::chrono::nanoseconds begun, const stall& one) {
+    if (one.since < std::max<std::chrono::nanoseconds>(limits::stall_factor * one.median, limits::stall_time_min))
+      return;
+    const auto [known, is_new] = told_.try_emplace(one.stage.address, begun);
+    if (!is_new && known->second == begun) return;
+    known->second = begun;
+    found.push_back(one);
+  });
+  return found;
+}
+
+std::vector<stall> stall_watch::longer_than(std::chrono::nanoseconds limit, const stage_accounts& stages,
+                                            std::chrono::nanoseconds now) {
+  std::vector<stall> found;
+  each_busy(stages, now, [&](std::chrono::nanoseconds, const stall& one) {
+    if (one.since > limit) found.push_back(one);
+  });
+  return found;
+}
+
+}  // namespace troupe
