@@ -39,7 +39,8 @@ test-tsan: setup
 # What CI runs.
 check: test test-asan test-tsan
 
-bench: setup
+bench:
+	@scripts/setup.sh --bench
 	@cmake --preset bench >/dev/null
 	@cmake --build --preset bench -j $(JOBS)
 	@build/release/bin/pipeline_bench

@@ -14,6 +14,7 @@
 
 #include "environment.hpp"
 #include "layouts.hpp"
+#include "machine.hpp"
 #include "ratios.hpp"
 
 namespace {

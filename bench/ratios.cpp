@@ -25,10 +25,7 @@ const std::vector<named_time> our_variants = {{"1 stage, 2 threads", &round_time
 spread spread_of(const std::vector<round_times>& rounds, const by_round& value) {
   std::vector<double> values;
   std::ranges::transform(rounds, std::back_inserter(values), value);
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  return {median, values.front(), values.back()};
+  return bench::spread_of(std::move(values));
 }
 
 double slowest(const std::vector<double>& stages) {

@@ -7,15 +7,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "rounds.hpp"
+#include "spread.hpp"
 
 namespace troupe::bench {
-
-/// Over the rounds.
-struct spread {
-  double median = 0;
-  double least = 0;
-  double most = 0;
-};
 
 /// A figure of the specification: reached if the median is at least, or at most, the limit.
 struct target {

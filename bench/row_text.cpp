@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t table_width = 132;
 
-nlohmann::ordered_json spread_json(const spread& of) {
-  return {{"median", of.median}, {"min", of.least}, {"max", of.most}};
-}
-
 std::string percent(const spread& of) {
   return fmt::format("{:.1f} [{:.1f}, {:.1f}]", 100 * of.median, 100 * of.least, 100 * of.most);
 }

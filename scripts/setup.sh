@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a Debian 12 machine lacks to build Troupe: Debian packages, and LibTorch for the CPU.
-# Idempotent: when everything is there it only looks, and takes well under a second.
+# Idempotent: when everything is there it only looks, and takes well under a second. With --bench also what benchmarks
+# compare with; they are built without it where it cannot be installed.
 #
 # LibTorch comes out of the PyPI wheel torch==2.11.0, which is only unpacked: no Python runs later. Wheels are pinned by
 # hash in scripts/libtorch-requirements.txt. With TROUPE_TORCH_ROOT set (a LibTorch of your own, >= 2.6, C++11 ABI) the
@@ -16,6 +17,7 @@ packages=(
   libcaf-dev libasio-dev libmsgpack-cxx-dev libgtest-dev libgmock-dev libcli11-dev libtomlplusplus-dev
   nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev zlib1g-dev
 )
+bench_packages=(libgloo-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
@@ -23,8 +25,8 @@ fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
 install_packages() {
   local missing=()
   local installed
-  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null | sed -n 's/^installed //p' || true)
-  for package in "${packages[@]}"; do
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
+  for package in "$@"; do
     grep -qxF "$package" <<<"$installed" || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] && return
@@ -93,5 +95,8 @@ install_libtorch() {
   trap - EXIT
 }
 
-install_packages
+install_packages "${packages[@]}"
+if [ "${1:-}" = --bench ]; then
+  (install_packages "${bench_packages[@]}") || say "going on without ${bench_packages[*]}: transport_bench leaves gloo out"
+fi
 install_libtorch

@@ -1,0 +1,68 @@
+// Two shared-memory edges, there and back, and a page for the bells of both processes.
+#include <troupe/runtime/edge/shm/shm_edge.hpp>
+#include <troupe/runtime/os/shared_memory.hpp>
+
+#include "block_codec.hpp"
+#include "edge_lane.hpp"
+#include "lanes.hpp"
+
+namespace troupe::bench {
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+
+/// Descriptors in the order in which the peer gets them.
+struct shm_ground {
+  unique_fd there;
+  unique_fd back;
+  unique_fd bells;
+};
+
+/// A bell in the page; the page stays mapped as long as the bell lives.
+std::shared_ptr<doorbell> bell_at(const std::shared_ptr<const memory_mapping>& page, std::size_t which) {
+  auto& words = reinterpret_cast<doorbell_words&>(page->bytes()[which * sizeof(doorbell_words)]);
+  return {new doorbell(words), [page](const doorbell* done) { delete done; }};
+}
+
+edge_lane_parts parts_of(shm_ground ground, bool is_driver) {
+  auto memory = must(shared_memory::adopt(std::move(ground.bells), page_bytes));
+  const auto page = std::make_shared<const memory_mapping>(must(memory.map(0, page_bytes)));
+  const auto own = bell_at(page, is_driver ? 0 : 1);
+  const auto other = bell_at(page, is_driver ? 1 : 0);
+  const auto trouble = std::make_shared<edge_trouble>();
+  const shm_end end{other, std::make_shared<const block_codec>(), [trouble](const error& told) { trouble->put(told); }};
+  unique_fd& out = is_driver ? ground.there : ground.back;
+  unique_fd& in = is_driver ? ground.back : ground.there;
+  return {nullptr, own, trouble, must(open_shm_producer(std::move(out), end)),
+          must(open_shm_consumer(std::move(in), end))};
+}
+
+class shm_lane_kind final : public lane_kind {
+ public:
+  shm_lane_kind() : lane_kind("shm") {}
+
+  std::unique_ptr<lane_end> open(lane_side& driver) const override {
+    const shm_edge_options options{credits, 1};
+    shm_ground ground{must(create_shm_edge(options)), must(create_shm_edge(options)),
+                      std::move(must(shared_memory::create("troupe-bells", page_bytes))).release()};
+    driver.other.say("join " + name(), {ground.there.get(), ground.back.get(), ground.bells.get()});
+    driver.other.hear_word("joined", join_limit);
+    return make_edge_lane(parts_of(std::move(ground), true), driver.wait);
+  }
+
+  std::unique_ptr<lane_end> join(lane_side& peer, fd_message heard) const override {
+    if (heard.fds.size() != 3) throw transport_failure("shm comes with three descriptors");
+    shm_ground ground{std::move(heard.fds[0]), std::move(heard.fds[1]), std::move(heard.fds[2])};
+    auto lane = make_edge_lane(parts_of(std::move(ground), false), peer.wait);
+    peer.other.say("joined");
+    return lane;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<lane_kind> shm_kind() {
+  return std::make_unique<shm_lane_kind>();
+}
+
+}  // namespace troupe::bench
