@@ -32,7 +32,6 @@ worker_crew::worker_crew(std::shared_ptr<assembly> engines, std::shared_ptr<engi
 
 expected<stage_actor> worker_crew::start(director_actor::pointer director, const aggregator_actor& aggregator,
                                          stage_address at, incarnation_number incarnation) {
-  director_ = director_actor{director};
   if (!setup_->is_remote(at)) return local_crew::start(director, aggregator, at, incarnation);
   faces_[at] = director->spawn<caf::monitored>(
       remote_stage,
@@ -44,7 +43,7 @@ expected<stage_actor> worker_crew::start(director_actor::pointer director, const
                            .active_engines = static_cast<std::uint32_t>(engines_->accounts->owners().size()),
                            .prefetch_slots = engines_->prefetch_slots,
                            .pool = pool_,
-                           .director = director_,
+                           .director = director_actor{director},
                            .aggregator = aggregator});
   return stage_actor{faces_[at]};
 }

@@ -43,8 +43,6 @@ class worker_crew final : public local_crew {
   const std::shared_ptr<worker_seats> seats_;
   const worker_pool_actor pool_;
   std::map<stage_address, remote_stage_actor> faces_;
-  /// Hears of nonsense on an edge of this process.
-  director_actor director_;
 };
 
 /// The tag under which the memory of a channel and the page of the engine at its other end come to a worker.

@@ -10,6 +10,27 @@
 
 namespace troupe {
 
+namespace {
+
+/// Large states (a confusion matrix of thousands of classes) do not fit one message together.
+template <class Send>
+void send_in_parts(std::vector<score> scores, const Send& send) {
+  constexpr std::size_t words_per_message_max = limits::score_words_max;
+  score_batch part;
+  std::size_t words = 0;
+  for (score& each : scores) {
+    if (!part.scores.empty() && words + each.words.size() > words_per_message_max) {
+      send(std::exchange(part, {}));
+      words = 0;
+    }
+    words += each.words.size();
+    part.scores.push_back(std::move(each));
+  }
+  send(part);
+}
+
+}  // namespace
+
 void end_worker(const error& cause) {
   std::fprintf(stderr, "%s\n", to_string(cause).c_str());
   std::fflush(nullptr);
@@ -89,7 +110,7 @@ stage_listener worker_face_state::report_to_driver() const {
     caf::anon_send(driver, std::move(*wire));
   };
   return {.on_ready = [send, ready = stage_ready{seat_.address, seat_.incarnation}] { send(ready); },
-          .on_scores = [send](std::vector<score> scores) { send(score_batch{std::move(scores)}); },
+          .on_scores = [send](std::vector<score> scores) { send_in_parts(std::move(scores), send); },
           .on_failure = [send](const failure& what) { send(what); },
           .on_finished =
               [send, at = seat_.address, incarnation = seat_.incarnation, counters = engine_->page()] {
@@ -127,7 +148,9 @@ void worker_face_state::handle(const cancel_call& cancel) {
 }
 
 void worker_face_state::handle(const stop_request& stop) {
-  if (stop.mode == stop_mode::abort) order(stage_command::stop{});
+  if (stop.mode == stop_mode::drain) return;
+  if (engine_) return order(stage_command::stop{});
+  to_driver(stopped{.address = seat_.address, .incarnation = seat_.incarnation});  // it never became a stage
 }
 
 void worker_face_state::handle(const wiring_order& wiring) {

@@ -142,8 +142,7 @@ step_result loader_engine::send() {
     low_water_.wait_for_mark();
     return step_result::idle;
   }
-  activation sent = *loaded_;
-  if (outbound_.send({&sent, 1}) != fan_out::outcome::sent) return step_result::idle;  // no room, or a stop on its way
+  if (try_send(*loaded_) != fan_out::outcome::sent) return loaded_ ? step_result::idle : step_result::progressed;
   kept_.push_back(std::move(*loaded_));
   loaded_.reset();
   counters_.sent.fetch_add(1, std::memory_order_relaxed);
@@ -154,12 +153,29 @@ step_result loader_engine::send() {
 }
 
 step_result loader_engine::resend() {
-  activation copy = kept_[kept_.size() - to_resend_];
-  flush_calls_before(copy.id.call);
-  if (outbound_.send({&copy, 1}) != fan_out::outcome::sent) return step_result::idle;
+  const std::size_t left = to_resend_;
+  const activation& next = kept_[kept_.size() - to_resend_];
+  flush_calls_before(next.id.call);
+  if (try_send(next) != fan_out::outcome::sent) return left == to_resend_ ? step_result::idle : step_result::progressed;
   counters_.replayed.fetch_add(1, std::memory_order_relaxed);
   --to_resend_;
   return step_result::progressed;
+}
+
+/// Anything but `sent`: no room, or a stop on its way; or an edge into another process that cannot carry it, which has
+/// cost its call: nothing of it is left then.
+fan_out::outcome loader_engine::try_send(activation message) {
+  const micro_batch_id id = message.id;
+  try {
+    return outbound_.send({&message, 1});
+  } catch (const std::exception& e) {
+    error cause{error_code::source_failed, options_.name + ", " + to_string(id),
+                std::string{"it cannot be sent: "} + e.what(),
+                "use smaller micro-batches, or give the machine more memory"};
+    handle(loader_command::cancel_call{id.call});
+    if (listener_.on_failure) listener_.on_failure({options_.address, 0, options_.name, id, std::move(cause), 1});
+    return fan_out::outcome::no_credit;
+  }
 }
 
 /// A flush may name a call that was given up: nothing more of it comes either.

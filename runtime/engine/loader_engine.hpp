@@ -151,6 +151,7 @@ class loader_engine final : public engine {
   void report(const concluded& call);
   step_result load();
   step_result send();
+  [[nodiscard]] fan_out::outcome try_send(activation message);
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> read_next();
   void end_current_call();
   void fail_current_call(error cause);

@@ -153,7 +153,12 @@ void stage_engine::compute() {
 step_result stage_engine::send() {
   const std::uint64_t order = trace_ ? trace_->draw() : 0;
   const micro_batch_id id = work_.id();
-  switch (outbound_.send(work_.outputs)) {
+  const auto outcome = try_send();
+  if (!outcome) {
+    report(outcome.error(), 1);  // and with its call it is dropped
+    return step_result::progressed;
+  }
+  switch (*outcome) {
     case fan_out::outcome::no_credit:
       inbound_.drop_what_is_over();
       return step_result::idle;
@@ -165,6 +170,14 @@ step_result stage_engine::send() {
   }
   done();
   return step_result::progressed;
+}
+
+/// An edge into another process may have no memory for it, or the outputs may be beyond what it can carry.
+expected<fan_out::outcome> stage_engine::try_send() try {
+  return outbound_.send(work_.outputs);
+} catch (const std::exception& e) {
+  return fail(error_code::forward_failed, options_.name, std::string{"its outputs cannot be sent: "} + e.what(),
+              "use smaller micro-batches, or give the machine more memory");
 }
 
 void stage_engine::done() {

@@ -143,6 +143,7 @@ class stage_engine final : public engine {
 
   step_result receive();
   step_result send();
+  [[nodiscard]] expected<fan_out::outcome> try_send();
   void take_up();
   [[nodiscard]] bool is_wanted();
   void compute();

@@ -5,6 +5,8 @@
 #include <troupe/runtime/edge/inproc/inproc_edge.hpp>
 #include <troupe/runtime/engine/loader_engine.hpp>
 
+#include "refusing_producer.hpp"
+
 namespace troupe {
 namespace {
 
@@ -67,6 +69,44 @@ TEST(loader_engine, after_the_cancel_of_a_half_sent_micro_batch_every_branch_get
   loader.run();
   EXPECT_EQ(loader.received(0), (ids{{1, 0}}));
   EXPECT_EQ(loader.received(2), (ids{{1, 0}}));
+}
+
+TEST(loader_engine, an_edge_that_cannot_carry_a_micro_batch_costs_its_call_alone) {
+  std::vector<micro_batch_id> sent;
+  std::vector<failure> failures;
+  loader_engine engine{{.name = "loader", .address = {}, .window = 4}};
+  engine.listen({.on_end_of_call = [](end_of_call) {},
+                 .on_failure = [&](const failure& what) { failures.push_back(what); },
+                 .on_paused = [](loading_paused) {},
+                 .on_finished = [] {}});
+  engine.outbound().add_edge(engine.outbound().add_branch({}), std::make_unique<testing::refusing_producer>(0, sent));
+  ASSERT_TRUE(engine.command(loader_command::begin_call{0, std::make_shared<endless_source>()}));
+  ASSERT_TRUE(engine.command(loader_command::begin_call{1, std::make_shared<endless_source>()}));
+  for (int steps = 0; steps < 20; ++steps) static_cast<void>(engine.step());
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].micro_batch, (micro_batch_id{0, 0}));
+  EXPECT_NE(failures[0].cause.cause.find("no memory for it"), std::string::npos);
+  EXPECT_EQ(sent, (ids{{1, 0}, {1, 1}, {1, 2}, {1, 3}}));
+}
+
+TEST(loader_engine, so_does_one_that_cannot_carry_it_again) {
+  std::vector<micro_batch_id> sent;
+  int failures = 0;
+  loader_engine engine{{.name = "loader", .address = {}, .window = 2}};
+  engine.listen({.on_end_of_call = [](end_of_call) {},
+                 .on_failure = [&](const failure&) { ++failures; },
+                 .on_paused = [](loading_paused) {},
+                 .on_finished = [] {}});
+  engine.outbound().add_edge(engine.outbound().add_branch({}), std::make_unique<testing::refusing_producer>(9, sent));
+  ASSERT_TRUE(engine.command(loader_command::begin_call{0, std::make_shared<endless_source>()}));
+  for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
+  ASSERT_EQ(sent, (ids{{0, 0}, {0, 1}}));
+  auto edges = std::make_shared<engine_wiring>();
+  edges->outbound.add_edge(edges->outbound.add_branch({}), std::make_unique<testing::refusing_producer>(0, sent));
+  ASSERT_TRUE(engine.command(loader_command::rewire{edges}));
+  for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
+  EXPECT_EQ(failures, 1);
+  EXPECT_EQ(sent.size(), 2u);
 }
 
 }  // namespace

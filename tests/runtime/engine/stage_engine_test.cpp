@@ -9,6 +9,8 @@
 #include <troupe/runtime/edge/inproc/inproc_edge.hpp>
 #include <troupe/runtime/engine/stage_engine.hpp>
 
+#include "refusing_producer.hpp"
+
 namespace troupe {
 namespace {
 
@@ -175,6 +177,30 @@ TEST(stage_engine, what_is_left_of_an_ended_call_takes_no_slots_from_those_behin
   ASSERT_EQ(inputs[1]->try_send(late), send_status::sent);
   for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
   EXPECT_EQ(inputs[1]->credits(), 1u) << "the sender may have 1.2 behind it, and that may be what all wait for";
+}
+
+TEST(stage_engine, an_edge_that_cannot_carry_its_outputs_costs_the_call_alone) {
+  std::vector<micro_batch_id> sent;
+  std::vector<failure> failures;
+  stage_engine engine{{.name = "stage 0", .address = {}}, std::make_shared<echo_body>()};
+  engine.listen({.on_ready = [] {},
+                 .on_scores = [](const std::vector<score>&) {},
+                 .on_failure = [&](const failure& what) { failures.push_back(what); },
+                 .on_finished = [] {}});
+  inproc_edge_factory edges;
+  edge_ends inbound = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
+  engine.add_inbound(std::move(inbound.consumer));
+  engine.outbound().add_edge(engine.outbound().add_branch({}), std::make_unique<testing::refusing_producer>(0, sent));
+  for (const micro_batch_id id : {micro_batch_id{0, 0}, micro_batch_id{1, 0}}) {
+    activation given = message(id);
+    ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
+  }
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(engine.step());
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].micro_batch, (micro_batch_id{0, 0}));
+  EXPECT_NE(failures[0].cause.cause.find("no memory for it"), std::string::npos);
+  EXPECT_EQ(sent, (std::vector<micro_batch_id>{{1, 0}}));
+  EXPECT_EQ(inbound.producer->credits(), 2u);
 }
 
 }  // namespace
