@@ -24,6 +24,10 @@ director_actor::behavior_type director_state::start(director_plan plan) {
       [this](const stop_request& request) { stop(request.mode); },
       [this](const stage_ready& ready) { stage_is_ready(ready); },
       [this](const stage_lost& lost) { stage_is_lost(lost); },
+      [this](const edge_lost& lost) {
+        tell_after(self_, limits::edge_loss_patience, director_actor{self_}, edge_still_lost{lost});
+      },
+      [this](const edge_still_lost& lost) { edge_is_lost(lost.news); },
       [this](const loading_paused& paused) { rewire(paused); },
       [this](const failure& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);

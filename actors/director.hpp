@@ -90,6 +90,7 @@ class director_state {
   void stage_is_lost(const stage_lost& lost);
   /// False: there is no point in starting it again.
   [[nodiscard]] bool may_restart(const stage_lost& lost);
+  void edge_is_lost(const edge_lost& lost);
   void rewire_if_needed();
   void rewire(const loading_paused& paused);
   [[nodiscard]] micro_batch_id first_awaited(micro_batch_id first_sent) const;
@@ -118,6 +119,9 @@ class director_state {
   bool pausing_ = false;
   epoch_number pause_round_ = 0;
   std::uint32_t replacements_ = 0;
+  /// Epochs in a row that were lost with an edge, and the mark at the last of them.
+  std::uint32_t edges_lost_ = 0;
+  micro_batch_id edge_lost_at_;
   std::uint64_t replays_reported_ = 0;
 
   aggregator_actor aggregator_;

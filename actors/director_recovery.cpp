@@ -62,6 +62,18 @@ bool director_state::may_restart(const stage_lost& lost) {
   return poison;
 }
 
+/// A connection may break between two processes that live: new edges, all over again.
+void director_state::edge_is_lost(const edge_lost& lost) {
+  if (lost.epoch != epoch_ || phase_ >= run_phase::aborting || pausing_ || stages_.needs_wiring()) return;
+  tell(self_, monitor_, log_line{to_string(lost.cause)});
+  const micro_batch_id mark = plan_.engines->loader->low_water();
+  edges_lost_ = mark == edge_lost_at_ ? edges_lost_ + 1 : 1;
+  edge_lost_at_ = mark;
+  if (edges_lost_ >= limits::deaths_without_progress_max) return fatal(lost.cause);
+  stages_.require_wiring();
+  rewire_if_needed();
+}
+
 /// Loading stops first, so that the mark from which everything is sent again cannot rise any more.
 void director_state::rewire_if_needed() {
   if (phase_ >= run_phase::aborting || pausing_ || !stages_.needs_wiring() || !stages_.can_be_wired()) return;

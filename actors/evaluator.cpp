@@ -93,6 +93,7 @@ std::optional<worker_options> workers_of(const eval_options& options, const data
   using std::chrono::duration;
   worker_options workers{
       .silence_timeout = std::chrono::ceil<std::chrono::milliseconds>(duration<double>(options.worker_timeout)),
+      .tcp_edges = options.transport == transport_kind::tcp,
       .classes = data.classes(),
       .settings = std::move(settings)};
   if (options.forward_deadline) {

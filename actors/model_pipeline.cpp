@@ -67,6 +67,15 @@ expected<std::shared_ptr<worker_setup>> make_worker_setup(const wiring_plan& pla
   setup->fingerprint = plan_fingerprint(plan, options.settings);
   setup->classes = options.classes;
   setup->codec = std::make_shared<tensor_codec>();
+  if (options.tcp_edges) {
+    auto secret = tcp_ends::make_secret();
+    if (!secret) return tl::make_unexpected(secret.error());
+    auto opened = tcp_ends::open(setup->codec);
+    if (!opened) return tl::make_unexpected(opened.error());
+    setup->secret = *secret;
+    setup->tcp = std::move(*opened);
+    setup->tcp->know(*secret);
+  }
   setup->silence_timeout = options.silence_timeout;
   setup->forward_deadline = options.forward_deadline;
   for (const wired_instance& instance : plan.instances) {

@@ -23,6 +23,7 @@ namespace troupe {
 struct worker_options {
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
+  bool tcp_edges = false;
   /// Of the data set, for metrics by name.
   std::uint32_t classes = 0;
   /// What workers must have found out alike: text for plan_fingerprint().

@@ -75,6 +75,7 @@ expected<worker_description> describe_worker(const eval_options& options) {
       .plan = std::move(*plan),
       .fingerprint = fingerprint,
       .codec = std::make_shared<tensor_codec>(),
+      .tcp_edges = options.transport == transport_kind::tcp,
       .silence_timeout =
           std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.worker_timeout)),
       .make_body =

@@ -39,6 +39,10 @@ struct rewire_stage {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
 };
+/// director -> itself: enough time has passed since the news.
+struct edge_still_lost {
+  edge_lost news;
+};
 /// director or anybody -> monitor.
 struct log_line {
   std::string text;
@@ -46,9 +50,9 @@ struct log_line {
 
 struct meet_aggregator;
 
-using director_actor =
-    caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>, cast<stage_ready>,
-                     cast<stage_lost>, cast<loading_paused>, cast<failure>, cast<call_ended>, cast<stopped>>;
+using director_actor = caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>,
+                                        cast<stage_ready>, cast<stage_lost>, cast<edge_lost>, cast<edge_still_lost>,
+                                        cast<loading_paused>, cast<failure>, cast<call_ended>, cast<stopped>>;
 
 using loader_actor =
     caf::typed_actor<cast<open_call>, cast<low_water>, cast<cancel_call>, cast<cut_calls>, cast<stop_request>,
@@ -95,6 +99,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cut_calls)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_loader)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_stage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stage_lost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::edge_lost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::edge_still_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pause_loading)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::loading_paused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::log_line)

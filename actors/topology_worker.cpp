@@ -51,6 +51,7 @@ void serve_topology(const worker_environment& environment, const topology& what,
       .plan = *plan,
       .fingerprint = plan_fingerprint(*plan, settings_of(what)),
       .codec = std::make_shared<tensor_codec>(),
+      .tcp_edges = options.transport == transport_kind::tcp,
       .silence_timeout =
           std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.worker_timeout)),
       .make_body =

@@ -58,6 +58,9 @@ inline constexpr std::uint32_t deaths_without_progress_max = 3;
 /// Deaths of one stage within the time below, whatever was done in between.
 inline constexpr std::uint32_t deaths_in_window_max = 20;
 inline constexpr std::chrono::seconds death_window = 60s;
+/// From the news that an edge is silent until new edges are made for that: the death of a process, which is the usual
+/// cause, is told in a moment and does the same.
+inline constexpr std::chrono::milliseconds edge_loss_patience = 300ms;
 /// A forward that takes so many times the median of those before it is reported as stalled.
 inline constexpr std::uint32_t stall_factor = 10;
 /// The median is of the last so many forwards, once there were at least so many, and no stall is shorter than this.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <troupe/messages/error.hpp>
 #include <troupe/messages/ids.hpp>
 
 /// What a driver and its worker processes say to each other beside what a stage and its run do (lifecycle.hpp). They
@@ -17,7 +18,7 @@ struct worker_hello {
   /// The worker's own run_token in hexadecimal digits: which of the driver's workers this is.
   std::string token;
   std::uint32_t pid = 0;
-  /// Where its tcp edges are accepted on this host; 0: nowhere.
+  /// Where its tcp edges are accepted on this host; 0: nowhere, as edges are in shared memory.
   std::uint16_t edge_port = 0;
 };
 
@@ -39,6 +40,8 @@ struct worker_assignment {
   std::vector<std::uint64_t> boundaries;
   /// Of the input that the stage warms up with, as tensor_codec has it; 0: there is none.
   std::uint64_t warm_up_bytes = 0;
+  /// Two words that only the processes of this run know: the secret of its tcp edges. Empty without any.
+  std::vector<std::uint64_t> edge_secret;
 };
 
 /// driver -> worker: a new epoch. Everything held is dropped, the edges that follow from the plan and from who is
@@ -50,6 +53,13 @@ struct wiring_order {
   std::vector<std::uint64_t> present;
   /// By position in `present`: where that instance's process accepts tcp edges; 0 where edges are in shared memory.
   std::vector<std::uint64_t> edge_ports;
+};
+
+/// whoever has an end -> director: an edge of this epoch is silent though nobody may have died. No reply. The director
+/// makes new edges, unless it has done so already.
+struct edge_lost {
+  epoch_number epoch = 0;
+  error cause;
 };
 
 /// stage -> director: knows the call (the acknowledgement of begin_call between processes).

@@ -69,7 +69,7 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
   page_ = page->page();
   const int descriptor = page->descriptor();
   options_.accounts->add(options_.at, page_);
-  options_.seats->put(options_.at, {given.process, std::move(*page), given.actor});
+  options_.seats->put(options_.at, {given.process, std::move(*page), given.edge_port});
   if (auto sent = process_->send("page", {&descriptor, 1}); !sent) return sent;
 
   const stage_parcel parcel = options_.setup->parcel(options_.at);
@@ -83,7 +83,8 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
                               .threads = parcel.threads,
                               .classes = options_.setup->classes,
                               .boundaries = parcel.boundaries,
-                              .warm_up_bytes = *warm_up_bytes});
+                              .warm_up_bytes = *warm_up_bytes,
+                              .edge_secret = {options_.setup->secret.begin(), options_.setup->secret.end()}});
   return {};
 }
 
@@ -111,17 +112,18 @@ void remote_stage_state::to_worker(const Message& message) {
 
 void remote_stage_state::from_worker(const wire_message& message) {
   if (phase_ == phase::lost) return;
-  const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped>(message, [this](auto&& what) {
-    using type = std::decay_t<decltype(what)>;
-    if constexpr (std::is_same_v<type, call_opened>) {
-      opened(what);
-    } else if constexpr (std::is_same_v<type, score_batch>) {
-      tell(self_, options_.aggregator, std::forward<decltype(what)>(what));
-    } else {
-      if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
-      tell(self_, options_.director, what);
-    }
-  });
+  const auto taken =
+      dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost>(message, [this](auto&& what) {
+        using type = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<type, call_opened>) {
+          opened(what);
+        } else if constexpr (std::is_same_v<type, score_batch>) {
+          tell(self_, options_.aggregator, std::forward<decltype(what)>(what));
+        } else {
+          if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
+          tell(self_, options_.director, what);
+        }
+      });
   if (!taken) process_->kill("it sent nonsense: " + to_string(taken.error()));
 }
 

@@ -33,8 +33,14 @@ void serve_worker(const worker_environment& environment, worker_description desc
   caf::actor_system system{config};
   const auto driver = connect_on_loopback(system, environment.port);
   if (!driver) end_worker(driver.error());
+  std::shared_ptr<tcp_ends> tcp;
+  if (description.tcp_edges) {
+    auto opened = tcp_ends::open(description.codec);
+    if (!opened) end_worker(opened.error());
+    tcp = std::move(*opened);
+  }
   system.spawn(worker_face,
-               std::make_shared<worker_body>(std::move(description), descriptors, read_token(environment.token)),
+               std::make_shared<worker_body>(std::move(description), descriptors, read_token(environment.token), tcp),
                *driver);
   // The driver's end closes when the driver does, at the latest: the orderly end is a SIGTERM before that.
   const auto received = descriptors.receive_all();

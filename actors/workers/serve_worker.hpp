@@ -20,6 +20,8 @@ struct worker_description {
   /// As the driver computed it of its own plan (plan_fingerprint.hpp).
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const payload_codec> codec;
+  /// Edges are tcp connections, and not in shared memory.
+  bool tcp_edges = false;
   /// As worker_setup::silence_timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
   /// `warm_up` is null where the assignment has none.

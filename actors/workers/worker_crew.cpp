@@ -32,6 +32,7 @@ worker_crew::worker_crew(std::shared_ptr<assembly> engines, std::shared_ptr<engi
 
 expected<stage_actor> worker_crew::start(director_actor::pointer director, const aggregator_actor& aggregator,
                                          stage_address at, incarnation_number incarnation) {
+  if (!director_) director_.emplace(director_actor{director});
   if (!setup_->is_remote(at)) return local_crew::start(director, aggregator, at, incarnation);
   faces_[at] = director->spawn<caf::monitored>(
       remote_stage,
@@ -54,13 +55,14 @@ bool worker_crew::is_remote(std::size_t instance) const {
 
 expected<std::shared_ptr<engine_wiring>> worker_crew::wire(const wiring_round& round) {
   const wiring_plan& plan = engines_->plan;
-  epoch_edges edges{.present = present_in(round), .memories = {}, .local = {}};
+  epoch_edges edges{.epoch = round.epoch, .present = present_in(round), .memories = {}, .local = {}};
   if (auto made = make_edges(edges); !made) return tl::make_unexpected(made.error());
   wiring_order order{.epoch = round.epoch, .from = round.from, .present = {}, .edge_ports = {}};
   for (std::size_t instance = 0; instance < edges.present.size(); ++instance) {
-    if (edges.present[instance]) order.present.push_back(instance);
+    if (!edges.present[instance]) continue;
+    order.present.push_back(instance);
+    order.edge_ports.push_back(edge_port_of(instance));
   }
-  order.edge_ports.assign(order.present.size(), 0);
   for (const stage_address& each : round.present) {
     const std::size_t instance = plan.instance_at(each);
     if (is_remote(instance)) {
@@ -83,6 +85,7 @@ expected<void> worker_crew::make_edges(epoch_edges& edges) {
     if (!edges.present[channel.producer] || !edges.present[channel.consumer]) continue;
     edge_options shape = shape_of(plan, number, engines_->prefetch_slots);
     if (is_remote(channel.producer) || is_remote(channel.consumer)) {
+      if (setup_->tcp) continue;
       auto memory = create_shm_edge({.slots = shape.slots, .credits_per_ring = shape.credits_per_ring});
       if (!memory) return tl::make_unexpected(memory.error());
       edges.memories[number] = std::move(*memory);
@@ -96,20 +99,51 @@ expected<void> worker_crew::make_edges(epoch_edges& edges) {
 }
 
 expected<engine_wiring> worker_crew::wire_here(epoch_edges& edges, std::size_t instance) {
-  const wiring_plan& plan = engines_->plan;
-  const end_maker make{.consumer = [&](std::size_t channel) -> expected<std::unique_ptr<edge_consumer>> {
-                         if (edges.local.contains(channel)) return std::move(edges.local[channel].consumer);
-                         return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
-                           return open_shm_consumer(std::move(memory), end_towards(plan.channels[channel].producer));
-                         });
-                       },
-                       .producer = [&](std::size_t channel) -> expected<std::unique_ptr<edge_producer>> {
-                         if (edges.local.contains(channel)) return std::move(edges.local[channel].producer);
-                         return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
-                           return open_shm_producer(std::move(memory), end_towards(plan.channels[channel].consumer));
-                         });
-                       }};
-  return wire_instance(plan, ends_of(plan, instance, edges.present), make);
+  const end_maker make{
+      .consumer = [&](std::size_t channel) { return consumer_here(edges, channel); },
+      .producer = [&](std::size_t channel) { return producer_here(edges, channel); },
+  };
+  return wire_instance(engines_->plan, ends_of(engines_->plan, instance, edges.present), make);
+}
+
+expected<std::unique_ptr<edge_consumer>> worker_crew::consumer_here(epoch_edges& edges, std::size_t channel) {
+  const wired_channel& one = engines_->plan.channels[channel];
+  if (edges.local.contains(channel)) return std::move(edges.local[channel].consumer);
+  if (setup_->tcp) return setup_->tcp->accept(edges.epoch, channel, tcp_shape(channel, one.consumer), tell_of_losses());
+  return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
+    return open_shm_consumer(std::move(memory), end_towards(one.producer));
+  });
+}
+
+expected<std::unique_ptr<edge_producer>> worker_crew::producer_here(epoch_edges& edges, std::size_t channel) {
+  const wired_channel& one = engines_->plan.channels[channel];
+  if (edges.local.contains(channel)) return std::move(edges.local[channel].producer);
+  if (setup_->tcp) {
+    return setup_->tcp->connect(edges.epoch, channel, edge_port_of(one.consumer), tcp_shape(channel, one.producer),
+                                tell_of_losses());
+  }
+  return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
+    return open_shm_producer(std::move(memory), end_towards(one.consumer));
+  });
+}
+
+/// `instance` has its end in this process.
+edge_options worker_crew::tcp_shape(std::size_t channel, std::size_t instance) {
+  edge_options shape = shape_of(engines_->plan, channel, engines_->prefetch_slots);
+  shape.producer_bell = shape.consumer_bell = &bell_of(instance);
+  return shape;
+}
+
+tcp_ends::loss_handler worker_crew::tell_of_losses() const {
+  return [director = director_](epoch_number epoch, const error& why) { director->tell(edge_lost{epoch, why}); };
+}
+
+std::uint16_t worker_crew::edge_port_of(std::size_t instance) const {
+  if (!setup_->tcp) return 0;
+  if (!is_remote(instance)) return setup_->tcp->port();
+  const auto seat = seats_->at(engines_->plan.instances[instance].address);
+  TROUPE_CHECK(seat.has_value(), "a stage that is ready sits somewhere");
+  return seat->edge_port;
 }
 
 /// Descriptors first: the order that speaks of them finds them there.
@@ -130,6 +164,7 @@ expected<void> worker_crew::send_edges(const epoch_edges& edges, std::size_t ins
     const int descriptors[] = {edges.memories.at(channel).get(), page.descriptor()};
     return to.send(edge_tag(order.epoch, channel), descriptors);
   };
+  if (setup_->tcp) return {};
   const wiring_plan& plan = engines_->plan;
   const instance_ends ends = ends_of(plan, instance, edges.present);
   for (const std::size_t channel : ends.inbound) {

@@ -12,7 +12,7 @@
 namespace troupe {
 
 /// Stages in worker processes, and beside them those that were kept in this one. Edges between two processes are in
-/// shared memory; each epoch, and so each incarnation, gets fresh memory.
+/// shared memory or tcp connections; each epoch, and so each incarnation, gets fresh memory.
 class worker_crew final : public local_crew {
  public:
   worker_crew(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host, std::shared_ptr<worker_setup> setup,
@@ -25,6 +25,7 @@ class worker_crew final : public local_crew {
  private:
   /// One epoch in the making. By channel: its memory, or both ends within this process.
   struct epoch_edges {
+    epoch_number epoch = 0;
     std::vector<bool> present;
     std::map<std::size_t, unique_fd> memories;
     std::map<std::size_t, edge_ends> local;
@@ -33,6 +34,11 @@ class worker_crew final : public local_crew {
   [[nodiscard]] bool is_remote(std::size_t instance) const;
   [[nodiscard]] expected<void> make_edges(epoch_edges& edges);
   [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);
+  [[nodiscard]] expected<std::unique_ptr<edge_consumer>> consumer_here(epoch_edges& edges, std::size_t channel);
+  [[nodiscard]] expected<std::unique_ptr<edge_producer>> producer_here(epoch_edges& edges, std::size_t channel);
+  [[nodiscard]] edge_options tcp_shape(std::size_t channel, std::size_t instance);
+  [[nodiscard]] tcp_ends::loss_handler tell_of_losses() const;
+  [[nodiscard]] std::uint16_t edge_port_of(std::size_t instance) const;
   void wire_there(const epoch_edges& edges, std::size_t instance, const wiring_order& order);
   [[nodiscard]] expected<void> send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,
                                           worker_process& to) const;
@@ -43,6 +49,8 @@ class worker_crew final : public local_crew {
   const std::shared_ptr<worker_seats> seats_;
   const worker_pool_actor pool_;
   std::map<stage_address, remote_stage_actor> faces_;
+  /// Hears of silent edges. The crew lives in its state.
+  std::optional<weak_face<director_actor>> director_;
 };
 
 /// The tag under which the memory of a channel and the page of the engine at its other end come to a worker.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -5,7 +6,6 @@
 #include <troupe/actors/workers/wire_codec.hpp>
 #include <troupe/actors/workers/worker_crew.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
 #include <troupe/runtime/os/shared_memory.hpp>
 
 namespace troupe {
@@ -48,7 +48,9 @@ wire_actor::behavior_type worker_face_state::start(std::shared_ptr<worker_body> 
     end_worker({error_code::peer_lost, "worker", "its driver is gone", {}});
   });
   self_->monitor(driver);
-  const worker_hello hello{.token = body_->token, .pid = static_cast<std::uint32_t>(::getpid()), .edge_port = 0};
+  const worker_hello hello{.token = body_->token,
+                           .pid = static_cast<std::uint32_t>(::getpid()),
+                           .edge_port = body_->tcp ? body_->tcp->port() : std::uint16_t{0}};
   if (auto wire = to_wire(hello)) tell(self_, driver, std::move(*wire));
   return {[this](const wire_message& message) { obey(message); }};
 }
@@ -85,6 +87,12 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   if (!stage) return tl::make_unexpected(stage.error());
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {.prefetch_slots = to.prefetch_slots},
                               std::move(*stage), page->page());
+  if (body_->tcp) {
+    if (to.edge_secret.size() != edge_secret{}.size()) {
+      return fail(error_code::worker_mismatch, "worker", "its driver has no tcp edges", "use the same --transport");
+    }
+    body_->tcp->know({to.edge_secret[0], to.edge_secret[1]});
+  }
   engine_->listen(report_to_driver());
   threads_ = std::make_shared<engine_threads>(to.active_engines);
   return threads_->start(engine_);
@@ -167,19 +175,43 @@ expected<engine_wiring> worker_face_state::open_edges(const wiring_order& wiring
     if (instance >= present.size()) return fail(error_code::wire_malformed, "wiring order", "no such instance");
     present[instance] = true;
   }
-  const end_maker make{.consumer =
-                           [&](std::size_t channel) {
-                             return take_end(wiring.epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
-                               return open_shm_consumer(std::move(end.first), std::move(end.second));
-                             });
-                           },
-                       .producer =
-                           [&](std::size_t channel) {
-                             return take_end(wiring.epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
-                               return open_shm_producer(std::move(end.first), std::move(end.second));
-                             });
-                           }};
-  return wire_instance(plan, ends_of(plan, plan.instance_at(seat_.address), present), make);
+  return wire_instance(plan, ends_of(plan, plan.instance_at(seat_.address), present),
+                       body_->tcp ? tcp_ends_of(wiring) : shm_ends_of(wiring));
+}
+
+end_maker worker_face_state::shm_ends_of(const wiring_order& wiring) {
+  return {.consumer =
+              [this, epoch = wiring.epoch](std::size_t channel) {
+                return take_end(epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
+                  return open_shm_consumer(std::move(end.first), std::move(end.second));
+                });
+              },
+          .producer =
+              [this, epoch = wiring.epoch](std::size_t channel) {
+                return take_end(epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
+                  return open_shm_producer(std::move(end.first), std::move(end.second));
+                });
+              }};
+}
+
+end_maker worker_face_state::tcp_ends_of(const wiring_order& wiring) {
+  const auto shape = [this](std::size_t channel) {
+    edge_options made = shape_of(body_->description.plan, channel, seat_.prefetch_slots);
+    made.producer_bell = made.consumer_bell = &engine_->bell();
+    return made;
+  };
+  const auto on_lost = [driver = driver_](epoch_number epoch, const error& why) {
+    if (auto wire = to_wire(edge_lost{epoch, why})) caf::anon_send(driver, std::move(*wire));
+  };
+  return {.consumer = [this, epoch = wiring.epoch, shape, on_lost](
+                          std::size_t channel) { return body_->tcp->accept(epoch, channel, shape(channel), on_lost); },
+          .producer = [this, &wiring, shape, on_lost](std::size_t channel) -> expected<std::unique_ptr<edge_producer>> {
+            const std::uint64_t peer = body_->description.plan.channels[channel].consumer;
+            const auto found = std::ranges::find(wiring.present, peer);
+            const auto port = wiring.edge_ports[static_cast<std::size_t>(found - wiring.present.begin())];
+            return body_->tcp->connect(wiring.epoch, channel, static_cast<std::uint16_t>(port), shape(channel),
+                                       on_lost);
+          }};
 }
 
 /// The memory of an edge, and what this end of it needs: the bell of the engine at the other.

@@ -6,9 +6,10 @@
 #include <troupe/actors/secure/wire_message.hpp>
 #include <troupe/actors/workers/descriptor_box.hpp>
 #include <troupe/actors/workers/serve_worker.hpp>
+#include <troupe/actors/workers/tcp_ends.hpp>
 #include <troupe/runtime/edge/shm/shm_edge.hpp>
 #include <troupe/runtime/engine/assembly.hpp>
-#include <troupe/runtime/engine/engine_wiring.hpp>
+#include <troupe/runtime/engine/make_wiring.hpp>
 #include <troupe/runtime/engine/stage_engine.hpp>
 
 namespace troupe {
@@ -18,6 +19,8 @@ struct worker_body {
   worker_description description;
   descriptor_box& descriptors;
   std::string token;
+  /// Null with edges in shared memory.
+  std::shared_ptr<tcp_ends> tcp;
 };
 
 /// The face of the one stage engine of a worker process, towards the driver.
@@ -44,6 +47,8 @@ class worker_face_state {
   [[nodiscard]] expected<payload_ptr> warm_up_of(const worker_assignment& to);
   [[nodiscard]] stage_listener report_to_driver() const;
   [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);
+  [[nodiscard]] end_maker shm_ends_of(const wiring_order& order);
+  [[nodiscard]] end_maker tcp_ends_of(const wiring_order& order);
   [[nodiscard]] expected<std::pair<unique_fd, shm_end>> take_end(epoch_number epoch, std::size_t channel);
   template <class Message>
   void to_driver(const Message& message);

@@ -29,6 +29,7 @@ void worker_pool_state::hello(const wire_message& message) {
     if (found == workers.end() || found->second.now != worker::phase::starting) return;
     found->second.now = worker::phase::spare;
     found->second.actor = caf::actor_cast<wire_actor>(self->current_sender());
+    found->second.edge_port = said.edge_port;
     failed_starts = 0;
     give();
     launch_missing();
@@ -48,7 +49,7 @@ void worker_pool_state::give() {
     one.now = worker::phase::given;
     one.face = std::move(waiting.front());
     waiting.pop_front();
-    tell(self, one.face, worker_given{one.process, one.actor});
+    tell(self, one.face, worker_given{one.process, one.actor, one.edge_port});
   }
 }
 

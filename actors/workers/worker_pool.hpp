@@ -15,6 +15,8 @@ namespace troupe {
 struct worker_given {
   std::shared_ptr<worker_process> process;
   wire_actor actor;
+  /// worker_hello::edge_port.
+  std::uint16_t edge_port = 0;
 };
 /// pool -> face: there will be none.
 struct no_worker {
@@ -74,6 +76,7 @@ struct worker_pool_state {
     std::shared_ptr<worker_process> process;
     phase now = phase::starting;
     wire_actor actor = {};
+    std::uint16_t edge_port = 0;
     remote_stage_actor face = {};
   };
   /// By token.

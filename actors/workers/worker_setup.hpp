@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/secure/wire_message.hpp>
+#include <troupe/actors/workers/tcp_ends.hpp>
 #include <troupe/actors/workers/worker_process.hpp>
 #include <troupe/messages/payload.hpp>
 #include <troupe/runtime/edge/payload_codec.hpp>
@@ -36,6 +36,9 @@ struct worker_setup {
   std::uint64_t fingerprint = 0;
   std::uint32_t classes = 0;
   std::shared_ptr<const payload_codec> codec;
+  /// Edges between processes; null: in shared memory.
+  std::shared_ptr<tcp_ends> tcp = nullptr;
+  edge_secret secret{};
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
   std::map<stage_address, shared_page> local_pages = {};
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
@@ -52,7 +55,8 @@ struct worker_setup {
 struct worker_seat {
   std::shared_ptr<worker_process> process;
   shared_page page;
-  wire_actor actor;
+  /// worker_hello::edge_port.
+  std::uint16_t edge_port = 0;
 };
 
 /// Who sits where: written by the faces of stages, before they say that a stage is ready; read by the crew that wires

@@ -61,6 +61,7 @@ TROUPE_CODEC(worker_hello);
 TROUPE_CODEC(worker_assignment);
 TROUPE_CODEC(wiring_order);
 TROUPE_CODEC(call_opened);
+TROUPE_CODEC(edge_lost);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

@@ -40,6 +40,8 @@ std::string_view name_of(message_kind kind) noexcept {
       return "worker_assignment";
     case message_kind::wiring_order:
       return "wiring_order";
+    case message_kind::edge_lost:
+      return "edge_lost";
     case message_kind::call_opened:
       return "call_opened";
   }

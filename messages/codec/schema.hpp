@@ -72,9 +72,10 @@ template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::active_engines, &worker_assignment::prefetch_slots, &worker_assignment::threads,
-    &worker_assignment::classes, &worker_assignment::boundaries, &worker_assignment::warm_up_bytes> {};
+    &worker_assignment::classes, &worker_assignment::boundaries, &worker_assignment::warm_up_bytes, &worker_assignment::edge_secret> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
     &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_ports> {};
+template <> struct schema<edge_lost> : message_of<message_kind::edge_lost, &edge_lost::epoch, &edge_lost::cause> {};
 template <> struct schema<call_opened> : message_of<message_kind::call_opened, &call_opened::call> {};
 template <> struct schema<error> : message_of<message_kind::error, &error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on

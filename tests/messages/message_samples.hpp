@@ -16,7 +16,7 @@ namespace troupe::testing {
 
 using all_messages = ::testing::Types<activation, credit, end_of_call, stage_ready, begin_call, end_call, cancel_call,
                                       low_water, stop_request, stopped, call_progress, score, score_batch, failure,
-                                      error, worker_hello, worker_assignment, wiring_order, call_opened>;
+                                      error, worker_hello, worker_assignment, wiring_order, call_opened, edge_lost>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -76,7 +76,7 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {text(), u32(), static_cast<std::uint16_t>(u64())}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), u32(), {}, u64()};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), u32(), {}, u64(), {u64(), u64()}};
     m.boundaries.resize(below(40));
     for (auto& each : m.boundaries) each = u64();
   }
@@ -88,6 +88,10 @@ class sample_maker {
     for (auto& each : m.edge_ports) each = u64();
   }
   void fill(call_opened& m) { m = {u64()}; }
+  void fill(edge_lost& m) {
+    m.epoch = u32();
+    fill(m.cause);
+  }
 
   template <class T>
   T make() {
@@ -120,7 +124,7 @@ inline auto key(const worker_hello& m) {
 }
 inline auto key(const worker_assignment& m) {
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.active_engines, m.prefetch_slots, m.threads,
-                    m.classes, m.boundaries, m.warm_up_bytes);
+                    m.classes, m.boundaries, m.warm_up_bytes, m.edge_secret);
 }
 inline auto key(const wiring_order& m) {
   return std::tuple(m.epoch, m.from, m.present, m.edge_ports);
@@ -136,6 +140,9 @@ inline auto key(const end_call& m) {
 }
 inline auto key(const error& m) {
   return std::tuple(m.code, m.where, m.cause, m.fix);
+}
+inline auto key(const edge_lost& m) {
+  return std::tuple(m.epoch, key(m.cause));
 }
 inline auto key(const cancel_call& m) {
   return std::tuple(m.call, key(m.cause));

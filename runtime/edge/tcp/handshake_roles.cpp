@@ -36,16 +36,17 @@ expected<void> caller::on_frame(connection& from, const frame& head, std::span<c
   if (welcome == nullptr || welcome->slots != link_->slots) return unexpected_frame("no welcome to this edge");
   link_->connected = from.weak_from_this();
   from.assume(std::make_shared<edge_sender>(link_, *core_.options().codec, core_.options().payload_crc));
-  outcome_.set_value({});
+  on_outcome_({});
+  if (link_->vanished.load(std::memory_order_acquire)) from.drop();  // before there was a connection to drop
   return {};
 }
 
 void caller::lost(const error& why, const std::string& peer) {
   const std::string where = to_string(link_->key) + ", peer " + peer;
   if (said_hello_ || why.code != error_code::peer_lost) {
-    return outcome_.set_value(refuse_peer(where, "refused: " + why.cause));
+    return on_outcome_(refuse_peer(where, "refused: " + why.cause));
   }
-  outcome_.set_value(fail(error_code::peer_lost, where, why.cause, "Check that the peer's process runs"));
+  on_outcome_(fail(error_code::peer_lost, where, why.cause, "Check that the peer's process runs"));
 }
 
 }  // namespace troupe

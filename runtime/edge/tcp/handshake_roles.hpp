@@ -1,6 +1,6 @@
 #pragma once
 
-#include <future>
+#include <functional>
 #include <memory>
 
 #include <troupe/runtime/edge/tcp/connection.hpp>
@@ -26,8 +26,9 @@ class stranger final : public connection_role {
 /// Who connects: says hello and waits for the welcome.
 class caller final : public connection_role {
  public:
-  caller(tcp_core& core, std::shared_ptr<sender_link> link) : core_(core), link_(std::move(link)) {}
-  std::future<expected<void>> outcome() { return outcome_.get_future(); }
+  /// `on_outcome` is called once, on the I/O thread: admitted or not.
+  caller(tcp_core& core, std::shared_ptr<sender_link> link, std::function<void(expected<void>)> on_outcome)
+      : core_(core), link_(std::move(link)), on_outcome_(std::move(on_outcome)) {}
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
   expected<bool> next(outgoing& out) override;
@@ -36,7 +37,7 @@ class caller final : public connection_role {
  private:
   tcp_core& core_;
   const std::shared_ptr<sender_link> link_;
-  std::promise<expected<void>> outcome_;
+  const std::function<void(expected<void>)> on_outcome_;
   bool said_hello_ = false;
 };
 

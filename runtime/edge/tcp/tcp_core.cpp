@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 
 /// How soon an acceptor that failed (no descriptors left) tries again, and a stop looks whether all is out.
 constexpr auto retry_after = 5ms;
+/// The other side accepts an edge at about the time that this one connects.
+constexpr auto dial_again_after = 10ms;
 
 error loss(const edge_link& link, std::string cause) {
   return lost_edge(link.key, "unknown", {error_code::peer_lost, {}, std::move(cause), {}});
@@ -120,15 +122,39 @@ void tcp_core::limit_wait(const std::shared_ptr<receiver_link>& link) {
 expected<void> tcp_core::dial(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link) {
   const auto to = permitted(host, port);
   if (!to) return tl::make_unexpected(to.error());
-  auto role = std::make_shared<caller>(*this, link);
-  auto outcome = role->outcome();
-  asio::post(io_, [this, to = *to, role] { add(tcp::socket(io_), role)->dial(to); });
-  role.reset();
+  auto answer = std::make_shared<std::promise<expected<void>>>();
+  auto outcome = answer->get_future();
+  asio::post(io_, [this, to = *to, link, answer = std::move(answer)]() mutable {
+    auto tell = [answer = std::move(answer)](expected<void> got) { answer->set_value(std::move(got)); };
+    add(tcp::socket(io_), std::make_shared<caller>(*this, link, std::move(tell)))->dial(to);
+  });
   // The connection has its own deadline; this one is for an endpoint that stops meanwhile.
   while (outcome.wait_for(limits::park_max) == std::future_status::timeout) {
     if (has_stopped()) return tl::make_unexpected(loss(*link, "the endpoint has stopped"));
   }
   return outcome.get();
+}
+
+expected<void> tcp_core::dial_until_admitted(const std::string& host, std::uint16_t port,
+                                             std::shared_ptr<sender_link> link) {
+  const auto to = permitted(host, port);
+  if (!to) return tl::make_unexpected(to.error());
+  const auto give_up_at = std::chrono::steady_clock::now() + options_.attach_timeout;
+  asio::post(io_, [this, to = *to, link = std::move(link), give_up_at] { try_to_reach(to, link, give_up_at); });
+  return {};
+}
+
+void tcp_core::try_to_reach(const tcp::endpoint& to, const std::shared_ptr<sender_link>& link, time_point give_up_at) {
+  if (link->vanished.load(std::memory_order_acquire)) return;
+  const auto on_outcome = [this, to, link, give_up_at](const expected<void>& got) {
+    if (got || link->vanished.load(std::memory_order_acquire)) return;
+    if (std::chrono::steady_clock::now() >= give_up_at) return link->lose(loss(*link, got.error().cause));
+    auto timer = std::make_shared<asio::steady_timer>(io_, dial_again_after);
+    timer->async_wait([this, timer, to, link, give_up_at](std::error_code cancelled) {
+      if (!cancelled) try_to_reach(to, link, give_up_at);
+    });
+  };
+  add(tcp::socket(io_), std::make_shared<caller>(*this, link, on_outcome))->dial(to);
 }
 
 void tcp_core::wake(std::shared_ptr<edge_link> link) {

@@ -33,6 +33,9 @@ class tcp_core {
   [[nodiscard]] bool has_stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
   expected<void> await_peer(std::shared_ptr<receiver_link> link);
   expected<void> dial(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link);
+  /// The same without waiting: tried again until the other side has accepted, at most for attach_timeout; then the link
+  /// is lost. Errors: E0404.
+  expected<void> dial_until_admitted(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link);
   /// The end has news for the I/O thread.
   void wake(std::shared_ptr<edge_link> link);
   [[nodiscard]] bool is_settled();
@@ -49,6 +52,8 @@ class tcp_core {
   void welcome(asio::ip::tcp::socket socket);
   std::shared_ptr<connection> add(asio::ip::tcp::socket socket, std::shared_ptr<connection_role> role);
   void attend(edge_link& link);
+  using time_point = std::chrono::steady_clock::time_point;
+  void try_to_reach(const asio::ip::tcp::endpoint& to, const std::shared_ptr<sender_link>& link, time_point give_up_at);
   void limit_wait(const std::shared_ptr<receiver_link>& link);
   [[nodiscard]] std::size_t strangers() const;
   [[nodiscard]] bool is_drained() const;

@@ -134,6 +134,16 @@ expected<std::unique_ptr<edge_producer>> tcp_endpoint::connect(const std::string
   return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core_);
 }
 
+expected<std::unique_ptr<edge_producer>> tcp_endpoint::connect_later(const std::string& host, std::uint16_t port,
+                                                                     const edge_key& key, tcp_edge_options options) {
+  options.edge.consumer_bell = nullptr;
+  edge_ends queue = inproc_edge_factory().make(options.edge);
+  auto link = std::make_shared<sender_link>(key, options.edge.slots, std::move(options.on_lost));
+  link->queue = std::move(queue.consumer);
+  if (auto tried = core_->dial_until_admitted(host, port, link); !tried) return tl::make_unexpected(tried.error());
+  return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core_);
+}
+
 void tcp_endpoint::stop(std::chrono::milliseconds at_most) noexcept {
   core_->stop(at_most);
 }

@@ -79,6 +79,12 @@ class tcp_endpoint {
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> connect(const std::string& host, std::uint16_t port,
                                                                  const edge_key& key, tcp_edge_options options);
 
+  /// The sending end, at once: connected in the background, and tried again while the other side does not listen or has
+  /// not accepted yet, up to attach_timeout (E0708 by on_lost). It has its credits from the start; what is sent leaves
+  /// when it is admitted. Errors: E0404 (as open()).
+  [[nodiscard]] expected<std::unique_ptr<edge_producer>> connect_later(const std::string& host, std::uint16_t port,
+                                                                       const edge_key& key, tcp_edge_options options);
+
   /// Lets nobody in any more, writes what is queued, waits for the other side of edges that have closed here, at the
   /// longest for the time given; then cuts all connections and joins the thread. Idempotent; the destructor does it.
   void stop(std::chrono::milliseconds at_most = limits::tcp_stop_timeout) noexcept;
