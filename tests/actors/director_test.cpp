@@ -55,9 +55,11 @@ struct noting_crew final : local_crew {
   }
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const wiring_round& round) override {
     from.push_back(round.from);
+    epoch = round.epoch;
     return local_crew::wire(round);
   }
   std::vector<micro_batch_id> from;
+  epoch_number epoch = 0;
 };
 
 std::shared_ptr<assembly> one_stage() {
@@ -95,6 +97,7 @@ struct directed_run {
     ticket->start.folded = {folded};
     ticket->make_scorer = [](std::uint32_t) { return std::make_shared<idle_scorer>(); };
     ticket->folds = {std::make_shared<hash_fold>()};
+    outcome = ticket->done.get_future();
     post(directs, open_call{ticket});
     settle();
   }
@@ -121,6 +124,14 @@ struct directed_run {
     }
     actors();
   }
+  void edge_lost_in(epoch_number epoch) {
+    post(directs, edge_lost{epoch, {error_code::peer_lost, "edge 0", "the connection broke", {}}});
+    settle();
+  }
+  void pass_time(std::chrono::nanoseconds time) {
+    dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).advance_time(time);
+    settle();
+  }
   void actors() { dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).run(); }
 
   const stage_address stage{0, 0};
@@ -133,6 +144,8 @@ struct directed_run {
   testing_config config;
   caf::actor_system system{config};
   director_actor directs;
+  /// Of the call that was submitted last.
+  std::future<call_outcome> outcome;
 };
 
 using ids = std::vector<micro_batch_id>;
@@ -167,6 +180,30 @@ TEST(director, believes_the_loader_within_a_call_that_is_open) {
   run.settle();
   run.replace_stage_while_folding({0, 1});
   EXPECT_EQ(run.crew->from, (ids{{0, 0}, {0, 1}})) << "that is what it sends first";
+}
+
+TEST(director, makes_new_edges_when_one_is_silent_though_all_live) {
+  directed_run run;
+  run.submit(3);
+  run.edge_lost_in(run.crew->epoch);
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}})) << "somebody's death, told another way, may be behind it";
+  run.pass_time(limits::edge_loss_patience);
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {0, 0}}));
+  run.edge_lost_in(run.crew->epoch - 1);
+  run.pass_time(limits::edge_loss_patience);
+  EXPECT_EQ(run.crew->from.size(), 2u) << "the other end of the same edge says so, too";
+}
+
+TEST(director, gives_up_when_edges_are_lost_without_progress) {
+  directed_run run;
+  run.submit(3);
+  for (std::uint32_t time = 0; time < limits::deaths_without_progress_max; ++time) {
+    ASSERT_NE(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready) << time;
+    run.edge_lost_in(run.crew->epoch);
+    run.pass_time(limits::edge_loss_patience);
+  }
+  ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+  EXPECT_EQ(run.outcome.get().cause->code, error_code::peer_lost);
 }
 
 TEST(aggregator, tells_a_new_loader_the_mark_that_the_old_one_may_not_have_heard) {
