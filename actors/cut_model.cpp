@@ -61,7 +61,7 @@ expected<cut_model> cut(const layer_chain& chain, const cut_request& request, co
 }
 
 expected<cut_model> cut_again(layer_chain chain, const cut_request& request, part_boundaries boundaries,
-                              std::size_t part, const at::Tensor& warm_up) {
+                              std::size_t part, const at::Tensor& warm_up, bool is_optimized) {
   if (boundaries.size() != request.stages + 1 || !std::ranges::is_sorted(boundaries) || boundaries.front() != 0 ||
       boundaries.back() != chain.layers.size() || part >= request.stages) {
     return fail(error_code::worker_mismatch, chain.file, "it was not cut like this",
@@ -69,7 +69,7 @@ expected<cut_model> cut_again(layer_chain chain, const cut_request& request, par
   }
   const auto first = chain.layers.begin() + static_cast<std::ptrdiff_t>(boundaries[part]);
   const auto last = chain.layers.begin() + static_cast<std::ptrdiff_t>(boundaries[part + 1]);
-  if (request.optimize == optimize_mode::layer) {
+  if (request.optimize == optimize_mode::layer && !is_optimized) {
     auto optimized = optimize_layers({chain.file, {first, last}});
     if (!optimized) return tl::make_unexpected(optimized.error());
     std::ranges::move(optimized->layers, first);
@@ -78,6 +78,17 @@ expected<cut_model> cut_again(layer_chain chain, const cut_request& request, par
   made.warm_up.resize(request.stages);
   made.warm_up[part] = warm_up;
   return made;
+}
+
+expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize) {
+  auto chain = load_chain(file);
+  if (!chain || optimize != optimize_mode::layer) return chain;
+  return optimize_layers(*chain);
+}
+
+at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement) {
+  if (!is_replacement || !sent.defined() || sent.dim() == 0) return sent;
+  return sent.narrow(0, 0, std::min(limits::warm_up_samples_of_replacement, sent.size(0)));
 }
 
 std::vector<std::string> cut_model::layer_names(std::size_t part) const {

@@ -44,8 +44,15 @@ struct cut_model {
 expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample);
 
 /// The same cut again, in a process that needs one part of it alone: where it was cut and what the part is warmed up
-/// with (undefined: nothing) come from whoever made it. E0617 for boundaries that this chain cannot have; E0211.
+/// with (undefined: nothing) come from whoever made it. `is_optimized`: the chain comes from load_optimized(). E0617
+/// for boundaries that this chain cannot have; E0211.
 expected<cut_model> cut_again(layer_chain chain, const cut_request& request, part_boundaries boundaries,
-                              std::size_t part, const at::Tensor& warm_up);
+                              std::size_t part, const at::Tensor& warm_up, bool is_optimized = false);
+
+/// A model's file as cut_again() wants it where no time is left: with optimize_mode::layer all layers are optimized.
+expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize);
+
+/// Of the input that the driver sends: a replacement, for which all wait, gets less of it.
+[[nodiscard]] at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement);
 
 }  // namespace troupe

@@ -22,6 +22,7 @@ namespace troupe {
 /// How stages are run in worker processes.
 struct worker_options {
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
+  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
   bool tcp_edges = false;
   /// Of the data set, for metrics by name.

@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <troupe/actors/cut_model.hpp>
 #include <troupe/actors/model_pipeline.hpp>
 #include <troupe/actors/model_worker.hpp>
+#include <troupe/actors/spare_models.hpp>
 #include <troupe/runtime/engine/allocator.hpp>
 #include <troupe/runtime/metric/metric_scorer.hpp>
+#include <troupe/runtime/model/first_use.hpp>
 #include <troupe/runtime/tensor/tensor_codec.hpp>
 #include <troupe/runtime/tensor/tensor_set.hpp>
 #include <troupe/runtime/topology/plan_fingerprint.hpp>
@@ -17,14 +20,17 @@
 namespace troupe {
 namespace {
 
-expected<std::shared_ptr<stage_body>> make_part(const eval_options& options, const worker_assignment& to,
-                                                const payload_ptr& warm_up) {
-  auto chain = load_chain(options.model);
+expected<std::shared_ptr<stage_body>> make_part(const eval_options& options, spare_models& spare,
+                                                const worker_assignment& to, const payload_ptr& warm_up) {
+  auto prepared = spare.take(options.model);
+  const bool is_prepared = prepared.has_value();
+  auto chain = is_prepared ? expected<layer_chain>(std::move(*prepared)) : load_chain(options.model);
   if (!chain) return tl::make_unexpected(chain.error());
   const cut_request request{
       .stages = options.stages, .threads = to.threads, .optimize = options.optimize, .partition = options.partition};
-  const at::Tensor input = warm_up ? as_tensors(warm_up).single() : at::Tensor();
-  return cut_again(std::move(*chain), request, {to.boundaries.begin(), to.boundaries.end()}, to.address.stage, input)
+  const at::Tensor input = warm_up_of(warm_up ? as_tensors(warm_up).single() : at::Tensor(), to.incarnation > 0);
+  return cut_again(std::move(*chain), request, {to.boundaries.begin(), to.boundaries.end()}, to.address.stage, input,
+                   is_prepared)
       .and_then([&](const cut_model& model) { return model.make_body(to.address.stage, to.address.stage); });
 }
 
@@ -71,6 +77,7 @@ expected<worker_description> describe_worker(const eval_options& options) {
   if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(options));
+  const auto spare = std::make_shared<spare_models>();
   return worker_description{
       .plan = std::move(*plan),
       .fingerprint = fingerprint,
@@ -78,9 +85,16 @@ expected<worker_description> describe_worker(const eval_options& options) {
       .tcp_edges = options.transport == transport_kind::tcp,
       .silence_timeout =
           std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.worker_timeout)),
+      .prepare =
+          [options, spare] {
+            yield_to_stages();
+            spare->prepare(options.model, options.model,
+                           [&] { return load_optimized(options.model, options.optimize); });
+            if (spare->is_spare()) use_libtorch_once();
+          },
       .make_body =
-          [options](const worker_assignment& to, const payload_ptr& warm_up) {
-            return in_making_thread(options.model, [&] { return make_part(options, to, warm_up); });
+          [options, spare](const worker_assignment& to, const payload_ptr& warm_up) {
+            return in_making_thread(options.model, [&] { return make_part(options, *spare, to, warm_up); });
           },
       .make_scorer = [options](std::uint32_t, std::uint32_t classes) -> expected<std::shared_ptr<scorer>> {
         auto metrics = make_metrics(options.metrics, classes);

@@ -10,7 +10,7 @@
 namespace troupe {
 
 /// What a worker of `troupe eval` is: any stage of the model that these options speak of. It reads the model's file
-/// when it is assigned a stage, not before. Errors: those of plan_of_chain().
+/// when it is assigned a stage, or while it waits for that. Errors: those of plan_of_chain().
 [[nodiscard]] expected<worker_description> describe_worker(const eval_options& options);
 
 /// What driver and workers must agree on, as text: the model's file with its size and time, and what is done with it.

@@ -5,6 +5,7 @@
 #include <troupe/actors/cut_model.hpp>
 #include <troupe/actors/topology_start.hpp>
 #include <troupe/messages/check.hpp>
+#include <troupe/runtime/model/optimize.hpp>
 #include <troupe/runtime/stage/casting_body.hpp>
 #include <troupe/runtime/stage/function_body.hpp>
 #include <troupe/runtime/tensor/tensor_set.hpp>
@@ -88,15 +89,21 @@ class starter {
   }
 
   /// In a worker: the one body that it is to be.
-  expected<std::shared_ptr<stage_body>> make_assigned(const worker_assignment& to, const payload_ptr& warm_up) {
+  expected<std::shared_ptr<stage_body>> make_assigned(const worker_assignment& to, const payload_ptr& warm_up,
+                                                      spare_models& spare) {
     const topology::content& content = what_.contents().at(plan_.nodes[to.address.stage].name);
-    if (const auto* part = std::get_if<topology::cut_node>(&content)) {
+    const auto* part = std::get_if<topology::cut_node>(&content);
+    // A worker with a stage keeps no model that it does not need.
+    auto prepared = spare.take(part == nullptr ? std::string() : part->pipeline);
+    if (part != nullptr) {
       const topology::cut_pipeline& asked = what_.pipelines().at(part->pipeline);
-      auto chain = open_chain(asked.model, part->pipeline, asked.options.dtype);
+      const bool is_prepared = prepared.has_value();
+      auto chain = is_prepared ? expected<layer_chain>(std::move(*prepared))
+                               : open_chain(asked.model, part->pipeline, asked.options.dtype);
       if (!chain) return tl::make_unexpected(chain.error());
-      const at::Tensor input = warm_up ? as_tensors(warm_up).single() : at::Tensor();
+      const at::Tensor input = warm_up_of(warm_up ? as_tensors(warm_up).single() : at::Tensor(), to.incarnation > 0);
       auto made = cut_again(std::move(*chain), request_of(asked, to.threads),
-                            {to.boundaries.begin(), to.boundaries.end()}, part->part, input);
+                            {to.boundaries.begin(), to.boundaries.end()}, part->part, input, is_prepared);
       if (!made) return tl::make_unexpected(made.error());
       cuts_.emplace(part->pipeline, std::move(*made));
     }
@@ -231,9 +238,22 @@ class starter {
 }  // namespace
 
 expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
-                                                         const worker_assignment& to, const payload_ptr& warm_up) {
+                                                         const worker_assignment& to, const payload_ptr& warm_up,
+                                                         spare_models& spare) {
   starter one(what, plan, {.threads = to.threads});
-  return one.make_assigned(to, warm_up);
+  return one.make_assigned(to, warm_up, spare);
+}
+
+void prepare_pipelines(const topology& what, spare_models& spare) {
+  for (const auto& [name, asked] : what.pipelines()) {
+    const auto* file = std::get_if<std::string>(&asked.model);
+    if (file == nullptr) continue;
+    spare.prepare(name, *file, [&, name = name, asked = &asked]() -> expected<layer_chain> {
+      auto chain = open_chain(asked->model, name, asked->options.dtype);
+      if (!chain || asked->options.optimize != optimize_mode::layer) return chain;
+      return optimize_layers(*chain);
+    });
+  }
 }
 
 expected<model_pipeline> start_topology(const topology& what, const topology_start_options& options,

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <troupe/actors/model_pipeline.hpp>
+#include <troupe/actors/spare_models.hpp>
 #include <troupe/actors/topology.hpp>
 #include <troupe/messages/worker.hpp>
 #include <troupe/runtime/data/data_set.hpp>
@@ -30,8 +31,13 @@ struct topology_start_options {
 expected<model_pipeline> start_topology(const topology& what, const topology_start_options& options,
                                         const sample_block& first);
 
-/// The body that an assignment speaks of, in a worker: what start_topology() makes in one process.
+/// The body that an assignment speaks of, in a worker: what start_topology() makes in one process. Of the model that
+/// `spare` has, if it has it.
 expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
-                                                         const worker_assignment& to, const payload_ptr& warm_up);
+                                                         const worker_assignment& to, const payload_ptr& warm_up,
+                                                         spare_models& spare);
+
+/// In a worker without a stage: the models of all pipelines that come from files.
+void prepare_pipelines(const topology& what, spare_models& spare);
 
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include <troupe/actors/workers/worker_face.hpp>
 #include <troupe/runtime/engine/allocator.hpp>
 #include <troupe/runtime/metric/metric_scorer.hpp>
+#include <troupe/runtime/model/first_use.hpp>
 #include <troupe/runtime/tensor/tensor_codec.hpp>
 #include <troupe/runtime/topology/plan_fingerprint.hpp>
 
@@ -47,6 +48,7 @@ void serve_topology(const worker_environment& environment, const topology& what,
   const auto plan = expand(what.graph());
   if (!plan) end_worker(plan.error());
   keep_freed_memory();
+  spare_models spare;
   worker_description description{
       .plan = *plan,
       .fingerprint = plan_fingerprint(*plan, settings_of(what)),
@@ -54,9 +56,15 @@ void serve_topology(const worker_environment& environment, const topology& what,
       .tcp_edges = options.transport == transport_kind::tcp,
       .silence_timeout =
           std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.worker_timeout)),
+      .prepare =
+          [&] {
+            yield_to_stages();
+            prepare_pipelines(what, spare);
+            if (spare.is_spare()) use_libtorch_once();
+          },
       .make_body =
           [&](const worker_assignment& to, const payload_ptr& warm_up) {
-            return in_making_thread("topology", [&] { return make_assigned_body(what, *plan, to, warm_up); });
+            return in_making_thread("topology", [&] { return make_assigned_body(what, *plan, to, warm_up, spare); });
           },
       .make_scorer = [&](std::uint32_t sink, std::uint32_t classes) -> expected<std::shared_ptr<scorer>> {
         auto sinks = make_sinks(what, classes);

@@ -140,6 +140,12 @@ inline constexpr std::chrono::seconds worker_hello_timeout = 60s;
 inline constexpr std::uint32_t worker_failed_starts_max = 3;
 /// Workers that wait without a stage, so that a replacement takes no program start.
 inline constexpr std::uint32_t worker_spares = 1;
+/// A worker that has no stage after this time prepares for whatever it may become. The first ones have theirs by then.
+inline constexpr std::chrono::milliseconds worker_idle_before_preparing = 100ms;
+/// Of a model's file that spares load in advance.
+inline constexpr std::uint64_t spare_model_bytes_max = 256u << 20;
+/// Samples that the replacement of a dead stage is warmed up with: everybody waits for it.
+inline constexpr std::int64_t warm_up_samples_of_replacement = 1;
 /// For room on a worker's channel, and from a message until the descriptors it speaks of are there; they were sent
 /// before it.
 inline constexpr std::chrono::milliseconds channel_timeout = 5s;

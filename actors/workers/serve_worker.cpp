@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <troupe/actors/secure/secure_link.hpp>
 #include <troupe/actors/workers/serve_worker.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/process/memory_file.hpp>
 
 namespace troupe {
@@ -20,6 +22,15 @@ std::string read_token(int descriptor) {
   return text;
 }
 
+/// The process may end at any point of it.
+void prepare_when_idle(std::function<void()> prepare) {
+  if (!prepare) return;
+  std::thread([prepare = std::move(prepare)] {
+    std::this_thread::sleep_for(limits::worker_idle_before_preparing);
+    prepare();
+  }).detach();
+}
+
 }  // namespace
 
 void serve_worker(const worker_environment& environment, worker_description description) {
@@ -29,7 +40,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
 
   secure_config config({memory_file::path_of(environment.ca_certificate), memory_file::path_of(environment.certificate),
                         memory_file::path_of(environment.key)},
-                       {.timeout = description.silence_timeout});
+                       {.heartbeat = description.heartbeat, .timeout = description.silence_timeout});
   caf::actor_system system{config};
   const auto driver = connect_on_loopback(system, environment.port);
   if (!driver) end_worker(driver.error());
@@ -39,6 +50,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
     if (!opened) end_worker(opened.error());
     tcp = std::move(*opened);
   }
+  prepare_when_idle(description.prepare);
   system.spawn(worker_face,
                std::make_shared<worker_body>(std::move(description), descriptors, read_token(environment.token), tcp),
                *driver);

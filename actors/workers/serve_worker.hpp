@@ -14,7 +14,7 @@
 namespace troupe {
 
 /// What a worker finds out by itself, as the same program with the same arguments as its driver: enough to become any
-/// stage of the run. Callables are called from one thread at a time.
+/// stage of the run. Callables but for `prepare` are called from one thread at a time.
 struct worker_description {
   wiring_plan plan;
   /// As the driver computed it of its own plan (plan_fingerprint.hpp).
@@ -24,6 +24,10 @@ struct worker_description {
   bool tcp_edges = false;
   /// As worker_setup::silence_timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
+  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
+  /// Once, on a thread of its own, in a worker that has waited for limits::worker_idle_before_preparing: makes ready
+  /// what becoming a stage takes long for. The assignment may come before, meanwhile, or never. May be null.
+  std::function<void()> prepare = nullptr;
   /// `warm_up` is null where the assignment has none.
   std::function<expected<std::shared_ptr<stage_body>>(const worker_assignment& to, const payload_ptr& warm_up)>
       make_body;

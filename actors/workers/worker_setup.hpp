@@ -42,6 +42,8 @@ struct worker_setup {
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
   std::map<stage_address, shared_page> local_pages = {};
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
+  /// Workers must have the same: worker_description::heartbeat.
+  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
   /// A forward that takes longer costs its process; nothing: never.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
 
