@@ -74,6 +74,7 @@ class director_state {
   void cancel(call_number number, const error& cause);
   void cancel(const cancel_ticket& request);
   void cancel_open_calls(const error& cause);
+  void cut(const cut_calls& request);
   void ended(const call_ended& end);
   void stop(stop_mode mode);
   void fatal(const error& cause);

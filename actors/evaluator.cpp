@@ -145,6 +145,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
 
   auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
+  const std::string settings = settings_of(options);  // before it is read: workers refuse what came later
   auto chain = load_chain(options.model);
   if (!chain) return tl::make_unexpected(chain.error());
   if (too_late()) return tl::make_unexpected(deadline_error(options));
@@ -164,7 +165,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
                                                 .num_pipe_buffers = options.num_pipe_buffers,
                                                 .trace = options.trace,
                                                 .transport = options.transport,
-                                                .workers = workers_of(options, **data, settings_of(options))};
+                                                .workers = workers_of(options, **data, settings)};
   auto stages = start_model_pipeline(*chain, pipeline_options, sample->inputs);
   if (!stages) return tl::make_unexpected(stages.error());
   state->stages = std::move(*stages);

@@ -76,11 +76,10 @@ expected<worker_description> describe_worker(const eval_options& options) {
   auto plan = plan_of_chain(options.stages, options.replicas, options.num_pipe_buffers);
   if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
-  const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(options));
   const auto spare = std::make_shared<spare_models>();
   return worker_description{
-      .plan = std::move(*plan),
-      .fingerprint = fingerprint,
+      .plan = *plan,
+      .fingerprint = [plan = *plan, options] { return plan_fingerprint(plan, settings_of(options)); },
       .codec = std::make_shared<tensor_codec>(),
       .tcp_edges = options.transport == transport_kind::tcp,
       .silence_timeout =

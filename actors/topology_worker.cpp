@@ -51,7 +51,7 @@ void serve_topology(const worker_environment& environment, const topology& what,
   spare_models spare;
   worker_description description{
       .plan = *plan,
-      .fingerprint = plan_fingerprint(*plan, settings_of(what)),
+      .fingerprint = [&] { return plan_fingerprint(*plan, settings_of(what)); },
       .codec = std::make_shared<tensor_codec>(),
       .tcp_edges = options.transport == transport_kind::tcp,
       .silence_timeout =

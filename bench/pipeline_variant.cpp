@@ -12,7 +12,8 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
                                       .replicas = shape.replicas,
                                       .threads = shape.threads,
                                       .optimize = optimize_mode::layer,
-                                      .partition = shape.stages == 1 ? "uniform" : work.partition},
+                                      .partition = shape.stages == 1 ? "uniform" : work.partition,
+                                      .workers = shape.workers},
                                      sample->inputs);
   if (!stages) return tl::make_unexpected(stages.error());
   pipeline_variant made;
@@ -20,20 +21,22 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
   return made;
 }
 
-expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t micro_batches) {
+expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t micro_batches,
+                                            const std::shared_ptr<journal_writer>& journal) {
   pipeline& running = *stages_.running;
-  const auto call = [&](std::uint64_t count) -> expected<run_result> {
-    const evaluation one({work.data,
-                          work.micro_batch,
-                          count * work.micro_batch,
-                          {sink_request{.name = "metrics", .metrics = work.metrics}}});
+  const auto call = [&](std::uint64_t count, const std::shared_ptr<journal_writer>& kept) -> expected<run_result> {
+    evaluation one({work.data,
+                    work.micro_batch,
+                    count * work.micro_batch,
+                    {sink_request{.name = "metrics", .metrics = work.metrics}}});
+    if (kept) one.keep_in(kept);
     const call_outcome outcome = running.submit(one.ticket()).get();
     if (outcome.cause) return tl::make_unexpected(*outcome.cause);
     return one.result(outcome);
   };
-  if (auto warm = call(warm_up_of(micro_batches)); !warm) return tl::make_unexpected(warm.error());
+  if (auto warm = call(warm_up_of(micro_batches), nullptr); !warm) return tl::make_unexpected(warm.error());
   const auto before = running.engines().accounts->usage();
-  auto result = call(micro_batches);
+  auto result = call(micro_batches, journal);
   if (!result) return tl::make_unexpected(result.error());
   const auto after = running.engines().accounts->usage();
   measurement taken{result->wall_seconds * 1e6 / static_cast<double>(micro_batches), std::move(result->metrics), {}};

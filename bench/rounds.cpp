@@ -1,13 +1,13 @@
 #include "rounds.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <optional>
 
 #include "loops.hpp"
 #include "pipeline_variant.hpp"
+#include "same_bits.hpp"
 
 namespace troupe::bench {
 namespace {
@@ -26,18 +26,6 @@ expected<std::uint64_t> choose_micro_batches(const workload& work, const plain_l
     const auto fitting = static_cast<std::uint64_t>(std::lround(seconds / seconds_each));
     return std::clamp(fitting, std::min(micro_batches_min, most), most);
   }
-}
-
-bool same_bits(const std::vector<metric_value>& a, const std::vector<metric_value>& b) {
-  const auto same_real = [](double x, double y) {
-    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
-  };
-  const auto same_field = [&](const metric_value::field& x, const metric_value::field& y) {
-    return x.counts == y.counts && std::ranges::equal(x.reals, y.reals, same_real);
-  };
-  return std::ranges::equal(a, b, [&](const metric_value& x, const metric_value& y) {
-    return std::ranges::equal(x.fields, y.fields, same_field);
-  });
 }
 
 struct contestants {

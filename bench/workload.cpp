@@ -78,14 +78,22 @@ const std::vector<std::string>& model_names() {
   return names;
 }
 
+expected<layer_chain> make_bench_chain(const std::string& model) {
+  const std::filesystem::path data = testing::data_dir();
+  if (model == "lenet") return load_chain(data / "mnist/lenet.pt");
+  if (model == "resnet20") return load_chain(data / "cifar10/resnet20.pt");
+  at::manual_seed(0);
+  return make_mlp(model, model == "mlp256" ? 256 : 1024);
+}
+
 expected<std::vector<workload>> make_workloads(const std::string& model) {
   const std::filesystem::path data = testing::data_dir();
   if (model == "lenet") {
-    return expand(model, load_chain(data / "mnist/lenet.pt"), open_data("mnist:" + (data / "mnist").string()),
+    return expand(model, make_bench_chain(model), open_data("mnist:" + (data / "mnist").string()),
                   {"profile", {"accuracy", "nll"}, {64, 256}});
   }
   if (model == "resnet20") {
-    return expand(model, load_chain(data / "cifar10/resnet20.pt"),
+    return expand(model, make_bench_chain(model),
                   open_data("cifar10:" + (data / "cifar10/test_batch_1000.bin").string()),
                   {"profile", {"accuracy", "cross_entropy"}, {8, 64}});
   }
@@ -93,9 +101,8 @@ expected<std::vector<workload>> make_workloads(const std::string& model) {
   const std::int64_t features = model == "mlp256" ? 256 : 1024;
   const std::vector<std::uint64_t> micro_batches =
       features == 256 ? std::vector<std::uint64_t>{1, 8, 64} : std::vector<std::uint64_t>{8, 64};
-  at::manual_seed(0);
-  return expand(model, make_mlp(model, features), make_random_set(features),
-                {"uniform", {"accuracy"}, micro_batches, true});
+  auto chain = make_bench_chain(model);  // first: it sets the seed
+  return expand(model, std::move(chain), make_random_set(features), {"uniform", {"accuracy"}, micro_batches, true});
 }
 
 }  // namespace troupe::bench

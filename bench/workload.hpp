@@ -32,6 +32,9 @@ struct workload {
 /// "lenet", "resnet20", "mlp256", "mlp1024"
 const std::vector<std::string>& model_names();
 
+/// The model of that name alone, with the same weights in every process.
+expected<layer_chain> make_bench_chain(const std::string& model);
+
 /// One workload per micro-batch size of a model of that name. Loads and optimizes with the calling thread's settings.
 expected<std::vector<workload>> make_workloads(const std::string& model);
 

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <utility>
 
 #include <troupe/actors/workers/remote_stage.hpp>
@@ -163,7 +164,9 @@ void remote_stage_state::exited(const exit_report& report) {
   phase_ = phase::lost;
   opening_.clear();
   options_.accounts->end(options_.at);
-  const std::string reason = process_->killed_for();
+  // It may have died of something else just before.
+  const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
+  const std::string reason = was_killed ? process_->killed_for() : std::string{};
   const error cause{error_code::stage_lost, name_ + " (process " + std::to_string(report.pid) + ")",
                     reason.empty() ? report.describe() : reason + ", and was killed", "see its last lines, if any"};
   tell(self_, options_.director,

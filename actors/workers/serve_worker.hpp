@@ -17,8 +17,8 @@ namespace troupe {
 /// stage of the run. Callables but for `prepare` are called from one thread at a time.
 struct worker_description {
   wiring_plan plan;
-  /// As the driver computed it of its own plan (plan_fingerprint.hpp).
-  std::uint64_t fingerprint = 0;
+  /// Of the plan and of its files as they are now, as the driver computed it when it started (plan_fingerprint.hpp).
+  std::function<std::uint64_t()> fingerprint;
   std::shared_ptr<const payload_codec> codec;
   /// Edges are tcp connections, and not in shared memory.
   bool tcp_edges = false;

@@ -74,10 +74,7 @@ void worker_face_state::handle(const worker_assignment& to) {
 
 expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   const worker_description& what = body_->description;
-  if (to.fingerprint != what.fingerprint) {
-    return fail(error_code::worker_mismatch, "worker", "this process describes another topology than its driver",
-                "build the topology from the arguments alone, and leave its files alone while it runs");
-  }
+  if (auto same = check_fingerprint(to); !same) return same;
   auto page = body_->descriptors.take("page", 1).and_then(
       [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
   if (!page) return tl::make_unexpected(page.error());
@@ -85,6 +82,8 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   if (!warm_up) return tl::make_unexpected(warm_up.error());
   auto stage = what.make_body(to, *warm_up);
   if (!stage) return tl::make_unexpected(stage.error());
+  // Once more: a file that was replaced while it was read is another one by now.
+  if (auto same = check_fingerprint(to); !same) return same;
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {.prefetch_slots = to.prefetch_slots},
                               std::move(*stage), page->page());
   if (body_->tcp) {
@@ -96,6 +95,13 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   engine_->listen(report_to_driver());
   threads_ = std::make_shared<engine_threads>(to.active_engines);
   return threads_->start(engine_);
+}
+
+/// A spare may have waited since long before.
+expected<void> worker_face_state::check_fingerprint(const worker_assignment& to) const {
+  if (to.fingerprint == body_->description.fingerprint()) return {};
+  return fail(error_code::worker_mismatch, "worker", "this process describes another topology than its driver",
+              "build the topology from the arguments alone, and leave its files alone while it runs");
 }
 
 expected<payload_ptr> worker_face_state::warm_up_of(const worker_assignment& to) {

@@ -44,6 +44,7 @@ class worker_face_state {
   void handle(const stop_request& stop);
 
   [[nodiscard]] expected<void> take_seat(const worker_assignment& to);
+  [[nodiscard]] expected<void> check_fingerprint(const worker_assignment& to) const;
   [[nodiscard]] expected<payload_ptr> warm_up_of(const worker_assignment& to);
   [[nodiscard]] stage_listener report_to_driver() const;
   [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);

@@ -60,11 +60,12 @@ pid_t start(const program_call& call, int out, int err) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, call.stdout_file.c_str(), O_WRONLY | O_CREAT, 0644);
   }
   posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-  std::vector<std::string> arguments = {TROUPE_PROGRAM};
+  const std::string program = call.program.empty() ? TROUPE_PROGRAM : call.program;
+  std::vector<std::string> arguments = {program};
   arguments.insert(arguments.end(), call.arguments.begin(), call.arguments.end());
   std::vector<std::string> environment = environment_for(call);
   pid_t child = -1;
-  const int status = ::posix_spawn(&child, TROUPE_PROGRAM, &actions, nullptr, pointers(arguments).data(),
+  const int status = ::posix_spawn(&child, program.c_str(), &actions, nullptr, pointers(arguments).data(),
                                    pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   TROUPE_CHECK(status == 0, "the program is built before its tests");
@@ -113,6 +114,7 @@ program_outcome run_troupe(const program_call& call) {
   const pid_t child = start(call, out.write, err.write);
   close_end(out.write);
   close_end(err.write);
+  if (call.on_start) call.on_start(child);
   const bool in_time = read_to_end(call, child, out, err, outcome);
   if (!in_time) ::kill(child, SIGKILL);
   close_end(out.read);

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace troupe::testing {
 
 struct program_call {
   std::vector<std::string> arguments;
+  /// Another one than `troupe`.
+  std::string program = {};
   /// "NAME=value", beside this process's own environment without its TROUPE_* variables.
   std::vector<std::string> environment = {};
   std::string directory = ".";
@@ -21,6 +25,8 @@ struct program_call {
   std::function<std::vector<int>(const std::string& so_far)> on_stderr = {};
   /// Asked every millisecond; the signals it returns are sent.
   std::function<std::vector<int>()> on_tick = {};
+  /// Told once, when it has been started.
+  std::function<void(pid_t process)> on_start = {};
   std::chrono::seconds deadline{120};
 };
 

@@ -1,0 +1,104 @@
+#include "process_report.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "../spread.hpp"
+
+namespace troupe::bench {
+namespace {
+
+using ratio = std::function<double(const variant_times&, double micro_batches)>;
+using named_ratios = std::vector<std::pair<std::string, ratio>>;
+
+ratio over(const std::string& above, const std::string& below) {
+  return [above, below](const variant_times& times, double) { return times.at(above) / times.at(below); };
+}
+
+/// As efficiency_with_fill of pipeline_bench.
+ratio efficiency(const std::string& of) {
+  return [of](const variant_times& times, double count) {
+    const auto [least, most] = std::minmax(times.at(variant::alone_0), times.at(variant::alone_1));
+    return (count * most + least) / (count * times.at(of));
+  };
+}
+
+/// As share_of_half_with_fill of pipeline_bench.
+ratio share_of_half(const std::string& of) {
+  return [of](const variant_times& times, double count) {
+    return times.at(variant::plain) / 2 * (count + 1) / count / times.at(of);
+  };
+}
+
+const named_ratios speed = {{"efficiency_one_process", efficiency(variant::one_process)},
+                            {"efficiency_processes", efficiency(variant::processes)},
+                            {"share_of_half_one_process", share_of_half(variant::one_process)},
+                            {"share_of_half_processes", share_of_half(variant::processes)},
+                            {"four_over_two_processes", over(variant::four_processes, variant::processes)},
+                            {"four_over_two_one_process", over(variant::four_one_process, variant::one_process)}};
+
+const named_ratios costs = {{"processes", over(variant::processes, variant::one_process)},
+                            {"journal_one_process", over(variant::one_process_journal, variant::one_process)},
+                            {"journal_processes", over(variant::processes_journal, variant::processes)},
+                            {"heartbeats", over(variant::processes, variant::processes_quiet)}};
+
+spread over_rounds(const measured_processes& row, const ratio& of) {
+  std::vector<double> values;
+  for (const variant_times& times : row.rounds) values.push_back(of(times, static_cast<double>(row.micro_batches)));
+  return spread_of(std::move(values));
+}
+
+spread time_of(const measured_processes& row, const std::string& name) {
+  return over_rounds(row, [&](const variant_times& times, double) { return times.at(name); });
+}
+
+std::string percent(const spread& of) {
+  return fmt::format("{:.0f} [{:.0f}, {:.0f}]", 100 * of.median, 100 * of.least, 100 * of.most);
+}
+
+std::string line(const measured_processes& row, const named_ratios& ratios) {
+  const double stage = std::max(time_of(row, variant::alone_0).median, time_of(row, variant::alone_1).median);
+  std::string text = fmt::format("| {} | {} | {} | {:.0f} ", row.model, row.micro_batch, row.micro_batches, stage);
+  for (const auto& [name, of] : ratios) text += "| " + percent(over_rounds(row, of)) + " ";
+  return text + "|\n";
+}
+
+}  // namespace
+
+std::string processes_table(const std::vector<measured_processes>& rows) {
+  std::string text =
+      "Per cent, median [min, max] of the rounds; the slowest stage alone in us\n\n"
+      "| model | B | M | stage | efficiency, 1 process | efficiency, processes | share of half, 1 process | share of "
+      "half, processes "
+      "| 4 over 2 stages, processes | 4 over 2 stages, 1 process |\n|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const measured_processes& row : rows) text += line(row, speed);
+  return text;
+}
+
+std::string cost_table(const std::vector<measured_processes>& rows) {
+  std::string text =
+      "Time with over time without, per cent, median [min, max] of the rounds\n\n"
+      "| model | B | M | stage | processes | journal, 1 process | journal, processes | heartbeats |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const measured_processes& row : rows) text += line(row, costs);
+  return text;
+}
+
+nlohmann::ordered_json processes_json(const measured_processes& row) {
+  nlohmann::ordered_json json{
+      {"model", row.model}, {"micro_batch", row.micro_batch}, {"micro_batches", row.micro_batches}};
+  for (const auto& [name, time] : row.rounds.front())
+    json["us_per_micro_batch"][name] = spread_json(time_of(row, name));
+  for (const auto& [name, of] : speed) json["ratios"][name] = spread_json(over_rounds(row, of));
+  for (const auto& [name, of] : costs) json["costs"][name] = spread_json(over_rounds(row, of));
+  json["results_equal"] = row.different.empty();
+  json["different"] = row.different;
+  json["rounds"] = row.rounds;
+  return json;
+}
+
+}  // namespace troupe::bench

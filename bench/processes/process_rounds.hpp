@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../rounds.hpp"
+
+namespace troupe::bench {
+
+/// The variants of a row, by name.
+namespace variant {
+inline const std::string plain = "plain loop";
+inline const std::string one_process = "2 stages, 1 process";
+inline const std::string one_process_journal = "2 stages, 1 process, journal";
+inline const std::string processes = "2 stages, processes";
+inline const std::string processes_journal = "2 stages, processes, journal";
+inline const std::string processes_quiet = "2 stages, processes, no heartbeats";
+inline const std::string four_one_process = "4 stages, 1 process";
+inline const std::string four_processes = "4 stages, processes";
+inline const std::string alone_0 = "stage 0 alone";
+inline const std::string alone_1 = "stage 1 alone";
+}  // namespace variant
+
+/// Microseconds per micro-batch of every variant in one round.
+using variant_times = std::map<std::string, double>;
+
+struct measured_processes {
+  std::string model;
+  std::uint64_t micro_batch = 1;
+  std::uint64_t micro_batches = 0;
+  bool even = false;
+  std::vector<variant_times> rounds;
+  /// Variants whose metrics differ from the plain loop's in any bit.
+  std::vector<std::string> different;
+};
+
+/// Like measure() of rounds.hpp.
+expected<measured_processes> measure_processes(const workload& work, const round_options& options);
+
+}  // namespace troupe::bench

@@ -1,0 +1,91 @@
+#include "process_worker.hpp"
+
+#include <cstdlib>
+#include <sstream>
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <troupe/actors/cut_model.hpp>
+#include <troupe/actors/model_worker.hpp>
+#include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/runtime/engine/allocator.hpp>
+#include <troupe/runtime/metric/metric_scorer.hpp>
+#include <troupe/runtime/tensor/tensor_codec.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
+#include <troupe/runtime/topology/plan_fingerprint.hpp>
+
+#include "../workload.hpp"
+
+namespace troupe::bench {
+namespace {
+
+constexpr const char* variable = "TROUPE_BENCH_CASE";
+/// Far beyond any measurement.
+constexpr std::chrono::hours silence{24};
+
+std::string text_of(const worker_case& which) {
+  return fmt::format("{} {} {}", which.model, which.stages, which.heartbeat.count());
+}
+
+worker_case announced() {
+  const char* const text = std::getenv(variable);
+  std::istringstream in(text == nullptr ? "" : text);
+  worker_case found;
+  std::int64_t heartbeat = 0;
+  in >> found.model >> found.stages >> heartbeat;
+  found.heartbeat = std::chrono::milliseconds{heartbeat};
+  return found;
+}
+
+expected<std::shared_ptr<stage_body>> make_part(const worker_case& which, const worker_assignment& to,
+                                                const payload_ptr& warm_up) {
+  auto chain = make_bench_chain(which.model);
+  if (!chain) return tl::make_unexpected(chain.error());
+  const at::Tensor input = warm_up ? as_tensors(warm_up).single() : at::Tensor();
+  return cut_again(std::move(*chain), {.stages = which.stages, .threads = to.threads},
+                   {to.boundaries.begin(), to.boundaries.end()}, to.address.stage, input)
+      .and_then([&](const cut_model& model) { return model.make_body(to.address.stage, to.address.stage); });
+}
+
+/// As workload has them.
+std::vector<std::string> metrics_of(const std::string& model) {
+  if (model == "lenet") return {"accuracy", "nll"};
+  if (model == "resnet20") return {"accuracy", "cross_entropy"};
+  return {"accuracy"};
+}
+
+}  // namespace
+
+void announce(const worker_case& which) {
+  ::setenv(variable, text_of(which).c_str(), 1);
+}
+
+worker_options options_of(const worker_case& which, std::uint32_t classes) {
+  return {.silence_timeout = silence, .heartbeat = which.heartbeat, .classes = classes, .settings = text_of(which)};
+}
+
+void serve_case(const worker_environment& environment) {
+  const worker_case which = announced();
+  auto plan = plan_of_chain(which.stages, 1, limits::pipe_buffers_default);
+  if (!plan) end_worker(plan.error());
+  keep_freed_memory();
+  const std::uint64_t fingerprint = plan_fingerprint(*plan, text_of(which));
+  serve_worker(environment,
+               {.plan = std::move(*plan),
+                .fingerprint = [fingerprint] { return fingerprint; },
+                .codec = std::make_shared<tensor_codec>(),
+                .silence_timeout = silence,
+                .heartbeat = which.heartbeat,
+                .make_body =
+                    [&](const worker_assignment& to, const payload_ptr& warm_up) {
+                      return in_making_thread(which.model, [&] { return make_part(which, to, warm_up); });
+                    },
+                .make_scorer = [&](std::uint32_t, std::uint32_t classes) -> expected<std::shared_ptr<scorer>> {
+                  auto metrics = make_metrics(metrics_of(which.model), classes);
+                  if (!metrics) return tl::make_unexpected(metrics.error());
+                  return std::make_shared<metric_scorer>(std::move(*metrics), false, std::string());
+                }});
+}
+
+}  // namespace troupe::bench

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include <troupe/actors/model_pipeline.hpp>
+#include <troupe/runtime/process/worker_environment.hpp>
+
+namespace troupe::bench {
+
+/// What a worker of this benchmark is to be.
+struct worker_case {
+  std::string model;
+  std::uint32_t stages = 2;
+  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
+};
+
+/// For the workers that are started from now on: they have the arguments of their driver, and cannot tell from these
+/// what it is at. Call it while nobody reads the environment.
+void announce(const worker_case& which);
+
+/// For the driver of such workers.
+worker_options options_of(const worker_case& which, std::uint32_t classes);
+
+/// This process is a worker of the case that was announced.
+[[noreturn]] void serve_case(const worker_environment& environment);
+
+}  // namespace troupe::bench

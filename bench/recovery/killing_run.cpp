@@ -1,0 +1,174 @@
+#include "killing_run.hpp"
+
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include <troupe/actors/evaluator.hpp>
+#include <troupe/actors/model_worker.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+
+#include "../children.hpp"
+#include "../same_bits.hpp"
+
+namespace troupe::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds patience{60};
+
+double milliseconds(std::chrono::nanoseconds from, std::chrono::nanoseconds to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+/// "(process 4711)" in the driver's line about a lost worker.
+std::optional<pid_t> lost_process(const std::string& line) {
+  constexpr std::string_view mark = "(process ";
+  const auto at = line.find(mark);
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<pid_t>(std::strtol(line.c_str() + at + mark.size(), nullptr, 10));
+}
+
+/// Without a worker process.
+expected<std::vector<metric_value>> reference_of(eval_options options) {
+  options.processes = false;
+  auto made = evaluator::create(options, {});
+  if (!made) return tl::make_unexpected(made.error());
+  return (*made)->run().map([](const run_result& result) { return result.metrics; });
+}
+
+}  // namespace
+
+expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& which, std::uint32_t seed) {
+  std::unique_ptr<killing_run> made(new killing_run(which, seed));
+  const eval_options options = options_of(which);
+  auto reference = reference_of(options);
+  if (!reference) return tl::make_unexpected(reference.error());
+  made->reference_ = std::move(*reference);
+  auto data = open_data(options.data);
+  if (!data) return tl::make_unexpected(data.error());
+  auto chain = load_chain(options.model);
+  if (!chain) return tl::make_unexpected(chain.error());
+  auto metrics = make_metrics(options.metrics, (*data)->classes());
+  if (!metrics) return tl::make_unexpected(metrics.error());
+  made->request_ = {*data, options.micro_batch, std::nullopt, {sink_request{.metrics = std::move(*metrics)}}};
+  const auto sample = (*data)->read({0, options.micro_batch});
+  if (!sample) return tl::make_unexpected(sample.error());
+  announce(which);
+  auto stages =
+      start_model_pipeline(*chain,
+                           {.stages = options.stages,
+                            .threads = *options.threads,
+                            .optimize = options.optimize,
+                            .partition = options.partition,
+                            .workers = worker_options{.classes = (*data)->classes(), .settings = settings_of(options)}},
+                           sample->inputs);
+  if (!stages) return tl::make_unexpected(stages.error());
+  made->stages_ = std::move(*stages);
+  return made;
+}
+
+expected<kill_times> killing_run::kill(std::uint32_t stage) {
+  for (;;) {
+    if (auto there = await_spare(); !there) return tl::make_unexpected(there.error());
+    timed_call call(request_, *stages_.running);
+    auto times = kill_within(call, stage);
+    if (!times) return times;
+    if (auto ended = pump_until([&] { return call.ended(); }, "the end of the evaluation"); !ended) {
+      return tl::make_unexpected(ended.error());
+    }
+    const auto result = call.result();
+    if (!result) return tl::make_unexpected(result.error());
+    if (!same_bits(result->metrics, reference_)) {
+      return fail(error_code::internal, which_.model, "other metrics than in one process", "report this");
+    }
+    times->replayed = result->delivery.replayed;
+    times->gap = milliseconds(0ns, call.folds().longest_gap());
+    if (times->resumed > 0) return times;  // else it was over before the replacement got anything to do
+  }
+}
+
+// --- the spare -------------------------------------------------------------------------------------------------------
+
+std::optional<pid_t> killing_run::spare() const {
+  auto all = children();
+  if (all.size() != which_.stages + 1) return std::nullopt;
+  for (const auto& [stage, step] : made_) all.erase(step.pid);
+  return all.size() == 1 ? std::optional(*all.begin()) : std::nullopt;
+}
+
+expected<void> killing_run::await_spare() {
+  if (auto seated = pump_until([&] { return warmed_.size() == which_.stages; }, "workers"); !seated) return seated;
+  return pump_until(
+      [&] {
+        const auto pid = spare();
+        return pid && are_at_rest({*pid}) && spare() == pid;
+      },
+      "a spare");
+}
+
+// --- a kill ----------------------------------------------------------------------------------------------------------
+
+expected<kill_times> killing_run::kill_within(timed_call& call, std::uint32_t stage) {
+  const pid_t pid = made_.at(stage).pid;
+  const auto last_spare = spare();
+  if (auto begun = pump_until([&] { return call.folds().count() > 0; }, "a first fold"); !begun) {
+    return tl::make_unexpected(begun.error());
+  }
+  std::this_thread::sleep_for(std::chrono::microseconds{random_() % 50000});
+  if (which_.cold && last_spare) ::kill(*last_spare, SIGKILL);
+  const auto killed = steady_now();
+  ::kill(pid, SIGKILL);
+  kill_times times{.stage = stage};
+  if (auto done = await_resumption(call, times, killed, pid); !done) return tl::make_unexpected(done.error());
+  return times;
+}
+
+expected<void> killing_run::await_resumption(timed_call& call, kill_times& times, std::chrono::nanoseconds killed,
+                                             pid_t pid) {
+  const auto replaced = [&](const auto& steps) {
+    const auto found = steps.find(times.stage);
+    return found != steps.end() && found->second.begin > killed;
+  };
+  std::optional<std::chrono::nanoseconds> resumed;
+  auto done = pump_until(
+      [&] {
+        if (replaced(ran_)) resumed = call.folds().first_after(ran_.at(times.stage).begin);
+        return resumed.has_value() || (call.ended() && replaced(warmed_));
+      },
+      "the first new result");
+  if (!done || !resumed) return done;
+  times.noticed = milliseconds(killed, lost_[pid]);
+  times.assigned = milliseconds(killed, made_.at(times.stage).begin);
+  times.made = milliseconds(killed, made_.at(times.stage).end);
+  times.warmed = milliseconds(killed, warmed_.at(times.stage).end);
+  times.fed = milliseconds(killed, ran_.at(times.stage).begin);
+  times.resumed = milliseconds(killed, *resumed);
+  return {};
+}
+
+expected<void> killing_run::pump_until(const std::function<bool()>& done, const std::string& what) {
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > limit) {
+      return fail(error_code::internal, which_.model, "waited in vain for " + what + "; the last line: " + last_line_);
+    }
+    pump(2ms);
+  }
+  return {};
+}
+
+/// Takes what has been reported, after at most so long.
+void killing_run::pump(std::chrono::milliseconds at_most) {
+  for (std::string& line : stages_.running->reports().take(at_most).log_lines) {
+    if (const auto pid = lost_process(line)) lost_.emplace(*pid, steady_now());
+    if (auto step = parse_step(line)) {
+      auto& steps = step->name == "made" ? made_ : step->name == "warmed" ? warmed_ : ran_;
+      steps[step->stage] = std::move(*step);
+    }
+    last_line_ = std::move(line);
+  }
+}
+
+}  // namespace troupe::bench

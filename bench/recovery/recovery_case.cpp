@@ -1,0 +1,69 @@
+#include "recovery_case.hpp"
+
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <troupe/actors/model_worker.hpp>
+#include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/runtime/engine/stage_engine.hpp>
+#include <troupe/tests/support/paths.hpp>
+
+#include "worker_steps.hpp"
+
+namespace troupe::bench {
+namespace {
+
+constexpr const char* variable = "TROUPE_BENCH_CASE";
+
+recovery_case announced() {
+  const char* const text = std::getenv(variable);
+  recovery_case found;
+  std::istringstream in(text == nullptr ? "" : text);
+  in >> found.model >> found.micro_batch >> found.stages;
+  return found;
+}
+
+}  // namespace
+
+eval_options options_of(const recovery_case& which) {
+  const auto data = testing::data_dir();
+  eval_options options;
+  options.stages = which.stages;
+  options.micro_batch = which.micro_batch;
+  options.threads = 1;
+  options.partition = "profile";
+  options.processes = true;
+  if (which.model == "lenet") {
+    options.model = data / "mnist/lenet.pt";
+    options.data = "mnist:" + (data / "mnist").string();
+    options.metrics = {"accuracy", "nll"};
+  } else {
+    options.model = data / "cifar10/resnet20.pt";
+    options.data = "cifar10:" + (data / "cifar10/test_batch_1000.bin").string();
+    options.metrics = {"accuracy", "cross_entropy"};
+  }
+  return options;
+}
+
+void announce(const recovery_case& which) {
+  const std::string text = fmt::format("{} {} {}", which.model, which.micro_batch, which.stages);
+  ::setenv(variable, text.c_str(), 1);
+}
+
+void serve_recovery_case(const worker_environment& environment) {
+  auto description = describe_worker(options_of(announced()));
+  if (!description) end_worker(description.error());
+  description->make_body = [make = std::move(description->make_body)](const worker_assignment& to,
+                                                                      const payload_ptr& warm_up) {
+    const auto begin = steady_now();
+    auto body = make(to, warm_up);
+    say_step("made", to.address.stage, begin);
+    return body.map([&](std::shared_ptr<stage_body> made) { return with_steps(std::move(made), to.address.stage); });
+  };
+  serve_worker(environment, std::move(*description));
+}
+
+}  // namespace troupe::bench

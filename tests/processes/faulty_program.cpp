@@ -1,0 +1,135 @@
+// A program with a topology of its own, one of whose stages does harm when it meets a certain sample. Its arguments are
+// NAME=VALUE:
+//   fault=none|kill|abort|exit|throw|hang|slow    at=SAMPLE    once=FILE (made at the first time; no harm after that)
+//   processes=all|first|none    program=no (main() makes no troupe::program)    runs=N (of the same topology)
+//   other=pid|second-run (workers or a later run describe another topology)    forward_deadline=S    transport=KIND
+//   trace=yes    pace=MICROSECONDS (of each micro-batch)    model=FILE (a pipeline in place of the stages)
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <unistd.h>
+
+#include <troupe/troupe.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using settings = std::map<std::string, std::string>;
+
+constexpr std::uint64_t samples = 400;
+constexpr std::uint64_t micro_batch = 4;
+constexpr std::int64_t classes = 10;
+
+settings parse(int argc, char** argv) {
+  settings found = {{"fault", "none"}, {"at", "101"}, {"processes", "all"}, {"runs", "1"}, {"pace", "0"}};
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    found[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  return found;
+}
+
+/// Sample n is the number n, of class n % 10.
+class numbers final : public troupe::data_set {
+ public:
+  [[nodiscard]] std::uint64_t size() const noexcept override { return samples; }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return {1}; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return ::classes; }
+  [[nodiscard]] std::string name() const override { return "numbers"; }
+  [[nodiscard]] troupe::expected<troupe::sample_block> read(troupe::sample_range range) const override {
+    const auto each = at::arange(static_cast<std::int64_t>(range.begin), static_cast<std::int64_t>(range.end));
+    return troupe::sample_block{each.to(at::kFloat).unsqueeze(1), each.remainder(::classes)};
+  }
+};
+
+void do_harm(const std::string& fault) {
+  std::fprintf(stderr, "last words before %s\n", fault.c_str());
+  if (fault == "kill") ::raise(SIGKILL);
+  if (fault == "abort") std::abort();
+  if (fault == "exit") ::_exit(3);
+  if (fault == "throw") throw std::runtime_error("thrown on purpose");
+  if (fault == "hang") std::this_thread::sleep_for(24h);
+  if (fault == "slow") std::this_thread::sleep_for(3s);
+}
+
+/// Passes on what it gets.
+struct fragile {
+  std::string fault;
+  std::uint64_t at;
+  std::string once;
+  std::chrono::microseconds pace;
+
+  at::Tensor operator()(const at::Tensor& input, const troupe::micro_batch_info& which) const {
+    std::this_thread::sleep_for(pace);
+    const bool meets_it = which.samples.begin <= at && at < which.samples.end;
+    const bool again = !once.empty() && std::ifstream(once).good();
+    if (fault != "none" && meets_it && !again) {
+      if (!once.empty()) std::ofstream(once) << "met";
+      do_harm(fault);
+    }
+    return input;
+  }
+};
+
+/// Log-probabilities that are right for most samples.
+at::Tensor guess(const at::Tensor& numbers) {
+  const at::Tensor wanted = (numbers * 1.03).floor().remainder(classes);
+  return at::log_softmax(-(wanted - at::arange(classes)).square() / 7, 1);
+}
+
+troupe::topology describe(settings& given, int run) {
+  troupe::topology made;
+  if (given.contains("model")) {
+    return made.source("loader", "mnist:" + given["data"])
+        .pipeline("lenet", given["model"], {.stages = 2, .process = true})
+        .sink("metrics", {"accuracy", "nll"});
+  }
+  const fragile stage{given["fault"], std::stoull(given["at"]), given["once"],
+                      std::chrono::microseconds(std::stoull(given["pace"]))};
+  made.source("loader", std::make_shared<numbers>())
+      .stage("fragile", stage, {.process = given["processes"] == "first"})
+      .stage("guess", guess);
+  const bool other = given["other"] == "second-run" && run > 0;
+  if (given["other"] == "pid" || other) {
+    made.stage(other ? "another" : std::to_string(::getpid()), [](const at::Tensor& scores) { return scores; });
+  }
+  return made.sink("metrics", {"accuracy", "nll"});
+}
+
+troupe::run_options options_of(settings& given) {
+  troupe::run_options options{.micro_batch = micro_batch, .threads = 1, .processes = given["processes"] == "all"};
+  if (given.contains("forward_deadline")) options.forward_deadline = std::stod(given["forward_deadline"]);
+  if (given.contains("limit")) options.limit = std::stoull(given["limit"]);
+  if (given["transport"] == "inproc") options.transport = troupe::transport_kind::inproc;
+  if (given["transport"] == "tcp") options.transport = troupe::transport_kind::tcp;
+  options.trace = given["trace"] == "yes";
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings given = parse(argc, argv);
+  std::optional<troupe::program> program;
+  if (given["program"] != "no") program.emplace(argc, argv);
+  const troupe::evaluation_hooks hooks{.on_progress = {},
+                                       .on_log = [](const std::string& line) { std::cerr << line << std::endl; }};
+  for (int run = 0; run < std::stoi(given["runs"]); ++run) {
+    const auto result = troupe::run(describe(given, run), options_of(given), hooks);
+    if (!result) {
+      std::cerr << to_string(result.error()) << '\n';
+      return static_cast<int>(troupe::status_of(result.error().code));
+    }
+    std::cout << troupe::result_json(*result).text << '\f';
+  }
+  return 0;
+}

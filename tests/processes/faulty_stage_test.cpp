@@ -1,0 +1,119 @@
+// Goal: a stage that ends its process costs a restart, and one that does so every time ends the run with an error that
+// says all there is to know. Method: faulty_program, whose first stage does harm at sample 101 (micro-batch 25).
+#include <regex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/tests/processes/marked_run.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using json = nlohmann::json;
+
+constexpr std::uint64_t micro_batches = 100;
+
+const std::vector<std::uint64_t>& undisturbed_metrics() {
+  static const std::vector<std::uint64_t> words = [] {
+    marked_run run({"processes=none"}, FAULTY_PROGRAM);
+    return words_of(results_of(run.run()).front()["metrics"]);
+  }();
+  return words;
+}
+
+void expect_whole(const program_outcome& outcome) {
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json result = results_of(outcome).front();
+  EXPECT_EQ(words_of(result["metrics"]), undisturbed_metrics());
+  EXPECT_EQ(result["delivery"]["folded"], micro_batches);
+  EXPECT_EQ(result["delivery"]["lost"], 0);
+}
+
+struct deadly_fault {
+  const char* fault;
+  const char* how;
+};
+class deadly : public ::testing::TestWithParam<deadly_fault> {};
+
+TEST_P(deadly, every_time_ends_the_run_and_is_named) {
+  marked_run run({std::string("fault=") + GetParam().fault}, FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  const std::string error = outcome.err.substr(std::min(outcome.err.size(), outcome.err.find("error E0616: ")));
+  EXPECT_TRUE(std::regex_search(error, std::regex(R"(^error E0616: fragile \(process [0-9]+\), )"))) << outcome.err;
+  EXPECT_THAT(error, HasSubstr("micro-batch 25"));
+  EXPECT_THAT(error, HasSubstr("it died 3 times without a micro-batch being finished"));
+  EXPECT_THAT(error, HasSubstr(GetParam().how));
+  EXPECT_THAT(error, HasSubstr("it worked on this micro-batch every time"));
+  EXPECT_THAT(error, HasSubstr(std::string("\n  last words before ") + GetParam().fault));
+  run.expect_nothing_left();
+}
+
+TEST_P(deadly, once_changes_nothing) {
+  for (const char* where : {"processes=all", "processes=first"}) {
+    marked_run run({std::string("fault=") + GetParam().fault, "once=met", where}, FAULTY_PROGRAM);
+    const auto outcome = run.run();
+    expect_whole(outcome);
+    EXPECT_THAT(outcome.err, HasSubstr(GetParam().how));
+    EXPECT_THAT(outcome.err, HasSubstr(std::string("[fragile] last words before ") + GetParam().fault));
+    run.expect_nothing_left({"met"});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ways, deadly,
+                         ::testing::Values(deadly_fault{"kill", "killed by SIGKILL"},
+                                           deadly_fault{"abort", "killed by SIGABRT"},
+                                           deadly_fault{"exit", "exited with status 3"}),
+                         [](const auto& one) { return std::string(one.param.fault); });
+
+TEST(a_stage_that_throws, fails_the_run_as_in_one_process) {
+  std::vector<std::string> errors;
+  for (const char* where : {"processes=none", "processes=all"}) {
+    marked_run run({"fault=throw", where}, FAULTY_PROGRAM);
+    const auto outcome = run.run();
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    const auto error = outcome.err.find("error E0602: ");
+    ASSERT_NE(error, std::string::npos) << outcome.err;
+    errors.push_back(outcome.err.substr(error));
+    EXPECT_THAT(errors.back(), HasSubstr("thrown on purpose"));
+    run.expect_nothing_left();
+  }
+  EXPECT_EQ(errors.front(), errors.back());
+}
+
+TEST(a_stage_that_hangs, is_killed_and_named_in_the_end) {
+  marked_run run({"fault=hang", "forward_deadline=1"}, FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  const std::string error = outcome.err.substr(std::min(outcome.err.size(), outcome.err.find("error E0616: ")));
+  EXPECT_THAT(error, HasSubstr("fragile (process "));
+  EXPECT_THAT(error, HasSubstr("micro-batch 25"));
+  EXPECT_THAT(error, HasSubstr("took longer than 1 s, and was killed"));
+  EXPECT_THAT(error, HasSubstr("it worked on this micro-batch every time"));
+  EXPECT_LT(run.seconds(), sanitized ? 60 : 15);
+  run.expect_nothing_left();
+}
+
+TEST(a_stage_that_hangs, once_is_killed_and_replaced) {
+  marked_run run({"fault=hang", "forward_deadline=1", "once=met"}, FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  expect_whole(outcome);
+  EXPECT_THAT(outcome.err, HasSubstr("took longer than 1 s, and was killed"));
+  run.expect_nothing_left({"met"});
+}
+
+TEST(a_stage_that_is_slow, is_said_to_be_and_waited_for) {
+  marked_run run({"fault=slow", "once=met"}, FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  expect_whole(outcome);
+  EXPECT_THAT(outcome.err, HasSubstr("fragile seems stalled: its forward of "));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("killed")));
+  run.expect_nothing_left({"met"});
+}
+
+}  // namespace
+}  // namespace troupe::testing

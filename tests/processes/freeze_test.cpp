@@ -1,0 +1,125 @@
+// Goal: a worker that is frozen longer than the time-out is ended before another one takes its place, and one that is
+// frozen for a shorter time costs nothing but that time. Method: SIGSTOP and SIGCONT to processes of the built program.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/tests/processes/killer.hpp>
+#include <troupe/tests/processes/lenet.hpp>
+#include <troupe/tests/processes/process_list.hpp>
+#include <troupe/tests/processes/undisturbed.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t spare = 2;
+
+const std::vector<std::string>& arguments() {
+  static const std::vector<std::string> all = lenet(1, 4000);
+  return all;
+}
+
+class frozen : public ::testing::Test {
+ protected:
+  /// Two stages and a spare.
+  void allow(const std::string& seconds) {
+    run_.emplace(
+        with(arguments(), {"--processes", "--stages", "2", "--worker-timeout", seconds, "--journal", killer::journal}));
+    run_->on_tick = [this] {
+      tick();
+      return std::vector<int>{};
+    };
+  }
+  /// Once, when a third is folded and the spare is there; workers are in the order they were started.
+  void tick() {
+    if (process_ > 0 || run_->size_of(killer::journal) * 3 < whole_.journal_bytes) return thaw_if_due();
+    const auto workers = run_->workers();
+    if (workers.size() <= spare || !run_->has_greeted(spare + 1)) return;
+    process_ = driver_too_ ? run_->driver() : workers.at(victim_);
+    since_ = clock::now();
+    ::kill(process_, SIGSTOP);
+  }
+  void thaw_if_due() {
+    if (process_ <= 0 || thawed_ || clock::now() < since_ + thaw_after_) return;
+    thawed_ = true;
+    was_there_ = state_of(process_).has_value();
+    if (was_there_) ::kill(process_, SIGCONT);
+  }
+
+  const undisturbed& whole_ = undisturbed::of(arguments());
+  std::optional<marked_run> run_;
+  std::size_t victim_ = 0;
+  bool driver_too_ = false;
+  std::chrono::milliseconds thaw_after_{0};
+  pid_t process_ = 0;
+  clock::time_point since_;
+  bool thawed_ = false;
+  bool was_there_ = false;
+};
+
+TEST_F(frozen, longer_than_the_time_out_is_ended_and_replaced) {
+  for (const std::size_t victim : {0u, 1u}) {
+    allow("1");
+    victim_ = victim;
+    process_ = 0;
+    thawed_ = false;
+    thaw_after_ = sanitized ? 6s : 3s;
+    const auto outcome = run_->run();
+    SCOPED_TRACE("victim " + std::to_string(victim) + ", stderr:\n" + outcome.err);
+    whole_.expect_same(outcome);
+    EXPECT_FALSE(thawed_ && was_there_) << "it was not ended";
+    EXPECT_THAT(outcome.err, HasSubstr("(process " + std::to_string(process_) + ")"));
+    EXPECT_THAT(outcome.err, HasSubstr("was silent for 1000 ms, and was killed"));
+    EXPECT_LT(run_->seconds(), sanitized ? 60 : 20);
+    run_->expect_nothing_left({killer::journal});
+  }
+}
+
+TEST_F(frozen, for_a_moment_costs_nothing_but_that) {
+  for (const std::size_t victim : {1u, 2u}) {
+    allow("8");
+    victim_ = victim;
+    process_ = 0;
+    thawed_ = false;
+    thaw_after_ = 300ms;
+    const auto outcome = run_->run();
+    SCOPED_TRACE("victim " + std::to_string(victim) + ", stderr:\n" + outcome.err);
+    whole_.expect_same(outcome);
+    EXPECT_TRUE(was_there_);
+    EXPECT_THAT(outcome.err, Not(HasSubstr("killed")));
+    EXPECT_EQ(nlohmann::json::parse(outcome.out)["delivery"]["replayed"], 0);
+    run_->expect_nothing_left({killer::journal});
+  }
+}
+
+/// Nobody waits for a spare, neither when it is frozen nor when the run ends.
+TEST_F(frozen, spare_is_not_waited_for) {
+  allow("1");
+  victim_ = spare;
+  thaw_after_ = 60s;
+  const auto outcome = run_->run();
+  SCOPED_TRACE("stderr:\n" + outcome.err);
+  whole_.expect_same(outcome);
+  EXPECT_LT(run_->seconds(), sanitized ? 60 : 20);
+  run_->expect_nothing_left({killer::journal});
+}
+
+/// Its workers take it for dead meanwhile, and end.
+TEST_F(frozen, driver_starts_all_of_them_again) {
+  allow("1");
+  driver_too_ = true;
+  thaw_after_ = 3s;
+  const auto outcome = run_->run();
+  SCOPED_TRACE("stderr:\n" + outcome.err);
+  whole_.expect_same(outcome);
+  run_->expect_nothing_left({killer::journal});
+}
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,164 @@
+// Goal: however a run with workers ends, no process, listener or file of it is left. Method: the built program, ended
+// in every way there is; marked_run looks for what carries its mark.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/tests/processes/lenet.hpp>
+#include <troupe/tests/processes/marked_run.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using clock = std::chrono::steady_clock;
+using json = nlohmann::json;
+
+constexpr const char* journal = "run.journal";
+
+/// Far longer than it takes to end it.
+std::vector<std::string> long_run(const std::vector<std::string>& more = {}) {
+  return with(with(lenet(1, 10000), {"--processes", "--stages", "2", "--journal", journal}), more);
+}
+
+/// All stages work, and the spare's program runs.
+bool is_in_the_middle(marked_run& run) {
+  constexpr std::uintmax_t some_micro_batches = 20000;
+  return run.size_of(journal) >= some_micro_batches && run.workers().size() > 2;
+}
+
+/// Sends `signals` in a row, `apart`.
+std::function<std::vector<int>()> in_the_middle(marked_run& run, std::vector<int> signals,
+                                                std::chrono::milliseconds apart) {
+  return [&run, signals, apart, sent = std::size_t{0}, due = clock::time_point::max()]() mutable {
+    if (due == clock::time_point::max() && is_in_the_middle(run)) due = clock::now();
+    if (sent == signals.size() || clock::now() < due) return std::vector<int>{};
+    due = clock::now() + apart;
+    return std::vector<int>{signals[sent++]};
+  };
+}
+
+TEST(nothing_is_left, after_success) {
+  marked_run run(with(lenet(16, 1000), {"--processes", "--stages", "2", "--replicas", "2"}));
+  run.on_tick = [&] {
+    static_cast<void>(run.workers());  // to know where it listens
+    return std::vector<int>{};
+  };
+  EXPECT_EQ(run.run().status, 0);
+  run.expect_nothing_left({}, 0ms);
+}
+
+TEST(nothing_is_left, after_a_bad_model) {
+  marked_run run({});
+  run.directory().write("bad.pt", "no model");
+  auto arguments = with(lenet(16, 1000), {"--processes"});
+  arguments.at(2) = "bad.pt";
+  const auto outcome = run.run(arguments);
+  EXPECT_EQ(outcome.status, 3) << outcome.err;
+  run.expect_nothing_left({"bad.pt"}, 0ms);
+}
+
+TEST(nothing_is_left, after_one_interrupt) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    marked_run run(long_run());
+    run.on_tick = in_the_middle(run, {signal}, 0ms);
+    const auto outcome = run.run();
+    EXPECT_EQ(outcome.status, 130) << outcome.err;
+    ASSERT_TRUE(json::accept(outcome.out)) << outcome.out;
+    const json result = json::parse(outcome.out);
+    EXPECT_EQ(result["partial"], true);
+    EXPECT_EQ(result["delivery"]["lost"], 0);
+    EXPECT_GT(result["delivery"]["folded"], 0);
+    run.expect_nothing_left({journal}, 0ms);
+  }
+}
+
+TEST(nothing_is_left, after_two_interrupts) {
+  marked_run run(long_run());
+  run.on_tick = in_the_middle(run, {SIGINT, SIGINT}, 20ms);
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 130) << outcome.err;
+  EXPECT_LT(run.seconds(), sanitized ? 60 : 15);
+  run.expect_nothing_left({journal}, 1s);
+}
+
+/// While workers start there is nothing to finish, and nobody to tell.
+TEST(nothing_is_left, after_an_interrupt_while_it_starts) {
+  for (int step = 0; step < (sanitized ? 2 : 4); ++step) {
+    marked_run run(long_run());
+    std::optional<clock::time_point> first_seen;
+    bool sent = false;
+    run.on_tick = [&]() -> std::vector<int> {
+      if (!first_seen && !run.children().empty()) first_seen = clock::now();
+      if (sent || !first_seen || clock::now() < *first_seen + step * 100ms) return {};
+      sent = true;
+      return {SIGINT};
+    };
+    const auto outcome = run.run();
+    SCOPED_TRACE("step " + std::to_string(step) + ", stderr:\n" + outcome.err);
+    EXPECT_EQ(outcome.status, 130);
+    if (!outcome.out.empty()) {
+      EXPECT_EQ(json::parse(outcome.out)["delivery"]["folded"], 0);
+    }
+    EXPECT_LT(run.seconds(), sanitized ? 60 : 15);
+    run.expect_nothing_left({journal}, 1s);
+  }
+}
+
+TEST(nothing_is_left, after_an_interrupt_in_a_recovery) {
+  for (int step = 0; step < (sanitized ? 2 : 3); ++step) {
+    marked_run run(long_run());
+    std::optional<clock::time_point> killed;
+    bool sent = false;
+    run.on_tick = [&]() -> std::vector<int> {
+      const auto workers = run.workers();
+      if (!killed && is_in_the_middle(run)) {
+        ::kill(workers.at(static_cast<std::size_t>(step) % 2), SIGKILL);
+        killed = clock::now();
+      }
+      if (sent || !killed || clock::now() < *killed + step * 50ms) return {};
+      sent = true;
+      return {SIGINT};
+    };
+    const auto outcome = run.run();
+    SCOPED_TRACE("step " + std::to_string(step));
+    EXPECT_EQ(outcome.status, 130) << outcome.err;
+    EXPECT_LT(run.seconds(), sanitized ? 60 : 15) << outcome.err;
+    run.expect_nothing_left({journal}, 1s);
+  }
+}
+
+TEST(nothing_is_left, after_a_deadline) {
+  for (const char* seconds : {"0.3", "2"}) {
+    marked_run run(long_run({"--deadline", seconds}));
+    const auto outcome = run.run();
+    EXPECT_EQ(outcome.status, 124) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("E0605"));
+    EXPECT_LT(run.seconds(), sanitized ? 60 : 15) << outcome.err;
+    run.expect_nothing_left({journal}, 1s);
+  }
+}
+
+/// A frozen one takes no SIGTERM.
+TEST(nothing_is_left, after_an_interrupt_beside_a_frozen_worker) {
+  marked_run run(long_run({"--worker-timeout", "1"}));
+  run.on_tick = [&, frozen = false]() mutable -> std::vector<int> {
+    const auto workers = run.workers();
+    if (!frozen && is_in_the_middle(run) && run.has_greeted(3)) {
+      ::kill(workers.front(), SIGSTOP);
+      ::kill(workers.back(), SIGSTOP);
+      frozen = true;
+      return {SIGINT};
+    }
+    return {};
+  };
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 130) << outcome.err;
+  EXPECT_LT(run.seconds(), sanitized ? 60 : 20) << outcome.err;
+  run.expect_nothing_left({journal}, 1s);
+}
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,120 @@
+#include <atomic>
+#include <bit>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <troupe/tests/processes/marked_run.hpp>
+#include <troupe/tests/processes/process_list.hpp>
+
+namespace troupe::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using clock = std::chrono::steady_clock;
+
+std::string next_mark() {
+  static std::atomic<int> made{0};
+  return "RUN_MARK=" + std::to_string(::getpid()) + "." + std::to_string(++made);
+}
+
+/// What a run could leave behind outside of its own directory: other tests' directories are none of it.
+std::set<std::string> shared_places() {
+  std::set<std::string> found;
+  for (const char* place : {"/dev/shm", "/tmp"}) {
+    std::error_code gone;
+    for (fs::directory_iterator at(place, gone), end; !gone && at != end; at.increment(gone)) {
+      const std::string name = at->path().filename().string();
+      const bool may_be_ours = name.starts_with("troupe") && !name.starts_with("troupe-cli-");
+      if (may_be_ours || name.starts_with("torch")) found.insert(at->path().string());
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+marked_run::marked_run(std::vector<std::string> arguments, std::string program)
+    : arguments_(std::move(arguments)), program_(std::move(program)), mark_(next_mark()), before_(shared_places()) {}
+
+program_outcome marked_run::run(std::vector<std::string> arguments) {
+  arguments_ = std::move(arguments);
+  return run();
+}
+
+program_outcome marked_run::run() {
+  const auto started = clock::now();
+  connected_at_.reset();
+  const auto outcome = run_troupe({.arguments = arguments_,
+                                   .program = program_,
+                                   .environment = {mark_},
+                                   .directory = directory_.path().string(),
+                                   .on_stderr = on_stderr,
+                                   .on_tick = on_tick,
+                                   .on_start = [this](pid_t process) { driver_ = process; },
+                                   .deadline = deadline});
+  seconds_ = std::chrono::duration<double>(clock::now() - started).count();
+  return outcome;
+}
+
+const std::vector<pid_t>& marked_run::children() {
+  if (clock::now() >= looked_at_ + std::chrono::milliseconds{10}) {
+    children_ = children_of(driver_);
+    looked_at_ = clock::now();
+  }
+  return children_;
+}
+
+std::vector<pid_t> marked_run::workers() {
+  std::vector<pid_t> found;
+  for (const pid_t child : children()) {
+    const auto port = driver_port_of(child);
+    if (!port) continue;
+    port_ = port;
+    found.push_back(child);
+  }
+  return found;
+}
+
+bool marked_run::has_greeted(std::size_t workers) {
+  constexpr std::chrono::milliseconds long_enough{sanitized ? 1500 : 300};
+  if (!port_ || connections_at(*port_) < workers) return false;
+  if (!connected_at_) connected_at_ = clock::now();
+  return clock::now() >= *connected_at_ + long_enough;
+}
+
+std::uintmax_t marked_run::size_of(const std::string& file) const {
+  std::error_code missing;
+  const auto size = fs::file_size(directory_.path() / file, missing);
+  return missing ? 0 : size;
+}
+
+void marked_run::expect_nothing_left(const std::set<std::string>& files, std::chrono::milliseconds patience) {
+  EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); }, patience))
+      << ::testing::PrintToString(processes_with(mark_));
+  if (port_) {
+    EXPECT_FALSE(is_listened_at(*port_));
+  }
+  EXPECT_EQ(directory_.entries(), files);
+  for (const std::string& each : shared_places()) EXPECT_TRUE(before_.contains(each)) << each;
+}
+
+std::vector<std::uint64_t> words_of(const nlohmann::json& object) {
+  std::vector<std::uint64_t> words;
+  for (const nlohmann::json& value : object.flatten()) {
+    if (value.is_number_integer()) words.push_back(value.get<std::uint64_t>());
+    if (value.is_number_float()) words.push_back(std::bit_cast<std::uint64_t>(value.get<double>()));
+  }
+  return words;
+}
+
+std::vector<nlohmann::json> results_of(const program_outcome& outcome) {
+  std::vector<nlohmann::json> results;
+  std::istringstream out(outcome.out);
+  for (std::string text; std::getline(out, text, '\f');) results.push_back(nlohmann::json::parse(text));
+  return results;
+}
+
+}  // namespace troupe::testing

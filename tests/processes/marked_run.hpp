@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <troupe/tests/cli/program.hpp>
+#include <troupe/tests/cli/scratch.hpp>
+
+namespace troupe::testing {
+
+/// A program that starts workers, in a directory of its own, with a mark in its environment by which all of its
+/// processes are found again, also those that outlive it.
+class marked_run {
+ public:
+  /// `program`: empty for `troupe`.
+  explicit marked_run(std::vector<std::string> arguments, std::string program = {});
+
+  /// Before run(): every millisecond or so; the signals it returns go to the driver.
+  std::function<std::vector<int>()> on_tick = {};
+  std::function<std::vector<int>(const std::string& so_far)> on_stderr = {};
+  std::chrono::seconds deadline{90};
+
+  /// May be called again, with other arguments.
+  program_outcome run();
+  program_outcome run(std::vector<std::string> arguments);
+
+  // While it runs.
+  [[nodiscard]] pid_t driver() const { return driver_; }
+  /// Those that are about to be executed among them; as of a few milliseconds ago.
+  [[nodiscard]] const std::vector<pid_t>& children();
+  /// Those whose program runs, a spare among them.
+  [[nodiscard]] std::vector<pid_t> workers();
+  /// So many have connected, a moment ago: they have said hello.
+  [[nodiscard]] bool has_greeted(std::size_t workers);
+  [[nodiscard]] std::uintmax_t size_of(const std::string& file) const;
+
+  // After it.
+  /// Within `patience`: no process, no listener, no file but the `files` in the working directory.
+  void expect_nothing_left(const std::set<std::string>& files = {},
+                           std::chrono::milliseconds patience = std::chrono::seconds{2});
+
+  [[nodiscard]] const scratch& directory() const { return directory_; }
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  scratch directory_;
+  std::vector<std::string> arguments_;
+  std::string program_;
+  std::string mark_;
+  std::set<std::string> before_;
+  pid_t driver_ = -1;
+  std::vector<pid_t> children_;
+  std::chrono::steady_clock::time_point looked_at_;
+  std::optional<std::uint16_t> port_;
+  std::optional<std::chrono::steady_clock::time_point> connected_at_;
+  double seconds_ = 0;
+};
+
+/// Every number of a "metrics" or "sinks" object in order, doubles as their words.
+std::vector<std::uint64_t> words_of(const nlohmann::json& object);
+
+/// What programs of this folder print, with a form feed behind each result.
+std::vector<nlohmann::json> results_of(const program_outcome& outcome);
+
+/// Sanitizers make everything several times slower.
+constexpr bool sanitized =
+#ifdef __SANITIZE_ADDRESS__
+    true;
+#else
+    false;
+#endif
+
+}  // namespace troupe::testing
