@@ -57,6 +57,7 @@ TEST(result_json, has_the_documented_names_and_no_others) {
               ElementsAre("name", "replica", "layers", "forward_seconds", "busy_fraction", "micro_batches"));
   EXPECT_THAT(names_of(object["config"]), ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads",
                                                       "optimize", "partition", "num_pipe_buffers", "metrics", "limit",
+                                                      "processes", "transport", "worker_timeout", "forward_deadline",
                                                       "journal", "resume", "deadline", "output", "json", "trace"));
 }
 
