@@ -16,7 +16,7 @@ class descriptor_box {
  public:
   explicit descriptor_box(fd_channel channel) : channel_(std::move(channel)) {}
 
-  /// Receives until the driver's end is closed, or wake() was called. Errors: fd_channel::receive().
+  /// Receives until the driver's end is closed, as long as the process lives. Errors: fd_channel::receive().
   [[nodiscard]] expected<void> receive_all();
 
   /// Waits up to limits::channel_timeout for them: exactly `count` descriptors, or E0702.

@@ -97,6 +97,18 @@ class tcp_consumer final : public edge_consumer {
   std::uint64_t released_ = 0;
 };
 
+/// `reach` connects the link, now or in the background.
+template <class Reach>
+expected<std::unique_ptr<edge_producer>> make_producer(const std::shared_ptr<tcp_core>& core, const edge_key& key,
+                                                       tcp_edge_options options, const Reach& reach) {
+  options.edge.consumer_bell = nullptr;
+  edge_ends queue = inproc_edge_factory().make(options.edge);
+  auto link = std::make_shared<sender_link>(key, options.edge.slots, std::move(options.on_lost));
+  link->queue = std::move(queue.consumer);
+  if (auto reached = reach(link); !reached) return tl::make_unexpected(std::move(reached).error());
+  return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core);
+}
+
 }  // namespace
 
 expected<std::unique_ptr<tcp_endpoint>> tcp_endpoint::open(tcp_endpoint_options options) {
@@ -126,22 +138,15 @@ expected<std::unique_ptr<edge_consumer>> tcp_endpoint::accept(const edge_key& ke
 
 expected<std::unique_ptr<edge_producer>> tcp_endpoint::connect(const std::string& host, std::uint16_t port,
                                                                const edge_key& key, tcp_edge_options options) {
-  options.edge.consumer_bell = nullptr;
-  edge_ends queue = inproc_edge_factory().make(options.edge);
-  auto link = std::make_shared<sender_link>(key, options.edge.slots, std::move(options.on_lost));
-  link->queue = std::move(queue.consumer);
-  if (auto reached = core_->dial(host, port, link); !reached) return tl::make_unexpected(std::move(reached).error());
-  return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core_);
+  return make_producer(core_, key, std::move(options),
+                       [&](std::shared_ptr<sender_link> link) { return core_->dial(host, port, std::move(link)); });
 }
 
 expected<std::unique_ptr<edge_producer>> tcp_endpoint::connect_later(const std::string& host, std::uint16_t port,
                                                                      const edge_key& key, tcp_edge_options options) {
-  options.edge.consumer_bell = nullptr;
-  edge_ends queue = inproc_edge_factory().make(options.edge);
-  auto link = std::make_shared<sender_link>(key, options.edge.slots, std::move(options.on_lost));
-  link->queue = std::move(queue.consumer);
-  if (auto tried = core_->dial_until_admitted(host, port, link); !tried) return tl::make_unexpected(tried.error());
-  return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core_);
+  return make_producer(core_, key, std::move(options), [&](std::shared_ptr<sender_link> link) {
+    return core_->dial_until_admitted(host, port, std::move(link));
+  });
 }
 
 void tcp_endpoint::stop(std::chrono::milliseconds at_most) noexcept {
