@@ -1,5 +1,6 @@
 // Goal: the thread count of a stage holds for ATen, MKL and OpenMP. Method: kernels of all three run in a thread of its
 // own while the threads of the process are counted; OpenMP keeps its workers, so they can be counted afterwards.
+#include <chrono>
 #include <thread>
 
 #include <ATen/Parallel.h>
@@ -25,11 +26,20 @@ layer_chain heavy_chain() {
       "heavy");
 }
 
+/// The OpenMP workers of a thread that ended end a little later; the next count must not see them go.
+void wait_for_the_team_to_end(std::size_t threads_at_rest) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (threads_of_this_process() > threads_at_rest && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_EQ(threads_of_this_process(), threads_at_rest);
+}
+
 /// How many threads running the stage adds to the process, and ATen's own count in that thread.
 std::pair<std::size_t, int> threads_added(const layer_chain& chain, std::uint32_t threads, optimize_mode mode) {
   // freezing runs kernels too, in the thread of whoever makes the stage
   const auto body = model_stage::make(chain, 0, chain.layers.size(), {0, threads, mode, std::nullopt});
   std::pair<std::size_t, int> result;
+  const std::size_t at_rest = threads_of_this_process();
   std::thread([&] {
     (*body)->on_start();
     const std::size_t before = threads_of_this_process();
@@ -37,6 +47,7 @@ std::pair<std::size_t, int> threads_added(const layer_chain& chain, std::uint32_
     for (int i = 0; i < 3; ++i) EXPECT_TRUE((*body)->forward(micro_batch(input)));
     result = {threads_of_this_process() - before, at::get_num_threads()};
   }).join();
+  wait_for_the_team_to_end(at_rest);
   return result;
 }
 
