@@ -5,7 +5,8 @@ namespace troupe {
 
 expected<void> engine_threads::start(std::shared_ptr<engine> engine) {
   const bool spins = dynamic_cast<stage_engine*>(engine.get()) != nullptr;
-  auto thread = engine_thread::start(*engine, {.spin = spins ? spin_ : nullptr});
+  auto thread =
+      engine_thread::start(*engine, {.spin_budget = spins ? limits::spin_budget : std::chrono::nanoseconds{0}});
   if (!thread) return tl::make_unexpected(thread.error());
   const std::lock_guard lock{mutex_};
   running_.push_back({std::move(engine), std::move(*thread)});

@@ -11,12 +11,10 @@
 
 namespace troupe {
 
-/// The production host: one thread per engine, owned by the running program.
+/// The production host: one thread per engine, owned by the running program. Stages spin for a short while before they
+/// park; the loader never does.
 class engine_threads final : public engine_host {
  public:
-  /// `stages` of the run spin for a short while before they park, if there are cores enough; the loader never spins.
-  explicit engine_threads(std::uint32_t stages) : spin_(std::make_shared<spin_policy>(stages)) {}
-
   [[nodiscard]] expected<void> start(std::shared_ptr<engine> engine) override;
 
   /// Waits until every engine has finished; true when all have. Then the threads are gone.
@@ -27,7 +25,6 @@ class engine_threads final : public engine_host {
     std::shared_ptr<engine> driven;  // outlives its thread
     std::unique_ptr<engine_thread> thread;
   };
-  std::shared_ptr<spin_policy> spin_;
   std::mutex mutex_;
   std::vector<running> running_;
 };

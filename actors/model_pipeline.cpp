@@ -70,7 +70,7 @@ expected<std::shared_ptr<worker_setup>> make_worker_setup(const wiring_plan& pla
   if (options.tcp_edges) {
     auto secret = tcp_ends::make_secret();
     if (!secret) return tl::make_unexpected(secret.error());
-    auto opened = tcp_ends::open(setup->codec);
+    auto opened = tcp_ends::open(setup->codec, options.payload_crc);
     if (!opened) return tl::make_unexpected(opened.error());
     setup->secret = *secret;
     setup->tcp = std::move(*opened);

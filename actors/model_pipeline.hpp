@@ -25,6 +25,8 @@ struct worker_options {
   std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
   bool tcp_edges = false;
+  /// Of tcp edges, as tcp_endpoint_options::payload_crc, of what the driver sends.
+  std::optional<bool> payload_crc = std::nullopt;
   /// Of the data set, for metrics by name.
   std::uint32_t classes = 0;
   /// What workers must have found out alike: text for plan_fingerprint().

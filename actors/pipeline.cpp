@@ -65,7 +65,7 @@ std::unique_ptr<pipeline> pipeline::start(assembly engines) {
   auto state = std::make_unique<impl>(std::move(engines));
   state->config = std::make_unique<actor_config>();
   state->system = std::make_unique<caf::actor_system>(*state->config);
-  state->threads = std::make_shared<engine_threads>(static_cast<std::uint32_t>(state->engines->stages.size()));
+  state->threads = std::make_shared<engine_threads>();
   state->direct(std::make_shared<local_crew>(state->engines, state->threads));
   return std::unique_ptr<pipeline>(new pipeline(std::move(state)));
 }
@@ -73,8 +73,7 @@ std::unique_ptr<pipeline> pipeline::start(assembly engines) {
 expected<std::unique_ptr<pipeline>> pipeline::start(assembly engines, std::shared_ptr<worker_setup> workers) {
   auto state = std::make_unique<impl>(std::move(engines));
   state->workers = std::move(workers);
-  state->threads =
-      std::make_shared<engine_threads>(static_cast<std::uint32_t>(state->engines->accounts->owners().size()));
+  state->threads = std::make_shared<engine_threads>();
   if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
   state->direct(
       std::make_shared<worker_crew>(state->engines, state->threads, state->workers, state->seats, state->pool));
@@ -88,7 +87,7 @@ expected<void> pipeline::impl::open_to_workers() {
   config = std::make_unique<secure_config>(
       launcher->identity(), liveness{.heartbeat = workers->heartbeat, .timeout = workers->silence_timeout});
   system = std::make_unique<caf::actor_system>(*config);
-  pool = system->spawn(worker_pool, launcher);
+  pool = system->spawn(worker_pool, launcher, std::max(limits::worker_hello_patience, workers->silence_timeout));
   const auto port = publish_on_loopback(*system, pool);
   if (!port) {
     caf::anon_send_exit(pool, caf::exit_reason::user_shutdown);

@@ -38,10 +38,15 @@ inline constexpr std::size_t config_bytes_max = 1u << 20;
 inline constexpr std::uint32_t prefetch_slots = 128;
 /// What those slots may hold at the most, unless the pipe buffers alone hold more.
 inline constexpr std::uint64_t prefetch_bytes = 4u << 20;
-/// Scores that travel in one message at the most; fewer at the end of a call or when the time below has passed. Every
-/// message takes a core from a stage for a moment.
-inline constexpr std::uint32_t scores_per_message_max = 64;
-inline constexpr std::chrono::nanoseconds score_delay_max = 10ms;
+/// Scores that travel in one message at the most; fewer at the end of a call or when the times below have passed. Every
+/// message takes a core from a stage for a moment: 0.2 ms between processes, mostly whatever the message holds.
+inline constexpr std::uint32_t scores_per_message_max = 128;
+/// Words that they have together, unless a single one has more.
+inline constexpr std::size_t score_words_per_message = 1u << 18;
+/// How long a stage holds scores back: briefly after new edges were wired, so that the first results are seen at once,
+/// and from message to message twice as long.
+inline constexpr std::chrono::nanoseconds score_delay_min = 1ms;
+inline constexpr std::chrono::nanoseconds score_delay_max = 32ms;
 /// The loader runs ahead of the low-water mark by all buffers of all replicas, plus this many micro-batches: one batch
 /// of scores that wait on a stage, and one that the aggregator folds meanwhile.
 inline constexpr std::uint32_t window_extra = 2 * scores_per_message_max;
@@ -72,8 +77,9 @@ inline constexpr std::chrono::seconds stall_time_min = 1s;
 /// A parked engine looks around at least this often, whatever its doorbell says.
 inline constexpr std::chrono::milliseconds park_max = 100ms;
 /// Longer than a preemption by the loader or an actor: a parked stage costs a wake-up through the kernel, and the
-/// scheduler may put it on its neighbour's core. Spinning yields.
-inline constexpr std::chrono::nanoseconds spin_budget_default = 500us;
+/// scheduler may put it on its neighbour's core. Spinning yields its core to whoever wants it, so that it is of use
+/// also, and even more, where stages outnumber cores.
+inline constexpr std::chrono::nanoseconds spin_budget = 500us;
 inline constexpr std::chrono::seconds control_request_timeout = 30s;
 /// From the request to stop until every engine has reported; a forward in progress is waited for.
 inline constexpr std::chrono::seconds stop_timeout = 60s;
@@ -136,6 +142,8 @@ inline constexpr std::size_t channel_fds_max = 4;
 inline constexpr std::size_t memory_file_bytes_max = 1u << 20;
 /// From the start of a worker's program until it has said hello.
 inline constexpr std::chrono::seconds worker_hello_timeout = 60s;
+/// Before that, and not before the time-out for silent workers, one whose hello is late is no longer counted on.
+inline constexpr std::chrono::milliseconds worker_hello_patience = 5s;
 /// Workers in a row that end before they have said hello: the next one would, too.
 inline constexpr std::uint32_t worker_failed_starts_max = 3;
 /// Workers that wait without a stage, so that a replacement takes no program start.

@@ -29,8 +29,6 @@ struct worker_assignment {
   incarnation_number incarnation = 0;
   /// Hash of the run's description: a worker that was told another topology refuses (E0617).
   std::uint64_t fingerprint = 0;
-  /// Stages of the whole run on this host that are busy at the same time: they decide whether to spin.
-  std::uint32_t active_engines = 1;
   std::uint32_t prefetch_slots = 1;
   /// Intra-op threads, as the driver resolved them.
   std::uint32_t threads = 1;

@@ -79,7 +79,6 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
   to_worker(worker_assignment{.address = options_.at,
                               .incarnation = options_.incarnation,
                               .fingerprint = options_.setup->fingerprint,
-                              .active_engines = options_.active_engines,
                               .prefetch_slots = options_.prefetch_slots,
                               .threads = parcel.threads,
                               .classes = options_.setup->classes,

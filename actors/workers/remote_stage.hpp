@@ -18,7 +18,6 @@ struct remote_stage_options {
   std::shared_ptr<const worker_setup> setup;
   std::shared_ptr<worker_seats> seats;
   std::shared_ptr<stage_accounts> accounts;
-  std::uint32_t active_engines = 1;
   std::uint32_t prefetch_slots = 1;
   worker_pool_actor pool;
   director_actor director;

@@ -46,7 +46,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
   if (!driver) end_worker(driver.error());
   std::shared_ptr<tcp_ends> tcp;
   if (description.tcp_edges) {
-    auto opened = tcp_ends::open(description.codec);
+    auto opened = tcp_ends::open(description.codec, description.payload_crc);
     if (!opened) end_worker(opened.error());
     tcp = std::move(*opened);
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <troupe/messages/limits.hpp>
 #include <troupe/messages/worker.hpp>
@@ -22,6 +23,8 @@ struct worker_description {
   std::shared_ptr<const payload_codec> codec;
   /// Edges are tcp connections, and not in shared memory.
   bool tcp_edges = false;
+  /// As worker_options::payload_crc, of what this worker sends.
+  std::optional<bool> payload_crc = std::nullopt;
   /// As worker_setup::silence_timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
   std::chrono::milliseconds heartbeat = limits::heartbeat_interval;

@@ -15,10 +15,12 @@ tcp_edge_options options_for(epoch_number epoch, const edge_options& shape, tcp_
 
 }  // namespace
 
-expected<std::shared_ptr<tcp_ends>> tcp_ends::open(std::shared_ptr<const payload_codec> codec) {
+expected<std::shared_ptr<tcp_ends>> tcp_ends::open(std::shared_ptr<const payload_codec> codec,
+                                                   std::optional<bool> payload_crc) {
   tcp_endpoint_options options;
   options.address = loopback;
   options.codec = std::move(codec);
+  options.payload_crc = payload_crc;
   auto endpoint = tcp_endpoint::open(std::move(options));
   if (!endpoint) return tl::make_unexpected(endpoint.error());
   return std::shared_ptr<tcp_ends>(new tcp_ends(std::move(*endpoint)));

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <troupe/runtime/edge/tcp/tcp_edge.hpp>
 
@@ -12,7 +13,8 @@ namespace troupe {
 class tcp_ends {
  public:
   /// Listens. Errors: tcp_endpoint::open().
-  [[nodiscard]] static expected<std::shared_ptr<tcp_ends>> open(std::shared_ptr<const payload_codec> codec);
+  [[nodiscard]] static expected<std::shared_ptr<tcp_ends>> open(std::shared_ptr<const payload_codec> codec,
+                                                                std::optional<bool> payload_crc);
 
   /// 128 random bits.
   [[nodiscard]] static expected<edge_secret> make_secret();

@@ -34,18 +34,16 @@ expected<stage_actor> worker_crew::start(director_actor::pointer director, const
                                          stage_address at, incarnation_number incarnation) {
   if (!director_) director_.emplace(director_actor{director});
   if (!setup_->is_remote(at)) return local_crew::start(director, aggregator, at, incarnation);
-  faces_[at] = director->spawn<caf::monitored>(
-      remote_stage,
-      remote_stage_options{.at = at,
-                           .incarnation = incarnation,
-                           .setup = setup_,
-                           .seats = seats_,
-                           .accounts = engines_->accounts,
-                           .active_engines = static_cast<std::uint32_t>(engines_->accounts->owners().size()),
-                           .prefetch_slots = engines_->prefetch_slots,
-                           .pool = pool_,
-                           .director = director_actor{director},
-                           .aggregator = aggregator});
+  faces_[at] =
+      director->spawn<caf::monitored>(remote_stage, remote_stage_options{.at = at,
+                                                                         .incarnation = incarnation,
+                                                                         .setup = setup_,
+                                                                         .seats = seats_,
+                                                                         .accounts = engines_->accounts,
+                                                                         .prefetch_slots = engines_->prefetch_slots,
+                                                                         .pool = pool_,
+                                                                         .director = director_actor{director},
+                                                                         .aggregator = aggregator});
   return stage_actor{faces_[at]};
 }
 

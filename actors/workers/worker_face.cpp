@@ -93,7 +93,7 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
     body_->tcp->know({to.edge_secret[0], to.edge_secret[1]});
   }
   engine_->listen(report_to_driver());
-  threads_ = std::make_shared<engine_threads>(to.active_engines);
+  threads_ = std::make_shared<engine_threads>();
   return threads_->start(engine_);
 }
 

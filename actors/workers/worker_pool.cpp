@@ -8,16 +8,17 @@
 namespace troupe {
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
-                                             std::shared_ptr<worker_launcher> launcher) {
+                                             std::shared_ptr<worker_launcher> launcher,
+                                             std::chrono::milliseconds patience) {
   self->state.launcher = std::move(launcher);
+  self->state.patience = patience;
   return self->state.behavior();
 }
 
 worker_pool_actor::behavior_type worker_pool_state::behavior() {
   return {
-      [this](const wire_message& message) { hello(message); },
-      [this](const want_worker& wanted) { want(wanted); },
-      [this](const worker_exited& what) { exited(what); },
+      [this](const wire_message& message) { hello(message); }, [this](const want_worker& wanted) { want(wanted); },
+      [this](const worker_exited& what) { exited(what); },     [this](const hello_late& what) { late(what); },
       [this](const hello_overdue& what) { overdue(what); },
   };
 }
@@ -53,16 +54,19 @@ void worker_pool_state::give() {
   }
 }
 
-/// Those that are waited for first; a spare only when nobody waits, so that it does not slow them down.
+/// Those that are waited for first; a spare only when nobody waits, so that it does not slow them down. Each one that
+/// is waited for is started anew once: if all are late, the machine is slow, and would only be slower.
 void worker_pool_state::launch_missing() {
-  const auto count = [this](worker::phase phase) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(workers, [phase](const auto& each) { return each.second.now == phase; }));
-  };
-  const std::size_t starting = count(worker::phase::starting);
-  const std::size_t coming = starting + count(worker::phase::spare);
-  std::size_t missing = waiting.size() > coming ? waiting.size() - coming : 0;
-  if (waiting.empty() && coming < limits::worker_spares) missing = limits::worker_spares - coming;
+  std::size_t coming = 0;
+  std::size_t late = 0;
+  for (const auto& [token, one] : workers) {
+    if (one.now == worker::phase::given) continue;
+    ++(one.is_late && one.now == worker::phase::starting ? late : coming);
+  }
+  const std::size_t wanted = waiting.empty() ? limits::worker_spares : waiting.size();
+  const std::size_t most = 2 * wanted;
+  if (wanted <= coming || most <= coming + late) return;
+  std::size_t missing = std::min(wanted - coming, most - coming - late);
   while (missing > 0 && launch()) --missing;
 }
 
@@ -78,6 +82,7 @@ bool worker_pool_state::launch() {
     return false;
   }
   workers[(*made)->token()] = {*made};
+  tell_after(self, patience, worker_pool_actor{self}, hello_late{*made});
   tell_after(self, limits::worker_hello_timeout, worker_pool_actor{self}, hello_overdue{*made});
   return true;
 }
@@ -94,6 +99,15 @@ void worker_pool_state::exited(const worker_exited& what) {
                        "call troupe::program, or the command line, in main() of this program"});
   }
   launch_missing();
+}
+
+/// It may still come, and is as welcome then. One that nobody waits for is not replaced: it would be one spare more
+/// on a machine that is slow enough.
+void worker_pool_state::late(const hello_late& what) {
+  const auto found = workers.find(what.process->token());
+  if (found == workers.end() || found->second.now != worker::phase::starting) return;
+  found->second.is_late = true;
+  if (!waiting.empty()) launch_missing();
 }
 
 void worker_pool_state::overdue(const hello_overdue& what) {

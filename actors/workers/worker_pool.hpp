@@ -42,6 +42,10 @@ using remote_stage_actor = stage_actor::extend<cast<wire_message>, cast<worker_g
 struct want_worker {
   remote_stage_actor face;
 };
+/// The pool, to itself: its hello is late, and nobody counts on it any more.
+struct hello_late {
+  std::shared_ptr<worker_process> process;
+};
 /// The pool, to itself: time to have said hello is over.
 struct hello_overdue {
   std::shared_ptr<worker_process> process;
@@ -51,8 +55,11 @@ struct hello_overdue {
 ///
 ///   worker: starting --hello--> spare --wanted--> given --exit--> (gone; its face hears of it)
 ///           starting | spare --exit, overdue--> (gone)
+///
+/// A frozen machine or process may let a worker start that never says hello. After `patience` a face that waits gets
+/// another one, whoever comes first; after limits::worker_hello_timeout the late one is killed.
 using worker_pool_actor =
-    caf::typed_actor<cast<wire_message>, cast<want_worker>, cast<worker_exited>, cast<hello_overdue>>;
+    caf::typed_actor<cast<wire_message>, cast<want_worker>, cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
 
 struct worker_pool_state {
   static inline const char* name = "worker_pool";
@@ -62,6 +69,7 @@ struct worker_pool_state {
   void hello(const wire_message& message);
   void want(const want_worker& wanted);
   void exited(const worker_exited& what);
+  void late(const hello_late& what);
   void overdue(const hello_overdue& what);
   void give();
   void launch_missing();
@@ -70,11 +78,14 @@ struct worker_pool_state {
 
   worker_pool_actor::pointer self;
   std::shared_ptr<worker_launcher> launcher;
+  std::chrono::milliseconds patience{0};
 
   struct worker {
     enum class phase : std::uint8_t { starting, spare, given };
     std::shared_ptr<worker_process> process;
     phase now = phase::starting;
+    /// It is still starting, and should not be.
+    bool is_late = false;
     wire_actor actor = {};
     std::uint16_t edge_port = 0;
     remote_stage_actor face = {};
@@ -87,7 +98,8 @@ struct worker_pool_state {
 
 /// `launcher` outlives it.
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
-                                             std::shared_ptr<worker_launcher> launcher);
+                                             std::shared_ptr<worker_launcher> launcher,
+                                             std::chrono::milliseconds patience);
 
 }  // namespace troupe
 
@@ -97,4 +109,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_exited)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_silent)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pass_on)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::want_worker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_late)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_overdue)

@@ -39,12 +39,15 @@ const named_ratios speed = {{"efficiency_one_process", efficiency(variant::one_p
                             {"share_of_half_one_process", share_of_half(variant::one_process)},
                             {"share_of_half_processes", share_of_half(variant::processes)},
                             {"four_over_two_processes", over(variant::four_processes, variant::processes)},
+                            {"four_deep_over_two_processes", over(variant::four_deep, variant::processes)},
                             {"four_over_two_one_process", over(variant::four_one_process, variant::one_process)}};
 
 const named_ratios costs = {{"processes", over(variant::processes, variant::one_process)},
                             {"journal_one_process", over(variant::one_process_journal, variant::one_process)},
                             {"journal_processes", over(variant::processes_journal, variant::processes)},
-                            {"heartbeats", over(variant::processes, variant::processes_quiet)}};
+                            {"heartbeats", over(variant::processes, variant::processes_quiet)},
+                            {"tcp", over(variant::processes_tcp, variant::processes)},
+                            {"crc", over(variant::processes_tcp, variant::processes_tcp_plain)}};
 
 spread over_rounds(const measured_processes& row, const ratio& of) {
   std::vector<double> values;
@@ -74,7 +77,8 @@ std::string processes_table(const std::vector<measured_processes>& rows) {
       "Per cent, median [min, max] of the rounds; the slowest stage alone in us\n\n"
       "| model | B | M | stage | efficiency, 1 process | efficiency, processes | share of half, 1 process | share of "
       "half, processes "
-      "| 4 over 2 stages, processes | 4 over 2 stages, 1 process |\n|---|---|---|---|---|---|---|---|---|---|\n";
+      "| 4 over 2 stages, processes | with 8 buffers | 4 over 2 stages, 1 process |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const measured_processes& row : rows) text += line(row, speed);
   return text;
 }
@@ -82,8 +86,9 @@ std::string processes_table(const std::vector<measured_processes>& rows) {
 std::string cost_table(const std::vector<measured_processes>& rows) {
   std::string text =
       "Time with over time without, per cent, median [min, max] of the rounds\n\n"
-      "| model | B | M | stage | processes | journal, 1 process | journal, processes | heartbeats |\n"
-      "|---|---|---|---|---|---|---|---|\n";
+      "| model | B | M | stage | processes | journal, 1 process | journal, processes | heartbeats "
+      "| tcp over shm | CRC of tcp |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n";
   for (const measured_processes& row : rows) text += line(row, costs);
   return text;
 }

@@ -30,8 +30,9 @@ struct turn {
 expected<pipeline_variant> start_workers(const workload& work, const worker_case& which) {
   const std::size_t there = children().size();
   announce(which);
-  auto made =
-      pipeline_variant::start(work, {.stages = which.stages, .workers = options_of(which, work.data->classes())});
+  auto made = pipeline_variant::start(work, {.stages = which.stages,
+                                             .num_pipe_buffers = which.num_pipe_buffers,
+                                             .workers = options_of(which, work.data->classes())});
   if (!made) return made;
   // With the spare, which reads what was announced, too.
   if (!await_rest(there + which.stages + 1)) return fail(error_code::internal, work.model, "its workers do not start");
@@ -49,24 +50,28 @@ class contestants {
  public:
   static expected<std::unique_ptr<contestants>> gather(const workload& work) {
     std::unique_ptr<contestants> made(new contestants(work));
-    const auto add = [&](std::optional<pipeline_variant>& into, expected<pipeline_variant> started) -> expected<void> {
-      if (!started) return tl::make_unexpected(started.error());
-      into = std::move(*started);
-      return {};
+    const worker_case two{work.model, 2};
+    const worker_case four{work.model, 4};
+    const auto variation = [](worker_case of, auto change) {
+      change(of);
+      return of;
     };
-    auto done = add(made->two_here_, pipeline_variant::start(work, {.stages = 2}))
-                    .and_then([&] { return add(made->four_here_, pipeline_variant::start(work, {.stages = 4})); })
-                    .and_then([&] {
-                      return add(made->two_there_, start_workers(work, {work.model, 2}));
-                    })
-                    .and_then([&] {
-                      return add(made->quiet_, start_workers(work, {work.model, 2, no_heartbeat}));
-                    })
-                    .and_then([&] {
-                      return add(made->four_there_, start_workers(work, {work.model, 4}));
-                    });
+    const std::vector<std::pair<std::string, worker_case>> cases = {
+        {variant::processes, two},
+        {variant::processes_quiet, variation(two, [](worker_case& one) { one.heartbeat = no_heartbeat; })},
+        {variant::processes_tcp, variation(two, [](worker_case& one) { one.over = worker_case::edges::tcp; })},
+        {variant::processes_tcp_plain,
+         variation(two, [](worker_case& one) { one.over = worker_case::edges::tcp_without_crc; })},
+        {variant::four_processes, four},
+        {variant::four_deep, variation(four, [](worker_case& one) { one.num_pipe_buffers = 8; })}};
+    auto done = made->add(variant::one_process, pipeline_variant::start(work, {.stages = 2})).and_then([&] {
+      return made->add(variant::four_one_process, pipeline_variant::start(work, {.stages = 4}));
+    });
+    for (const auto& [name, which] : cases) {
+      if (done) done = made->add(name, start_workers(work, which));
+    }
     if (!done) return tl::make_unexpected(done.error());
-    auto alone = lone_stages::prepare(work, made->two_here_->boundaries());
+    auto alone = lone_stages::prepare(work, made->piped_.at(variant::one_process).boundaries());
     if (!alone) return tl::make_unexpected(alone.error());
     made->alone_ = std::move(*alone);
     return made;
@@ -76,26 +81,38 @@ class contestants {
 
   /// Those that are compared stand beside each other.
   std::vector<turn> turns(std::uint64_t count) {
-    const auto piped = [this, count](std::optional<pipeline_variant>& which, bool journal) {
-      return [this, count, &which, journal] { return run_piped(*which, count, journal); };
+    const auto piped = [this, count](const std::string& name) {
+      return turn{name, [this, count, name] { return run_piped(piped_.at(name), count, false); }};
     };
-    const auto lone = [this, count](std::size_t stage) {
-      return [this, count, stage] { return alone_->run(work_, stage, count); };
+    const auto journaled = [this, count](const std::string& name, const std::string& of) {
+      return turn{name, [this, count, of] { return run_piped(piped_.at(of), count, true); }};
+    };
+    const auto lone = [this, count](const std::string& name, std::size_t stage) {
+      return turn{name, [this, count, stage] { return alone_->run(work_, stage, count); }, false};
     };
     return {{variant::plain, [this, count] { return plain_.run(work_, count); }},
-            {variant::alone_0, lone(0), false},
-            {variant::alone_1, lone(1), false},
-            {variant::one_process, piped(two_here_, false)},
-            {variant::one_process_journal, piped(two_here_, true)},
-            {variant::processes_journal, piped(two_there_, true)},
-            {variant::processes, piped(two_there_, false)},
-            {variant::processes_quiet, piped(quiet_, false)},
-            {variant::four_processes, piped(four_there_, false)},
-            {variant::four_one_process, piped(four_here_, false)}};
+            lone(variant::alone_0, 0),
+            lone(variant::alone_1, 1),
+            piped(variant::one_process),
+            journaled(variant::one_process_journal, variant::one_process),
+            journaled(variant::processes_journal, variant::processes),
+            piped(variant::processes),
+            piped(variant::processes_quiet),
+            piped(variant::processes_tcp),
+            piped(variant::processes_tcp_plain),
+            piped(variant::four_processes),
+            piped(variant::four_deep),
+            piped(variant::four_one_process)};
   }
 
  private:
   explicit contestants(const workload& work) : work_(work), plain_(plain_loop::by_layer(work, 1)) {}
+
+  expected<void> add(const std::string& name, expected<pipeline_variant> started) {
+    if (!started) return tl::make_unexpected(started.error());
+    piped_.emplace(name, std::move(*started));
+    return {};
+  }
 
   expected<measurement> run_piped(pipeline_variant& which, std::uint64_t count, bool with_journal) {
     const auto journal = with_journal ? make_journal() : nullptr;
@@ -107,11 +124,7 @@ class contestants {
   const workload& work_;
   plain_loop plain_;
   std::optional<lone_stages> alone_;
-  std::optional<pipeline_variant> two_here_;
-  std::optional<pipeline_variant> four_here_;
-  std::optional<pipeline_variant> two_there_;
-  std::optional<pipeline_variant> quiet_;
-  std::optional<pipeline_variant> four_there_;
+  std::map<std::string, pipeline_variant> piped_;
 };
 
 expected<std::uint64_t> choose_count(const workload& work, const plain_loop& plain, double seconds) {

@@ -25,7 +25,8 @@ constexpr const char* variable = "TROUPE_BENCH_CASE";
 constexpr std::chrono::hours silence{24};
 
 std::string text_of(const worker_case& which) {
-  return fmt::format("{} {} {}", which.model, which.stages, which.heartbeat.count());
+  return fmt::format("{} {} {} {} {}", which.model, which.stages, which.heartbeat.count(), which.num_pipe_buffers,
+                     static_cast<int>(which.over));
 }
 
 worker_case announced() {
@@ -33,8 +34,10 @@ worker_case announced() {
   std::istringstream in(text == nullptr ? "" : text);
   worker_case found;
   std::int64_t heartbeat = 0;
-  in >> found.model >> found.stages >> heartbeat;
+  int over = 0;
+  in >> found.model >> found.stages >> heartbeat >> found.num_pipe_buffers >> over;
   found.heartbeat = std::chrono::milliseconds{heartbeat};
+  found.over = static_cast<worker_case::edges>(over);
   return found;
 }
 
@@ -62,12 +65,17 @@ void announce(const worker_case& which) {
 }
 
 worker_options options_of(const worker_case& which, std::uint32_t classes) {
-  return {.silence_timeout = silence, .heartbeat = which.heartbeat, .classes = classes, .settings = text_of(which)};
+  return {.silence_timeout = silence,
+          .heartbeat = which.heartbeat,
+          .tcp_edges = which.over != worker_case::edges::shm,
+          .payload_crc = which.over == worker_case::edges::tcp,
+          .classes = classes,
+          .settings = text_of(which)};
 }
 
 void serve_case(const worker_environment& environment) {
   const worker_case which = announced();
-  auto plan = plan_of_chain(which.stages, 1, limits::pipe_buffers_default);
+  auto plan = plan_of_chain(which.stages, 1, which.num_pipe_buffers);
   if (!plan) end_worker(plan.error());
   keep_freed_memory();
   const std::uint64_t fingerprint = plan_fingerprint(*plan, text_of(which));
@@ -75,6 +83,8 @@ void serve_case(const worker_environment& environment) {
                {.plan = std::move(*plan),
                 .fingerprint = [fingerprint] { return fingerprint; },
                 .codec = std::make_shared<tensor_codec>(),
+                .tcp_edges = which.over != worker_case::edges::shm,
+                .payload_crc = which.over == worker_case::edges::tcp,
                 .silence_timeout = silence,
                 .heartbeat = which.heartbeat,
                 .make_body =

@@ -14,6 +14,9 @@ struct worker_case {
   std::string model;
   std::uint32_t stages = 2;
   std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
+  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  enum class edges : std::uint8_t { shm, tcp, tcp_without_crc };
+  edges over = edges::shm;
 };
 
 /// For the workers that are started from now on: they have the arguments of their driver, and cannot tell from these

@@ -31,7 +31,7 @@ struct bench_options {
   transport_options measured;
   std::vector<std::string> only;
   std::string json_file;
-  double spin_us = static_cast<double>(limits::spin_budget_default / 1us);
+  double spin_us = static_cast<double>(limits::spin_budget / 1us);
 
   /// In the order of the report, each once.
   [[nodiscard]] std::vector<std::string> names() const {

@@ -71,7 +71,7 @@ template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
     &worker_hello::token, &worker_hello::pid, &worker_hello::edge_port> {};
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
-    &worker_assignment::active_engines, &worker_assignment::prefetch_slots, &worker_assignment::threads,
+    &worker_assignment::prefetch_slots, &worker_assignment::threads,
     &worker_assignment::classes, &worker_assignment::boundaries, &worker_assignment::warm_up_bytes, &worker_assignment::edge_secret> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
     &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_ports> {};

@@ -88,11 +88,11 @@ void engine_thread::drive() {
 }
 
 step_result engine_thread::spin() {
-  const auto budget = options_.spin != nullptr ? options_.spin->budget() : std::chrono::nanoseconds::zero();
-  if (budget <= std::chrono::nanoseconds::zero()) return step_result::idle;
-  const auto until = std::chrono::steady_clock::now() + budget;
+  if (options_.spin_budget <= std::chrono::nanoseconds::zero()) return step_result::idle;
+  const auto until = std::chrono::steady_clock::now() + options_.spin_budget;
   do {
-    // The loader and the actors' worker wake on cores that stages spin on: whoever waits here for this core gets it.
+    // The loader, the actors' worker and, where there are more stages than cores, other stages want the core that this
+    // one spins on: whoever waits here for it gets it.
     sched_yield();
     const step_result result = engine_.step();
     if (result == step_result::idle) continue;

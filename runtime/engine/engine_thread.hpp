@@ -17,31 +17,10 @@ namespace troupe {
 /// Cores that this process may run on (its affinity mask), at least 1.
 [[nodiscard]] std::uint32_t usable_cores() noexcept;
 
-/// How long an idle engine may spin before it parks: shared by the engine threads of a run. With more active engines
-/// than cores it is zero, as a spinning engine would keep the one it waits for off its core.
-class spin_policy {
- public:
-  /// `active_engines`: those that are busy at the same time, that is the stages; a loader that only tops up is none.
-  explicit spin_policy(std::uint32_t active_engines, std::chrono::nanoseconds budget = limits::spin_budget_default,
-                       std::uint32_t cores = usable_cores()) noexcept
-      : budget_(budget), cores_(cores), active_engines_(active_engines) {}
-
-  /// Stages come and go. From any thread.
-  void set_active_engines(std::uint32_t count) noexcept { active_engines_.store(count, std::memory_order_relaxed); }
-
-  [[nodiscard]] std::chrono::nanoseconds budget() const noexcept {
-    return active_engines_.load(std::memory_order_relaxed) <= cores_ ? budget_ : std::chrono::nanoseconds::zero();
-  }
-
- private:
-  const std::chrono::nanoseconds budget_;
-  const std::uint32_t cores_;
-  std::atomic<std::uint32_t> active_engines_;
-};
-
 struct engine_thread_options {
-  /// Shared by the run's engine threads. None: never spins (the loader's engine).
-  std::shared_ptr<const spin_policy> spin;
+  /// How long an idle engine spins before it parks, giving its core away between any two looks (sched_yield). Zero:
+  /// never (the loader's engine).
+  std::chrono::nanoseconds spin_budget{0};
 };
 
 /// What an engine thread did so far. Each number is right; together they are no snapshot while the thread runs.

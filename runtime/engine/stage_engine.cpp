@@ -40,9 +40,7 @@ step_result stage_engine::step() {
 }
 
 std::chrono::nanoseconds stage_engine::park_limit() const noexcept {
-  if (held_back_.empty()) return limits::park_max;
-  const auto due = oldest_held_back_ + limits::score_delay_max - options_.now();
-  return std::clamp<std::chrono::nanoseconds>(due, std::chrono::nanoseconds{0}, limits::park_max);
+  return held_back_.empty() ? limits::park_max : held_back_.time_left(options_.now());
 }
 
 bool stage_engine::take_up_command() {
@@ -71,7 +69,7 @@ void stage_engine::handle(const stage_command::forget_call& command) {
 void stage_engine::handle(const stage_command::cancel_call& command) {
   cancelled_.insert(command.call);
   scorers_.erase(command.call);
-  std::erase_if(held_back_, [&](const score& each) { return each.id.call == command.call; });
+  held_back_.drop(command.call);
   inbound_.skip(command.call);
   if (phase_ == phase::sending && work_.id().call == command.call) done();
 }
@@ -82,6 +80,7 @@ void stage_engine::handle(stage_command::rewire&& command) {
   outbound_.vanish();
   for (engine_wiring::input& each : command.edges->inbound) inbound_.add_edge(each.port, std::move(each.edge));
   outbound_ = std::move(command.edges->outbound);
+  held_back_.hurry();
   ended_call_.reset();  // the new edges have not heard of any
 }
 
@@ -265,21 +264,21 @@ expected<score> stage_engine::score_for(std::size_t sink_index, scorer& by) try 
 }
 
 void stage_engine::hold_back(score next) {
-  if (held_back_.empty()) oldest_held_back_ = options_.now();
-  held_back_.push_back(std::move(next));
-  if (held_back_.size() >= limits::scores_per_message_max) return flush();
+  if (!held_back_.fits(next)) flush();
+  held_back_.add(std::move(next), options_.now());
   flush_if_due();
 }
 
 bool stage_engine::flush_if_due() {
-  if (held_back_.empty() || options_.now() - oldest_held_back_ < limits::score_delay_max) return false;
+  if (held_back_.empty() || !held_back_.due(options_.now())) return false;
   flush();
   return true;
 }
 
 void stage_engine::flush() {
   if (held_back_.empty()) return;
-  if (listener_.on_scores) listener_.on_scores(std::exchange(held_back_, {}));
+  std::vector<score> batch = held_back_.take();
+  if (listener_.on_scores) listener_.on_scores(std::move(batch));
 }
 
 /// Downstream, or the aggregator, hears at once of a call that has ended here. With a micro-batch in hand only calls

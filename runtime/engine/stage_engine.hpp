@@ -20,6 +20,7 @@
 #include <troupe/runtime/engine/engine_wiring.hpp>
 #include <troupe/runtime/engine/fan_out.hpp>
 #include <troupe/runtime/engine/gather.hpp>
+#include <troupe/runtime/engine/held_scores.hpp>
 #include <troupe/runtime/engine/stage_body.hpp>
 #include <troupe/runtime/trace/trace_recorder.hpp>
 
@@ -180,8 +181,7 @@ class stage_engine final : public engine {
 
   std::map<call_number, std::vector<std::shared_ptr<scorer>>> scorers_;
   std::set<call_number> cancelled_;
-  std::vector<score> held_back_;
-  std::chrono::nanoseconds oldest_held_back_{0};
+  held_scores held_back_;
 };
 
 }  // namespace troupe

@@ -169,8 +169,11 @@ TEST(codec_hostile_values, enumerators_that_do_not_exist) {
 }
 
 TEST(codec_hostile_values, too_many_scores) {
-  codec::bytes input = from_hex("93 01 19 91 dc 00 41");
-  for (std::uint32_t i = 0; i <= limits::scores_per_message_max; ++i) {
+  constexpr std::uint32_t too_many = limits::scores_per_message_max + 1;
+  codec::bytes input = from_hex("93 01 19 91 dc");
+  input.push_back(std::byte{too_many >> 8u});
+  input.push_back(std::byte{too_many & 0xffu});
+  for (std::uint32_t i = 0; i < too_many; ++i) {
     const auto one = from_hex("95 92 00 00 00 00 00 90");
     input.insert(input.end(), one.begin(), one.end());
   }

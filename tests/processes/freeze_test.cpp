@@ -81,6 +81,29 @@ TEST_F(frozen, longer_than_the_time_out_is_ended_and_replaced) {
   }
 }
 
+// The spare is to take the place of a stage that dies, but freezes while it starts.
+TEST(frozen_at_the_start, a_worker_is_not_waited_for) {
+  const undisturbed& whole = undisturbed::of(arguments());
+  marked_run run(
+      with(arguments(), {"--processes", "--stages", "2", "--worker-timeout", "2", "--journal", killer::journal}));
+  pid_t starting = 0;
+  run.on_tick = [&]() -> std::vector<int> {
+    const auto workers = run.workers();
+    if (starting != 0 || workers.size() <= spare) return {};
+    starting = run.has_greeted(spare + 1) ? -1 : workers[spare];
+    if (starting == -1) return {};
+    ::kill(starting, SIGSTOP);
+    ::kill(workers[0], SIGKILL);
+    return {};
+  };
+  const auto outcome = run.run();
+  SCOPED_TRACE("stderr:\n" + outcome.err);
+  ASSERT_GT(starting, 0) << "it was not met in time";
+  whole.expect_same(outcome);
+  EXPECT_LT(run.seconds(), sanitized ? 50 : 20) << "limits::worker_hello_timeout is 60 s";
+  run.expect_nothing_left({killer::journal});
+}
+
 TEST_F(frozen, for_a_moment_costs_nothing_but_that) {
   for (const std::size_t victim : {1u, 2u}) {
     allow("8");

@@ -35,7 +35,7 @@ expected<void> caller::on_frame(connection& from, const frame& head, std::span<c
   const auto* welcome = std::get_if<welcome_frame>(&head);
   if (welcome == nullptr || welcome->slots != link_->slots) return unexpected_frame("no welcome to this edge");
   link_->connected = from.weak_from_this();
-  from.assume(std::make_shared<edge_sender>(link_, *core_.options().codec, core_.options().payload_crc));
+  from.assume(std::make_shared<edge_sender>(link_, *core_.options().codec, core_.has_payload_crc()));
   on_outcome_({});
   if (link_->vanished.load(std::memory_order_acquire)) from.drop();  // before there was a connection to drop
   return {};

@@ -26,8 +26,9 @@ struct tcp_endpoint_options {
   std::optional<tls_credentials> tls;
   /// Required.
   std::shared_ptr<const payload_codec> codec;
-  /// A checksum over each payload. TLS has its own.
-  bool payload_crc = true;
+  /// A checksum over each payload sent; nothing: without TLS only, as the tags of its records cover the same bytes.
+  /// Each frame says whether it carries one, and one that is there is always compared: the two sides need not agree.
+  std::optional<bool> payload_crc;
   /// Larger ones are refused before memory is taken for them; at most limits::frame_payload_bytes_max.
   std::uint64_t payload_bytes_max = limits::frame_payload_bytes_max;
   /// A stranger has so long for TLS and hello, and connect() in all.

@@ -179,6 +179,34 @@ TEST(stage_engine, what_is_left_of_an_ended_call_takes_no_slots_from_those_behin
   EXPECT_EQ(inputs[1]->credits(), 1u) << "the sender may have 1.2 behind it, and that may be what all wait for";
 }
 
+struct wordy_scorer final : scorer {
+  [[nodiscard]] expected<void> evaluate(const payload_ptr&, const activation&, score& into) override {
+    into.words.assign(limits::score_words_per_message / 2, 1);
+    return {};
+  }
+};
+
+TEST(stage_engine, large_scores_travel_few_at_a_time) {
+  constexpr std::uint64_t count = 7;
+  std::vector<std::size_t> batches;
+  stage_engine engine{{.name = "last", .address = {}, .sinks = {0}, .now = [] { return std::chrono::nanoseconds{0}; }},
+                      std::make_shared<echo_body>()};
+  stage_listener listener;
+  listener.on_scores = [&](const std::vector<score>& batch) { batches.push_back(batch.size()); };
+  engine.listen(std::move(listener));
+  inproc_edge_factory edges;
+  edge_ends inbound = edges.make({.slots = count, .producer_bell = nullptr, .consumer_bell = nullptr});
+  engine.add_inbound(std::move(inbound.consumer));
+  ASSERT_TRUE(engine.command(stage_command::begin_call{0, {std::make_shared<wordy_scorer>()}}));
+  for (std::uint64_t index = 0; index < count; ++index) {
+    activation given = message({0, index});
+    ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
+  }
+  inbound.producer->send_end_of_call(0);
+  for (int steps = 0; steps < 20; ++steps) static_cast<void>(engine.step());
+  EXPECT_EQ(batches, (std::vector<std::size_t>{2, 2, 2, 1}));
+}
+
 TEST(stage_engine, an_edge_that_cannot_carry_its_outputs_costs_the_call_alone) {
   std::vector<micro_batch_id> sent;
   std::vector<failure> failures;

@@ -74,7 +74,7 @@ std::unique_ptr<engine_thread> start(engine& driven, engine_thread_options optio
 }
 
 engine_thread_options spinning(std::chrono::nanoseconds budget) {
-  return {std::make_shared<const spin_policy>(1, budget, 2)};
+  return {.spin_budget = budget};
 }
 
 TEST(engine_thread, steps_until_finished) {
@@ -174,17 +174,6 @@ TEST(engine_thread, faults_are_broken_invariants) {
         (void)thread->join(soon());
       },
       "no exception leaves engine::step.*the sky fell");
-}
-
-TEST(spin_policy, is_zero_when_more_engines_are_active_than_there_are_cores) {
-  spin_policy policy(2, 50us, 2);
-  EXPECT_EQ(policy.budget(), 50us);
-  policy.set_active_engines(3);
-  EXPECT_EQ(policy.budget(), 0ns);
-  policy.set_active_engines(1);
-  EXPECT_EQ(policy.budget(), 50us);
-  EXPECT_EQ(spin_policy(usable_cores()).budget(), limits::spin_budget_default);
-  EXPECT_EQ(spin_policy(usable_cores() + 1).budget(), 0ns);
 }
 
 }  // namespace

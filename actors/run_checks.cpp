@@ -1,0 +1,58 @@
+#include <string>
+#include <utility>
+
+#include <troupe/actors/program.hpp>
+#include <troupe/actors/run_checks.hpp>
+#include <troupe/messages/limits.hpp>
+
+namespace troupe {
+namespace {
+
+expected<void> check_processes(const run_options& options, bool processes) {
+  const auto contradict = [](std::string where, std::string cause, std::string fix) {
+    return fail(error_code::flags_contradict, std::move(where), std::move(cause), std::move(fix));
+  };
+  if (!processes) {
+    if (options.transport == transport_kind::tcp)
+      return contradict("transport", "tcp edges are between processes", "set processes");
+    if (options.forward_deadline)
+      return contradict("forward_deadline", "a forward in this process cannot be ended", "set processes");
+    return {};
+  }
+  if (!program::exists())
+    return contradict("processes", "workers of this program would not know what they are",
+                      "make a troupe::program at the start of main()");
+  if (options.transport == transport_kind::inproc)
+    return contradict("transport", "inproc edges do not leave a process", "leave it out");
+  if (options.trace) return contradict("trace", "a trace is recorded inside one process", "leave it out");
+  if (!(options.worker_timeout >= limits::worker_timeout_min &&
+        options.worker_timeout <= limits::deadline_seconds_max)) {
+    return fail(error_code::value_out_of_range, "worker_timeout",
+                "it is " + std::to_string(options.worker_timeout) + " s", "choose another value");
+  }
+  return {};
+}
+
+}  // namespace
+
+expected<void> check_run(const run_options& options, bool processes) {
+  const auto wrong = [](std::string where, std::string cause) {
+    return fail(error_code::value_out_of_range, std::move(where), std::move(cause), "choose another value");
+  };
+  if (options.micro_batch < 1 || options.micro_batch > limits::micro_batch_max) {
+    return wrong("micro_batch", "it is " + std::to_string(options.micro_batch) + ", allowed are 1 to " +
+                                    std::to_string(limits::micro_batch_max));
+  }
+  if (options.threads && (*options.threads < 1 || *options.threads > limits::threads_max)) {
+    return wrong("threads", "it is " + std::to_string(*options.threads) + ", allowed are 1 to " +
+                                std::to_string(limits::threads_max));
+  }
+  if (options.limit && *options.limit == 0) return wrong("limit", "no sample would be evaluated");
+  if (options.deadline &&
+      !(*options.deadline >= limits::deadline_seconds_min && *options.deadline <= limits::deadline_seconds_max)) {
+    return wrong("deadline", "it is " + std::to_string(*options.deadline) + " s");
+  }
+  return check_processes(options, processes);
+}
+
+}  // namespace troupe
