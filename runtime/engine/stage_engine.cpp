@@ -147,6 +147,7 @@ void stage_engine::compute() {
   // A route's inputs and a join's outputs hold all that it saw.
   const activation& seen = work_.inputs.size() == 1 ? work_.inputs.front() : work_.outputs.front();
   counters.samples.fetch_add(seen.row_count(), std::memory_order_relaxed);
+  static_cast<void>(flush_if_due());  // counted before: these scores may be the last of their call
 }
 
 step_result stage_engine::send() {
@@ -266,7 +267,6 @@ expected<score> stage_engine::score_for(std::size_t sink_index, scorer& by) try 
 void stage_engine::hold_back(score next) {
   if (!held_back_.fits(next)) flush();
   held_back_.add(std::move(next), options_.now());
-  flush_if_due();
 }
 
 bool stage_engine::flush_if_due() {

@@ -14,6 +14,8 @@
 namespace troupe {
 namespace {
 
+using namespace std::chrono_literals;
+
 struct nothing final : payload {};
 
 activation message(micro_batch_id id) {
@@ -205,6 +207,30 @@ TEST(stage_engine, large_scores_travel_few_at_a_time) {
   inbound.producer->send_end_of_call(0);
   for (int steps = 0; steps < 20; ++steps) static_cast<void>(engine.step());
   EXPECT_EQ(batches, (std::vector<std::size_t>{2, 2, 2, 1}));
+}
+
+// Whoever has the last score of a call looks at the counters.
+TEST(stage_engine, a_micro_batch_is_counted_before_its_scores_leave) {
+  std::chrono::nanoseconds now{0};
+  stage_engine engine{{.name = "last", .address = {}, .sinks = {0}, .now = [&] { return now += 1s; }},
+                      std::make_shared<echo_body>()};
+  std::uint64_t left = 0;
+  stage_listener listener;
+  listener.on_scores = [&](const std::vector<score>& batch) {
+    left += batch.size();
+    EXPECT_EQ(engine.page()->counters.micro_batches.load(), left);
+  };
+  engine.listen(std::move(listener));
+  inproc_edge_factory edges;
+  edge_ends inbound = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
+  engine.add_inbound(std::move(inbound.consumer));
+  ASSERT_TRUE(engine.command(stage_command::begin_call{0, {std::make_shared<counting_scorer>()}}));
+  for (std::uint64_t index = 0; index < 2; ++index) {
+    activation given = message({0, index});
+    ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
+  }
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(engine.step());
+  EXPECT_EQ(left, 2u);
 }
 
 TEST(stage_engine, an_edge_that_cannot_carry_its_outputs_costs_the_call_alone) {
