@@ -3,14 +3,6 @@
 
 #include <troupe/tests/actors/secure/link_support.hpp>
 
-#ifdef __SANITIZE_ADDRESS__
-// CAF's broker and what it holds stay behind when a system ends while bytes are on their way.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:basp_broker\n";
-}
-#endif
-
 namespace troupe::testing {
 namespace {
 
