@@ -27,7 +27,7 @@ worker_pool_actor::behavior_type worker_pool_state::behavior() {
 void worker_pool_state::hello(const wire_message& message) {
   static_cast<void>(dispatch<worker_hello>(message, [&](const worker_hello& said) {
     const auto found = workers.find(said.token);
-    if (found == workers.end() || found->second.now != worker::phase::starting) return;
+    if (found == workers.end() || found->second.has_said_hello()) return;
     found->second.now = worker::phase::spare;
     found->second.actor = caf::actor_cast<wire_actor>(self->current_sender());
     found->second.edge_port = said.edge_port;
@@ -60,8 +60,7 @@ void worker_pool_state::launch_missing() {
   std::size_t coming = 0;
   std::size_t late = 0;
   for (const auto& [token, one] : workers) {
-    if (one.now == worker::phase::given) continue;
-    ++(one.is_late && one.now == worker::phase::starting ? late : coming);
+    if (one.now != worker::phase::given) ++(one.now == worker::phase::late ? late : coming);
   }
   const std::size_t wanted = waiting.empty() ? limits::worker_spares : waiting.size();
   const std::size_t most = 2 * wanted;
@@ -93,10 +92,12 @@ void worker_pool_state::exited(const worker_exited& what) {
   const worker ended = std::move(found->second);
   workers.erase(found);
   if (ended.now == worker::phase::given) return tell(self, ended.face, what);
-  if (ended.now == worker::phase::starting && ++failed_starts >= limits::worker_failed_starts_max) {
+  if (!ended.has_said_hello() && ++failed_starts >= limits::worker_failed_starts_max) {
     return refuse_all({error_code::process_failed, what.process->name(),
                        "a worker ended before it said hello: " + what.report.describe(),
-                       "call troupe::program, or the command line, in main() of this program"});
+                       what.report.kind == exit_kind::signalled
+                           ? "find out who sent the signal: the kernel's log names processes that took too much memory"
+                           : "call troupe::program, or the command line, in main() of this program"});
   }
   launch_missing();
 }
@@ -106,13 +107,13 @@ void worker_pool_state::exited(const worker_exited& what) {
 void worker_pool_state::late(const hello_late& what) {
   const auto found = workers.find(what.process->token());
   if (found == workers.end() || found->second.now != worker::phase::starting) return;
-  found->second.is_late = true;
+  found->second.now = worker::phase::late;
   if (!waiting.empty()) launch_missing();
 }
 
 void worker_pool_state::overdue(const hello_overdue& what) {
   const auto found = workers.find(what.process->token());
-  if (found != workers.end() && found->second.now == worker::phase::starting) {
+  if (found != workers.end() && !found->second.has_said_hello()) {
     what.process->kill("it said no hello for " + std::to_string(limits::worker_hello_timeout.count()) + " s");
   }
 }

@@ -53,8 +53,9 @@ struct hello_overdue {
 
 /// Starts workers, takes their hellos (it is what workers connect to), hands them to faces, keeps spares.
 ///
-///   worker: starting --hello--> spare --wanted--> given --exit--> (gone; its face hears of it)
-///           starting | spare --exit, overdue--> (gone)
+///   worker: starting --patience--> late
+///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its face hears of it)
+///           starting | late | spare --exit, overdue--> (gone)
 ///
 /// A frozen machine or process may let a worker start that never says hello. After `patience` a face that waits gets
 /// another one, whoever comes first; after limits::worker_hello_timeout the late one is killed.
@@ -81,11 +82,10 @@ struct worker_pool_state {
   std::chrono::milliseconds patience{0};
 
   struct worker {
-    enum class phase : std::uint8_t { starting, spare, given };
+    enum class phase : std::uint8_t { starting, late, spare, given };
+    [[nodiscard]] bool has_said_hello() const noexcept { return now >= phase::spare; }
     std::shared_ptr<worker_process> process;
     phase now = phase::starting;
-    /// It is still starting, and should not be.
-    bool is_late = false;
     wire_actor actor = {};
     std::uint16_t edge_port = 0;
     remote_stage_actor face = {};
