@@ -20,7 +20,7 @@ director_actor::behavior_type director_state::start(director_plan plan) {
   return {
       [this](const open_call& open) { submit(open.ticket); },
       [this](const cancel_ticket& request) { cancel(request); },
-      [this](const cut_calls& request) { cut(request); },
+      [this](const cut_calls&) { cut(); },
       [this](const stop_request& request) { stop(request.mode); },
       [this](const stage_ready& ready) { stage_is_ready(ready); },
       [this](const stage_lost& lost) { stage_is_lost(lost); },
@@ -154,13 +154,14 @@ void director_state::cancel_open_calls(const error& cause) {
 }
 
 /// Of calls that still wait for their stages nothing was sent that could be finished.
-void director_state::cut(const cut_calls& request) {
+void director_state::cut() {
+  cut_below_ = next_number_;
   for (const auto& [number, entry] : calls_) {
     if (entry.phase < call_phase::loading) {
       cancel(number, {error_code::interrupted, "director", "the run was stopped before the call began", {}});
     }
   }
-  tell(self_, loader_, request);
+  tell(self_, loader_, cut_calls_below{cut_below_});
 }
 
 void director_state::ended(const call_ended& end) {

@@ -74,7 +74,7 @@ class director_state {
   void cancel(call_number number, const error& cause);
   void cancel(const cancel_ticket& request);
   void cancel_open_calls(const error& cause);
-  void cut(const cut_calls& request);
+  void cut();
   void ended(const call_ended& end);
   void stop(stop_mode mode);
   void fatal(const error& cause);
@@ -112,6 +112,8 @@ class director_state {
   std::map<call_number, call> calls_;
   call_number next_number_ = 0;
   call_number next_to_load_ = 0;
+  /// All calls below it are to end after what has been sent of them.
+  call_number cut_below_ = 0;
   bool loader_running_ = false;
   bool ended_ = false;
   stage_roster stages_;

@@ -139,13 +139,17 @@ void director_state::replace_aggregator() {
 
 void director_state::replace_loader() {
   spawn_loader();
-  static_cast<void>(plan_.engines->loader->command(loader_command::listen{report_to(loader_, *plan_.engines->loader)}));
+  loader_engine& engine = *plan_.engines->loader;
+  static_cast<void>(engine.command(loader_command::listen{report_to(loader_, engine)}));
+  loader_command::retain_calls open;
   for (const auto& [number, entry] : calls_) {
-    if (entry.phase == call_phase::loading) tell(self_, loader_, open_call{entry.ticket});
-    if (entry.phase == call_phase::cancelling) tell(self_, loader_, cancel_call{number, *entry.cause});
+    if (entry.phase == call_phase::loading) open.calls.push_back(number);
   }
+  static_cast<void>(engine.command(open));
+  for (const call_number number : open.calls) tell(self_, loader_, open_call{calls_.at(number).ticket});
+  tell(self_, loader_, cut_calls_below{cut_below_});
   pausing_ = false;  // the order, or the answer, may have died with it
-  if (!plan_.engines->loader->finished()) return;
+  if (!engine.finished()) return;
   loader_running_ = false;
   end_if_all_stopped();
 }

@@ -25,7 +25,7 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> 
       },
       [=](const low_water& low) { self->state.engine->low_water(low.mark); },
       [=](const cancel_call& cancel) { order(loader_command::cancel_call{cancel.call}); },
-      [=](const cut_calls&) { order(loader_command::cut_calls{}); },
+      [=](const cut_calls_below& cut) { order(loader_command::cut_calls{cut.number}); },
       [=](const stop_request&) { static_cast<void>(self->state.engine->command(loader_command::stop{})); },
       [=](const pause_loading& pause) { order(loader_command::pause{pause.round}); },
       [=](const rewire_loader& rewire) { order(loader_command::rewire{rewire.edges}); },

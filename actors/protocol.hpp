@@ -28,8 +28,12 @@ struct cancel_ticket {
   call_ticket_ptr ticket;
   error cause;
 };
-/// the program -> director -> loader: end all queued calls after what has been sent of them.
+/// the program -> director: end all calls that are there after what has been sent of them.
 struct cut_calls {};
+/// director -> loader: the same, of the calls below this one.
+struct cut_calls_below {
+  call_number number = 0;
+};
 /// director -> loader, after loading_paused: go on over these edges.
 struct rewire_loader {
   std::shared_ptr<engine_wiring> edges;
@@ -55,7 +59,7 @@ using director_actor = caf::typed_actor<cast<open_call>, cast<cancel_ticket>, ca
                                         cast<loading_paused>, cast<failure>, cast<call_ended>, cast<stopped>>;
 
 using loader_actor =
-    caf::typed_actor<cast<open_call>, cast<low_water>, cast<cancel_call>, cast<cut_calls>, cast<stop_request>,
+    caf::typed_actor<cast<open_call>, cast<low_water>, cast<cancel_call>, cast<cut_calls_below>, cast<stop_request>,
                      cast<pause_loading>, cast<rewire_loader>, cast<meet_aggregator>,
                      // from its engine
                      cast<end_of_call>, cast<loading_paused>, cast<failure>, cast<stopped>>;
@@ -96,6 +100,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_opened)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_ended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cancel_ticket)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cut_calls)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cut_calls_below)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_loader)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_stage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stage_lost)

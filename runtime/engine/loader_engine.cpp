@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <exception>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include <troupe/messages/check.hpp>
@@ -58,13 +60,22 @@ void loader_engine::handle(const loader_command::cancel_call& command) {
   std::erase_if(kept_, of_call);
 }
 
-void loader_engine::handle(const loader_command::cut_calls&) {
-  if (loaded_) {
+void loader_engine::handle(const loader_command::retain_calls& command) {
+  std::set<call_number> others;
+  for (const queued_call& each : calls_) others.insert(each.call);
+  for (const activation& each : kept_) others.insert(each.id.call);
+  for (const concluded& each : concluded_) others.insert(each.end.call);
+  for (const call_number call : command.calls) others.erase(call);
+  for (const call_number call : others) handle(loader_command::cancel_call{call});
+}
+
+void loader_engine::handle(const loader_command::cut_calls& command) {
+  if (loaded_ && loaded_->id.call < command.below) {
     --calls_.front().next_index;  // read ahead, but never sent
     loaded_.reset();
     outbound_.abandon();
   }
-  while (!calls_.empty()) end_current_call();
+  while (!calls_.empty() && calls_.front().call < command.below) end_current_call();
 }
 
 // The mark is taken here and not again until the rewiring: receivers that take ids in order wait for what this says.

@@ -48,8 +48,16 @@ struct begin_call {
 struct cancel_call {
   call_number call = 0;
 };
-/// End every queued call after what has been sent of it, which may be nothing: the drain of an interrupted run.
-struct cut_calls {};
+/// Send no more of any call but these, and keep nothing of the others: a face that is gone may have taken orders with
+/// it.
+struct retain_calls {
+  std::vector<call_number> calls;
+};
+/// End every queued call below this one after what has been sent of it, which may be nothing: the drain of an
+/// interrupted run. May be repeated.
+struct cut_calls {
+  call_number below = 0;
+};
 /// Send and forget nothing from now on; answered by loader_listener::on_paused. May be repeated.
 struct pause {
   epoch_number round = 0;
@@ -67,9 +75,9 @@ struct listen {
 /// Close all edges and finish; what was sent is still worked off downstream.
 struct stop {};
 }  // namespace loader_command
-using loader_command_t =
-    std::variant<loader_command::begin_call, loader_command::cancel_call, loader_command::cut_calls,
-                 loader_command::pause, loader_command::rewire, loader_command::listen, loader_command::stop>;
+using loader_command_t = std::variant<loader_command::begin_call, loader_command::cancel_call,
+                                      loader_command::retain_calls, loader_command::cut_calls, loader_command::pause,
+                                      loader_command::rewire, loader_command::listen, loader_command::stop>;
 
 struct loader_counters {
   std::atomic<std::uint64_t> sent{0};
@@ -137,6 +145,7 @@ class loader_engine final : public engine {
 
   void handle(loader_command::begin_call&& command);
   void handle(const loader_command::cancel_call& command);
+  void handle(const loader_command::retain_calls& command);
   void handle(const loader_command::cut_calls& command);
   void handle(const loader_command::pause& command);
   void handle(loader_command::rewire&& command);

@@ -93,12 +93,26 @@ struct directed_run {
   /// A call of `count` micro-batches, of which an earlier run has folded the first `folded`.
   void submit(std::uint64_t count, std::uint64_t folded = 0) {
     auto ticket = std::make_shared<call_ticket>();
-    ticket->source = std::make_shared<counted_source>(count - folded);
+    source = std::make_shared<counted_source>(count - folded);
+    ticket->source = source;
     ticket->start.folded = {folded};
     ticket->make_scorer = [](std::uint32_t) { return std::make_shared<idle_scorer>(); };
     ticket->folds = {std::make_shared<hash_fold>()};
     outcome = ticket->done.get_future();
+    submitted = ticket;
     post(directs, open_call{ticket});
+    settle();
+  }
+  /// What the director tells the loader's actor meanwhile is lost.
+  template <class F>
+  void while_the_loaders_actor_dies(F&& tell_director) {
+    caf::anon_send_exit(children.back(), caf::exit_reason::kill);
+    tell_director();
+    const auto aggregates = children.front();
+    for (const caf::actor& next :
+         {caf::actor_cast<caf::actor>(directs), aggregates, caf::actor_cast<caf::actor>(directs)}) {
+      if (scheduler().prioritize(next)) scheduler().run_once();
+    }
     settle();
   }
   /// The loader pauses before it hears of this score, and the director hears of all that follows from it before it
@@ -129,10 +143,13 @@ struct directed_run {
     settle();
   }
   void pass_time(std::chrono::nanoseconds time) {
-    dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).advance_time(time);
+    scheduler().advance_time(time);
     settle();
   }
-  void actors() { dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).run(); }
+  void actors() { scheduler().run(); }
+  caf::scheduler::test_coordinator& scheduler() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  }
 
   const stage_address stage{0, 0};
   incarnation_number incarnation = 0;
@@ -146,6 +163,8 @@ struct directed_run {
   director_actor directs;
   /// Of the call that was submitted last.
   std::future<call_outcome> outcome;
+  std::shared_ptr<counted_source> source;
+  call_ticket_ptr submitted;
 };
 
 using ids = std::vector<micro_batch_id>;
@@ -204,6 +223,35 @@ TEST(director, gives_up_when_edges_are_lost_without_progress) {
   }
   ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
   EXPECT_EQ(run.outcome.get().cause->code, error_code::peer_lost);
+}
+
+TEST(director, tells_a_new_loader_of_a_cancelled_call_that_has_ended_meanwhile) {
+  directed_run run;
+  run.submit(1u << 20);
+  const auto given_up = run.source;
+  run.while_the_loaders_actor_dies([&] {
+    post(run.directs, cancel_ticket{run.submitted, {error_code::interrupted, "test", "enough of it", {}}});
+  });
+  ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+  ASSERT_EQ(run.children.size(), 3u) << "another actor for the loader";
+  const std::uint64_t read = given_up->position;
+  run.submit(2);
+  run.settle();
+  EXPECT_EQ(run.source->position, 2u) << "it waits behind the call that nobody wants";
+  EXPECT_EQ(given_up->position, read);
+}
+
+TEST(director, tells_a_new_loader_which_calls_are_cut) {
+  directed_run run;
+  run.submit(1u << 20);
+  const auto cut = run.source;
+  const std::uint64_t read = cut->position;
+  run.while_the_loaders_actor_dies([&] { post(run.directs, cut_calls{}); });
+  ASSERT_EQ(run.children.size(), 3u) << "another actor for the loader";
+  EXPECT_EQ(cut->position, read) << "it goes on reading";
+  run.submit(2);
+  run.settle();
+  EXPECT_EQ(run.source->position, 2u) << "calls that came later are not cut";
 }
 
 TEST(aggregator, tells_a_new_loader_the_mark_that_the_old_one_may_not_have_heard) {
