@@ -78,7 +78,9 @@ class starter {
     model_pipeline made;
     if (options_.trace) made.trace = std::make_shared<trace_clock>();
     made.layers = std::move(layers);
-    const assembly_options how{.prefetch_slots = prefetch(),
+    const std::uint64_t bytes = micro_batch_bytes();
+    const assembly_options how{.prefetch_slots = prefetch_slots_for(bytes, 1),
+                               .micro_batch_bytes = bytes,
                                .trace = made.trace.get(),
                                .is_elsewhere = *workers ? (*workers)->is_remote : nullptr,
                                .page_of = *workers ? (*workers)->page_finder() : nullptr};
@@ -222,9 +224,9 @@ class starter {
     return part == nullptr ? std::vector<std::string>{} : cuts_.at(part->pipeline).layer_names(part->part);
   }
 
-  [[nodiscard]] std::uint32_t prefetch() const {
+  [[nodiscard]] std::uint64_t micro_batch_bytes() const {
     const auto& loaded = outputs_.back();  // the source is the last node
-    return prefetch_slots_for(as_tensors(loaded.front().tensors).single().nbytes(), 1);
+    return as_tensors(loaded.front().tensors).single().nbytes();
   }
 
   const topology& what_;

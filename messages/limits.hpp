@@ -40,16 +40,19 @@ inline constexpr std::uint32_t prefetch_slots = 128;
 inline constexpr std::uint64_t prefetch_bytes = 4u << 20;
 /// Scores that travel in one message at the most; fewer at the end of a call or when the times below have passed. Every
 /// message takes a core from a stage for a moment: 0.2 ms between processes, mostly whatever the message holds.
-inline constexpr std::uint32_t scores_per_message_max = 128;
+inline constexpr std::uint32_t scores_per_message_max = 512;
 /// Words that they have together, unless a single one has more.
 inline constexpr std::size_t score_words_per_message = 1u << 18;
 /// How long a stage holds scores back: briefly after new edges were wired, so that the first results are seen at once,
 /// and from message to message twice as long.
 inline constexpr std::chrono::nanoseconds score_delay_min = 1ms;
-inline constexpr std::chrono::nanoseconds score_delay_max = 32ms;
+inline constexpr std::chrono::nanoseconds score_delay_max = 64ms;
 /// The loader runs ahead of the low-water mark by all buffers of all replicas, plus this many micro-batches: one batch
 /// of scores that wait on a stage, and one that the aggregator folds meanwhile.
 inline constexpr std::uint32_t window_extra = 2 * scores_per_message_max;
+/// What these may hold at the most, for the loader keeps what it sent: a replica that is frozen holds up the mark while
+/// the others go on. No loader reads more than this within score_delay_max, so that it does not wait for scores.
+inline constexpr std::uint64_t window_extra_bytes = std::uint64_t{512} << 20;
 inline constexpr std::uint32_t calls_queued_max = 64;
 inline constexpr std::uint32_t commands_queued_max = 4096;
 inline constexpr std::uint32_t trace_events_max = 1u << 22;

@@ -83,7 +83,7 @@ std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::si
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options) {
   assembly made;
-  made.window = window_for(slots_of_all(plan, options));
+  made.window = window_for(slots_of_all(plan, options), options.micro_batch_bytes);
   made.accounts = std::make_shared<stage_accounts>(stages_of(plan));
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {
     const wired_instance& instance = plan.instances[index];

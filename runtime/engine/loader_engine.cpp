@@ -9,8 +9,19 @@
 
 namespace troupe {
 
-std::uint64_t window_for(std::uint64_t slots_of_all_edges) {
-  return slots_of_all_edges + limits::window_extra;
+namespace {
+
+/// Forgotten for each micro-batch that is sent: more than one, to catch up, and few, so that the memory that comes free
+/// is used again while it is warm.
+constexpr std::size_t forgotten_per_send = 2;
+constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+std::uint64_t window_for(std::uint64_t slots_of_all_edges, std::uint64_t micro_batch_bytes) {
+  const std::uint64_t fit =
+      micro_batch_bytes == 0 ? limits::window_extra : limits::window_extra_bytes / micro_batch_bytes;
+  return slots_of_all_edges + std::clamp<std::uint64_t>(fit, 1, limits::window_extra);
 }
 
 loader_engine::loader_engine(loader_engine_options options)
@@ -30,7 +41,7 @@ step_result loader_engine::step() {
     return finished_ ? step_result::finished : step_result::progressed;
   }
   if (paused_) return step_result::idle;
-  if (const auto mark = low_water_.take()) forget_below(*mark);
+  if (const auto mark = low_water_.take()) learn(*mark);
   if (to_resend_ > 0) return resend();
   flush_calls_before(loaded_to_end_);
   return loaded_ ? send() : load();
@@ -81,7 +92,8 @@ void loader_engine::handle(const loader_command::cut_calls& command) {
 // The mark is taken here and not again until the rewiring: receivers that take ids in order wait for what this says.
 void loader_engine::handle(const loader_command::pause& command) {
   to_resend_ = 0;  // what this epoch was promised is void: a stage that is new may not know of calls that have ended
-  forget_below(low_water_.newest());
+  learn(low_water_.newest());
+  forget(all_of_them);
   paused_ = true;
   if (listener_.on_paused) listener_.on_paused({first_to_send(), command.round});
 }
@@ -117,8 +129,12 @@ void loader_engine::handle(const loader_command::stop&) {
 
 /// What is still to be sent again stays, also when a score from before the rewiring has made it superfluous: who takes
 /// ids in order was told from where.
-void loader_engine::forget_below(micro_batch_id mark) {
-  while (kept_.size() > to_resend_ && kept_.front().id < mark) kept_.pop_front();
+void loader_engine::forget(std::size_t at_most) {
+  for (; at_most > 0 && kept_.size() > to_resend_ && kept_.front().id < forgettable_; --at_most) kept_.pop_front();
+}
+
+void loader_engine::learn(micro_batch_id mark) {
+  forgettable_ = mark;
   while (!concluded_.empty() && concluded_.front().end.call < mark.call) concluded_.pop_front();
 }
 
@@ -130,7 +146,10 @@ micro_batch_id loader_engine::first_to_send() const {
 }
 
 step_result loader_engine::load() {
-  if (calls_.empty()) return step_result::idle;
+  if (calls_.empty()) {
+    forget(all_of_them);
+    return step_result::idle;
+  }
   auto next = read_next();
   if (!next) {
     fail_current_call(next.error());
@@ -149,6 +168,7 @@ step_result loader_engine::load() {
 }
 
 step_result loader_engine::send() {
+  forget(forgotten_per_send);
   if (kept_.size() >= options_.window) {
     low_water_.wait_for_mark();
     return step_result::idle;

@@ -97,8 +97,9 @@ struct loader_engine_options {
   std::shared_ptr<engine_page> shared_page = nullptr;
 };
 
-/// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands.
-std::uint64_t window_for(std::uint64_t slots_of_all_edges);
+/// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands, but of these only
+/// what limits::window_extra_bytes hold. `micro_batch_bytes` 0: not known.
+std::uint64_t window_for(std::uint64_t slots_of_all_edges, std::uint64_t micro_batch_bytes);
 
 /// Reads, decodes and sends ahead of the stages, on its own thread. Keeps each micro-batch it sent until the low-water
 /// mark passes it, and sends only while fewer than `window` are kept: credits alone do not bound what is in flight.
@@ -115,8 +116,7 @@ class loader_engine final : public engine {
   /// From any thread. False if the queue is full (limits::commands_queued_max).
   [[nodiscard]] bool command(loader_command_t command) { return commands_.push(std::move(command)); }
 
-  /// From any thread. Everything below `mark` is folded: what was kept of it goes, at the latest when the window is
-  /// full.
+  /// From any thread. Everything below `mark` is folded: what was kept of it goes, little by little while more is sent.
   void low_water(micro_batch_id mark) { low_water_.publish(mark); }
 
   /// From any thread. True before on_finished is called.
@@ -152,7 +152,8 @@ class loader_engine final : public engine {
   void handle(loader_command::listen&& command);
   void handle(const loader_command::stop& command);
 
-  void forget_below(micro_batch_id mark);
+  void learn(micro_batch_id mark);
+  void forget(std::size_t at_most);
   [[nodiscard]] micro_batch_id first_to_send() const;
   step_result resend();
   void flush_calls_before(call_number call);
@@ -177,8 +178,9 @@ class loader_engine final : public engine {
   std::deque<queued_call> calls_;
   /// Read ahead: decoded while no replica has room.
   std::optional<activation> loaded_;
-  /// Sent and not known to be folded.
+  /// Sent and not forgotten; those below forgettable_ are folded.
   std::deque<activation> kept_;
+  micro_batch_id forgettable_;
   /// The last so many of them are to be sent again.
   std::size_t to_resend_ = 0;
   std::deque<concluded> concluded_;

@@ -109,5 +109,90 @@ TEST(loader_engine, so_does_one_that_cannot_carry_it_again) {
   EXPECT_EQ(sent.size(), 2u);
 }
 
+/// One branch with room for all, whose other end forgets what arrives; remembers what the source gave.
+struct open_loader {
+  explicit open_loader(std::uint64_t window) : engine({.name = "loader", .address = {}, .window = window}) {
+    engine.outbound().add_edge(engine.outbound().add_branch({}),
+                               std::make_unique<testing::refusing_producer>(1u << 20, sent));
+  }
+  struct watched_source final : micro_batch_source {
+    explicit watched_source(std::vector<std::weak_ptr<const nothing>>& into, std::uint64_t n) : given(into), end(n) {}
+    [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
+      if (position == end) return std::nullopt;
+      auto made = std::make_shared<const nothing>();
+      given.push_back(made);
+      ++position;
+      return loaded_micro_batch{{position - 1, position}, std::move(made), nullptr};
+    }
+    std::vector<std::weak_ptr<const nothing>>& given;
+    std::uint64_t position = 0;
+    std::uint64_t end;
+  };
+  void begin(call_number call, std::uint64_t count) {
+    ASSERT_TRUE(engine.command(loader_command::begin_call{call, std::make_shared<watched_source>(given, count)}));
+    run();
+  }
+  void run() {
+    for (int steps = 0; steps < 40; ++steps) static_cast<void>(engine.step());
+  }
+  [[nodiscard]] std::size_t held() const {
+    return static_cast<std::size_t>(std::ranges::count_if(given, [](const auto& each) { return !each.expired(); }));
+  }
+
+  std::vector<micro_batch_id> sent;
+  std::vector<std::weak_ptr<const nothing>> given;
+  loader_engine engine;
+};
+
+TEST(loader_engine, forgets_what_is_folded_while_it_sends_and_all_of_it_when_nothing_is_left_to_send) {
+  open_loader loader(8);
+  loader.begin(0, 12);
+  EXPECT_EQ(loader.sent.size(), 8u) << "the window";
+  EXPECT_EQ(loader.held(), 9u) << "and one that was read ahead";
+  loader.engine.low_water({0, 6});
+  static_cast<void>(loader.engine.step());
+  EXPECT_EQ(loader.held(), 7u) << "two for each that is sent";
+  loader.run();
+  EXPECT_EQ(loader.sent.size(), 12u);
+  EXPECT_EQ(loader.held(), 6u);
+  loader.engine.low_water({1, 0});
+  loader.run();
+  EXPECT_EQ(loader.held(), 0u);
+}
+
+TEST(loader_engine, keeps_no_call_but_those_it_is_told_to_retain) {
+  open_loader loader(5);
+  for (const call_number call : {0, 1, 2, 3}) loader.begin(call, 3);
+  EXPECT_EQ(loader.sent, (ids{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}}));
+  loader.sent.clear();
+  ASSERT_TRUE(loader.engine.command(loader_command::retain_calls{{0, 3}}));
+  loader.run();
+  EXPECT_EQ(loader.sent, (ids{{3, 0}, {3, 1}})) << "3 of call 0 are kept";
+  EXPECT_EQ(loader.held(), 6u);
+}
+
+TEST(loader_engine, cuts_the_calls_below_a_number_and_no_others) {
+  open_loader loader(4);
+  std::vector<std::pair<call_number, std::uint64_t>> ends;
+  loader.engine.listen({.on_end_of_call = [&](end_of_call end) { ends.emplace_back(end.call, end.count); },
+                        .on_failure = [](const failure&) {},
+                        .on_paused = [](loading_paused) {},
+                        .on_finished = [] {}});
+  for (const call_number call : {0, 1, 2}) loader.begin(call, 6);
+  for (int twice = 0; twice < 2; ++twice) ASSERT_TRUE(loader.engine.command(loader_command::cut_calls{2}));
+  loader.run();
+  EXPECT_EQ(ends, (std::vector<std::pair<call_number, std::uint64_t>>{{0, 4}, {1, 0}}));
+  loader.engine.low_water({0, 3});
+  loader.run();
+  EXPECT_EQ(loader.sent.back(), (micro_batch_id{2, 2}));
+}
+
+TEST(loader_engine, its_window_holds_less_of_what_is_large) {
+  EXPECT_EQ(window_for(10, 0), 10 + limits::window_extra) << "not known";
+  EXPECT_EQ(window_for(10, 1), 10 + limits::window_extra);
+  EXPECT_EQ(window_for(10, limits::window_extra_bytes / 7), 17u);
+  EXPECT_EQ(window_for(10, 2 * limits::window_extra_bytes), 11u) << "one at least";
+}
+
 }  // namespace
 }  // namespace troupe
