@@ -1,5 +1,5 @@
-// The topologies of examples/ in worker processes: NAME none|all|stages MICRO_BATCH SAMPLES REPLICAS DATA_DIRECTORY.
-// With "stages" only those that are no model's layers are in workers.
+// The topologies of examples/, and one with many classes, in worker processes: NAME none|all|stages MICRO_BATCH SAMPLES
+// REPLICAS DATA_DIRECTORY. With "stages" only those that are no model's layers are in workers.
 #include <iostream>
 #include <string>
 
@@ -10,9 +10,13 @@
 #include <troupe/examples/own_parts/topology.hpp>
 #include <troupe/examples/replicas/topology.hpp>
 
+#include "many_classes.hpp"
+
 namespace {
 
 troupe::topology named(const std::string& name, const std::string& dir, const troupe::stage_options& each) {
+  if (name == "classes_300") return troupe::testing::many_classes(300, each);
+  if (name == "classes_1023") return troupe::testing::many_classes(1023, each);
   if (name == "cascade") return examples::cascade(dir, examples::cascade_sure_from, each);
   if (name == "crops") return examples::crops(dir, each);
   if (name == "ensemble") return examples::ensemble(dir, each);

@@ -56,7 +56,9 @@ INSTANTIATE_TEST_SUITE_P(cases, example_in_processes,
                                            example_case{"crops", 16, 200, 1, {"all", "stages"}},
                                            example_case{"ensemble", 7, 400, 2, {"all", "stages"}},
                                            example_case{"own_parts", 64, 1000, 2, {"all"}},
-                                           example_case{"replicas", 16, 200, 1, {"all", "stages"}}),
+                                           example_case{"replicas", 16, 200, 1, {"all", "stages"}},
+                                           example_case{"classes_300", 3, 300, 2, {"all"}},
+                                           example_case{"classes_1023", 16, 128, 1, {"all"}}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
