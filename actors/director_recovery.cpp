@@ -130,22 +130,25 @@ void director_state::replace_aggregator() {
   spawn_aggregator();
   tell(self_, aggregator_, meet_loader{loader_});
   tell(self_, loader_, meet_aggregator{aggregator_});
-  tell_stages(meet_aggregator{aggregator_});
+  // Before it hears of scores: the loader may have forgotten a cancelled call, and the ledger must not hold others,
+  // too.
   for (const auto& [number, entry] : calls_) {
     if (entry.aggregator_missing) open_at_aggregator(number);
     if (entry.phase == call_phase::cancelling) tell(self_, aggregator_, cancel_call{number, *entry.cause});
   }
+  tell_stages(meet_aggregator{aggregator_});
 }
 
 void director_state::replace_loader() {
   spawn_loader();
   loader_engine& engine = *plan_.engines->loader;
-  static_cast<void>(engine.command(loader_command::listen{report_to(loader_, engine)}));
   loader_command::retain_calls open;
   for (const auto& [number, entry] : calls_) {
     if (entry.phase == call_phase::loading) open.calls.push_back(number);
   }
-  static_cast<void>(engine.command(open));
+  if (!engine.command(loader_command::listen{report_to(loader_, engine)}) || !engine.command(open)) {
+    return fatal(queue_full_failure(engine).cause);
+  }
   for (const call_number number : open.calls) tell(self_, loader_, open_call{calls_.at(number).ticket});
   tell(self_, loader_, cut_calls_below{cut_below_});
   pausing_ = false;  // the order, or the answer, may have died with it

@@ -39,7 +39,6 @@ expected<model_pipeline> prepare_and_start(const layer_chain& chain, const model
   }
   const std::uint64_t micro_batch_bytes = sample.defined() ? sample.nbytes() : 0;
   const assembly_options how{.prefetch_slots = prefetch_slots_for(micro_batch_bytes, options.num_pipe_buffers),
-                             .micro_batch_bytes = micro_batch_bytes,
                              .trace = made.trace.get(),
                              .is_elsewhere = workers ? workers->is_remote : nullptr,
                              .page_of = workers ? workers->page_finder() : nullptr};

@@ -78,9 +78,7 @@ class starter {
     model_pipeline made;
     if (options_.trace) made.trace = std::make_shared<trace_clock>();
     made.layers = std::move(layers);
-    const std::uint64_t bytes = micro_batch_bytes();
-    const assembly_options how{.prefetch_slots = prefetch_slots_for(bytes, 1),
-                               .micro_batch_bytes = bytes,
+    const assembly_options how{.prefetch_slots = prefetch(),
                                .trace = made.trace.get(),
                                .is_elsewhere = *workers ? (*workers)->is_remote : nullptr,
                                .page_of = *workers ? (*workers)->page_finder() : nullptr};
@@ -224,9 +222,9 @@ class starter {
     return part == nullptr ? std::vector<std::string>{} : cuts_.at(part->pipeline).layer_names(part->part);
   }
 
-  [[nodiscard]] std::uint64_t micro_batch_bytes() const {
+  [[nodiscard]] std::uint32_t prefetch() const {
     const auto& loaded = outputs_.back();  // the source is the last node
-    return as_tensors(loaded.front().tensors).single().nbytes();
+    return prefetch_slots_for(as_tensors(loaded.front().tensors).single().nbytes(), 1);
   }
 
   const topology& what_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include <troupe/actors/workers/wire_codec.hpp>
@@ -6,6 +7,20 @@
 #include <troupe/messages/limits.hpp>
 
 namespace troupe {
+namespace {
+
+/// A program that is no worker ends by itself, or goes on without a hello until the pool kills it.
+error ended_early(const worker_process& process, const exit_report& report) {
+  const std::string reason = process.killed_for();
+  const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL && reason.empty();
+  return {error_code::process_failed, process.name(),
+          "a worker ended before it said hello: " + (reason.empty() ? report.describe() : reason + ", and was killed"),
+          was_killed
+              ? "find out who killed it: the kernel's log names processes that took too much memory"
+              : "call troupe::program, or the command line, in main() of this program; see its last lines, if any"};
+}
+
+}  // namespace
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
                                              std::shared_ptr<worker_launcher> launcher,
@@ -93,11 +108,7 @@ void worker_pool_state::exited(const worker_exited& what) {
   workers.erase(found);
   if (ended.now == worker::phase::given) return tell(self, ended.face, what);
   if (!ended.has_said_hello() && ++failed_starts >= limits::worker_failed_starts_max) {
-    return refuse_all({error_code::process_failed, what.process->name(),
-                       "a worker ended before it said hello: " + what.report.describe(),
-                       what.report.kind == exit_kind::signalled
-                           ? "find out who sent the signal: the kernel's log names processes that took too much memory"
-                           : "call troupe::program, or the command line, in main() of this program"});
+    return refuse_all(ended_early(*what.process, what.report));
   }
   launch_missing();
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <troupe/messages/check.hpp>
 #include <troupe/messages/limits.hpp>
@@ -48,8 +49,11 @@ expected<std::optional<loaded_micro_batch>> data_set_source::next() {
   const auto part = static_cast<std::int64_t>((position_ - block_.begin) / micro_batch_);
   loaded_micro_batch result;
   result.samples = {position_, std::min(position_ + micro_batch_, end_)};
-  result.tensors = make_tensors(inputs_.part(part));
-  result.passengers = make_tensors(labels_.part(part));
+  at::Tensor inputs = inputs_.part(part);
+  at::Tensor labels = labels_.part(part);
+  result.bytes = inputs.nbytes() + labels.nbytes();
+  result.tensors = make_tensors(std::move(inputs));
+  result.passengers = make_tensors(std::move(labels));
   position_ = result.samples.end;
   return result;
 }

@@ -31,8 +31,9 @@ expected<std::optional<loaded_micro_batch>> iterator_source::next() {
   ++taken_;
   const sample_range range{samples_, samples_ + static_cast<std::uint64_t>(samples)};
   samples_ = range.end;
+  const std::uint64_t bytes = next.inputs.nbytes() + (next.labels.defined() ? next.labels.nbytes() : 0);
   return loaded_micro_batch{range, make_tensors(std::move(next.inputs)),
-                            next.labels.defined() ? make_tensors(std::move(next.labels)) : nullptr};
+                            next.labels.defined() ? make_tensors(std::move(next.labels)) : nullptr, bytes};
 }
 
 }  // namespace troupe

@@ -83,7 +83,8 @@ std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::si
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options) {
   assembly made;
-  made.window = window_for(slots_of_all(plan, options), options.micro_batch_bytes);
+  const std::uint64_t slots = slots_of_all(plan, options);
+  made.window = window_for(slots);
   made.accounts = std::make_shared<stage_accounts>(stages_of(plan));
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {
     const wired_instance& instance = plan.instances[index];
@@ -94,6 +95,7 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
           loader_engine_options{.name = node.name,
                                 .address = instance.address,
                                 .window = made.window,
+                                .window_of_large = slots + 1,
                                 .paused = true,
                                 .shared_page = options.page_of ? options.page_of(instance.address) : nullptr});
       continue;

@@ -46,8 +46,6 @@ std::uint32_t prefetch_slots_for(std::uint64_t micro_batch_bytes, std::uint32_t 
 struct assembly_options {
   /// Slots of the loader's edges, at least the consumer's num_pipe_buffers: how far decoding runs ahead.
   std::uint32_t prefetch_slots = limits::prefetch_slots;
-  /// What the source gives for one; see window_for().
-  std::uint64_t micro_batch_bytes = 0;
   /// See stage_engine_options::trace.
   trace_clock* trace = nullptr;
   clock_function now = steady_now;

@@ -18,10 +18,8 @@ constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
-std::uint64_t window_for(std::uint64_t slots_of_all_edges, std::uint64_t micro_batch_bytes) {
-  const std::uint64_t fit =
-      micro_batch_bytes == 0 ? limits::window_extra : limits::window_extra_bytes / micro_batch_bytes;
-  return slots_of_all_edges + std::clamp<std::uint64_t>(fit, 1, limits::window_extra);
+std::uint64_t window_for(std::uint64_t slots_of_all_edges) {
+  return slots_of_all_edges + limits::window_extra;
 }
 
 loader_engine::loader_engine(loader_engine_options options)
@@ -58,7 +56,7 @@ void loader_engine::handle(loader_command::begin_call&& command) {
 }
 
 void loader_engine::handle(const loader_command::cancel_call& command) {
-  const auto of_call = [&](const activation& each) { return each.id.call == command.call; };
+  const auto of_call = [&](const loaded_one& each) { return each.message.id.call == command.call; };
   std::erase_if(calls_, [&](const queued_call& each) { return each.call == command.call; });
   std::erase_if(concluded_, [&](const concluded& each) { return each.end.call == command.call; });
   if (loaded_ && of_call(*loaded_)) {
@@ -68,20 +66,21 @@ void loader_engine::handle(const loader_command::cancel_call& command) {
   const auto resent = kept_.end() - static_cast<std::ptrdiff_t>(to_resend_);
   if (to_resend_ > 0 && of_call(*resent)) outbound_.abandon();
   to_resend_ -= static_cast<std::size_t>(std::count_if(resent, kept_.end(), of_call));
+  for (const loaded_one& each : kept_) kept_bytes_ -= of_call(each) ? each.bytes : 0;
   std::erase_if(kept_, of_call);
 }
 
 void loader_engine::handle(const loader_command::retain_calls& command) {
   std::set<call_number> others;
   for (const queued_call& each : calls_) others.insert(each.call);
-  for (const activation& each : kept_) others.insert(each.id.call);
+  for (const loaded_one& each : kept_) others.insert(each.message.id.call);
   for (const concluded& each : concluded_) others.insert(each.end.call);
   for (const call_number call : command.calls) others.erase(call);
   for (const call_number call : others) handle(loader_command::cancel_call{call});
 }
 
 void loader_engine::handle(const loader_command::cut_calls& command) {
-  if (loaded_ && loaded_->id.call < command.below) {
+  if (loaded_ && loaded_->message.id.call < command.below) {
     --calls_.front().next_index;  // read ahead, but never sent
     loaded_.reset();
     outbound_.abandon();
@@ -116,6 +115,7 @@ void loader_engine::handle(const loader_command::stop&) {
   calls_.clear();
   loaded_.reset();
   kept_.clear();
+  kept_bytes_ = 0;
   to_resend_ = 0;
   finished_ = true;
   // A face that came after the order to stop hears of it, too; one that comes later sees finished().
@@ -130,7 +130,10 @@ void loader_engine::handle(const loader_command::stop&) {
 /// What is still to be sent again stays, also when a score from before the rewiring has made it superfluous: who takes
 /// ids in order was told from where.
 void loader_engine::forget(std::size_t at_most) {
-  for (; at_most > 0 && kept_.size() > to_resend_ && kept_.front().id < forgettable_; --at_most) kept_.pop_front();
+  for (; at_most > 0 && kept_.size() > to_resend_ && kept_.front().message.id < forgettable_; --at_most) {
+    kept_bytes_ -= kept_.front().bytes;
+    kept_.pop_front();
+  }
 }
 
 void loader_engine::learn(micro_batch_id mark) {
@@ -139,8 +142,8 @@ void loader_engine::learn(micro_batch_id mark) {
 }
 
 micro_batch_id loader_engine::first_to_send() const {
-  if (!kept_.empty()) return kept_.front().id;
-  if (loaded_) return loaded_->id;
+  if (!kept_.empty()) return kept_.front().message.id;
+  if (loaded_) return loaded_->message.id;
   if (!calls_.empty()) return {calls_.front().call, calls_.front().next_index};
   return {loaded_to_end_, 0};
 }
@@ -157,23 +160,31 @@ step_result loader_engine::load() {
     end_current_call();
   } else {
     queued_call& call = calls_.front();
-    loaded_ = activation{.id = {call.call, call.next_index++},
-                         .samples = (*next)->samples,
-                         .sender_incarnation = 0,
-                         .tensors = std::move((*next)->tensors),
-                         .passengers = std::move((*next)->passengers)};
+    loaded_ = loaded_one{.message = {.id = {call.call, call.next_index++},
+                                     .samples = (*next)->samples,
+                                     .sender_incarnation = 0,
+                                     .tensors = std::move((*next)->tensors),
+                                     .passengers = std::move((*next)->passengers)},
+                         .bytes = (*next)->bytes};
     static_cast<void>(send());
   }
   return step_result::progressed;
 }
 
+bool loader_engine::window_has_room() const noexcept {
+  return kept_.size() < options_.window &&
+         (kept_.size() < options_.window_of_large || kept_bytes_ < limits::window_bytes);
+}
+
 step_result loader_engine::send() {
   forget(forgotten_per_send);
-  if (kept_.size() >= options_.window) {
+  if (!window_has_room()) {
     low_water_.wait_for_mark();
     return step_result::idle;
   }
-  if (try_send(*loaded_) != fan_out::outcome::sent) return loaded_ ? step_result::idle : step_result::progressed;
+  if (try_send(loaded_->message) != fan_out::outcome::sent)
+    return loaded_ ? step_result::idle : step_result::progressed;
+  kept_bytes_ += loaded_->bytes;
   kept_.push_back(std::move(*loaded_));
   loaded_.reset();
   counters_.sent.fetch_add(1, std::memory_order_relaxed);
@@ -185,7 +196,7 @@ step_result loader_engine::send() {
 
 step_result loader_engine::resend() {
   const std::size_t left = to_resend_;
-  const activation& next = kept_[kept_.size() - to_resend_];
+  const activation& next = kept_[kept_.size() - to_resend_].message;
   flush_calls_before(next.id.call);
   if (try_send(next) != fan_out::outcome::sent) return left == to_resend_ ? step_result::idle : step_result::progressed;
   counters_.replayed.fetch_add(1, std::memory_order_relaxed);
@@ -204,7 +215,9 @@ fan_out::outcome loader_engine::try_send(activation message) {
                 std::string{"it cannot be sent: "} + e.what(),
                 "use smaller micro-batches, or give the machine more memory"};
     handle(loader_command::cancel_call{id.call});
-    if (listener_.on_failure) listener_.on_failure({options_.address, 0, options_.name, id, std::move(cause), 1});
+    // Kept for the next face, too, until the call is given up: this one may be gone before it has told anybody.
+    concluded_.push_back({{id.call, id.index}, failure{options_.address, 0, options_.name, id, std::move(cause), 1}});
+    report(concluded_.back());
     return fan_out::outcome::no_credit;
   }
 }

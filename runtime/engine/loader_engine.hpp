@@ -91,18 +91,19 @@ struct loader_engine_options {
   stage_address address;
   /// Micro-batches that may be sent and not folded; at least 1. See window_for().
   std::uint64_t window = 1;
+  /// So many of them whatever their size, and more while all hold less than limits::window_bytes.
+  std::uint64_t window_of_large = 1;
   /// Wait for the first loader_command::rewire.
   bool paused = false;
   /// Its bell is there, in memory that other processes have mapped; null: the engine has one of its own.
   std::shared_ptr<engine_page> shared_page = nullptr;
 };
 
-/// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands, but of these only
-/// what limits::window_extra_bytes hold. `micro_batch_bytes` 0: not known.
-std::uint64_t window_for(std::uint64_t slots_of_all_edges, std::uint64_t micro_batch_bytes);
+/// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands.
+std::uint64_t window_for(std::uint64_t slots_of_all_edges);
 
 /// Reads, decodes and sends ahead of the stages, on its own thread. Keeps each micro-batch it sent until the low-water
-/// mark passes it, and sends only while fewer than `window` are kept: credits alone do not bound what is in flight.
+/// mark passes it, and sends only while the window has room: credits alone do not bound what is in flight.
 /// Every branch (a node that it feeds) gets every micro-batch; of its replicas, unless they are fixed, the one with the
 /// most free slots.
 class loader_engine final : public engine {
@@ -137,6 +138,10 @@ class loader_engine final : public engine {
     std::shared_ptr<micro_batch_source> source;
     std::uint64_t next_index = 0;
   };
+  struct loaded_one {
+    activation message;
+    std::uint64_t bytes = 0;
+  };
   /// How the loading of a call ended, kept until the low-water mark passes the call.
   struct concluded {
     end_of_call end;
@@ -154,6 +159,7 @@ class loader_engine final : public engine {
 
   void learn(micro_batch_id mark);
   void forget(std::size_t at_most);
+  [[nodiscard]] bool window_has_room() const noexcept;
   [[nodiscard]] micro_batch_id first_to_send() const;
   step_result resend();
   void flush_calls_before(call_number call);
@@ -177,9 +183,10 @@ class loader_engine final : public engine {
   fan_out outbound_;
   std::deque<queued_call> calls_;
   /// Read ahead: decoded while no replica has room.
-  std::optional<activation> loaded_;
+  std::optional<loaded_one> loaded_;
   /// Sent and not forgotten; those below forgettable_ are folded.
-  std::deque<activation> kept_;
+  std::deque<loaded_one> kept_;
+  std::uint64_t kept_bytes_ = 0;
   micro_batch_id forgettable_;
   /// The last so many of them are to be sent again.
   std::size_t to_resend_ = 0;

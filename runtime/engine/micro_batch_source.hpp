@@ -14,6 +14,8 @@ struct loaded_micro_batch {
   sample_range samples;
   payload_ptr tensors;
   payload_ptr passengers;
+  /// Of both, for the loader's window; 0: not known.
+  std::uint64_t bytes = 0;
 };
 
 /// The micro-batches of one call, in order. Only the loader's engine thread uses it. Composition depends on the data

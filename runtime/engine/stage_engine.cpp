@@ -161,7 +161,7 @@ step_result stage_engine::send() {
   switch (*outcome) {
     case fan_out::outcome::no_credit:
       inbound_.drop_what_is_over();
-      return step_result::idle;
+      return flush_if_due() ? step_result::progressed : step_result::idle;
     case fan_out::outcome::sent:
       if (trace_) trace_->record_at(order, instruction_kind::send_activation, id, work_.buffer);
       break;

@@ -31,7 +31,7 @@ std::vector<std::uint64_t> words_of(const run_result& result) {
 class journaled_evaluation : public ::testing::Test {
  protected:
   journaled_evaluation() {
-    std::string name = (std::filesystem::temp_directory_path() / "troupe-journaled-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "test-journaled-XXXXXX").string();
     directory_ = ::mkdtemp(name.data());
     options_.model = (data_dir() / "mnist/lenet.pt").string();
     options_.data = "mnist:" + (data_dir() / "mnist").string();

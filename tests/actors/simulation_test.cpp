@@ -23,6 +23,7 @@ world_options random_world(std::uint64_t seed) {
   options.slowness_of_replica_0 = random() % 4 == 0 ? 10 : 1;
   options.calls.clear();
   for (std::uint64_t calls = 1 + random() % 3; calls > 0; --calls) options.calls.push_back(random() % 25);
+  if (random() % 2 == 0) options.micro_batch_bytes = limits::window_bytes / (1 + random() % 16);
   return options;
 }
 
@@ -130,6 +131,7 @@ TEST(simulation_mutant, without_credits_is_found) {
 }
 
 TEST(simulation, a_slow_replica_and_a_fast_loader_stay_within_the_window) {
+  std::uint64_t kept_max = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world_options options;
     options.seed = seed;
@@ -137,10 +139,13 @@ TEST(simulation, a_slow_replica_and_a_fast_loader_stay_within_the_window) {
     options.replicas = 3;
     options.calls = {600};
     options.slowness_of_replica_0 = 200;
+    options.micro_batch_bytes = limits::window_bytes / 40;
     const world_report report = simulate(options);
     ASSERT_EQ(fault_in(options, report), "") << describe(options);
-    EXPECT_LE(report.kept_max, report.window);
+    ASSERT_EQ(kept_limit(report, options.micro_batch_bytes), 41u) << "the division leaves a rest";
+    kept_max = std::max(kept_max, report.kept_max);
   }
+  EXPECT_EQ(kept_max, 41u) << "no seed filled the window";
 }
 
 }  // namespace

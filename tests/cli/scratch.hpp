@@ -13,7 +13,7 @@ namespace troupe::testing {
 class scratch {
  public:
   scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "troupe-cli-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "test-cli-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
   scratch(const scratch&) = delete;

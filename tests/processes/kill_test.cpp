@@ -111,7 +111,7 @@ TEST(killed_while_starting, every_one_of_them_ends_the_run_with_its_cause) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, HasSubstr("error E0614: "));
   EXPECT_THAT(outcome.err, HasSubstr("ended before it said hello: killed by SIGKILL"));
-  EXPECT_THAT(outcome.err, HasSubstr("find out who sent the signal"));
+  EXPECT_THAT(outcome.err, HasSubstr("find out who killed it"));
   EXPECT_LT(run.seconds(), sanitized ? 60 : 20);
   run.expect_nothing_left();
 }

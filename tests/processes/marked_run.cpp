@@ -20,15 +20,14 @@ std::string next_mark() {
   return "RUN_MARK=" + std::to_string(::getpid()) + "." + std::to_string(++made);
 }
 
-/// What a run could leave behind outside of its own directory: other tests' directories are none of it.
+/// What a run could leave behind outside of its own directory. Those of other tests are called test-...
 std::set<std::string> shared_places() {
   std::set<std::string> found;
   for (const char* place : {"/dev/shm", "/tmp"}) {
     std::error_code gone;
     for (fs::directory_iterator at(place, gone), end; !gone && at != end; at.increment(gone)) {
       const std::string name = at->path().filename().string();
-      const bool may_be_ours = name.starts_with("troupe") && !name.starts_with("troupe-cli-");
-      if (may_be_ours || name.starts_with("torch")) found.insert(at->path().string());
+      if (name.starts_with("troupe") || name.starts_with("torch")) found.insert(at->path().string());
     }
   }
   return found;

@@ -110,7 +110,7 @@ struct part_scorer final : scorer {
 };
 
 struct sample_source final : micro_batch_source {
-  sample_source(call_number c, std::uint64_t n) : call(c), end(n) {}
+  sample_source(call_number c, std::uint64_t n, std::uint64_t b) : call(c), end(n), bytes(b) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
     const micro_batch_id id{call, position++};
@@ -118,10 +118,11 @@ struct sample_source final : micro_batch_source {
     for (std::uint32_t row = 0; row < rows_of_micro_batch(id); ++row) made->values.push_back(sample_hash(id, row));
     const sample_range range{samples, samples + made->values.size()};
     samples = range.end;
-    return loaded_micro_batch{range, std::move(made), nullptr};
+    return loaded_micro_batch{range, std::move(made), nullptr, bytes};
   }
   call_number call;
   std::uint64_t end;
+  std::uint64_t bytes;
   std::uint64_t position = 0;
   std::uint64_t samples = 0;
 };
@@ -153,7 +154,7 @@ std::vector<stepped_call> make_graph_calls(const graph_case& given,
   for (call_number call = 0; call < given.calls.size(); ++call) {
     auto& of_call = folds.emplace_back(static_cast<std::size_t>(sinks));
     for (auto& each : of_call) each = std::make_shared<hash_fold>();
-    calls.push_back({std::make_shared<sample_source>(call, given.calls[call]),
+    calls.push_back({std::make_shared<sample_source>(call, given.calls[call], given.micro_batch_bytes),
                      [](std::uint32_t) { return std::make_shared<part_scorer>(); },
                      {of_call.begin(), of_call.end()}});
   }

@@ -54,6 +54,7 @@ graph_case random_case(std::uint64_t seed, stage_graph graph) {
   for (std::uint64_t calls = 1 + random() % 3; calls > 0; --calls) made.calls.push_back(random() % call_size_max);
   const auto plan = expand(made.graph);
   TROUPE_CHECK(plan, "the graphs of tests are valid");
+  if (seed % 2 == 0) made.micro_batch_bytes = limits::window_bytes / (1 + seed % 31);
   for (const wired_instance& each : plan->instances) {
     if (random() % 4 == 0) made.slowness[each.address] = 2 + static_cast<std::uint32_t>(random() % 10);
   }
@@ -98,7 +99,8 @@ graph_report simulate(const graph_case& given) {
 std::string fault_in(const graph_case& given, const graph_report& report) {
   if (report.deadlock) return "the run did not end";
   if (report.overrun) return "an edge held more micro-batches than it has slots";
-  if (report.kept_max > report.window) return "the loader ran further ahead than its window";
+  if (report.kept_max > kept_limit(report, given.micro_batch_bytes))
+    return "the loader ran further ahead than its window";
   for (call_number call = 0; call < given.calls.size(); ++call) {
     const std::string fault = fault_in_call(given, report, call);
     if (!fault.empty()) return "call " + std::to_string(call) + ": " + fault;
@@ -108,8 +110,8 @@ std::string fault_in(const graph_case& given, const graph_report& report) {
 
 std::string describe(const graph_case& given) {
   std::ostringstream text;
-  text << "seed " << given.seed << ", prefetch " << given.prefetch_slots << ", deaths " << given.deaths_max
-       << ", calls";
+  text << "seed " << given.seed << ", prefetch " << given.prefetch_slots << ", bytes " << given.micro_batch_bytes
+       << ", deaths " << given.deaths_max << ", calls";
   for (const std::uint64_t count : given.calls) text << ' ' << count;
   for (const auto& [address, slow] : given.slowness) {
     text << ", " << address.stage << '/' << address.replica << " slow by " << slow;

@@ -32,6 +32,8 @@ struct graph_case {
   /// Micro-batches of each call; all calls are submitted at the start.
   std::vector<std::uint64_t> calls = {1};
   std::uint32_t prefetch_slots = 2;
+  /// See world_options.
+  std::uint64_t micro_batch_bytes = 0;
   /// See stepped_options.
   std::uint32_t deaths_per_10000 = 0;
   std::uint32_t deaths_max = 0;

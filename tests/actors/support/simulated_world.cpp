@@ -43,15 +43,16 @@ struct hash_scorer final : scorer {
 };
 
 struct counted_source final : micro_batch_source {
-  counted_source(call_number c, std::uint64_t n) : call(c), end(n) {}
+  counted_source(call_number c, std::uint64_t n, std::uint64_t b) : call(c), end(n), bytes(b) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
     const std::uint64_t index = position++;
     return loaded_micro_batch{
-        {index, index + 1}, std::make_shared<const hash_payload>(input_hash({call, index})), nullptr};
+        {index, index + 1}, std::make_shared<const hash_payload>(input_hash({call, index})), nullptr, bytes};
   }
   call_number call;
   std::uint64_t end;
+  std::uint64_t bytes;
   std::uint64_t position = 0;
 };
 
@@ -76,7 +77,7 @@ stepped_options stepped(const world_options& options, const std::vector<std::sha
   made.deduplicate = options.deduplicate;
   made.enforce_credits = options.enforce_credits;
   for (call_number call = 0; call < options.calls.size(); ++call) {
-    made.calls.push_back({std::make_shared<counted_source>(call, options.calls[call]),
+    made.calls.push_back({std::make_shared<counted_source>(call, options.calls[call], options.micro_batch_bytes),
                           [](std::uint32_t) { return std::make_shared<hash_scorer>(); },
                           {folds[call]}});
   }
@@ -110,7 +111,8 @@ std::uint64_t expected_digest(const world_options& options, call_number call) {
 std::string fault_in(const world_options& options, const world_report& report) {
   if (report.deadlock) return "the run did not end";
   if (report.overrun) return "an edge held more micro-batches than it has slots";
-  if (report.kept_max > report.window) return "the loader ran further ahead than its window";
+  if (report.kept_max > kept_limit(report, options.micro_batch_bytes))
+    return "the loader ran further ahead than its window";
   for (call_number call = 0; call < options.calls.size(); ++call) {
     const call_report& each = report.calls[call];
     const std::string name = "call " + std::to_string(call) + ": ";
@@ -132,7 +134,7 @@ std::string describe(const world_options& o) {
   std::ostringstream text;
   text << "seed " << o.seed << ", stages " << o.stages << ", replicas " << o.replicas << ", buffers "
        << o.num_pipe_buffers << ", prefetch " << o.prefetch_slots << ", slowness " << o.slowness_of_replica_0
-       << ", deaths " << o.deaths_max << ", calls";
+       << ", bytes " << o.micro_batch_bytes << ", deaths " << o.deaths_max << ", calls";
   for (const std::uint64_t count : o.calls) text << ' ' << count;
   return text.str();
 }

@@ -20,6 +20,8 @@ struct world_options {
   std::uint32_t prefetch_slots = 2;
   /// Micro-batches of each call; all calls are submitted at the start.
   std::vector<std::uint64_t> calls = {1};
+  /// That the loader takes each micro-batch for, so that its window holds fewer; 0: not known.
+  std::uint64_t micro_batch_bytes = 0;
   /// See stepped_options.
   std::uint32_t deaths_per_10000 = 0;
   std::uint32_t deaths_max = 0;

@@ -76,7 +76,8 @@ class stepped_run {
 
  private:
   static constexpr std::uint64_t moves_max = 400000;
-  static constexpr int idle_ticks_max = 50;
+  /// Scores may wait for so long, and everybody else for them.
+  static constexpr int idle_ticks_max = 50 + limits::score_delay_max / std::chrono::milliseconds{1};
 
   caf::scheduler::test_coordinator& scheduler() {
     return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
@@ -179,6 +180,7 @@ class stepped_run {
     report_.replayed = engines_->loader->counters().replayed;
     report_.kept_max = engines_->loader->counters().kept_max;
     report_.window = engines_->window;
+    report_.window_of_large = engines_->window - limits::window_extra + 1;
     if (auto trace = trace_of(*engines_)) report_.trace = std::move(*trace);
     note(report_.trace.size(), report_.replayed);
   }
@@ -201,6 +203,12 @@ class stepped_run {
 };
 
 }  // namespace
+
+std::uint64_t kept_limit(const stepped_report& report, std::uint64_t micro_batch_bytes) {
+  if (micro_batch_bytes == 0) return report.window;
+  const std::uint64_t fit = (limits::window_bytes + micro_batch_bytes - 1) / micro_batch_bytes;
+  return std::min(report.window, std::max(report.window_of_large, fit));
+}
 
 stepped_report run_stepped(stepped_options options) {
   return stepped_run{std::move(options)}.run();

@@ -58,9 +58,14 @@ struct stepped_report {
   std::uint32_t actor_deaths = 0;
   std::uint64_t kept_max = 0;
   std::uint64_t window = 0;
+  /// Slots of all edges, and one: what the window holds of micro-batches of any size.
+  std::uint64_t window_of_large = 0;
   std::vector<trace_event> trace;
 };
 
 stepped_report run_stepped(stepped_options options);
+
+/// The most that the loader may have kept, if each of its micro-batches has so many bytes.
+std::uint64_t kept_limit(const stepped_report& report, std::uint64_t micro_batch_bytes);
 
 }  // namespace troupe::testing

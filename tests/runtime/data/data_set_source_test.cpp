@@ -68,6 +68,7 @@ void expect_whole(data_set_source& source, const data_set& data, std::uint64_t m
     ASSERT_EQ(loaded.samples.size(), std::min(micro_batch, samples - position));
     const at::Tensor& inputs = as_tensors(loaded.tensors).single();
     const at::Tensor& labels = as_tensors(loaded.passengers).single();
+    ASSERT_EQ(loaded.bytes, inputs.nbytes() + labels.nbytes());
     ASSERT_TRUE(is_aligned(inputs) && inputs.is_contiguous());
     ASSERT_TRUE(is_aligned(labels) && labels.is_contiguous());
     const sample_block direct = data.read(loaded.samples).value();

@@ -19,7 +19,7 @@ void append_big_endian(bytes& out, std::uint32_t value) {
 }  // namespace
 
 scratch_directory::scratch_directory() {
-  std::string name = (std::filesystem::temp_directory_path() / "troupe-data-XXXXXX").string();
+  std::string name = (std::filesystem::temp_directory_path() / "test-data-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch directory");
   path_ = name;
 }

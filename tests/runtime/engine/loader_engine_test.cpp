@@ -111,25 +111,26 @@ TEST(loader_engine, so_does_one_that_cannot_carry_it_again) {
 
 /// One branch with room for all, whose other end forgets what arrives; remembers what the source gave.
 struct open_loader {
-  explicit open_loader(std::uint64_t window) : engine({.name = "loader", .address = {}, .window = window}) {
+  explicit open_loader(std::uint64_t window, std::uint64_t of_large = 1)
+      : engine({.name = "loader", .address = {}, .window = window, .window_of_large = of_large}) {
     engine.outbound().add_edge(engine.outbound().add_branch({}),
                                std::make_unique<testing::refusing_producer>(1u << 20, sent));
   }
   struct watched_source final : micro_batch_source {
-    explicit watched_source(std::vector<std::weak_ptr<const nothing>>& into, std::uint64_t n) : given(into), end(n) {}
+    watched_source(open_loader& owner, std::uint64_t n) : by(owner), end(n) {}
     [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
       if (position == end) return std::nullopt;
       auto made = std::make_shared<const nothing>();
-      given.push_back(made);
+      by.given.push_back(made);
       ++position;
-      return loaded_micro_batch{{position - 1, position}, std::move(made), nullptr};
+      return loaded_micro_batch{{position - 1, position}, std::move(made), nullptr, by.bytes};
     }
-    std::vector<std::weak_ptr<const nothing>>& given;
+    open_loader& by;
     std::uint64_t position = 0;
     std::uint64_t end;
   };
   void begin(call_number call, std::uint64_t count) {
-    ASSERT_TRUE(engine.command(loader_command::begin_call{call, std::make_shared<watched_source>(given, count)}));
+    ASSERT_TRUE(engine.command(loader_command::begin_call{call, std::make_shared<watched_source>(*this, count)}));
     run();
   }
   void run() {
@@ -141,6 +142,8 @@ struct open_loader {
 
   std::vector<micro_batch_id> sent;
   std::vector<std::weak_ptr<const nothing>> given;
+  /// Of each micro-batch that is loaded from now on.
+  std::uint64_t bytes = 0;
   loader_engine engine;
 };
 
@@ -187,11 +190,47 @@ TEST(loader_engine, cuts_the_calls_below_a_number_and_no_others) {
   EXPECT_EQ(loader.sent.back(), (micro_batch_id{2, 2}));
 }
 
-TEST(loader_engine, its_window_holds_less_of_what_is_large) {
-  EXPECT_EQ(window_for(10, 0), 10 + limits::window_extra) << "not known";
-  EXPECT_EQ(window_for(10, 1), 10 + limits::window_extra);
-  EXPECT_EQ(window_for(10, limits::window_extra_bytes / 7), 17u);
-  EXPECT_EQ(window_for(10, 2 * limits::window_extra_bytes), 11u) << "one at least";
+TEST(loader_engine, keeps_few_of_what_is_large_but_those_that_its_edges_hold) {
+  for (const auto& [bytes, kept] : {std::pair{limits::window_bytes / 4, 4u},
+                                    {limits::window_bytes / 5 + 1, 5u},
+                                    {limits::window_bytes, 3u},
+                                    {2 * limits::window_bytes, 3u},
+                                    {std::uint64_t{1}, 8u}}) {
+    open_loader loader(8, 3);
+    loader.bytes = bytes;
+    loader.begin(0, 20);
+    EXPECT_EQ(loader.sent.size(), kept) << bytes;
+    loader.engine.low_water({0, kept});
+    loader.run();
+    EXPECT_EQ(loader.sent.size(), std::min<std::size_t>(2 * kept, 20)) << bytes << ": as many again";
+  }
+}
+
+TEST(loader_engine, gives_the_room_of_a_cancelled_call_to_the_next) {
+  open_loader loader(8, 1);
+  loader.bytes = limits::window_bytes / 2;
+  loader.begin(0, 20);
+  ASSERT_EQ(loader.sent, (ids{{0, 0}, {0, 1}}));
+  ASSERT_TRUE(loader.engine.command(loader_command::cancel_call{0}));
+  loader.begin(1, 20);
+  EXPECT_EQ(loader.sent, (ids{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+}
+
+TEST(loader_engine, tells_a_new_face_of_the_call_that_an_edge_could_not_carry) {
+  std::vector<micro_batch_id> sent;
+  std::vector<micro_batch_id> failed;
+  loader_engine engine{{.name = "loader", .address = {}, .window = 2}};
+  engine.outbound().add_edge(engine.outbound().add_branch({}), std::make_unique<testing::refusing_producer>(0, sent));
+  ASSERT_TRUE(engine.command(loader_command::begin_call{0, std::make_shared<endless_source>()}));
+  for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
+  ASSERT_TRUE(engine.command(
+      loader_command::listen{{.on_end_of_call = [](end_of_call) {},
+                              .on_failure = [&](const failure& what) { failed.push_back(*what.micro_batch); },
+                              .on_paused = [](loading_paused) {},
+                              .on_finished = [] {}}}));
+  ASSERT_TRUE(engine.command(loader_command::rewire{std::make_shared<engine_wiring>()}));
+  for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
+  EXPECT_EQ(failed, (ids{{0, 0}}));
 }
 
 }  // namespace

@@ -233,6 +233,32 @@ TEST(stage_engine, a_micro_batch_is_counted_before_its_scores_leave) {
   EXPECT_EQ(left, 2u);
 }
 
+TEST(stage_engine, scores_do_not_wait_for_room_on_the_edge_behind_them) {
+  std::chrono::nanoseconds now{0};
+  stage_engine engine{{.name = "branch", .address = {}, .sinks = {0}, .now = [&] { return now; }},
+                      std::make_shared<echo_body>()};
+  std::size_t left = 0;
+  stage_listener listener;
+  listener.on_scores = [&](const std::vector<score>& batch) { left += batch.size(); };
+  engine.listen(std::move(listener));
+  inproc_edge_factory edges;
+  edge_ends inbound = edges.make({.slots = 4, .producer_bell = nullptr, .consumer_bell = nullptr});
+  edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+  engine.add_inbound(std::move(inbound.consumer));
+  engine.outbound().add_edge(engine.outbound().add_branch({}), std::move(out.producer));
+  ASSERT_TRUE(engine.command(stage_command::begin_call{0, {std::make_shared<counting_scorer>()}}));
+  for (std::uint64_t index = 0; index < 2; ++index) {
+    activation given = message({0, index});
+    ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
+  }
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(engine.step());
+  ASSERT_EQ(left, 0u) << "they are not due";
+  now += limits::score_delay_max;
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(engine.step());
+  EXPECT_EQ(left, 2u) << "0.1 waits for room, and the low-water mark with it";
+  EXPECT_GT(engine.park_limit(), std::chrono::nanoseconds{0}) << "it would not rest until then";
+}
+
 TEST(stage_engine, an_edge_that_cannot_carry_its_outputs_costs_the_call_alone) {
   std::vector<micro_batch_id> sent;
   std::vector<failure> failures;

@@ -16,7 +16,7 @@ namespace troupe::testing {
 class journal_directory {
  public:
   journal_directory() {
-    std::string name = (std::filesystem::temp_directory_path() / "troupe-journal-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "test-journal-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
   journal_directory(const journal_directory&) = delete;

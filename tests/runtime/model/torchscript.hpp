@@ -53,7 +53,7 @@ inline torch::jit::Module sequential(const std::string& type, const children& pa
 class scratch_dir {
  public:
   scratch_dir() {
-    std::string name = (std::filesystem::temp_directory_path() / "troupe-model-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "test-model-XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   scratch_dir(const scratch_dir&) = delete;

@@ -1,0 +1,34 @@
+// Goal: what a user's iterator gives is counted, in samples and in bytes, also where batches differ in size or have no
+// labels. Method: a short iterator, read to its end.
+#include <gtest/gtest.h>
+
+#include <troupe/runtime/data/iterator_source.hpp>
+
+namespace troupe {
+namespace {
+
+TEST(iterator_source, counts_the_samples_and_bytes_of_each_batch) {
+  std::vector<batch> batches = {{at::zeros({3, 5}), at::zeros({3}, at::kLong)}, {at::zeros({2, 5}), {}}};
+  std::size_t given = 0;
+  iterator_source source(
+      [&]() -> std::optional<batch> {
+        return given == batches.size() ? std::nullopt : std::optional(batches[given++]);
+      },
+      nullptr, 7);
+  auto next = source.next();
+  ASSERT_TRUE(next && *next) << "a batch with labels";
+  EXPECT_EQ((*next)->samples.begin, 0u);
+  EXPECT_EQ((*next)->samples.end, 3u);
+  EXPECT_EQ((*next)->bytes, 3u * 5 * 4 + 3 * 8);
+  next = source.next();
+  ASSERT_TRUE(next && *next) << "one without";
+  EXPECT_EQ((*next)->samples.begin, 3u);
+  EXPECT_EQ((*next)->samples.end, 5u);
+  EXPECT_EQ((*next)->bytes, 2u * 5 * 4);
+  next = source.next();
+  ASSERT_TRUE(next && !*next);
+  EXPECT_TRUE(source.exhausted());
+}
+
+}  // namespace
+}  // namespace troupe
