@@ -58,8 +58,6 @@ struct stepped_report {
   std::uint32_t actor_deaths = 0;
   std::uint64_t kept_max = 0;
   std::uint64_t window = 0;
-  /// Slots of all edges, and one: what the window holds of micro-batches of any size.
-  std::uint64_t window_of_large = 0;
   std::vector<trace_event> trace;
 };
 
