@@ -24,8 +24,10 @@ constexpr std::chrono::seconds patience{60};
 
 /// What /proc/PID/stat says behind the name, from the state on.
 std::vector<std::string> stat_of(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream content;
+  // An iterator over the file would throw if the process ends meanwhile.
+  content << std::ifstream("/proc/" + std::to_string(pid) + "/stat").rdbuf();
+  const std::string text = content.str();
   const auto end = text.rfind(')');
   if (end == std::string::npos) return {};
   std::istringstream rest(text.substr(end + 1));

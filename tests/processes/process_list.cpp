@@ -2,7 +2,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <thread>
 
@@ -20,8 +19,9 @@ namespace fs = std::filesystem;
 
 /// What cannot be read has ended, or belongs to somebody else: no content.
 std::string content_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  std::ostringstream content;
+  content << std::ifstream(file, std::ios::binary).rdbuf();  // an iterator would throw if the process ends meanwhile
+  return content.str();
 }
 
 fs::path directory_of(pid_t process) {
