@@ -33,6 +33,16 @@ expected<part_boundaries> find_boundaries(const layer_chain& chain, const cut_re
   return partition_layers(*method, weights, request.stages);
 }
 
+/// Of `samples`, by what fewer of them take in front of each stage.
+std::uint64_t largest_between(const std::vector<at::Tensor>& inputs, std::int64_t samples) {
+  std::uint64_t largest = 0;
+  for (std::size_t stage = 1; stage < inputs.size(); ++stage) {
+    const std::uint64_t rows = std::max<std::int64_t>(1, inputs.front().size(0));
+    largest = std::max(largest, (inputs[stage].nbytes() * samples + rows - 1) / rows);
+  }
+  return largest;
+}
+
 }  // namespace
 
 expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample) {
@@ -44,13 +54,15 @@ expected<cut_model> cut(const layer_chain& chain, const cut_request& request, co
   auto boundaries = find_boundaries(chain, request, sample);
   if (!boundaries) return tl::make_unexpected(boundaries.error());
 
-  cut_model made{.request = request, .chain = chain, .boundaries = std::move(*boundaries), .warm_up = {}};
+  cut_model made{
+      .request = request, .chain = chain, .boundaries = std::move(*boundaries), .warm_up = {}, .activation_bytes = 0};
   made.warm_up.resize(request.stages);
   if (sample.defined()) {
     auto inputs = stage_inputs(chain, made.boundaries,
                                sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))));
     if (!inputs) return tl::make_unexpected(inputs.error());
     made.warm_up = std::move(*inputs);
+    made.activation_bytes = largest_between(made.warm_up, sample.size(0));
   }
   if (request.optimize == optimize_mode::layer) {  // once, so that replicas share the rewritten weights
     auto optimized = optimize_layers(chain);
@@ -74,7 +86,11 @@ expected<cut_model> cut_again(layer_chain chain, const cut_request& request, par
     if (!optimized) return tl::make_unexpected(optimized.error());
     std::ranges::move(optimized->layers, first);
   }
-  cut_model made{.request = request, .chain = std::move(chain), .boundaries = std::move(boundaries), .warm_up = {}};
+  cut_model made{.request = request,
+                 .chain = std::move(chain),
+                 .boundaries = std::move(boundaries),
+                 .warm_up = {},
+                 .activation_bytes = 0};
   made.warm_up.resize(request.stages);
   made.warm_up[part] = warm_up;
   return made;

@@ -31,6 +31,8 @@ struct cut_model {
   part_boundaries boundaries;
   /// By stage; undefined without a sample.
   std::vector<at::Tensor> warm_up;
+  /// The most that passes from one stage to the next for a micro-batch like the sample; 0: not known.
+  std::uint64_t activation_bytes = 0;
 
   /// "0 Conv2d" for each layer of the stage.
   [[nodiscard]] std::vector<std::string> layer_names(std::size_t part) const;

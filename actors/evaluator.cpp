@@ -125,6 +125,8 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   auto stages = start_model_pipeline(*chain, pipeline_options, sample->inputs);
   if (!stages) return tl::make_unexpected(stages.error());
   state->stages = std::move(*stages);
+  state->options.num_pipe_buffers = options.num_pipe_buffers.value_or(
+      std::max(limits::pipe_buffers_default, state->stages.running->engines().depths.between_stages));
   if (auto opened = state->open_journal(**data); !opened) return tl::make_unexpected(opened.error());
   return std::unique_ptr<evaluator>(new evaluator(std::move(state)));
 }

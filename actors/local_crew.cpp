@@ -43,7 +43,7 @@ std::vector<bool> local_crew::present_in(const wiring_round& round) const {
 expected<std::shared_ptr<engine_wiring>> local_crew::wire(const wiring_round& round) {
   const wiring_plan& plan = engines_->plan;
   auto wired = make_wiring(plan, *engines_->edges,
-                           {.prefetch_slots = engines_->prefetch_slots,
+                           {.depths = engines_->depths,
                             .present = present_in(round),
                             .bell = [&](std::size_t instance) -> doorbell& { return bell_of(instance); }});
   for (const stage_address& each : round.present) {

@@ -38,7 +38,8 @@ expected<model_pipeline> prepare_and_start(const layer_chain& chain, const model
     workers->parcel = [model](stage_address at) { return parcel_of(*model, at.stage); };
   }
   const std::uint64_t micro_batch_bytes = sample.defined() ? sample.nbytes() : 0;
-  const assembly_options how{.prefetch_slots = prefetch_slots_for(micro_batch_bytes, options.num_pipe_buffers),
+  const assembly_options how{.depths = {.from_loader = prefetch_slots_for(micro_batch_bytes),
+                                        .between_stages = stage_slots_for(model->activation_bytes)},
                              .trace = made.trace.get(),
                              .is_elsewhere = workers ? workers->is_remote : nullptr,
                              .page_of = workers ? workers->page_finder() : nullptr};
@@ -51,7 +52,8 @@ expected<model_pipeline> prepare_and_start(const layer_chain& chain, const model
 
 }  // namespace
 
-expected<wiring_plan> plan_of_chain(std::uint32_t stages, std::uint32_t replicas, std::uint32_t num_pipe_buffers) {
+expected<wiring_plan> plan_of_chain(std::uint32_t stages, std::uint32_t replicas,
+                                    std::optional<std::uint32_t> num_pipe_buffers) {
   return expand(make_chain({.stages = stages, .replicas = replicas, .num_pipe_buffers = num_pipe_buffers}));
 }
 

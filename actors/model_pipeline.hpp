@@ -41,7 +41,8 @@ struct model_pipeline_options {
   std::uint32_t threads = 1;
   optimize_mode optimize = optimize_mode::layer;
   std::string partition = "parameters";
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// Nothing: by the size of what passes between stages.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   bool trace = false;
   transport_kind transport = transport_kind::automatic;
   /// Every stage replica in a worker process; nothing: all in this one.
@@ -65,7 +66,8 @@ expected<model_pipeline> start_model_pipeline(const layer_chain& chain, const mo
                                               const at::Tensor& sample);
 
 /// The plan of `troupe eval`: a chain of stages, each in so many copies.
-expected<wiring_plan> plan_of_chain(std::uint32_t stages, std::uint32_t replicas, std::uint32_t num_pipe_buffers);
+expected<wiring_plan> plan_of_chain(std::uint32_t stages, std::uint32_t replicas,
+                                    std::optional<std::uint32_t> num_pipe_buffers);
 
 /// Edges inside a process, of the kind asked for.
 std::shared_ptr<edge_factory> local_edges(transport_kind transport);

@@ -68,7 +68,7 @@ expected<model_pipeline> prepare_and_start(const pipeline_module& module, const 
   };
   const std::uint64_t bytes = sample.defined() ? sample.nbytes() : 0;
   auto engines = assemble(std::move(*plan), std::make_shared<inproc_edge_factory>(), make_body,
-                          {.prefetch_slots = prefetch_slots_for(bytes, options.num_pipe_buffers)});
+                          {.depths = {.from_loader = prefetch_slots_for(bytes)}});
   if (!engines) return tl::make_unexpected(engines.error());
   model_pipeline made;
   for (std::uint32_t stage = 0; stage < shape->stages; ++stage) {

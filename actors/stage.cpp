@@ -26,12 +26,11 @@ stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self
   };
   return {
       [=](const open_call& open) {
-        const auto& sinks = self->state.engine->sinks();
-        if (!sinks.empty()) {
-          stage_command::begin_call begin{open.ticket->number, {}};
-          for (const std::uint32_t sink : sinks) begin.scorers.push_back(open.ticket->make_scorer(sink));
-          order(std::move(begin));
+        stage_command::begin_call begin{open.ticket->number, open.ticket->start.first(), {}};
+        for (const std::uint32_t sink : self->state.engine->sinks()) {
+          begin.scorers.push_back(open.ticket->make_scorer(sink));
         }
+        order(std::move(begin));
         return call_opened{open.ticket->number};
       },
       [=](const end_call& end) { order(stage_command::forget_call{end.call}); },

@@ -49,8 +49,8 @@ class stage_recipe {
 
 struct stage_options {
   std::uint32_t replicas = 1;
-  /// Credits of every edge into the stage.
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// Credits of every edge into the stage; nothing: 2, and more where what arrives is small.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// Take micro-batches in id order; without, from whichever replica before it is first.
   bool ordered = false;
   /// Intra-op threads; nothing: as the run's.
@@ -72,7 +72,8 @@ struct cut_options {
   /// uniform | parameters | type:REGEX | profile | "0,4,15"; profile times the layers on the first micro-batch.
   std::string partition = "parameters";
   optimize_mode optimize = optimize_mode::layer;
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// Of each stage, as in stage_options.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// Its first stage takes micro-batches in id order.
   bool ordered = false;
   std::optional<std::uint32_t> threads = std::nullopt;

@@ -78,7 +78,7 @@ class starter {
     model_pipeline made;
     if (options_.trace) made.trace = std::make_shared<trace_clock>();
     made.layers = std::move(layers);
-    const assembly_options how{.prefetch_slots = prefetch(),
+    const assembly_options how{.depths = depths(),
                                .trace = made.trace.get(),
                                .is_elsewhere = *workers ? (*workers)->is_remote : nullptr,
                                .page_of = *workers ? (*workers)->page_finder() : nullptr};
@@ -222,9 +222,20 @@ class starter {
     return part == nullptr ? std::vector<std::string>{} : cuts_.at(part->pipeline).layer_names(part->part);
   }
 
-  [[nodiscard]] std::uint32_t prefetch() const {
+  [[nodiscard]] edge_depths depths() const {
     const auto& loaded = outputs_.back();  // the source is the last node
-    return prefetch_slots_for(as_tensors(loaded.front().tensors).single().nbytes(), 1);
+    std::uint64_t largest = 0;
+    for (std::size_t node = 0; node + 1 < outputs_.size(); ++node) {
+      for (const activation& each : outputs_[node]) largest = std::max(largest, bytes_of(each));
+    }
+    return {.from_loader = prefetch_slots_for(bytes_of(loaded.front())), .between_stages = stage_slots_for(largest)};
+  }
+
+  static std::uint64_t bytes_of(const activation& what) {
+    std::uint64_t bytes = 0;
+    if (what.tensors == nullptr) return bytes;
+    for (const at::Tensor& each : as_tensors(what.tensors).tensors()) bytes += each.nbytes();
+    return bytes;
   }
 
   const topology& what_;

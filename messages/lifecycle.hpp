@@ -48,6 +48,8 @@ struct loading_paused {
 /// the call.
 struct begin_call {
   call_number call = 0;
+  /// Index of its first micro-batch: above 0 where the call is resumed.
+  std::uint64_t first = 0;
 };
 
 /// director -> stages, after a call was completed or cancelled: its scorers may go. No reply. For an unknown or

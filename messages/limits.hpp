@@ -38,6 +38,10 @@ inline constexpr std::size_t config_bytes_max = 1u << 20;
 inline constexpr std::uint32_t prefetch_slots = 128;
 /// What those slots may hold at the most, unless the pipe buffers alone hold more.
 inline constexpr std::uint64_t prefetch_bytes = 4u << 20;
+/// The same of an edge between two stages: deep enough for a stage to go on while the next one is off its core, and
+/// small enough for what waits to stay in the cache.
+inline constexpr std::uint32_t stage_edge_slots = 32;
+inline constexpr std::uint64_t stage_edge_bytes = 256u << 10;
 /// Scores that travel in one message at the most; fewer at the end of a call or when the times below have passed. Every
 /// message takes a core from a stage for a moment: 0.2 ms between processes, mostly whatever the message holds.
 inline constexpr std::uint32_t scores_per_message_max = 512;

@@ -29,7 +29,9 @@ struct worker_assignment {
   incarnation_number incarnation = 0;
   /// Hash of the run's description: a worker that was told another topology refuses (E0617).
   std::uint64_t fingerprint = 0;
+  /// Slots of the loader's edges, and of those between stages, where they are more than the buffers of the consumer.
   std::uint32_t prefetch_slots = 1;
+  std::uint32_t stage_slots = 1;
   /// Intra-op threads, as the driver resolved them.
   std::uint32_t threads = 1;
   /// Classes of the data set, for metrics by name.

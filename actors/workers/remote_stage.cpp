@@ -79,7 +79,8 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
   to_worker(worker_assignment{.address = options_.at,
                               .incarnation = options_.incarnation,
                               .fingerprint = options_.setup->fingerprint,
-                              .prefetch_slots = options_.prefetch_slots,
+                              .prefetch_slots = options_.depths.from_loader,
+                              .stage_slots = options_.depths.between_stages,
                               .threads = parcel.threads,
                               .classes = options_.setup->classes,
                               .boundaries = parcel.boundaries,
@@ -130,7 +131,7 @@ void remote_stage_state::from_worker(const wire_message& message) {
 caf::result<call_opened> remote_stage_state::open(const open_call& open) {
   auto promise = self_->make_response_promise<call_opened>();
   opening_.insert_or_assign(open.ticket->number, promise);
-  to_worker(begin_call{open.ticket->number});
+  to_worker(begin_call{open.ticket->number, open.ticket->start.first()});
   return promise;
 }
 

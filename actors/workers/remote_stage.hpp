@@ -7,6 +7,7 @@
 
 #include <troupe/actors/workers/worker_pool.hpp>
 #include <troupe/actors/workers/worker_setup.hpp>
+#include <troupe/runtime/engine/edge_depths.hpp>
 #include <troupe/runtime/engine/stage_accounts.hpp>
 
 namespace troupe {
@@ -18,7 +19,7 @@ struct remote_stage_options {
   std::shared_ptr<const worker_setup> setup;
   std::shared_ptr<worker_seats> seats;
   std::shared_ptr<stage_accounts> accounts;
-  std::uint32_t prefetch_slots = 1;
+  edge_depths depths;
   worker_pool_actor pool;
   director_actor director;
   aggregator_actor aggregator;

@@ -34,16 +34,15 @@ expected<stage_actor> worker_crew::start(director_actor::pointer director, const
                                          stage_address at, incarnation_number incarnation) {
   if (!director_) director_.emplace(director_actor{director});
   if (!setup_->is_remote(at)) return local_crew::start(director, aggregator, at, incarnation);
-  faces_[at] =
-      director->spawn<caf::monitored>(remote_stage, remote_stage_options{.at = at,
-                                                                         .incarnation = incarnation,
-                                                                         .setup = setup_,
-                                                                         .seats = seats_,
-                                                                         .accounts = engines_->accounts,
-                                                                         .prefetch_slots = engines_->prefetch_slots,
-                                                                         .pool = pool_,
-                                                                         .director = director_actor{director},
-                                                                         .aggregator = aggregator});
+  faces_[at] = director->spawn<caf::monitored>(remote_stage, remote_stage_options{.at = at,
+                                                                                  .incarnation = incarnation,
+                                                                                  .setup = setup_,
+                                                                                  .seats = seats_,
+                                                                                  .accounts = engines_->accounts,
+                                                                                  .depths = engines_->depths,
+                                                                                  .pool = pool_,
+                                                                                  .director = director_actor{director},
+                                                                                  .aggregator = aggregator});
   return stage_actor{faces_[at]};
 }
 
@@ -81,7 +80,7 @@ expected<void> worker_crew::make_edges(epoch_edges& edges) {
   for (std::size_t number = 0; number < plan.channels.size(); ++number) {
     const wired_channel& channel = plan.channels[number];
     if (!edges.present[channel.producer] || !edges.present[channel.consumer]) continue;
-    edge_options shape = shape_of(plan, number, engines_->prefetch_slots);
+    edge_options shape = shape_of(plan, number, engines_->depths);
     if (is_remote(channel.producer) || is_remote(channel.consumer)) {
       if (setup_->tcp) continue;
       auto memory = create_shm_edge({.slots = shape.slots, .credits_per_ring = shape.credits_per_ring});
@@ -127,7 +126,7 @@ expected<std::unique_ptr<edge_producer>> worker_crew::producer_here(epoch_edges&
 
 /// `instance` has its end in this process.
 edge_options worker_crew::tcp_shape(std::size_t channel, std::size_t instance) {
-  edge_options shape = shape_of(engines_->plan, channel, engines_->prefetch_slots);
+  edge_options shape = shape_of(engines_->plan, channel, engines_->depths);
   shape.producer_bell = shape.consumer_bell = &bell_of(instance);
   return shape;
 }

@@ -84,8 +84,7 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   if (!stage) return tl::make_unexpected(stage.error());
   // Once more: a file that was replaced while it was read is another one by now.
   if (auto same = check_fingerprint(to); !same) return same;
-  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {.prefetch_slots = to.prefetch_slots},
-                              std::move(*stage), page->page());
+  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), page->page());
   if (body_->tcp) {
     if (to.edge_secret.size() != edge_secret{}.size()) {
       return fail(error_code::worker_mismatch, "worker", "its driver has no tcp edges", "use the same --transport");
@@ -139,17 +138,14 @@ stage_listener worker_face_state::report_to_driver() const {
 
 void worker_face_state::handle(const begin_call& begin) {
   if (!engine_) return;
-  const auto& sinks = engine_->sinks();
-  if (!sinks.empty()) {
-    stage_command::begin_call command{begin.call, {}};
-    for (const std::uint32_t sink : sinks) {
-      auto made = body_->description.make_scorer(sink, seat_.classes);
-      if (!made)
-        return to_driver(failure{seat_.address, seat_.incarnation, engine_->name(), std::nullopt, made.error(), 0});
-      command.scorers.push_back(std::move(*made));
-    }
-    order(std::move(command));
+  stage_command::begin_call command{begin.call, begin.first, {}};
+  for (const std::uint32_t sink : engine_->sinks()) {
+    auto made = body_->description.make_scorer(sink, seat_.classes);
+    if (!made)
+      return to_driver(failure{seat_.address, seat_.incarnation, engine_->name(), std::nullopt, made.error(), 0});
+    command.scorers.push_back(std::move(*made));
   }
+  order(std::move(command));
   to_driver(call_opened{begin.call});
 }
 
@@ -202,7 +198,8 @@ end_maker worker_face_state::shm_ends_of(const wiring_order& wiring) {
 
 end_maker worker_face_state::tcp_ends_of(const wiring_order& wiring) {
   const auto shape = [this](std::size_t channel) {
-    edge_options made = shape_of(body_->description.plan, channel, seat_.prefetch_slots);
+    edge_options made = shape_of(body_->description.plan, channel,
+                                 {.from_loader = seat_.prefetch_slots, .between_stages = seat_.stage_slots});
     made.producer_bell = made.consumer_bell = &engine_->bell();
     return made;
   };

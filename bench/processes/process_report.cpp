@@ -39,7 +39,8 @@ const named_ratios speed = {{"efficiency_one_process", efficiency(variant::one_p
                             {"share_of_half_one_process", share_of_half(variant::one_process)},
                             {"share_of_half_processes", share_of_half(variant::processes)},
                             {"four_over_two_processes", over(variant::four_processes, variant::processes)},
-                            {"four_deep_over_two_processes", over(variant::four_deep, variant::processes)},
+                            {"share_of_half_shallow", share_of_half(variant::shallow)},
+                            {"four_over_two_shallow", over(variant::four_shallow, variant::shallow)},
                             {"four_over_two_one_process", over(variant::four_one_process, variant::one_process)}};
 
 const named_ratios costs = {{"processes", over(variant::processes, variant::one_process)},
@@ -77,8 +78,8 @@ std::string processes_table(const std::vector<measured_processes>& rows) {
       "Per cent, median [min, max] of the rounds; the slowest stage alone in us\n\n"
       "| model | B | M | stage | efficiency, 1 process | efficiency, processes | share of half, 1 process | share of "
       "half, processes "
-      "| 4 over 2 stages, processes | with 8 buffers | 4 over 2 stages, 1 process |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| 4 over 2 stages, processes | share of half, 2 buffers | 4 over 2, 2 buffers | 4 over 2 stages, 1 process |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const measured_processes& row : rows) text += line(row, speed);
   return text;
 }

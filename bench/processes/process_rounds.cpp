@@ -31,7 +31,7 @@ expected<pipeline_variant> start_workers(const workload& work, const worker_case
   const std::size_t there = children().size();
   announce(which);
   auto made = pipeline_variant::start(work, {.stages = which.stages,
-                                             .num_pipe_buffers = which.num_pipe_buffers,
+                                             .num_pipe_buffers = which.buffers(),
                                              .workers = options_of(which, work.data->classes())});
   if (!made) return made;
   // With the spare, which reads what was announced, too.
@@ -63,7 +63,8 @@ class contestants {
         {variant::processes_tcp_plain,
          variation(two, [](worker_case& one) { one.over = worker_case::edges::tcp_without_crc; })},
         {variant::four_processes, four},
-        {variant::four_deep, variation(four, [](worker_case& one) { one.num_pipe_buffers = 8; })}};
+        {variant::four_shallow, variation(four, [](worker_case& one) { one.num_pipe_buffers = 2; })},
+        {variant::shallow, variation(two, [](worker_case& one) { one.num_pipe_buffers = 2; })}};
     auto done = made->add(variant::one_process, pipeline_variant::start(work, {.stages = 2})).and_then([&] {
       return made->add(variant::four_one_process, pipeline_variant::start(work, {.stages = 4}));
     });
@@ -97,11 +98,12 @@ class contestants {
             journaled(variant::one_process_journal, variant::one_process),
             journaled(variant::processes_journal, variant::processes),
             piped(variant::processes),
+            piped(variant::shallow),
             piped(variant::processes_quiet),
             piped(variant::processes_tcp),
             piped(variant::processes_tcp_plain),
             piped(variant::four_processes),
-            piped(variant::four_deep),
+            piped(variant::four_shallow),
             piped(variant::four_one_process)};
   }
 

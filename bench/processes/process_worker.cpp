@@ -75,7 +75,7 @@ worker_options options_of(const worker_case& which, std::uint32_t classes) {
 
 void serve_case(const worker_environment& environment) {
   const worker_case which = announced();
-  auto plan = plan_of_chain(which.stages, 1, which.num_pipe_buffers);
+  auto plan = plan_of_chain(which.stages, 1, which.buffers());
   if (!plan) end_worker(plan.error());
   keep_freed_memory();
   const std::uint64_t fingerprint = plan_fingerprint(*plan, text_of(which));

@@ -52,7 +52,7 @@ template <> struct schema<end_of_call> : message_of<message_kind::end_of_call, &
 
 template <> struct schema<stage_ready> : message_of<message_kind::stage_ready,
     &stage_ready::address, &stage_ready::incarnation> {};
-template <> struct schema<begin_call> : message_of<message_kind::begin_call, &begin_call::call> {};
+template <> struct schema<begin_call> : message_of<message_kind::begin_call, &begin_call::call, &begin_call::first> {};
 template <> struct schema<end_call> : message_of<message_kind::end_call, &end_call::call> {};
 template <> struct schema<cancel_call> : message_of<message_kind::cancel_call, &cancel_call::call, &cancel_call::cause> {};
 template <> struct schema<low_water> : message_of<message_kind::low_water, &low_water::mark> {};
@@ -71,7 +71,7 @@ template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
     &worker_hello::token, &worker_hello::pid, &worker_hello::edge_port> {};
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
-    &worker_assignment::prefetch_slots, &worker_assignment::threads,
+    &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,
     &worker_assignment::classes, &worker_assignment::boundaries, &worker_assignment::warm_up_bytes, &worker_assignment::edge_secret> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
     &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_ports> {};

@@ -38,7 +38,8 @@ struct eval_options {
   optimize_mode optimize = optimize_mode::layer;
   /// uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
   std::string partition = "parameters";
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// Nothing means auto: by the size of what passes between stages (runtime/engine/edge_depths.hpp).
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
   /// Evaluate only the first `limit` samples; nothing means all.
   std::optional<std::uint64_t> limit;

@@ -84,8 +84,9 @@ const std::array options_in_order = {
         "partition", k::text, "METHOD", 0, 0, "parameters",
         "Where to cut: uniform, parameters, type:REGEX, profile, or boundaries such as 0,4,15",
         &check_partition_method),
-    row<plain<&o::num_pipe_buffers, std::int64_t>>("num_pipe_buffers", k::count, "N", 1, limits::pipe_buffers_max, "2",
-                                                   "Micro-batches that a stage may hold at a time (its credits)"),
+    row<optional<&o::num_pipe_buffers, std::int64_t>>(
+        "num_pipe_buffers", k::count_or_auto, "N|auto", 1, limits::pipe_buffers_max, "2",
+        "Micro-batches on their way to a stage and in it (its credits); auto is 2, and more where they are small"),
     row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy",
                                    "Metrics: accuracy, topK, per_class_accuracy, confusion_matrix, cross_entropy, nll",
                                    &check_metric_names),

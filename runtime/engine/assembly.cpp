@@ -19,12 +19,23 @@ bool is_fed_by_source(const wiring_plan& plan, const wired_instance& instance) {
   return plan.nodes[producer.address.stage].kind == node_kind::source;
 }
 
+/// As many as the stages before it fill.
+std::uint32_t buffers_of(const wiring_plan& plan, const wired_instance& instance, const edge_depths& depths) {
+  std::uint32_t most = plan.nodes[instance.address.stage].num_pipe_buffers;
+  for (const std::size_t channel : instance.inbound) {
+    const wired_channel& one = plan.channels[channel];
+    const stage_index from = plan.instances[one.producer].address.stage;
+    if (plan.nodes[from].kind != node_kind::source) most = std::max(most, slots_of(plan, one, depths));
+  }
+  return most;
+}
+
 stage_engine_options engine_options(const wiring_plan& plan, const wired_instance& instance,
                                     const assembly_options& options) {
   const wired_node& node = plan.nodes[instance.address.stage];
   stage_engine_options made{.name = instance_name(plan, instance),
                             .address = instance.address,
-                            .num_pipe_buffers = node.num_pipe_buffers,
+                            .num_pipe_buffers = buffers_of(plan, instance, options.depths),
                             .sinks = node.sinks,
                             .sink_ports = {},
                             .outputs = node.outputs.size(),
@@ -50,9 +61,9 @@ std::vector<stage_accounts::owner> stages_of(const wiring_plan& plan) {
 }
 
 /// Everything that can be under way between the loader and the ledger.
-std::uint64_t slots_of_all(const wiring_plan& plan, const assembly_options& options) {
+std::uint64_t slots_of_all(const wiring_plan& plan, const edge_depths& depths) {
   std::uint64_t slots = 0;
-  for (const wired_channel& channel : plan.channels) slots += slots_of(plan, channel, options.prefetch_slots);
+  for (const wired_channel& channel : plan.channels) slots += slots_of(plan, channel, depths);
   return slots;
 }
 
@@ -66,12 +77,6 @@ expected<std::vector<trace_event>> trace_of(const assembly& engines) {
   return gather_trace(recorders);
 }
 
-std::uint32_t prefetch_slots_for(std::uint64_t micro_batch_bytes, std::uint32_t num_pipe_buffers) {
-  const std::uint64_t most = std::max(limits::prefetch_slots, num_pipe_buffers);
-  const std::uint64_t fit = micro_batch_bytes == 0 ? most : limits::prefetch_bytes / micro_batch_bytes;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, num_pipe_buffers, most));
-}
-
 std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
                                                 const assembly_options& options, std::shared_ptr<stage_body> body,
                                                 std::shared_ptr<engine_page> shared_page) {
@@ -83,8 +88,9 @@ std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::si
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options) {
   assembly made;
-  const std::uint64_t slots = slots_of_all(plan, options);
-  made.window = window_for(slots);
+  made.window = window_for(slots_of_all(plan, options.depths));
+  // Edges between stages are deep where activations are small; what the loader keeps for each may be large.
+  made.window_of_large = slots_of_all(plan, {.from_loader = options.depths.from_loader, .between_stages = 1}) + 1;
   made.accounts = std::make_shared<stage_accounts>(stages_of(plan));
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {
     const wired_instance& instance = plan.instances[index];
@@ -95,7 +101,7 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
           loader_engine_options{.name = node.name,
                                 .address = instance.address,
                                 .window = made.window,
-                                .window_of_large = slots + 1,
+                                .window_of_large = made.window_of_large,
                                 .paused = true,
                                 .shared_page = options.page_of ? options.page_of(instance.address) : nullptr});
       continue;
@@ -110,7 +116,7 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
   TROUPE_CHECK(made.loader != nullptr, "a validated graph has a source");
   made.plan = std::move(plan);
   made.edges = std::move(edges);
-  made.prefetch_slots = options.prefetch_slots;
+  made.depths = options.depths;
   return made;
 }
 

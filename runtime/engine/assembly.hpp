@@ -7,6 +7,7 @@
 
 #include <troupe/messages/error.hpp>
 #include <troupe/runtime/edge/edge.hpp>
+#include <troupe/runtime/engine/edge_depths.hpp>
 #include <troupe/runtime/engine/fold_ledger.hpp>
 #include <troupe/runtime/engine/loader_engine.hpp>
 #include <troupe/runtime/engine/stage_accounts.hpp>
@@ -26,7 +27,8 @@ struct assembly {
   /// All stage instances, wherever they live.
   std::shared_ptr<stage_accounts> accounts;
   std::uint64_t window = 1;
-  std::uint32_t prefetch_slots = limits::prefetch_slots;
+  std::uint64_t window_of_large = 1;
+  edge_depths depths;
 
   [[nodiscard]] troupe::ledger_options ledger_options() const {
     return {.sinks = static_cast<std::uint32_t>(plan.sinks.size()), .window = window + 1};
@@ -39,13 +41,8 @@ expected<std::vector<trace_event>> trace_of(const assembly& engines);
 /// What is computed at an instance; called once per stage instance.
 using body_factory = std::function<expected<std::shared_ptr<stage_body>>(stage_address address)>;
 
-/// How far the loader reads ahead of a first stage: small micro-batches far, so that waking it costs little; large ones
-/// hardly, for their memory (limits::prefetch_bytes). `micro_batch_bytes` 0: not known.
-std::uint32_t prefetch_slots_for(std::uint64_t micro_batch_bytes, std::uint32_t num_pipe_buffers);
-
 struct assembly_options {
-  /// Slots of the loader's edges, at least the consumer's num_pipe_buffers: how far decoding runs ahead.
-  std::uint32_t prefetch_slots = limits::prefetch_slots;
+  edge_depths depths = {};
   /// See stage_engine_options::trace.
   trace_clock* trace = nullptr;
   clock_function now = steady_now;

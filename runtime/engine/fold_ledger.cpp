@@ -50,7 +50,9 @@ fold_ledger::verdict fold_ledger::fold(score next) {
   const auto found = calls_.find(next.id.call);
   if (found == calls_.end()) return verdict::duplicate;  // of a call that ended
   if (found->second.tally.cancelled) return verdict::cancelled;
-  if (options_.deduplicate && (next.id < at.next || at.held.contains(next.id))) {
+  // By the call's own count, as the cursor may still be in a call before one that is resumed.
+  const bool is_folded = next.id.index < found->second.folded[next.sink];
+  if (options_.deduplicate && (is_folded || at.held.contains(next.id))) {
     ++found->second.tally.duplicates_dropped;
     return verdict::duplicate;
   }

@@ -39,7 +39,7 @@ bool gather::take_any(std::vector<activation>& parts) {
 bool gather::take_next(std::vector<activation>& parts) {
   if (edges_.empty()) return false;
   fill_heads();
-  while (next_call_is_over()) next_ = {next_.call + 1, options_.replica};
+  while (next_call_is_over()) next_ = own_from({next_.call + 1, 0});
   for (std::size_t port = 0; port < options_.ports; ++port) {
     if (holder_of_next(port) == nullptr) return false;
   }
@@ -90,6 +90,19 @@ void gather::drop_what_is_over() {
   if (options_.keeps_order) fill_heads();
 }
 
+micro_batch_id gather::own_from(micro_batch_id from) const {
+  const auto found = firsts_.find(from.call);
+  if (found != firsts_.end()) from.index = std::max(from.index, found->second);
+  const std::uint64_t past = from.index % options_.replicas;
+  return {from.call, from.index + (options_.replica + options_.replicas - past) % options_.replicas};
+}
+
+void gather::begin(call_number call, std::uint64_t first) {
+  if (!options_.keeps_order || first == 0 || call < first_open_) return;
+  firsts_[call] = first;
+  if (next_.call == call) next_ = own_from(next_);
+}
+
 void gather::skip(call_number call) {
   if (!options_.keeps_order) return;  // the engine drops what it is given
   skipped_.insert(call);
@@ -103,7 +116,8 @@ void gather::skip(call_number call) {
 void gather::forget(call_number call) {
   if (!options_.keeps_order) return;
   first_open_ = std::max(first_open_, call + 1);
-  next_ = std::max(next_, micro_batch_id{call + 1, options_.replica});
+  next_ = std::max(next_, own_from({call + 1, 0}));
+  firsts_.erase(firsts_.begin(), firsts_.upper_bound(call));
   skip(call);
   skipped_.erase(skipped_.begin(), skipped_.upper_bound(call));
 }
@@ -132,9 +146,7 @@ void gather::start_over(micro_batch_id from) {
   for (input_edge& edge : edges_) edge.consumer->vanish();
   edges_.clear();
   turn_ = 0;
-  const std::uint64_t past = from.index % options_.replicas;
-  const std::uint64_t step = (options_.replica + options_.replicas - past) % options_.replicas;
-  next_ = std::max(micro_batch_id{from.call, from.index + step}, micro_batch_id{first_open_, options_.replica});
+  next_ = std::max(own_from(from), own_from({first_open_, 0}));
 }
 
 void gather::close() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -44,6 +45,9 @@ class gather {
   /// the engine waits for room: what is left of a cancelled call would else keep out what others wait for.
   void drop_what_is_over();
 
+  /// The call's ids begin with this index, and not with 0. Before the first of them arrives, or after: nothing of the
+  /// call is taken until then.
+  void begin(call_number call, std::uint64_t first);
   /// Nothing of the call is taken any more: what arrives is dropped.
   void skip(call_number call);
   /// The call and all before it are over, and nothing of them will arrive but replays, which are dropped.
@@ -71,6 +75,8 @@ class gather {
   void fill_heads();
   [[nodiscard]] bool is_over(micro_batch_id id) const { return id < next_ || skipped_.contains(id.call); }
   [[nodiscard]] bool next_call_is_over() const;
+  /// The first id from there on that is this replica's; from the call's beginning at the least.
+  [[nodiscard]] micro_batch_id own_from(micro_batch_id from) const;
   [[nodiscard]] input_edge* holder_of_next(std::size_t port);
 
   gather_options options_;
@@ -81,6 +87,8 @@ class gather {
   /// All calls before it were forgotten: a call may end between the order to start over and its being carried out.
   call_number first_open_ = 0;
   std::set<call_number> skipped_;
+  /// Of calls that do not begin with 0.
+  std::map<call_number, std::uint64_t> firsts_;
 };
 
 }  // namespace troupe

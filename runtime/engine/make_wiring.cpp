@@ -12,6 +12,17 @@ bool is_source(const wiring_plan& plan, std::size_t instance) {
   return plan.nodes[plan.instances[instance].address.stage].kind == node_kind::source;
 }
 
+/// Whether its producer sends a micro-batch there or to another replica, whoever has credit.
+bool has_choice(const wiring_plan& plan, const wired_channel& channel) {
+  const stage_index to = plan.instances[channel.consumer].address.stage;
+  if (plan.nodes[to].fixed_replica) return false;
+  const auto is_there = [&](std::size_t other) {
+    return other != channel.consumer && plan.instances[other].address.stage == to;
+  };
+  return std::ranges::any_of(plan.instances[channel.producer].outbound,
+                             [&](std::size_t other) { return is_there(plan.channels[other].consumer); });
+}
+
 /// The node and its port: what its replicas have in common.
 using branch_key = std::pair<stage_index, std::uint32_t>;
 
@@ -47,10 +58,11 @@ bool can_work(const wiring_plan& plan, std::size_t instance, const std::vector<b
 
 }  // namespace
 
-std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, std::uint32_t prefetch_slots) {
-  if (!is_source(plan, channel.producer)) return channel.slots;
+std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, const edge_depths& depths) {
   const wired_node& consumer = plan.nodes[plan.instances[channel.consumer].address.stage];
-  return std::max(consumer.num_pipe_buffers, prefetch_slots);
+  if (is_source(plan, channel.producer)) return std::max(consumer.num_pipe_buffers, depths.from_loader);
+  if (consumer.names_pipe_buffers || has_choice(plan, channel)) return channel.slots;
+  return std::max(channel.slots, depths.between_stages);
 }
 
 std::vector<bool> usable_instances(const wiring_plan& plan, std::vector<bool> there) {
@@ -93,9 +105,9 @@ instance_ends ends_of(const wiring_plan& plan, std::size_t instance, const std::
 }
 
 // The loader is cheap in bursts and dear to wake: it sleeps until half of a replica's slots are free.
-edge_options shape_of(const wiring_plan& plan, std::size_t channel, std::uint32_t prefetch_slots) {
+edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_depths& depths) {
   const wired_channel& one = plan.channels[channel];
-  const std::uint32_t slots = slots_of(plan, one, prefetch_slots);
+  const std::uint32_t slots = slots_of(plan, one, depths);
   return {.slots = slots, .credits_per_ring = is_source(plan, one.producer) ? std::max(1u, slots / 2) : 1};
 }
 
@@ -122,7 +134,7 @@ std::vector<engine_wiring> make_wiring(const wiring_plan& plan, edge_factory& ed
   const auto ends_at = [&](std::size_t channel) -> edge_ends& {
     const auto [found, is_new] = both.try_emplace(channel);
     if (is_new) {
-      edge_options options = shape_of(plan, channel, request.prefetch_slots);
+      edge_options options = shape_of(plan, channel, request.depths);
       options.producer_bell = &request.bell(plan.channels[channel].producer);
       options.consumer_bell = &request.bell(plan.channels[channel].consumer);
       found->second = edges.make(options);

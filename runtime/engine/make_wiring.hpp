@@ -7,19 +7,18 @@
 #include <vector>
 
 #include <troupe/messages/error.hpp>
-#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/edge/edge.hpp>
+#include <troupe/runtime/engine/edge_depths.hpp>
 #include <troupe/runtime/engine/engine_wiring.hpp>
 #include <troupe/runtime/topology/wiring_plan.hpp>
 
 namespace troupe {
 
-/// The slots of one channel: `prefetch_slots` behind a source, at least the consumer's num_pipe_buffers.
-[[nodiscard]] std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel,
-                                     std::uint32_t prefetch_slots);
+/// The slots of one channel: the consumer's num_pipe_buffers, or more (edge_depths).
+[[nodiscard]] std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, const edge_depths& depths);
 
 struct wiring_request {
-  std::uint32_t prefetch_slots = limits::prefetch_slots;
+  edge_depths depths;
   /// By instance: who takes part in this epoch.
   std::vector<bool> present;
   /// The doorbell of an instance that takes part; it outlives the edges.
@@ -46,7 +45,7 @@ struct instance_ends {
 [[nodiscard]] instance_ends ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present);
 
 /// Credits and hysteresis of one channel; bells are the caller's.
-[[nodiscard]] edge_options shape_of(const wiring_plan& plan, std::size_t channel, std::uint32_t prefetch_slots);
+[[nodiscard]] edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_depths& depths);
 
 /// Where the ends of channels come from. An error of either ends the wiring.
 struct end_maker {

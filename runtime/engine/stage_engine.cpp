@@ -53,10 +53,10 @@ bool stage_engine::take_up_command() {
 // --- commands --------------------------------------------------------------------------------------------------------
 
 void stage_engine::handle(stage_command::begin_call&& command) {
-  TROUPE_CHECK(scores(), "only an engine with sinks has scorers");
   TROUPE_CHECK(scorers_.size() < limits::calls_queued_max, "the director queues no more calls than that");
   TROUPE_CHECK(command.scorers.size() == options_.sinks.size(), "every sink scores every call");
-  scorers_[command.call] = std::move(command.scorers);
+  inbound_.begin(command.call, command.first);
+  if (scores()) scorers_[command.call] = std::move(command.scorers);
 }
 
 void stage_engine::handle(const stage_command::forget_call& command) {

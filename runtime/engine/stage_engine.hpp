@@ -28,9 +28,12 @@ namespace troupe {
 
 /// What a face may ask of its stage engine; taken up between two micro-batches.
 namespace stage_command {
-/// Engines with sinks only, before the call's first micro-batch is loaded.
+/// Before the call's first micro-batch is loaded. Engines without sinks that are handed micro-batches from 0 on need
+/// none.
 struct begin_call {
   call_number call = 0;
+  /// Index of the call's first micro-batch.
+  std::uint64_t first = 0;
   /// One per sink of the engine, in the order of stage_engine_options::sinks.
   std::vector<std::shared_ptr<scorer>> scorers;
 };

@@ -5,7 +5,7 @@
 
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
+#include <troupe/runtime/engine/edge_depths.hpp>
 #include <troupe/runtime/model/chain_summary.hpp>
 #include <troupe/runtime/model/layer_chain.hpp>
 #include <troupe/runtime/model/probe.hpp>
@@ -54,6 +54,15 @@ expected<part_boundaries> cut(const eval_options& options, const layer_chain& ch
     weights.push_back({each.type, each.trainable, found ? found->seconds.at(each.index) : 0.0});
   }
   return partition_layers(*method, weights, options.stages);
+}
+
+/// What passes from one stage to the next.
+std::uint64_t largest_between(const measured& found, const part_boundaries& boundaries) {
+  std::uint64_t largest = 0;
+  for (std::size_t s = 1; s + 1 < boundaries.size(); ++s) {
+    largest = std::max(largest, found.shapes.at(boundaries[s] - 1).output_bytes);
+  }
+  return largest;
 }
 
 /// Slots in front of the stage are full, and the hungriest layer is at work.
@@ -123,9 +132,12 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.boundaries = *boundaries;
   plan.replicas = options.replicas;
   plan.micro_batch = options.micro_batch;
+  plan.num_pipe_buffers =
+      options.num_pipe_buffers.value_or(stage_slots_for(found ? largest_between(*found, *boundaries) : 0));
+  const std::uint32_t from_loader = std::max(prefetch_slots_for(found ? found->input_bytes : 0),
+                                             options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
   for (std::size_t s = 0; s + 1 < boundaries->size(); ++s) {
-    const std::uint32_t slots = s == 0 ? prefetch_slots_for(found ? found->input_bytes : 0, options.num_pipe_buffers)
-                                       : options.num_pipe_buffers;
+    const std::uint32_t slots = s == 0 ? from_loader : plan.num_pipe_buffers;
     plan.stages.push_back(plan_stage(*chain, found, boundaries->at(s), boundaries->at(s + 1), slots));
   }
   plan.balance = balance_of(plan.stages);

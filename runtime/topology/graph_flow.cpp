@@ -21,12 +21,17 @@ struct way {
   std::uint64_t fewest_slots = UINT64_MAX;
 };
 
+/// At least.
+std::uint64_t buffers_of(const graph_node& node) {
+  return node.num_pipe_buffers.value_or(limits::pipe_buffers_default);
+}
+
 /// Ways from `fork`, by node, through one of its edges; nodes that it does not reach are missing.
 std::map<std::size_t, way> ways_from(const stage_graph& graph, const std::vector<std::size_t>& order,
                                      const graph_edge& first) {
   std::map<std::size_t, way> found;
   const std::size_t start = graph.find(first.to.node);
-  found[start] = {0, graph.nodes()[start].num_pipe_buffers};
+  found[start] = {0, buffers_of(graph.nodes()[start])};
   for (const std::size_t node : order) {
     const auto here = found.find(node);
     if (here == found.end()) continue;
@@ -35,7 +40,7 @@ std::map<std::size_t, way> ways_from(const stage_graph& graph, const std::vector
       const std::size_t to = graph.find(edge.to.node);
       way& there = found[to];
       there.longest_stages = std::max(there.longest_stages, here->second.longest_stages + 1);
-      there.fewest_slots = std::min(there.fewest_slots, here->second.fewest_slots + graph.nodes()[to].num_pipe_buffers);
+      there.fewest_slots = std::min(there.fewest_slots, here->second.fewest_slots + buffers_of(graph.nodes()[to]));
     }
   }
   return found;
@@ -88,7 +93,7 @@ std::vector<std::string> find_shortages(const stage_graph& graph) {
               "buffers to keep both busy",
               graph.nodes()[fork].name, graph.nodes()[node].name, short_edge->to.node, narrow->second.fewest_slots,
               long_edge->to.node, longest.longest_stages, graph.nodes()[node].name,
-              graph.nodes()[node].num_pipe_buffers + needed - narrow->second.fewest_slots));
+              buffers_of(graph.nodes()[node]) + needed - narrow->second.fewest_slots));
         }
       }
     }

@@ -91,7 +91,9 @@ expected<void> check_node(const graph_node& node) {
     return invalid(place(node), "the node has no name", "name it");
   }
   return check_count(node, "replicas", node.replicas, limits::replicas_max)
-      .and_then([&] { return check_count(node, "pipe buffers", node.num_pipe_buffers, limits::pipe_buffers_max); })
+      .and_then([&] {
+        return check_count(node, "pipe buffers", node.num_pipe_buffers.value_or(1), limits::pipe_buffers_max);
+      })
       .and_then([&] { return check_ports(node); })
       .and_then([&] { return check_copies(node); });
 }

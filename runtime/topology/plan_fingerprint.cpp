@@ -33,7 +33,7 @@ void add(fnv1a& hash, const wired_node& node) {
   for (const std::string& port : node.inputs) hash.add(port);
   hash.add(node.outputs.size());
   for (const std::string& port : node.outputs) hash.add(port);
-  hash.add((node.keeps_order ? 1u : 0u) + (node.fixed_replica ? 2u : 0u));
+  hash.add((node.keeps_order ? 1u : 0u) + (node.fixed_replica ? 2u : 0u) + (node.names_pipe_buffers ? 4u : 0u));
 }
 
 }  // namespace

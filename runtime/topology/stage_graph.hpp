@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,9 @@ struct graph_node {
   std::string name;
   node_kind kind = node_kind::stage;
   std::uint32_t replicas = 1;
-  /// Credits of every edge into the node.
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// Credits of every edge into the node. Nothing: by the size of what arrives (runtime/engine/edge_depths.hpp), at
+  /// least limits::pipe_buffers_default.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// Nodes of one group are copied together: replica r is wired to replica r. Empty: the node stands alone, and every
   /// replica is wired to every replica of its neighbours.
   std::string pipeline_group;
@@ -97,7 +99,8 @@ class stage_graph {
 struct chain_options {
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// As graph_node has it.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   std::string source = "loader";
   /// Stage i is called "<stage_prefix> i"; it is also the name of the pipeline group.
   std::string stage_prefix = "stage";

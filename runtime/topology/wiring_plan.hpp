@@ -17,7 +17,9 @@ struct wired_node {
   std::string name;
   node_kind kind = node_kind::stage;
   std::uint32_t replicas = 1;
+  /// At least; exactly, where the author of the graph named a number.
   std::uint32_t num_pipe_buffers = 1;
+  bool names_pipe_buffers = true;
   /// Stages, joins, routes: the sinks (positions in wiring_plan::sinks, which are score::sink) that its engines serve.
   std::vector<std::uint32_t> sinks;
   /// Port names, in the order of the port numbers in channels and sinks.

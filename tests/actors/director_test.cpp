@@ -63,9 +63,9 @@ struct noting_crew final : local_crew {
 };
 
 std::shared_ptr<assembly> one_stage() {
-  auto made = assemble(*expand(make_chain({.stages = 1, .replicas = 1, .num_pipe_buffers = 4})),
-                       std::make_shared<inproc_edge_factory>(),
-                       [](stage_address) { return std::make_shared<echo_body>(); }, {});
+  auto made = assemble(
+      *expand(make_chain({.stages = 1, .replicas = 1, .num_pipe_buffers = 4})), std::make_shared<inproc_edge_factory>(),
+      [](stage_address) { return std::make_shared<echo_body>(); }, {.depths = {.from_loader = limits::prefetch_slots}});
   return std::make_shared<assembly>(std::move(*made));
 }
 

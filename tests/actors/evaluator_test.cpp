@@ -93,6 +93,31 @@ TEST(evaluator, a_real_run_is_a_legal_execution_of_the_inference_schedule) {
   }
 }
 
+TEST(evaluator, small_activations_give_deeper_edges_and_the_result_says_how_deep) {
+  eval_options options = lenet_options();
+  options.stages = 3;
+  options.limit = 400;
+  options.micro_batch = 1;
+  options.trace = true;
+  auto created = evaluator::create(options, {});
+  ASSERT_TRUE(created) << to_string(created.error());
+  auto result = (*created)->run();
+  ASSERT_TRUE(result) << to_string(result.error());
+  const std::uint32_t deep = limits::stage_edge_slots;
+  EXPECT_EQ(result->config.num_pipe_buffers, deep);
+  const traced_run run{.stages = 3,
+                       .replicas = 1,
+                       .num_pipe_buffers = {limits::pipe_buffers_default, deep, deep},
+                       .micro_batches = {400}};
+  const auto legal = check_trace(run, result->trace);
+  EXPECT_TRUE(legal) << to_string(legal.error());
+
+  options.micro_batch = 256;
+  auto large = evaluator::create(options, {});
+  ASSERT_TRUE(large) << to_string(large.error());
+  EXPECT_EQ((*large)->run()->config.num_pipe_buffers, limits::pipe_buffers_default);
+}
+
 class stopped_evaluation : public ::testing::TestWithParam<stop_kind> {};
 
 TEST_P(stopped_evaluation, gives_what_is_done_and_says_that_it_is_partial) {

@@ -91,6 +91,7 @@ TEST(graph_simulation, equal_seeds_give_equal_runs_and_others_differ) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     graph_case given = random_case(5, random_graph(5));  // the same graph, other schedules
     given.calls = {8, 4};
+    given.starts.clear();
     given.seed = seed;
     const graph_report first = simulate(given);
     const graph_report second = simulate(given);
@@ -107,8 +108,9 @@ TEST(graph_simulation_mutant, without_deduplication_is_found) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     graph_case given = random_case(seed, random_tree(seed));
     given.calls = {60};
+    given.starts.clear();
     given.deaths_per_10000 = 100;
-    given.deaths_max = 2;
+    given.deaths_max = 4;
     given.deduplicate = false;
     if (!fault_in(given, simulate(given)).empty()) ++found;
   }
@@ -120,6 +122,7 @@ TEST(graph_simulation_mutant, without_credits_is_found) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     graph_case given = random_case(seed, random_graph(seed));
     given.calls = {20};
+    given.starts.clear();
     given.enforce_credits = false;
     if (!fault_in(given, simulate(given)).empty()) ++found;
   }
@@ -134,6 +137,7 @@ TEST(graph_simulation_mutant, a_body_that_does_harm_is_found) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
       graph_case given = random_case(seed, random_graph(seed));
       given.calls = {10};
+      given.starts.clear();
       const auto faulty = std::ranges::find_if(given.graph.nodes(), [&](const graph_node& node) {
         const bool is_inner = node.kind != node_kind::source && node.kind != node_kind::sink;
         return is_inner && (fault != body_fault::forgets_an_input || node.inputs.size() > 1);

@@ -32,8 +32,7 @@ assembly engines_of(const graph_case& given) {
   const auto make_body = [&](stage_address at) -> expected<std::shared_ptr<stage_body>> {
     return make_graph_body(given, wired.nodes[at.stage]);
   };
-  auto made = assemble(std::move(*plan), std::make_shared<inproc_edge_factory>(), make_body,
-                       {.prefetch_slots = given.prefetch_slots});
+  auto made = assemble(std::move(*plan), std::make_shared<inproc_edge_factory>(), make_body, {.depths = given.depths});
   TROUPE_CHECK(made, "bodies of numbers are always there");
   return std::move(*made);
 }
@@ -43,6 +42,7 @@ call_ticket_ptr ticket_for(const stepped_call& call) {
   ticket->source = call.source;
   ticket->make_scorer = call.make_scorer;
   ticket->folds = call.folds;
+  ticket->start = call.start;
   return ticket;
 }
 
@@ -65,6 +65,7 @@ graph_report run_on_threads(const graph_case& given) {
     report.outcomes.push_back(report.deadlock ? call_outcome{} : each.get());
   }
   report.window = running->engines().window;
+  report.window_of_large = running->engines().window_of_large;
   report.kept_max = running->engines().loader->counters().kept_max;
   const stop_mode mode = report.deadlock ? stop_mode::abort : stop_mode::drain;
   report.deadlock = !running->stop(mode, stop_max) || report.deadlock;
@@ -90,6 +91,7 @@ TEST(graph_threads, a_call_that_fails_or_is_given_up_leaves_the_others_right) {
 TEST(graph_threads, a_body_that_does_harm_is_found) {
   graph_case given = busy_case(3);
   given.calls = {20};
+  given.starts.clear();
   given.faulty_node = given.graph.nodes()[1].name;
   given.fault = body_fault::loses_a_row;
   EXPECT_NE(fault_in(given, run_on_threads(given)), "");

@@ -18,8 +18,10 @@ world_options random_world(std::uint64_t seed) {
   options.seed = seed;
   options.stages = 1 + static_cast<std::uint32_t>(random() % 5);
   options.replicas = 1 + static_cast<std::uint32_t>(random() % 3);
-  options.num_pipe_buffers = 1 + static_cast<std::uint32_t>(random() % 4);
-  options.prefetch_slots = 1 + static_cast<std::uint32_t>(random() % 6);
+  options.num_pipe_buffers = std::nullopt;
+  if (const auto buffers = static_cast<std::uint32_t>(random() % 5); buffers > 0) options.num_pipe_buffers = buffers;
+  options.depths.from_loader = 1 + static_cast<std::uint32_t>(random() % 6);
+  options.depths.between_stages = 1 + static_cast<std::uint32_t>(random() % 8);
   options.slowness_of_replica_0 = random() % 4 == 0 ? 10 : 1;
   options.calls.clear();
   for (std::uint64_t calls = 1 + random() % 3; calls > 0; --calls) options.calls.push_back(random() % 25);
@@ -37,7 +39,7 @@ TEST(simulation, every_seed_folds_each_micro_batch_once_and_leaves_a_legal_trace
     ASSERT_EQ(report.replayed, 0) << describe(options);
     const traced_run run{.stages = options.stages,
                          .replicas = options.replicas,
-                         .num_pipe_buffers = {options.num_pipe_buffers},
+                         .num_pipe_buffers = options.pipe_buffers(),
                          .micro_batches = options.calls};
     const auto legal = check_trace(run, report.trace);
     ASSERT_TRUE(legal) << describe(options) << ": " << to_string(legal.error());

@@ -55,7 +55,7 @@ TEST(codec_golden, every_other_message) {
   expect_bytes(credit{3, 4}, "93 01 02 92 03 04");
   expect_bytes(end_of_call{5, 157}, "93 01 03 92 05 cc 9d");
   expect_bytes(stage_ready{{1, 2}, 3}, "93 01 10 92 92 01 02 03");
-  expect_bytes(begin_call{7}, "93 01 11 91 07");
+  expect_bytes(begin_call{7, 8}, "93 01 11 92 07 08");
   expect_bytes(end_call{8}, "93 01 12 91 08");
   expect_bytes(cancel_call{7, cause}, "93 01 13 92 07 94 cd 02 5e a1 61 a1 62 a1 63");
   expect_bytes(low_water{{1, 2}}, "93 01 14 91 92 01 02");
@@ -63,8 +63,8 @@ TEST(codec_golden, every_other_message) {
   expect_bytes(call_progress{1, 2, 3}, "93 01 17 93 01 02 03");
   expect_bytes(score_batch{{score{{0, 1}, 2, 3, 4, {5}, nullptr}}}, "93 01 19 91 91 95 92 00 01 02 03 04 91 05");
   expect_bytes(worker_hello{"ab", 5, 300}, "93 01 1c 93 a2 61 62 05 cd 01 2c");
-  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 6, 7, {0, 9}, 10, {11, 12}},
-               "93 01 1d 99 92 01 02 03 04 05 06 07 92 00 09 0a 92 0b 0c");
+  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, 7, {0, 9}, 10, {11, 12}},
+               "93 01 1d 9a 92 01 02 03 04 05 0d 06 07 92 00 09 0a 92 0b 0c");
   expect_bytes(wiring_order{3, {1, 2}, {0, 4}, {0, 300}}, "93 01 1e 94 03 92 01 02 92 00 04 92 00 cd 01 2c");
   expect_bytes(call_opened{7}, "93 01 1f 91 07");
   expect_bytes(edge_lost{7, cause}, "93 01 20 92 07 94 cd 02 5e a1 61 a1 62 a1 63");

@@ -46,7 +46,7 @@ class sample_maker {
   void fill(credit& m) { m = {u32(), u32()}; }
   void fill(end_of_call& m) { m = {u64(), u64()}; }
   void fill(stage_ready& m) { m = {address(), u32()}; }
-  void fill(begin_call& m) { m = {u64()}; }
+  void fill(begin_call& m) { m = {u64(), u64()}; }
   void fill(end_call& m) { m = {u64()}; }
   void fill(cancel_call& m) {
     m.call = u64();
@@ -76,7 +76,7 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {text(), u32(), static_cast<std::uint16_t>(u64())}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u64(), {u64(), u64()}};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), u32(), {}, u64(), {u64(), u64()}};
     m.boundaries.resize(below(40));
     for (auto& each : m.boundaries) each = u64();
   }
@@ -123,8 +123,8 @@ inline auto key(const worker_hello& m) {
   return std::tuple(m.token, m.pid, m.edge_port);
 }
 inline auto key(const worker_assignment& m) {
-  return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.threads, m.classes, m.boundaries,
-                    m.warm_up_bytes, m.edge_secret);
+  return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads, m.classes,
+                    m.boundaries, m.warm_up_bytes, m.edge_secret);
 }
 inline auto key(const wiring_order& m) {
   return std::tuple(m.epoch, m.from, m.present, m.edge_ports);
@@ -133,7 +133,7 @@ inline auto key(const call_opened& m) {
   return std::tuple(m.call);
 }
 inline auto key(const begin_call& m) {
-  return std::tuple(m.call);
+  return std::tuple(m.call, m.first);
 }
 inline auto key(const end_call& m) {
   return std::tuple(m.call);

@@ -6,6 +6,14 @@
 #include <troupe/runtime/topology/draw/labels.hpp>
 
 namespace troupe {
+namespace {
+
+std::string credits_label(const graph_node& node) {
+  if (!node.num_pipe_buffers) return "credits by size";
+  return fmt::format("{} credit{}", *node.num_pipe_buffers, *node.num_pipe_buffers == 1 ? "" : "s");
+}
+
+}  // namespace
 
 std::string draw_text(const stage_graph& graph) {
   const auto order = topological_order(graph);
@@ -41,9 +49,7 @@ std::string node_label(const graph_node& node) {
 
 std::string edge_label(const stage_graph& graph, const graph_edge& edge) {
   const graph_node& to = graph.nodes()[graph.find(edge.to.node)];
-  std::string text = to.kind == node_kind::sink
-                         ? "scores"
-                         : fmt::format("{} credit{}", to.num_pipe_buffers, to.num_pipe_buffers == 1 ? "" : "s");
+  std::string text = to.kind == node_kind::sink ? "scores" : credits_label(to);
   if (edge.from.port != stage_graph::default_output) text = fmt::format("{}: {}", edge.from.port, text);
   if (edge.to.port != stage_graph::default_input) text = fmt::format("{}, as {}", text, edge.to.port);
   return text;

@@ -110,7 +110,8 @@ struct part_scorer final : scorer {
 };
 
 struct sample_source final : micro_batch_source {
-  sample_source(call_number c, std::uint64_t n, std::uint64_t b) : call(c), end(n), bytes(b) {}
+  sample_source(micro_batch_id first, std::uint64_t n, std::uint64_t b)
+      : call(first.call), end(n), bytes(b), position(first.index), samples(samples_before(first)) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
     const micro_batch_id id{call, position++};
@@ -123,8 +124,8 @@ struct sample_source final : micro_batch_source {
   call_number call;
   std::uint64_t end;
   std::uint64_t bytes;
-  std::uint64_t position = 0;
-  std::uint64_t samples = 0;
+  std::uint64_t position;
+  std::uint64_t samples;
 };
 
 }  // namespace
@@ -143,6 +144,12 @@ std::uint32_t rows_of_micro_batch(micro_batch_id id) {
   return 1 + static_cast<std::uint32_t>(mix(id.call + 5, id.index) % 5);
 }
 
+std::uint64_t samples_before(micro_batch_id id) {
+  std::uint64_t samples = 0;
+  for (std::uint64_t index = 0; index < id.index; ++index) samples += rows_of_micro_batch({id.call, index});
+  return samples;
+}
+
 std::shared_ptr<stage_body> make_graph_body(const graph_case& given, const wired_node& node) {
   return std::make_shared<graph_body>(given, node);
 }
@@ -154,9 +161,13 @@ std::vector<stepped_call> make_graph_calls(const graph_case& given,
   for (call_number call = 0; call < given.calls.size(); ++call) {
     auto& of_call = folds.emplace_back(static_cast<std::size_t>(sinks));
     for (auto& each : of_call) each = std::make_shared<hash_fold>();
-    calls.push_back({std::make_shared<sample_source>(call, given.calls[call], given.micro_batch_bytes),
+    const auto resumed = given.starts.find(call);
+    const call_start start = resumed == given.starts.end() ? call_start{} : resumed->second;
+    const micro_batch_id first{call, start.first()};
+    calls.push_back({std::make_shared<sample_source>(first, given.calls[call], given.micro_batch_bytes),
                      [](std::uint32_t) { return std::make_shared<part_scorer>(); },
-                     {of_call.begin(), of_call.end()}});
+                     {of_call.begin(), of_call.end()},
+                     start});
   }
   return calls;
 }

@@ -22,5 +22,7 @@ std::vector<stepped_call> make_graph_calls(const graph_case& given,
 std::uint64_t name_hash(const std::string& name);
 std::uint64_t sample_hash(micro_batch_id id, std::uint32_t row);
 std::uint32_t rows_of_micro_batch(micro_batch_id id);
+/// Of the same call.
+std::uint64_t samples_before(micro_batch_id id);
 
 }  // namespace troupe::testing

@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::uint64_t call_size_max = 16;
 
-std::string fault_in_sink(const graph_case& given, call_number call, const hash_fold& sink, std::uint64_t digest) {
-  std::vector<std::uint64_t> in_order(given.calls[call]);
-  for (std::uint64_t index = 0; index < in_order.size(); ++index) in_order[index] = index;
+std::string fault_in_sink(const graph_case& given, call_number call, const hash_fold& sink, std::uint64_t first,
+                          std::uint64_t digest) {
+  std::vector<std::uint64_t> in_order;
+  for (std::uint64_t index = first; index < given.calls[call]; ++index) in_order.push_back(index);
   if (sink.folded != in_order) return "not every micro-batch was folded once and in order";
   if (sink.digest != digest) return "wrong numbers";
   return {};
@@ -26,17 +27,18 @@ std::string fault_in_sink(const graph_case& given, call_number call, const hash_
 std::string fault_in_call(const graph_case& given, const graph_report& report, call_number call) {
   const call_outcome& outcome = report.outcomes[call];
   const bool given_up = std::ranges::any_of(given.cancels, [&](const auto& each) { return each.second == call; });
-  const bool fails = must_fail(given, call);
+  const failing fails = failing_of(given, call);
   if (outcome.tally.cancelled) {
     if (!outcome.cause) return "cancelled without a cause";
-    return fails || given_up ? "" : "cancelled: " + to_string(*outcome.cause);
+    return fails.may || given_up ? "" : "cancelled: " + to_string(*outcome.cause);
   }
-  if (fails) return "a failed forward did not fail the call";
+  if (fails.must) return "a failed forward did not fail the call";
   if (outcome.tally.folded != given.calls[call]) return "folded the wrong number of micro-batches";
   if (outcome.tally.expected != given.calls[call]) return "the loader counted wrong";
   const auto digests = expected_digests(given, call);
   for (std::size_t sink = 0; sink < digests.size(); ++sink) {
-    const std::string fault = fault_in_sink(given, call, *report.folds[call][sink], digests[sink]);
+    const std::string fault =
+        fault_in_sink(given, call, *report.folds[call][sink], first_of(given, call, sink), digests[sink]);
     if (!fault.empty()) return "sink " + std::to_string(sink) + ": " + fault;
   }
   return {};
@@ -49,9 +51,16 @@ graph_case random_case(std::uint64_t seed, stage_graph graph) {
   graph_case made;
   made.seed = seed;
   made.graph = std::move(graph);
-  made.prefetch_slots = 1 + static_cast<std::uint32_t>(random() % 4);
+  const auto sinks = std::ranges::count(made.graph.nodes(), node_kind::sink, &graph_node::kind);
+  made.depths = {.from_loader = 1 + static_cast<std::uint32_t>(random() % 4),
+                 .between_stages = 1 + static_cast<std::uint32_t>(random() % 6)};
   made.calls.clear();
   for (std::uint64_t calls = 1 + random() % 3; calls > 0; --calls) made.calls.push_back(random() % call_size_max);
+  for (call_number call = 0; call < made.calls.size(); ++call) {
+    if (random() % 3 != 0) continue;
+    call_start& start = made.starts[call];
+    for (auto sink = sinks; sink > 0; --sink) start.folded.push_back(random() % (made.calls[call] + 1));
+  }
   const auto plan = expand(made.graph);
   TROUPE_CHECK(plan, "the graphs of tests are valid");
   if (seed % 2 == 0) made.micro_batch_bytes = limits::window_bytes / (1 + seed % 31);
@@ -80,7 +89,7 @@ graph_report simulate(const graph_case& given) {
   options.graph = given.graph;
   options.make_body = [&](const wired_node& node, stage_address) { return make_graph_body(given, node); };
   options.calls = make_graph_calls(given, report.folds);
-  options.prefetch_slots = given.prefetch_slots;
+  options.depths = given.depths;
   options.deaths_per_10000 = given.deaths_per_10000;
   options.deaths_max = given.deaths_max;
   options.actor_deaths_per_10000 = given.actor_deaths_per_10000;
@@ -108,11 +117,17 @@ std::string fault_in(const graph_case& given, const graph_report& report) {
   return {};
 }
 
+std::uint64_t first_of(const graph_case& given, call_number call, std::size_t sink) {
+  const auto found = given.starts.find(call);
+  return found == given.starts.end() ? 0 : found->second.folded.at(sink);
+}
+
 std::string describe(const graph_case& given) {
   std::ostringstream text;
-  text << "seed " << given.seed << ", prefetch " << given.prefetch_slots << ", bytes " << given.micro_batch_bytes
-       << ", deaths " << given.deaths_max << ", calls";
+  text << "seed " << given.seed << ", slots " << given.depths.from_loader << " and " << given.depths.between_stages
+       << ", bytes " << given.micro_batch_bytes << ", deaths " << given.deaths_max << ", calls";
   for (const std::uint64_t count : given.calls) text << ' ' << count;
+  for (const auto& [call, start] : given.starts) text << ", call " << call << " from " << start.first();
   for (const auto& [address, slow] : given.slowness) {
     text << ", " << address.stage << '/' << address.replica << " slow by " << slow;
   }

@@ -31,7 +31,9 @@ struct graph_case {
   stage_graph graph;
   /// Micro-batches of each call; all calls are submitted at the start.
   std::vector<std::uint64_t> calls = {1};
-  std::uint32_t prefetch_slots = 2;
+  /// By call: where it is resumed, for each sink what is folded already. A call without starts at 0.
+  std::map<call_number, call_start> starts = {};
+  edge_depths depths = {.from_loader = 2, .between_stages = 1};
   /// See world_options.
   std::uint64_t micro_batch_bytes = 0;
   /// See stepped_options.
@@ -70,6 +72,9 @@ graph_report simulate(const graph_case& given);
 /// Empty if every sink folded every micro-batch of every call once, in order, with the numbers that a plain evaluation
 /// of the graph gives, within all limits, and if just those calls failed that had to.
 std::string fault_in(const graph_case& given, const graph_report& report);
+
+/// Where the call begins for the sink.
+std::uint64_t first_of(const graph_case& given, call_number call, std::size_t sink);
 
 std::string describe(const graph_case& given);
 

@@ -58,8 +58,9 @@ std::vector<std::uint64_t> expected_digests(const graph_case& given, call_number
     if (sink.kind != node_kind::sink) continue;
     const port_name& scored = sample_trace::feeder(given.graph, {sink.name, sink.inputs.front()});
     std::uint64_t digest = 0;
-    std::uint64_t first_sample = 0;
-    for (std::uint64_t index = 0; index < given.calls[call]; ++index) {
+    const std::uint64_t first = first_of(given, call, digests.size());
+    std::uint64_t first_sample = samples_before({call, first});
+    for (std::uint64_t index = first; index < given.calls[call]; ++index) {
       const micro_batch_id id{call, index};
       const std::uint32_t rows = rows_of_micro_batch(id);
       std::uint64_t word = first_sample;
@@ -78,16 +79,21 @@ std::vector<std::uint64_t> expected_digests(const graph_case& given, call_number
   return digests;
 }
 
-bool must_fail(const graph_case& given, call_number call) {
-  return std::ranges::any_of(given.fail_always, [&](const auto& each) {
-    const auto& [name, id] = each;
-    if (id.call != call || id.index >= given.calls[call]) return false;
+failing failing_of(const graph_case& given, call_number call) {
+  const auto resumed = given.starts.find(call);
+  const call_start start = resumed == given.starts.end() ? call_start{} : resumed->second;
+  const std::uint64_t awaited_by_all = start.folded.empty() ? 0 : *std::ranges::max_element(start.folded);
+  failing found;
+  for (const auto& [name, id] : given.fail_always) {
+    if (id.call != call || id.index >= given.calls[call] || id.index < start.first()) continue;
     const graph_node& node = given.graph.nodes()[given.graph.find(name)];
     for (std::uint32_t row = 0; row < rows_of_micro_batch(id); ++row) {
-      if (sample_trace(given.graph, id, row).in(node)) return true;
+      if (!sample_trace(given.graph, id, row).in(node)) continue;
+      found.may = true;
+      found.must = found.must || id.index >= awaited_by_all;
     }
-    return false;
-  });
+  }
+  return found;
 }
 
 }  // namespace troupe::testing

@@ -110,7 +110,8 @@ class graph_maker {
     made.name = std::string(node_kind_name(kind)) + " " + std::to_string(draft_.nodes.size());
     made.kind = kind;
     made.replicas = chance(2) ? 1 : 1 + static_cast<std::uint32_t>(draw(3));
-    made.num_pipe_buffers = 1 + static_cast<std::uint32_t>(draw(3));
+    const auto buffers = static_cast<std::uint32_t>(draw(4));
+    if (buffers > 0) made.num_pipe_buffers = buffers;
     made.ordered = with_order_ && chance(12);
     copy_with(made, draft_.outputs[from[draw(from.size())]].name.node);
     return draft_.add_node(std::move(made), from);
@@ -158,9 +159,9 @@ std::string describe(const stage_graph& graph) {
   std::ostringstream text;
   for (const graph_node& node : graph.nodes()) {
     if (node.kind == node_kind::source || node.kind == node_kind::sink) continue;
-    text << "  " << node.name << ": " << node.replicas << " replicas, " << node.num_pipe_buffers << " buffers"
-         << (node.ordered ? ", ordered" : "") << (node.pipeline_group.empty() ? "" : ", in ") << node.pipeline_group
-         << '\n';
+    text << "  " << node.name << ": " << node.replicas << " replicas, " << node.num_pipe_buffers.value_or(0)
+         << " buffers" << (node.ordered ? ", ordered" : "") << (node.pipeline_group.empty() ? "" : ", in ")
+         << node.pipeline_group << '\n';
   }
   for (const graph_edge& edge : graph.edges()) {
     text << "  " << edge.from.node << '.' << edge.from.port << " -> " << edge.to.node << '.' << edge.to.port << '\n';

@@ -64,7 +64,7 @@ stepped_options stepped(const world_options& options, const std::vector<std::sha
   made.make_body = [&options](const wired_node&, stage_address at) {
     return std::make_shared<hash_body>(at.stage, options);
   };
-  made.prefetch_slots = options.prefetch_slots;
+  made.depths = options.depths;
   made.deaths_per_10000 = options.deaths_per_10000;
   made.deaths_max = options.deaths_max;
   made.actor_deaths_per_10000 = options.actor_deaths_per_10000;
@@ -130,11 +130,19 @@ std::string fault_in(const world_options& options, const world_report& report) {
   return {};
 }
 
+std::vector<std::uint32_t> world_options::pipe_buffers() const {
+  if (num_pipe_buffers) return {*num_pipe_buffers};
+  std::vector<std::uint32_t> found(stages, std::max(limits::pipe_buffers_default, depths.between_stages));
+  found.front() = limits::pipe_buffers_default;  // its other neighbour is the loader
+  return found;
+}
+
 std::string describe(const world_options& o) {
   std::ostringstream text;
   text << "seed " << o.seed << ", stages " << o.stages << ", replicas " << o.replicas << ", buffers "
-       << o.num_pipe_buffers << ", prefetch " << o.prefetch_slots << ", slowness " << o.slowness_of_replica_0
-       << ", bytes " << o.micro_batch_bytes << ", deaths " << o.deaths_max << ", calls";
+       << o.num_pipe_buffers.value_or(0) << ", slots " << o.depths.from_loader << " and " << o.depths.between_stages
+       << ", slowness " << o.slowness_of_replica_0 << ", bytes " << o.micro_batch_bytes << ", deaths " << o.deaths_max
+       << ", calls";
   for (const std::uint64_t count : o.calls) text << ' ' << count;
   return text.str();
 }

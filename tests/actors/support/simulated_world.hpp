@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,8 +17,12 @@ struct world_options {
   std::uint64_t seed = 0;
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
-  std::uint32_t num_pipe_buffers = 2;
-  std::uint32_t prefetch_slots = 2;
+  /// Nothing: what `depths` say.
+  std::optional<std::uint32_t> num_pipe_buffers = 2;
+
+  /// What a trace of it must keep, by stage.
+  [[nodiscard]] std::vector<std::uint32_t> pipe_buffers() const;
+  edge_depths depths = {.from_loader = 2, .between_stages = 1};
   /// Micro-batches of each call; all calls are submitted at the start.
   std::vector<std::uint64_t> calls = {1};
   /// That the loader takes each micro-batch for, so that its window holds fewer; 0: not known.

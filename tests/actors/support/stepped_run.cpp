@@ -34,8 +34,7 @@ class stepped_run {
     auto plan = expand(options_.graph);
     TROUPE_CHECK(plan, "the graphs of tests are valid");
     const wiring_plan wired = *plan;
-    const assembly_options made{
-        .prefetch_slots = options_.prefetch_slots, .trace = &trace_clock_, .now = [this] { return now(); }};
+    const assembly_options made{.depths = options_.depths, .trace = &trace_clock_, .now = [this] { return now(); }};
     auto engines = assemble(
         std::move(*plan), network_,
         [&](stage_address at) -> expected<std::shared_ptr<stage_body>> {
@@ -91,6 +90,7 @@ class stepped_run {
     ticket.source = call.source;
     ticket.make_scorer = call.make_scorer;
     ticket.folds = call.folds;
+    ticket.start = call.start;
     outcomes_.push_back(ticket.done.get_future());
     post(director_, open_call{tickets_.back()});
   }
@@ -180,6 +180,7 @@ class stepped_run {
     report_.replayed = engines_->loader->counters().replayed;
     report_.kept_max = engines_->loader->counters().kept_max;
     report_.window = engines_->window;
+    report_.window_of_large = engines_->window_of_large;
     if (auto trace = trace_of(*engines_)) report_.trace = std::move(*trace);
     note(report_.trace.size(), report_.replayed);
   }
@@ -205,9 +206,8 @@ class stepped_run {
 
 std::uint64_t kept_limit(const stepped_report& report, std::uint64_t micro_batch_bytes) {
   if (micro_batch_bytes == 0) return report.window;
-  const std::uint64_t slots = report.window - limits::window_extra;
   const std::uint64_t fit = (limits::window_bytes + micro_batch_bytes - 1) / micro_batch_bytes;
-  return std::min(report.window, std::max(slots + 1, fit));
+  return std::min(report.window, std::max(report.window_of_large, fit));
 }
 
 stepped_report run_stepped(stepped_options options) {

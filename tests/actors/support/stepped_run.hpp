@@ -18,6 +18,8 @@ struct stepped_call {
   std::shared_ptr<micro_batch_source> source;
   std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
   std::vector<std::shared_ptr<call_fold>> folds;
+  /// Folded already; the source begins at start.first().
+  call_start start = {};
 };
 
 /// A run of any valid graph with the production actors and engines in one thread, simulated edges, and a seed that
@@ -28,7 +30,7 @@ struct stepped_options {
   std::function<std::shared_ptr<stage_body>(const wired_node& node, stage_address at)> make_body;
   /// All are submitted at the start.
   std::vector<stepped_call> calls;
-  std::uint32_t prefetch_slots = 2;
+  edge_depths depths = {.from_loader = 2, .between_stages = 1};
   /// How often, in 10'000 moves, a stage dies (by chance, which; it is started again a while later), at most
   /// `deaths_max` times in all.
   std::uint32_t deaths_per_10000 = 0;
@@ -58,6 +60,7 @@ struct stepped_report {
   std::uint32_t actor_deaths = 0;
   std::uint64_t kept_max = 0;
   std::uint64_t window = 0;
+  std::uint64_t window_of_large = 0;
   std::vector<trace_event> trace;
 };
 

@@ -15,11 +15,13 @@ namespace troupe::testing {
 struct feeding {
   /// `ports`: of each edge, the port it leads into.
   feeding(gather_options options, const std::vector<std::size_t>& ports, std::uint32_t slots = 4) : inbound(options) {
-    for (const std::size_t port : ports) {
-      edge_ends ends = inproc_edge_factory{}.make({.slots = slots, .producer_bell = nullptr, .consumer_bell = nullptr});
-      producers.push_back(std::move(ends.producer));
-      inbound.add_edge(port, std::move(ends.consumer));
-    }
+    for (const std::size_t port : ports) add(port, slots);
+  }
+
+  void add(std::size_t port, std::uint32_t slots = 4) {
+    edge_ends ends = inproc_edge_factory{}.make({.slots = slots, .producer_bell = nullptr, .consumer_bell = nullptr});
+    producers.push_back(std::move(ends.producer));
+    inbound.add_edge(port, std::move(ends.consumer));
   }
 
   [[nodiscard]] bool send(std::size_t edge, micro_batch_id id) {

@@ -61,6 +61,25 @@ TEST_F(ledger_test, goes_on_behind_what_an_earlier_run_folded) {
   EXPECT_EQ(ended->samples, 50U);
 }
 
+TEST(ledger_sinks, what_one_of_them_has_of_a_later_call_is_dropped_before_its_turn) {
+  fold_ledger ledger{{.sinks = 2, .window = 100}};
+  const auto fold_of_0 = std::make_shared<recording_fold>();
+  const auto fold_of_1 = std::make_shared<recording_fold>();
+  ledger.begin(0, {std::make_shared<recording_fold>(), std::make_shared<recording_fold>()});
+  ledger.begin(1, {fold_of_0, fold_of_1}, {.folded = {2, 4}, .samples = 20});
+  for (std::uint64_t index = 2; index < 5; ++index) {
+    const auto expected = index < 4 ? fold_ledger::verdict::duplicate : fold_ledger::verdict::held;
+    EXPECT_EQ(ledger.fold(score_of(1, index, 1)), expected) << index;
+    EXPECT_EQ(ledger.fold(score_of(1, index, 0)), fold_ledger::verdict::held);
+  }
+  ledger.close({0, 0});
+  ledger.close({1, 5});
+  EXPECT_THAT(fold_of_0->seen, ElementsAre(2, 3, 4));
+  EXPECT_THAT(fold_of_1->seen, ElementsAre(4));
+  EXPECT_EQ(ledger.take_ended()->call, 0U);
+  EXPECT_EQ(ledger.take_ended()->folded, 5U);
+}
+
 TEST_F(ledger_test, ends_a_call_of_which_everything_was_folded_before) {
   auto fold = std::make_shared<recording_fold>();
   ledger.begin(0, {fold}, {.folded = {3}, .samples = 30});

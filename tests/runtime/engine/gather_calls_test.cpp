@@ -38,6 +38,41 @@ TEST(gather_calls, a_flush_of_many_calls_passes_all_of_them) {
   EXPECT_EQ(given.take(), "6.0 by 0, 6.0 by 1");
 }
 
+TEST(gather_calls, a_resumed_call_begins_where_it_was_left) {
+  for (const bool is_told_late : {false, true}) {
+    feeding given{{.ports = 2, .keeps_order = true, .replica = 1, .replicas = 2}, {0, 1}};
+    if (!is_told_late) given.inbound.begin(1, 4);
+    for (const std::size_t edge : {0u, 1u}) ASSERT_TRUE(given.send(edge, {0, 1}));
+    EXPECT_EQ(given.take(), "0.1 by 0, 0.1 by 1");
+    for (const std::size_t edge : {0u, 1u}) ASSERT_TRUE(given.send(edge, {1, 5}));
+    if (is_told_late) {
+      EXPECT_EQ(given.take(), "") << "1.1 may still come";
+      given.inbound.begin(1, 4);
+    }
+    EXPECT_EQ(given.take(), "1.5 by 0, 1.5 by 1") << "of those from 4 on the first that is this replica's";
+    given.inbound.begin(1, 4);
+    for (const std::size_t edge : {0u, 1u}) ASSERT_TRUE(given.send(edge, {1, 7}));
+    EXPECT_EQ(given.take(), "1.7 by 0, 1.7 by 1") << "told twice is told once";
+  }
+}
+
+TEST(gather_calls, a_new_epoch_or_a_call_before_does_not_lose_the_beginning) {
+  feeding given{in_order, {0}};
+  given.inbound.begin(1, 4);
+  given.inbound.begin(2, 3);
+  given.inbound.forget(0);
+  ASSERT_TRUE(given.send(0, {1, 4}) && given.send(0, {2, 3}));
+  EXPECT_EQ(given.take(), "1.4 by 0");
+  EXPECT_EQ(given.take(), "2.3 by 0");
+
+  feeding other{in_order, {0}};
+  other.inbound.begin(1, 4);
+  other.inbound.start_over({1, 0});
+  other.add(0);
+  ASSERT_TRUE(other.send(1, {1, 4}));
+  EXPECT_EQ(other.take(), "1.4 by 1");
+}
+
 TEST(gather_calls, a_skipped_call_loses_its_heads_and_what_comes_of_it) {
   feeding given{two_ports, {0, 1}, 1};
   ASSERT_TRUE(given.send(0, {0, 0}));

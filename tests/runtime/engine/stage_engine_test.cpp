@@ -87,7 +87,7 @@ struct last_stage {
 TEST(stage_engine, a_call_that_begins_while_its_first_micro_batch_is_received_is_scored) {
   last_stage stage;
   stage.edge->meanwhile = [&] {
-    ASSERT_TRUE(stage.engine.command(stage_command::begin_call{0, {std::make_shared<counting_scorer>()}}));
+    ASSERT_TRUE(stage.engine.command(stage_command::begin_call{0, 0, {std::make_shared<counting_scorer>()}}));
   };
   stage.run();
   EXPECT_EQ(stage.scores.size(), 1) << "a micro-batch was dropped, and its call would never end";
@@ -199,7 +199,7 @@ TEST(stage_engine, large_scores_travel_few_at_a_time) {
   inproc_edge_factory edges;
   edge_ends inbound = edges.make({.slots = count, .producer_bell = nullptr, .consumer_bell = nullptr});
   engine.add_inbound(std::move(inbound.consumer));
-  ASSERT_TRUE(engine.command(stage_command::begin_call{0, {std::make_shared<wordy_scorer>()}}));
+  ASSERT_TRUE(engine.command(stage_command::begin_call{0, 0, {std::make_shared<wordy_scorer>()}}));
   for (std::uint64_t index = 0; index < count; ++index) {
     activation given = message({0, index});
     ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
@@ -224,7 +224,7 @@ TEST(stage_engine, a_micro_batch_is_counted_before_its_scores_leave) {
   inproc_edge_factory edges;
   edge_ends inbound = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
   engine.add_inbound(std::move(inbound.consumer));
-  ASSERT_TRUE(engine.command(stage_command::begin_call{0, {std::make_shared<counting_scorer>()}}));
+  ASSERT_TRUE(engine.command(stage_command::begin_call{0, 0, {std::make_shared<counting_scorer>()}}));
   for (std::uint64_t index = 0; index < 2; ++index) {
     activation given = message({0, index});
     ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
@@ -246,7 +246,7 @@ TEST(stage_engine, scores_do_not_wait_for_room_on_the_edge_behind_them) {
   edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
   engine.add_inbound(std::move(inbound.consumer));
   engine.outbound().add_edge(engine.outbound().add_branch({}), std::move(out.producer));
-  ASSERT_TRUE(engine.command(stage_command::begin_call{0, {std::make_shared<counting_scorer>()}}));
+  ASSERT_TRUE(engine.command(stage_command::begin_call{0, 0, {std::make_shared<counting_scorer>()}}));
   for (std::uint64_t index = 0; index < 2; ++index) {
     activation given = message({0, index});
     ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);

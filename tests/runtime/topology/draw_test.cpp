@@ -34,6 +34,7 @@ stage_graph cascade() {
   big.placements = {{}, {"node1", 3}};
   graph_node join = node("all", node_kind::join);
   join.inputs = {"early", "late"};
+  join.num_pipe_buffers = 2;
   stage_graph graph;
   graph.add(node("loader", node_kind::source)).add(route).add(few).add(big).add(join);
   graph.add(node("metrics", node_kind::sink)).add(node("early", node_kind::sink));
@@ -49,9 +50,9 @@ stage_graph cascade() {
 TEST(draw_text, a_cascade) {
   EXPECT_EQ(draw_text(cascade()),
             "source  loader\n"
-            "        └─ 2 credits ─▶ sure?\n"
+            "        └─ credits by size ─▶ sure?\n"
             "route   sure?\n"
-            "        ├─ yes: 2 credits ─▶ few\n"
+            "        ├─ yes: credits by size ─▶ few\n"
             "        └─ no: 1 credit ─▶ big\n"
             "stage   few  in id order\n"
             "        ├─ 2 credits, as early ─▶ all\n"
