@@ -113,15 +113,17 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   const std::uint64_t first = std::min(options.micro_batch, state->call->samples_asked());
   auto sample = (*data)->read({0, first});
   if (!sample) return tl::make_unexpected(sample.error());
-  const model_pipeline_options pipeline_options{.stages = options.stages,
-                                                .replicas = options.replicas,
-                                                .threads = *state->options.threads,
-                                                .optimize = options.optimize,
-                                                .partition = options.partition,
-                                                .num_pipe_buffers = options.num_pipe_buffers,
-                                                .trace = options.trace,
-                                                .transport = options.transport,
-                                                .workers = workers_of(options, **data, settings)};
+  const model_pipeline_options pipeline_options{
+      .stages = options.stages,
+      .replicas = options.replicas,
+      .threads = *state->options.threads,
+      .optimize = options.optimize,
+      .partition = options.partition,
+      .num_pipe_buffers = options.num_pipe_buffers,
+      .passenger_bytes = sample->labels.defined() ? sample->labels.nbytes() : 0,
+      .trace = options.trace,
+      .transport = options.transport,
+      .workers = workers_of(options, **data, settings)};
   auto stages = start_model_pipeline(*chain, pipeline_options, sample->inputs);
   if (!stages) return tl::make_unexpected(stages.error());
   state->stages = std::move(*stages);

@@ -37,9 +37,11 @@ expected<model_pipeline> prepare_and_start(const layer_chain& chain, const model
     workers = std::move(*setup);
     workers->parcel = [model](stage_address at) { return parcel_of(*model, at.stage); };
   }
-  const std::uint64_t micro_batch_bytes = sample.defined() ? sample.nbytes() : 0;
+  const std::uint64_t micro_batch_bytes = sample.defined() ? sample.nbytes() + options.passenger_bytes : 0;
+  const std::uint64_t between_bytes =
+      model->activation_bytes == 0 ? 0 : model->activation_bytes + options.passenger_bytes;
   const assembly_options how{.depths = {.from_loader = prefetch_slots_for(micro_batch_bytes),
-                                        .between_stages = stage_slots_for(model->activation_bytes)},
+                                        .between_stages = stage_slots_for(between_bytes)},
                              .trace = made.trace.get(),
                              .is_elsewhere = workers ? workers->is_remote : nullptr,
                              .page_of = workers ? workers->page_finder() : nullptr};

@@ -43,6 +43,8 @@ struct model_pipeline_options {
   std::string partition = "parameters";
   /// Nothing: by the size of what passes between stages.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
+  /// Of a micro-batch like the sample: labels, which travel with it.
+  std::uint64_t passenger_bytes = 0;
   bool trace = false;
   transport_kind transport = transport_kind::automatic;
   /// Every stage replica in a worker process; nothing: all in this one.

@@ -224,17 +224,30 @@ class starter {
 
   [[nodiscard]] edge_depths depths() const {
     const auto& loaded = outputs_.back();  // the source is the last node
+    return {.from_loader = prefetch_slots_for(bytes_of(loaded.front())),
+            .between_stages = stage_slots_for(largest_between())};
+  }
+
+  /// Of what passes between stages for a whole micro-batch; 0 where the first one left a branch without samples.
+  [[nodiscard]] std::uint64_t largest_between() const {
     std::uint64_t largest = 0;
-    for (std::size_t node = 0; node + 1 < outputs_.size(); ++node) {
-      for (const activation& each : outputs_[node]) largest = std::max(largest, bytes_of(each));
+    for (const wired_channel& channel : plan_.channels) {
+      const stage_index from = plan_.instances[channel.producer].address.stage;
+      if (plan_.nodes[from].kind == node_kind::source) continue;
+      const activation& part = outputs_[from][channel.output_port];
+      if (part.is_empty_part()) return 0;
+      const std::uint64_t rows = std::max<std::uint64_t>(1, part.row_count());
+      largest = std::max(largest, (bytes_of(part) * part.samples.size() + rows - 1) / rows);
     }
-    return {.from_loader = prefetch_slots_for(bytes_of(loaded.front())), .between_stages = stage_slots_for(largest)};
+    return largest;
   }
 
   static std::uint64_t bytes_of(const activation& what) {
     std::uint64_t bytes = 0;
-    if (what.tensors == nullptr) return bytes;
-    for (const at::Tensor& each : as_tensors(what.tensors).tensors()) bytes += each.nbytes();
+    for (const payload_ptr& payload : {what.tensors, what.passengers}) {
+      if (payload == nullptr) continue;
+      for (const at::Tensor& each : as_tensors(payload).tensors()) bytes += each.nbytes();
+    }
     return bytes;
   }
 

@@ -53,10 +53,9 @@ expected<std::string> plan_weights(const option_flags& flags, const std::string&
       });
 }
 
-stage_graph graph_of(const plan_report& plan) {
-  return make_chain({.stages = static_cast<std::uint32_t>(plan.stages.size()),
-                     .replicas = plan.replicas,
-                     .num_pipe_buffers = plan.num_pipe_buffers});
+stage_graph graph_of(const eval_options& options) {
+  return make_chain(
+      {.stages = options.stages, .replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
 }
 
 expected<std::string> plan_model(const option_flags& flags, const std::string& svg_file) {
@@ -64,7 +63,7 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (const auto together = check_together(*resolved, false); !together) return tl::make_unexpected(together.error());
   return make_plan(resolved->options, usable_cores()).and_then([&](const plan_report& plan) -> expected<std::string> {
-    const stage_graph graph = graph_of(plan);
+    const stage_graph graph = graph_of(resolved->options);
     std::string text =
         resolved->options.json ? plan_json(plan) : plan_text(plan, output_width()) + "\n" + draw_text(graph);
     if (svg_file.empty()) return text;

@@ -54,9 +54,9 @@ inline constexpr std::chrono::nanoseconds score_delay_max = 64ms;
 /// The loader runs ahead of the low-water mark by all buffers of all replicas, plus this many micro-batches: one batch
 /// of scores that wait on a stage, and one that the aggregator folds meanwhile.
 inline constexpr std::uint32_t window_extra = 2 * scores_per_message_max;
-/// What the loader keeps of large micro-batches, unless the buffers alone hold more: a replica that is frozen holds up
-/// the mark while the others go on. No loader reads so much within score_delay_max, so that it does not wait for
-/// scores.
+/// What the loader keeps of large micro-batches, unless the least buffers alone hold more: a replica that is frozen
+/// holds up the mark while the others go on. No loader reads so much within score_delay_max, so that it does not wait
+/// for scores.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{512} << 20;
 inline constexpr std::uint32_t calls_queued_max = 64;
 inline constexpr std::uint32_t commands_queued_max = 4096;

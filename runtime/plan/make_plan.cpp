@@ -20,7 +20,8 @@ namespace {
 struct measured {
   std::string data;
   std::uint64_t samples = 0;
-  std::uint64_t input_bytes = 0;  ///< of one micro-batch
+  std::uint64_t input_bytes = 0;      ///< of one micro-batch
+  std::uint64_t passenger_bytes = 0;  ///< its labels, which travel with it
   std::vector<layer_shape> shapes;
   std::vector<double> seconds;
 };
@@ -28,10 +29,11 @@ struct measured {
 expected<measured> measure(const eval_options& options, const layer_chain& chain, std::uint32_t threads) {
   const auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
-  measured found{(*data)->name(), std::min(options.limit.value_or((*data)->size()), (*data)->size()), 0, {}, {}};
+  measured found{(*data)->name(), std::min(options.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {}, {}};
   const auto block = (*data)->read({0, std::min(options.micro_batch, found.samples)});
   if (!block) return tl::make_unexpected(block.error());
   found.input_bytes = block->inputs.nbytes();
+  if (block->labels.defined()) found.passenger_bytes = block->labels.nbytes();
   auto shapes = probe_chain(chain, block->inputs);
   if (!shapes) return tl::make_unexpected(shapes.error());
   found.shapes = std::move(*shapes);
@@ -60,7 +62,7 @@ expected<part_boundaries> cut(const eval_options& options, const layer_chain& ch
 std::uint64_t largest_between(const measured& found, const part_boundaries& boundaries) {
   std::uint64_t largest = 0;
   for (std::size_t s = 1; s + 1 < boundaries.size(); ++s) {
-    largest = std::max(largest, found.shapes.at(boundaries[s] - 1).output_bytes);
+    largest = std::max(largest, found.shapes.at(boundaries[s] - 1).output_bytes + found.passenger_bytes);
   }
   return largest;
 }
@@ -70,7 +72,7 @@ std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::si
   const auto input_of = [&](std::size_t l) { return l == 0 ? found.input_bytes : found.shapes.at(l - 1).output_bytes; };
   std::uint64_t largest = 0;
   for (std::size_t l = begin; l < end; ++l) largest = std::max(largest, input_of(l) + found.shapes.at(l).output_bytes);
-  return slots * input_of(begin) + largest;
+  return slots * (input_of(begin) + found.passenger_bytes) + largest;
 }
 
 stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
@@ -132,12 +134,13 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.boundaries = *boundaries;
   plan.replicas = options.replicas;
   plan.micro_batch = options.micro_batch;
-  plan.num_pipe_buffers =
+  const std::uint32_t between =
       options.num_pipe_buffers.value_or(stage_slots_for(found ? largest_between(*found, *boundaries) : 0));
-  const std::uint32_t from_loader = std::max(prefetch_slots_for(found ? found->input_bytes : 0),
-                                             options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
+  const std::uint32_t from_loader =
+      std::max(prefetch_slots_for(found ? found->input_bytes + found->passenger_bytes : 0),
+               options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
   for (std::size_t s = 0; s + 1 < boundaries->size(); ++s) {
-    const std::uint32_t slots = s == 0 ? from_loader : plan.num_pipe_buffers;
+    const std::uint32_t slots = s == 0 ? from_loader : between;
     plan.stages.push_back(plan_stage(*chain, found, boundaries->at(s), boundaries->at(s + 1), slots));
   }
   plan.balance = balance_of(plan.stages);

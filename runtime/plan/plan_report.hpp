@@ -31,8 +31,6 @@ struct plan_report {
   std::uint32_t replicas = 1;
   std::uint32_t threads = 1;
   std::uint64_t micro_batch = 0;
-  /// Of every stage but the first, `auto` resolved; without data as for large micro-batches.
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
   /// Of one call, over all replicas; only with data.
   std::optional<std::uint64_t> micro_batches;
   /// Mean over slowest stage, by time where it was measured, else by parameters; 1 is perfect. Nothing if all are 0.

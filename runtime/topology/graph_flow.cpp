@@ -19,9 +19,11 @@ bool copied_together(const graph_node& a, const graph_node& b) {
 struct way {
   std::uint64_t longest_stages = 0;
   std::uint64_t fewest_slots = UINT64_MAX;
+  /// Some of them have more where micro-batches are small.
+  bool has_more = false;
 };
 
-/// At least.
+/// Where the size decides: of large micro-batches.
 std::uint64_t buffers_of(const graph_node& node) {
   return node.num_pipe_buffers.value_or(limits::pipe_buffers_default);
 }
@@ -31,7 +33,7 @@ std::map<std::size_t, way> ways_from(const stage_graph& graph, const std::vector
                                      const graph_edge& first) {
   std::map<std::size_t, way> found;
   const std::size_t start = graph.find(first.to.node);
-  found[start] = {0, buffers_of(graph.nodes()[start])};
+  found[start] = {0, buffers_of(graph.nodes()[start]), !graph.nodes()[start].num_pipe_buffers};
   for (const std::size_t node : order) {
     const auto here = found.find(node);
     if (here == found.end()) continue;
@@ -40,6 +42,7 @@ std::map<std::size_t, way> ways_from(const stage_graph& graph, const std::vector
       const std::size_t to = graph.find(edge.to.node);
       way& there = found[to];
       there.longest_stages = std::max(there.longest_stages, here->second.longest_stages + 1);
+      there.has_more = there.has_more || here->second.has_more || !graph.nodes()[to].num_pipe_buffers;
       there.fewest_slots = std::min(there.fewest_slots, here->second.fewest_slots + buffers_of(graph.nodes()[to]));
     }
   }
@@ -88,12 +91,14 @@ std::vector<std::string> find_shortages(const stage_graph& graph) {
           // One micro-batch in each stage of the long branch and one that the join works on.
           const std::uint64_t needed = longest.longest_stages + 1;
           if (narrow->second.fewest_slots >= needed) continue;
-          found.push_back(fmt::format(
-              "between '{}' and '{}' the branch by '{}' has {} slots, and the one by '{}' has {} stages: give '{}' {} "
-              "buffers to keep both busy",
-              graph.nodes()[fork].name, graph.nodes()[node].name, short_edge->to.node, narrow->second.fewest_slots,
-              long_edge->to.node, longest.longest_stages, graph.nodes()[node].name,
-              buffers_of(graph.nodes()[node]) + needed - narrow->second.fewest_slots));
+          found.push_back(
+              fmt::format("between '{}' and '{}' the branch by '{}' has {}{} slots, and the one by '{}' has {} stages: "
+                          "give '{}' {} "
+                          "buffers to keep both busy",
+                          graph.nodes()[fork].name, graph.nodes()[node].name, short_edge->to.node,
+                          narrow->second.has_more ? "at least " : "", narrow->second.fewest_slots, long_edge->to.node,
+                          longest.longest_stages, graph.nodes()[node].name,
+                          buffers_of(graph.nodes()[node]) + needed - narrow->second.fewest_slots));
         }
       }
     }

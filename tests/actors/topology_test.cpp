@@ -5,6 +5,7 @@
 
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/actors/topology.hpp>
+#include <troupe/actors/topology_start.hpp>
 #include <troupe/runtime/stage/module_stage.hpp>
 #include <troupe/tests/actors/support/numbers.hpp>
 
@@ -296,6 +297,50 @@ TEST(route, of_a_route_comes_together_again_in_sample_order) {
   EXPECT_EQ(samples_of("second"), 7u);
   EXPECT_EQ(samples_of("outer"), 10u) << "the samples of a join are those of all its parts";
   EXPECT_THAT(seen->rows(), ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)) << "labels travel with their samples";
+}
+
+/// Edges between the stages, by a first micro-batch of 8 samples with 64 bytes of labels.
+std::uint32_t slots_between(const topology& what) {
+  const auto made = start_topology(what, {}, *numbers(8)->read({0, 8}));
+  EXPECT_TRUE(made) << (made ? "" : to_string(made.error()));
+  return made ? made->running->engines().depths.between_stages : 0;
+}
+
+/// 64 KiB for 8 samples.
+at::Tensor wide(const at::Tensor& x) {
+  return at::zeros({x.size(0), 2048});
+}
+
+TEST(edge_depths, of_a_topology_follow_what_its_edges_carry) {
+  const auto huge = [](const at::Tensor& x) { return at::zeros({x.size(0), 1 << 16}); };
+  const auto small_ones = topology{}.source("numbers", numbers(8)).stage("a", twice).stage("b", huge).sink("s", {});
+  EXPECT_EQ(slots_between(small_ones), limits::stage_edge_slots) << "what is only scored is on no edge";
+  const auto large_ones = topology{}.source("numbers", numbers(8)).stage("a", wide).stage("b", twice).sink("s", {});
+  EXPECT_EQ(slots_between(large_ones), 3u) << "256 KiB hold 4 without their labels";
+}
+
+TEST(edge_depths, behind_a_route_are_those_of_whole_micro_batches) {
+  for (const std::int64_t first_rows : {2, 8}) {
+    const auto is_first = [first_rows](const named_tensors& in) {
+      return at::lt(in.only().select(1, 0), static_cast<double>(first_rows));
+    };
+    const auto routed = topology{}
+                            .source("numbers", numbers(8))
+                            .route("route", {{"first", is_first}, {"rest"}})
+                            .stage("first", wide)
+                            .stage("then", twice)
+                            .stage("rest", twice)
+                            .sink("of first", {})
+                            .sink("of rest", {})
+                            .edge("numbers", "route")
+                            .edge("route.first", "first")
+                            .edge("first", "then")
+                            .edge("then", "of first")
+                            .edge("route.rest", "rest")
+                            .edge("rest", "of rest");
+    EXPECT_EQ(slots_between(routed), first_rows == 8 ? limits::pipe_buffers_default : 3u)
+        << "8: nobody knows yet how much the rest makes";
+  }
 }
 
 TEST(limits, a_deadline_ends_with_a_partial_result) {

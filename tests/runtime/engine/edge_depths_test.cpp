@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <troupe/messages/limits.hpp>
+#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+#include <troupe/runtime/engine/assembly.hpp>
 #include <troupe/runtime/engine/make_wiring.hpp>
 
 namespace troupe::testing {
@@ -67,6 +69,18 @@ TEST(edge_depths, replicas_that_a_join_fixes_have_no_others) {
   graph.add(left).add(join).add(sink).connect("stage 0", "left").connect("join", "metrics");
   graph.connect_ports({"left", "out"}, {"join", "a"}).connect_ports({"stage 0", "out"}, {"join", "b"});
   EXPECT_THAT(slots_in(graph, deep), ElementsAre(20, 20, 20, 20, 20, 50));
+}
+
+struct silent_body final : unary_body {
+  [[nodiscard]] expected<payload_ptr> forward(const activation& input) override { return input.tensors; }
+};
+
+TEST(edge_depths, of_stages_are_in_the_window_but_not_in_that_of_large_micro_batches) {
+  const auto made = assemble(*expand(make_chain({.stages = 3})), std::make_shared<inproc_edge_factory>(),
+                             [](stage_address) { return std::make_shared<silent_body>(); }, {.depths = deep});
+  ASSERT_TRUE(made) << to_string(made.error());
+  EXPECT_EQ(made->window, 50u + 20 + 20 + limits::window_extra);
+  EXPECT_EQ(made->window_of_large, 50u + 2 + 2 + 1);
 }
 
 TEST(edge_depths, follow_the_size_of_what_passes) {

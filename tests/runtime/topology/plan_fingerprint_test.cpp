@@ -35,6 +35,8 @@ TEST(plan_fingerprint, differs_in_everything) {
   add(plan, "ab");
   plan.nodes[0].name += "x";
   add(plan);
+  plan.nodes[0].names_pipe_buffers = false;
+  add(plan);
   plan.nodes[0].keeps_order = true;
   add(plan);
   plan.nodes[0].fixed_replica = true;

@@ -218,6 +218,23 @@ TEST(emits_in_order, is_lost_where_replicas_merge) {
   EXPECT_TRUE(emits_in_order(make_chain({.stages = 3, .replicas = 2}), 3)) << "a copied pipeline is wired one to one";
 }
 
+TEST(find_shortages, counts_slots_by_size_as_the_least) {
+  graph_node join = node("join", node_kind::join);
+  join.inputs = {"a", "b"};
+  stage_graph g;
+  g.add(node("loader", node_kind::source)).add(node("fork", node_kind::stage)).add(node("short", node_kind::stage));
+  g.add(join).add(node("metrics", node_kind::sink)).connect("loader", "fork").connect("fork", "short");
+  g.connect_ports({"short", "out"}, {"join", "a"}).connect("join", "metrics");
+  std::string last = "fork";
+  for (const std::string name : {"1", "2", "3", "4"}) {
+    g.add(node(name, node_kind::stage)).connect(last, name);
+    last = name;
+  }
+  const auto found = find_shortages(g.connect_ports({last, "out"}, {"join", "b"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr("the branch by 'short' has at least 4 slots"));
+}
+
 TEST(find_shortages, names_the_short_branch) {
   const auto found = find_shortages(diamond([](graph_node& n) { n.num_pipe_buffers = 1; }));
   ASSERT_EQ(found.size(), 1u);
