@@ -49,7 +49,7 @@ class stage_recipe {
 
 struct stage_options {
   std::uint32_t replicas = 1;
-  /// Credits of every edge into the stage; nothing: 2, and more where what arrives is small.
+  /// Credits of every edge into the stage; nothing: 2, and more where what passes between stages is small.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// Take micro-batches in id order; without, from whichever replica before it is first.
   bool ordered = false;

@@ -5,6 +5,7 @@
 #include <troupe/actors/cut_model.hpp>
 #include <troupe/actors/topology_start.hpp>
 #include <troupe/messages/check.hpp>
+#include <troupe/runtime/engine/make_wiring.hpp>
 #include <troupe/runtime/model/optimize.hpp>
 #include <troupe/runtime/stage/casting_body.hpp>
 #include <troupe/runtime/stage/function_body.hpp>
@@ -228,12 +229,13 @@ class starter {
             .between_stages = stage_slots_for(largest_between())};
   }
 
-  /// Of what passes between stages for a whole micro-batch; 0 where the first one left a branch without samples.
+  /// Of what passes for a whole micro-batch over edges whose depth follows from that; 0 where the first one left one of
+  /// them without samples.
   [[nodiscard]] std::uint64_t largest_between() const {
     std::uint64_t largest = 0;
     for (const wired_channel& channel : plan_.channels) {
+      if (!follows_size(plan_, channel)) continue;
       const stage_index from = plan_.instances[channel.producer].address.stage;
-      if (plan_.nodes[from].kind == node_kind::source) continue;
       const activation& part = outputs_[from][channel.output_port];
       if (part.is_empty_part()) return 0;
       const std::uint64_t rows = std::max<std::uint64_t>(1, part.row_count());
@@ -246,7 +248,8 @@ class starter {
     std::uint64_t bytes = 0;
     for (const payload_ptr& payload : {what.tensors, what.passengers}) {
       if (payload == nullptr) continue;
-      for (const at::Tensor& each : as_tensors(payload).tensors()) bytes += each.nbytes();
+      for (const at::Tensor& each : as_tensors(payload).tensors())
+        bytes += each.numel() * each.element_size();  // also of what is sparse
     }
     return bytes;
   }

@@ -14,6 +14,7 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
                                       .optimize = optimize_mode::layer,
                                       .partition = shape.stages == 1 ? "uniform" : work.partition,
                                       .num_pipe_buffers = shape.num_pipe_buffers,
+                                      .passenger_bytes = sample->labels.nbytes(),
                                       .workers = shape.workers},
                                      sample->inputs);
   if (!stages) return tl::make_unexpected(stages.error());

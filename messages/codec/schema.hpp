@@ -8,8 +8,8 @@
 #include <troupe/messages/codec/codec.hpp>
 #include <troupe/messages/limits.hpp>
 
-/// Which fields travel, in which order: the one place that encoding and decoding share. A new field goes to the end and
-/// raises limits::wire_version.
+/// Which fields travel, in which order: the one place that encoding and decoding share. A change raises
+/// limits::wire_version, from the first release on.
 namespace troupe::codec {
 
 template <class T>

@@ -10,8 +10,9 @@ namespace troupe {
 struct edge_depths {
   /// The loader's edges.
   std::uint32_t from_loader = 1;
-  /// Edges between stages: into nodes for which no num_pipe_buffers was named, and whose producer has no choice of
-  /// replicas. Where whoever has credit pulls, a deep queue in front of a slow replica would keep work from the others.
+  /// Edges between stages, all alike: into nodes for which no num_pipe_buffers was named, and whose producer has no
+  /// choice of replicas. Where whoever has credit pulls, a deep queue in front of a slow replica would keep work from
+  /// the others.
   std::uint32_t between_stages = 1;
 };
 

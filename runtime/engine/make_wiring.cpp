@@ -58,11 +58,15 @@ bool can_work(const wiring_plan& plan, std::size_t instance, const std::vector<b
 
 }  // namespace
 
+bool follows_size(const wiring_plan& plan, const wired_channel& channel) {
+  const wired_node& consumer = plan.nodes[plan.instances[channel.consumer].address.stage];
+  return !is_source(plan, channel.producer) && !consumer.names_pipe_buffers && !has_choice(plan, channel);
+}
+
 std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, const edge_depths& depths) {
   const wired_node& consumer = plan.nodes[plan.instances[channel.consumer].address.stage];
   if (is_source(plan, channel.producer)) return std::max(consumer.num_pipe_buffers, depths.from_loader);
-  if (consumer.names_pipe_buffers || has_choice(plan, channel)) return channel.slots;
-  return std::max(channel.slots, depths.between_stages);
+  return follows_size(plan, channel) ? std::max(channel.slots, depths.between_stages) : channel.slots;
 }
 
 std::vector<bool> usable_instances(const wiring_plan& plan, std::vector<bool> there) {

@@ -14,6 +14,9 @@
 
 namespace troupe {
 
+/// Whether the channel has edge_depths::between_stages: see there.
+[[nodiscard]] bool follows_size(const wiring_plan& plan, const wired_channel& channel);
+
 /// The slots of one channel: the consumer's num_pipe_buffers, or more (edge_depths).
 [[nodiscard]] std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, const edge_depths& depths);
 

@@ -92,12 +92,11 @@ std::vector<std::string> find_shortages(const stage_graph& graph) {
           const std::uint64_t needed = longest.longest_stages + 1;
           if (narrow->second.fewest_slots >= needed) continue;
           found.push_back(
-              fmt::format("between '{}' and '{}' the branch by '{}' has {}{} slots, and the one by '{}' has {} stages: "
-                          "give '{}' {} "
-                          "buffers to keep both busy",
+              fmt::format("between '{}' and '{}' the branch by '{}' has {} slots{}, and the one by '{}' has {} stages: "
+                          "give '{}' {} buffers to keep both busy",
                           graph.nodes()[fork].name, graph.nodes()[node].name, short_edge->to.node,
-                          narrow->second.has_more ? "at least " : "", narrow->second.fewest_slots, long_edge->to.node,
-                          longest.longest_stages, graph.nodes()[node].name,
+                          narrow->second.fewest_slots, narrow->second.has_more ? " where micro-batches are large" : "",
+                          long_edge->to.node, longest.longest_stages, graph.nodes()[node].name,
                           buffers_of(graph.nodes()[node]) + needed - narrow->second.fewest_slots));
         }
       }

@@ -319,6 +319,26 @@ TEST(edge_depths, of_a_topology_follow_what_its_edges_carry) {
   EXPECT_EQ(slots_between(large_ones), 3u) << "256 KiB hold 4 without their labels";
 }
 
+TEST(edge_depths, of_edges_with_a_number_of_their_own_say_nothing_of_the_others) {
+  const auto numbered =
+      topology{}
+          .source("numbers", numbers(8))
+          .stage("a", wide)
+          .stage("b", [](const at::Tensor& x) { return x.narrow(1, 0, 1).clone(); }, {.num_pipe_buffers = 2})
+          .stage("c", twice)
+          .sink("s", {});
+  EXPECT_EQ(slots_between(numbered), limits::stage_edge_slots);
+}
+
+TEST(edge_depths, sparse_tensors_count_as_dense_ones) {
+  const auto sparse = topology{}
+                          .source("numbers", numbers(8))
+                          .stage("a", [](const at::Tensor& x) { return wide(x).to_sparse(); })
+                          .stage("b", [](const at::Tensor& x) { return x.to_dense(); })
+                          .sink("s", {});
+  EXPECT_EQ(slots_between(sparse), 3u);
+}
+
 TEST(edge_depths, behind_a_route_are_those_of_whole_micro_batches) {
   for (const std::int64_t first_rows : {2, 8}) {
     const auto is_first = [first_rows](const named_tensors& in) {

@@ -232,7 +232,7 @@ TEST(find_shortages, counts_slots_by_size_as_the_least) {
   }
   const auto found = find_shortages(g.connect_ports({last, "out"}, {"join", "b"}));
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0], HasSubstr("the branch by 'short' has at least 4 slots"));
+  EXPECT_THAT(found[0], HasSubstr("the branch by 'short' has 4 slots where micro-batches are large, and"));
 }
 
 TEST(find_shortages, names_the_short_branch) {
