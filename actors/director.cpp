@@ -56,7 +56,8 @@ void director_state::spawn_children() {
 
 void director_state::submit(const call_ticket_ptr& ticket) {
   if (phase_ != run_phase::serving) {
-    return refuse(ticket, {error_code::engine_stopped, "director", "the run is stopping", "start a new run"});
+    const error stopping{error_code::engine_stopped, "director", "the run is stopping", "start a new run"};
+    return refuse(ticket, failed_for_.value_or(stopping));
   }
   if (calls_.size() >= limits::calls_queued_max) {
     return refuse(ticket, {error_code::queue_full, "director",
@@ -187,20 +188,24 @@ void director_state::refuse(const call_ticket_ptr& ticket, error cause) {
   outcome.tally.cancelled = true;
   outcome.cause = std::move(cause);
   ticket->done.set_value(std::move(outcome));
+  plan_.reports->wake();
 }
 
 // --- the end ---------------------------------------------------------------------------------------------------------
 
 void director_state::stop(stop_mode mode) {
+  stop_asked_ = true;
   if (mode == stop_mode::drain && phase_ == run_phase::serving) phase_ = run_phase::draining;
   if (mode == stop_mode::abort && phase_ < run_phase::aborting) {
     phase_ = run_phase::aborting;
     cancel_open_calls({error_code::interrupted, "director", "the run was stopped before the call was complete", {}});
   }
   stop_engines_if_quiet();
+  end_if_all_stopped();  // they may have, after a failure
 }
 
 void director_state::fatal(const error& cause) {
+  if (!failed_for_) failed_for_ = cause;
   tell(self_, monitor_, log_line{to_string(cause)});
   if (phase_ < run_phase::aborting) phase_ = run_phase::aborting;
   // Answered here, since the actor that ends calls may be the one that is gone.
@@ -241,7 +246,8 @@ void director_state::engine_stopped(const stopped& what) {
 }
 
 void director_state::end_if_all_stopped() {
-  if (phase_ == run_phase::stopping && !loader_running_ && stages_.all_gone() && !std::exchange(ended_, true)) end();
+  const bool all_stopped = phase_ == run_phase::stopping && !loader_running_ && stages_.all_gone();
+  if (stop_asked_ && all_stopped && !std::exchange(ended_, true)) end();
 }
 
 void director_state::end() {

@@ -29,18 +29,20 @@ struct director_plan {
   std::shared_ptr<report_box> reports;
   /// For tests that make actors die: the loader's face and the aggregator, each time one is made. May be empty.
   std::function<void(const caf::actor& child)> on_child = {};
-  /// Called once, when every engine has finished and every child was told to exit.
+  /// Called once, when a stop was asked for, every engine has finished and every child was told to exit.
   std::function<void()> on_stopped;
 };
 
 /// Owns a run: spawns and watches the faces, the aggregator and the monitor; opens, cancels and ends calls; stops all.
 ///
 ///   run:   serving --stop_request--> draining | aborting --no open call--> stopping --all engines stopped--> (quit)
+///          any --failure of the run--> aborting; it quits no sooner than it was asked to stop
 ///   wiring: wired --a stage is lost, or a new one ready--> pausing --loading_paused--> wired (a new epoch)
 ///   call:  opening --all acknowledged--> loading --ended--> (answered)
 ///          opening | loading --failure, cancel, abort--> cancelling --ended--> (answered)
 ///
-/// Every ticket is answered exactly once. Calls are numbered, and loaded, in the order of submission.
+/// Every ticket is answered exactly once, after a failure of the run with its cause. Calls are numbered, and loaded, in
+/// the order of submission.
 ///
 /// When a stage is lost its next incarnation is started, and as soon as every node is served again everybody gets new
 /// edges: survivors drop what they hold, and the loader sends again all that is not folded (docs/recovery.md).
@@ -104,7 +106,7 @@ class director_state {
   void open_at_aggregator(call_number number);
   template <class Message>
   void tell_stages(const Message& message);
-  static void refuse(const call_ticket_ptr& ticket, error cause);
+  void refuse(const call_ticket_ptr& ticket, error cause);
 
   director_actor::pointer self_;
   director_plan plan_;
@@ -115,6 +117,9 @@ class director_state {
   /// All calls below it are to end after what has been sent of them.
   call_number cut_below_ = 0;
   bool loader_running_ = false;
+  bool stop_asked_ = false;
+  /// Why the run failed.
+  std::optional<error> failed_for_;
   bool ended_ = false;
   stage_roster stages_;
   restart_budget budget_;

@@ -78,7 +78,7 @@ struct directed_run {
                                                    .crew = crew,
                                                    .reports = std::make_shared<report_box>(),
                                                    .on_child = note,
-                                                   .on_stopped = [] {}});
+                                                   .on_stopped = [this] { ended = true; }});
     settle();
     post(directs, stage_ready{stage, 0});
     settle();
@@ -165,6 +165,7 @@ struct directed_run {
   std::future<call_outcome> outcome;
   std::shared_ptr<counted_source> source;
   call_ticket_ptr submitted;
+  bool ended = false;
 };
 
 using ids = std::vector<micro_batch_id>;
@@ -223,6 +224,43 @@ TEST(director, gives_up_when_edges_are_lost_without_progress) {
   }
   ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
   EXPECT_EQ(run.outcome.get().cause->code, error_code::peer_lost);
+}
+
+TEST(director, answers_a_call_that_comes_after_a_fatal_failure_with_its_cause) {
+  directed_run run;
+  post(run.directs,
+       failure{run.stage, 0, "stage 0", std::nullopt, {error_code::worker_mismatch, "worker", "no", {}}, 0});
+  run.settle();
+  const auto expect_an_answer = [&] {
+    run.submit(3);
+    ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+    const call_outcome outcome = run.outcome.get();
+    EXPECT_TRUE(outcome.tally.cancelled);
+    EXPECT_EQ(outcome.cause->code, error_code::worker_mismatch);
+  };
+  expect_an_answer();
+  post(run.directs, stopped{.address = run.stage, .incarnation = 0});
+  run.settle();
+  EXPECT_FALSE(run.ended) << "nobody has asked for it, and whoever submits waits for an answer";
+  expect_an_answer();
+  post(run.directs, stop_request{stop_mode::drain});
+  run.settle();
+  EXPECT_TRUE(run.ended);
+}
+
+TEST(director, ends_after_a_failure_that_came_after_the_order_to_stop) {
+  directed_run run;
+  run.submit(3);
+  post(run.directs, stop_request{stop_mode::drain});
+  run.settle();
+  EXPECT_FALSE(run.ended);
+  post(run.directs, failure{run.stage, 0, "stage 0", std::nullopt, {error_code::internal, "stage 0", "no", {}}, 0});
+  run.settle();
+  EXPECT_EQ(run.outcome.get().cause->code, error_code::internal);
+  EXPECT_FALSE(run.ended) << "the stage still runs";
+  post(run.directs, stopped{.address = run.stage, .incarnation = 0});
+  run.settle();
+  EXPECT_TRUE(run.ended);
 }
 
 TEST(director, tells_a_new_loader_of_a_cancelled_call_that_has_ended_meanwhile) {
