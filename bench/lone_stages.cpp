@@ -1,4 +1,8 @@
+#include <atomic>
 #include <chrono>
+#include <future>
+#include <latch>
+#include <optional>
 
 #include <troupe/runtime/data/data_set_source.hpp>
 #include <troupe/runtime/metric/metric_scorer.hpp>
@@ -8,6 +12,20 @@
 #include "loops.hpp"
 
 namespace troupe::bench {
+
+/// Stages that are measured together begin when all of them are warm; who is done goes on, untimed, until all are.
+class side_by_side {
+ public:
+  explicit side_by_side(std::size_t stages) : warm_(static_cast<std::ptrdiff_t>(stages)), unfinished_(stages) {}
+  void wait_until_all_are_warm() { warm_.arrive_and_wait(); }
+  void finish() { --unfinished_; }
+  [[nodiscard]] bool any_unfinished() const { return unfinished_ > 0; }
+
+ private:
+  std::latch warm_;
+  std::atomic<std::size_t> unfinished_;
+};
+
 namespace {
 
 using steady = std::chrono::steady_clock;
@@ -74,22 +92,51 @@ expected<lone_stages> lone_stages::prepare(const workload& work, std::vector<std
   return made;
 }
 
+/// In the calling thread.
+expected<measurement> lone_stages::run_among(side_by_side& others, const workload& work, std::size_t stage,
+                                             std::uint64_t micro_batches) const {
+  auto body = make_body(work, boundaries_, stage);
+  if (body) (*body)->on_start();
+  metric_scorer scoring(work.metrics);
+  scorer* const on_last = stage + 1 == count() ? &scoring : nullptr;
+  const auto warm = body ? pass(**body, on_last, inputs_[stage], warm_up_of(micro_batches))
+                         : expected<void>(tl::make_unexpected(body.error()));
+  others.wait_until_all_are_warm();
+  const auto start = steady::now();
+  const auto done = warm ? pass(**body, on_last, inputs_[stage], micro_batches) : warm;
+  const std::chrono::duration<double, std::micro> taken = steady::now() - start;
+  others.finish();
+  if (!done) return tl::make_unexpected(done.error());
+  while (others.any_unfinished()) {
+    if (auto more = pass(**body, on_last, inputs_[stage], 1); !more) return tl::make_unexpected(more.error());
+  }
+  return measurement{taken.count() / static_cast<double>(micro_batches), {}, {}};
+}
+
 expected<measurement> lone_stages::run(const workload& work, std::size_t stage, std::uint64_t micro_batches) const {
-  return in_new_thread([&]() -> expected<measurement> {
-    auto body = make_body(work, boundaries_, stage);
-    if (!body) return tl::make_unexpected(body.error());
-    (*body)->on_start();
-    metric_scorer scoring(work.metrics);
-    scorer* const on_last = stage + 1 == count() ? &scoring : nullptr;
-    if (auto done = pass(**body, on_last, inputs_[stage], warm_up_of(micro_batches)); !done) {
-      return tl::make_unexpected(done.error());
+  side_by_side nobody(1);
+  return in_new_thread([&] { return run_among(nobody, work, stage, micro_batches); });
+}
+
+expected<measurement> lone_stages::run_side_by_side(const workload& work, std::uint64_t micro_batches) const {
+  side_by_side all(count());
+  std::vector<std::future<expected<measurement>>> running;
+  for (std::size_t stage = 0; stage < count(); ++stage) {
+    running.push_back(
+        std::async(std::launch::async, [&, stage] { return run_among(all, work, stage, micro_batches); }));
+  }
+  measurement slowest;
+  std::optional<error> failed;
+  for (auto& each : running) {
+    const auto taken = each.get();
+    if (!taken) {
+      failed = taken.error();
+    } else if (taken->us_per_micro_batch > slowest.us_per_micro_batch) {
+      slowest = *taken;
     }
-    const auto start = steady::now();
-    auto done = pass(**body, on_last, inputs_[stage], micro_batches);
-    const std::chrono::duration<double, std::micro> taken = steady::now() - start;
-    if (!done) return tl::make_unexpected(done.error());
-    return measurement{taken.count() / static_cast<double>(micro_batches), {}, {}};
-  });
+  }
+  if (failed) return tl::make_unexpected(*failed);
+  return slowest;
 }
 
 }  // namespace troupe::bench

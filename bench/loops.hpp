@@ -27,6 +27,8 @@ class plain_loop {
   std::uint32_t threads_ = 1;
 };
 
+class side_by_side;
+
 /// The stages of a pipeline, each run alone in one thread on inputs that are there already, scoring on the last one.
 class lone_stages {
  public:
@@ -35,8 +37,14 @@ class lone_stages {
 
   [[nodiscard]] std::size_t count() const { return boundaries_.size() - 1; }
   expected<measurement> run(const workload& work, std::size_t stage, std::uint64_t micro_batches) const;
+  /// All of them at once, exchanging nothing; the time of the slowest: what the machine gives to stages that share
+  /// nothing but it.
+  expected<measurement> run_side_by_side(const workload& work, std::uint64_t micro_batches) const;
 
  private:
+  expected<measurement> run_among(side_by_side& others, const workload& work, std::size_t stage,
+                                  std::uint64_t micro_batches) const;
+
   std::vector<std::size_t> boundaries_;
   /// Some micro-batches per stage, used in turn.
   std::vector<std::vector<activation>> inputs_;

@@ -34,8 +34,24 @@ ratio share_of_half(const std::string& of) {
   };
 }
 
+/// What the machine gives to two programs at once, of what two of its kind would.
+double side_by_side_share(const variant_times& times, double) {
+  return times.at(variant::plain) / 2 / times.at(variant::side_by_side);
+}
+
+/// What is left of that by being a pipeline, which has to be filled.
+ratio side_by_side_over(const std::string& of) {
+  return [of](const variant_times& times, double count) {
+    const double fill = std::min(times.at(variant::alone_0), times.at(variant::alone_1));
+    return (count * times.at(variant::side_by_side) + fill) / (count * times.at(of));
+  };
+}
+
 const named_ratios speed = {{"efficiency_one_process", efficiency(variant::one_process)},
                             {"efficiency_processes", efficiency(variant::processes)},
+                            {"share_of_half_side_by_side", side_by_side_share},
+                            {"side_by_side_over_one_process", side_by_side_over(variant::one_process)},
+                            {"side_by_side_over_processes", side_by_side_over(variant::processes)},
                             {"share_of_half_one_process", share_of_half(variant::one_process)},
                             {"share_of_half_processes", share_of_half(variant::processes)},
                             {"four_over_two_processes", over(variant::four_processes, variant::processes)},
@@ -76,10 +92,12 @@ std::string line(const measured_processes& row, const named_ratios& ratios) {
 std::string processes_table(const std::vector<measured_processes>& rows) {
   std::string text =
       "Per cent, median [min, max] of the rounds; the slowest stage alone in us\n\n"
-      "| model | B | M | stage | efficiency, 1 process | efficiency, processes | share of half, 1 process | share of "
+      "| model | B | M | stage | efficiency, 1 process | efficiency, processes "
+      "| share of half, side by side | side by side over 1 process | side by side over processes | share of half, 1 "
+      "process | share of "
       "half, processes "
       "| 4 over 2 stages, processes | share of half, 2 buffers | 4 over 2, 2 buffers | 4 over 2 stages, 1 process |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const measured_processes& row : rows) text += line(row, speed);
   return text;
 }

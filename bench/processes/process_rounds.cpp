@@ -94,6 +94,7 @@ class contestants {
     return {{variant::plain, [this, count] { return plain_.run(work_, count); }},
             lone(variant::alone_0, 0),
             lone(variant::alone_1, 1),
+            {variant::side_by_side, [this, count] { return alone_->run_side_by_side(work_, count); }, false},
             piped(variant::one_process),
             journaled(variant::one_process_journal, variant::one_process),
             journaled(variant::processes_journal, variant::processes),

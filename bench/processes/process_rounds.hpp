@@ -25,6 +25,7 @@ inline const std::string four_one_process = "4 stages, 1 process";
 inline const std::string four_processes = "4 stages, processes";
 inline const std::string alone_0 = "stage 0 alone";
 inline const std::string alone_1 = "stage 1 alone";
+inline const std::string side_by_side = "both stages side by side";
 }  // namespace variant
 
 /// Microseconds per micro-batch of every variant in one round.
