@@ -18,7 +18,8 @@ struct sample_block {
   at::Tensor labels;
 };
 
-/// A data set with random access: any range can be read again, with the same bits. Reading is thread-safe (const).
+/// A data set with random access: any range can be read again, with the same bits, as long as the run lasts that it was
+/// given to. Reading is thread-safe (const).
 class data_set {
  public:
   data_set() = default;

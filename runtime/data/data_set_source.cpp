@@ -43,23 +43,34 @@ std::optional<std::uint64_t> data_set_source::count() const {
 
 expected<std::optional<loaded_micro_batch>> data_set_source::next() {
   if (position_ == end_) return std::nullopt;
-  if (position_ == block_.end) {
-    if (expected<void> loaded = load_block(); !loaded) return tl::make_unexpected(loaded.error());
+  expected<loaded_micro_batch> result = read_at(position_);
+  if (!result) return tl::make_unexpected(result.error());
+  position_ = result->samples.end;
+  return std::move(*result);
+}
+
+expected<loaded_micro_batch> data_set_source::again(std::uint64_t index) {
+  TROUPE_CHECK(index < (position_ + micro_batch_ - 1) / micro_batch_, "what is asked for again was given");
+  return read_at(index * micro_batch_);
+}
+
+expected<loaded_micro_batch> data_set_source::read_at(std::uint64_t sample) {
+  if (sample < block_.begin || block_.end <= sample) {
+    if (expected<void> loaded = load_block_at(sample); !loaded) return tl::make_unexpected(loaded.error());
   }
-  const auto part = static_cast<std::int64_t>((position_ - block_.begin) / micro_batch_);
+  const auto part = static_cast<std::int64_t>((sample - block_.begin) / micro_batch_);
   loaded_micro_batch result;
-  result.samples = {position_, std::min(position_ + micro_batch_, end_)};
+  result.samples = {sample, std::min(sample + micro_batch_, end_)};
   at::Tensor inputs = inputs_.part(part);
   at::Tensor labels = labels_.part(part);
   result.bytes = inputs.nbytes() + labels.nbytes();
   result.tensors = make_tensors(std::move(inputs));
   result.passengers = make_tensors(std::move(labels));
-  position_ = result.samples.end;
   return result;
 }
 
-expected<void> data_set_source::load_block() {
-  const sample_range range{position_, std::min(position_ + block_samples_, end_)};
+expected<void> data_set_source::load_block_at(std::uint64_t sample) {
+  const sample_range range{sample, std::min(sample + block_samples_, end_)};
   expected<sample_block> block = data_->read(range);
   if (!block) return tl::make_unexpected(block.error());
   const auto rows = static_cast<std::int64_t>(micro_batch_);

@@ -12,8 +12,8 @@ namespace troupe {
 /// The first `limit` samples of a data set (all without one) as consecutive micro-batches, the last as small as it
 /// comes. Payload: tensor_set of the inputs; passengers: tensor_set of the labels. Both start at
 /// limits::payload_alignment and are contiguous, whatever the data set gives. Reads and decodes in blocks of several
-/// micro-batches, in next(), that is on the loader's thread; a micro-batch keeps its block in memory. After an error
-/// the same samples are tried again.
+/// micro-batches, on the loader's thread; a micro-batch keeps its block in memory. After an error the same samples are
+/// tried again.
 class data_set_source final : public micro_batch_source {
  public:
   /// `micro_batch` samples each, at least 1. `first`: how many micro-batches are left out at the beginning, unread; the
@@ -22,17 +22,21 @@ class data_set_source final : public micro_batch_source {
                   std::uint64_t first = 0);
 
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override;
+  [[nodiscard]] bool reads_again() const noexcept override { return true; }
+  [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t index) override;
   [[nodiscard]] std::optional<std::uint64_t> count() const override;
 
  private:
-  expected<void> load_block();
+  [[nodiscard]] expected<loaded_micro_batch> read_at(std::uint64_t sample);
+  expected<void> load_block_at(std::uint64_t sample);
 
   data_set_ptr data_;
   std::uint64_t micro_batch_;
   std::uint64_t end_;
   std::uint64_t block_samples_;
+  /// First sample of the next micro-batch.
   std::uint64_t position_ = 0;
-  /// Samples that inputs_ and labels_ hold; position_ lies in it or at its end.
+  /// Samples that inputs_ and labels_ hold: whole micro-batches.
   sample_range block_;
   aligned_rows inputs_;
   aligned_rows labels_;

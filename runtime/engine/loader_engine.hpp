@@ -20,6 +20,7 @@
 #include <troupe/runtime/engine/fan_out.hpp>
 #include <troupe/runtime/engine/low_water_cell.hpp>
 #include <troupe/runtime/engine/micro_batch_source.hpp>
+#include <troupe/runtime/engine/replay_window.hpp>
 
 namespace troupe {
 
@@ -82,7 +83,7 @@ using loader_command_t = std::variant<loader_command::begin_call, loader_command
 struct loader_counters {
   std::atomic<std::uint64_t> sent{0};
   std::atomic<std::uint64_t> replayed{0};
-  /// Most micro-batches that were ever kept at once: the memory bound that the window promises.
+  /// Most micro-batches that were ever sent and not folded at once: what the window bounds.
   std::atomic<std::uint64_t> kept_max{0};
 };
 
@@ -91,7 +92,7 @@ struct loader_engine_options {
   stage_address address;
   /// Micro-batches that may be sent and not folded; at least 1. See window_for().
   std::uint64_t window = 1;
-  /// So many of them whatever their size, and more while all hold less than limits::window_bytes.
+  /// See replay_window.
   std::uint64_t window_of_large = 1;
   /// Wait for the first loader_command::rewire.
   bool paused = false;
@@ -102,7 +103,7 @@ struct loader_engine_options {
 /// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands.
 std::uint64_t window_for(std::uint64_t slots_of_all_edges);
 
-/// Reads, decodes and sends ahead of the stages, on its own thread. Keeps each micro-batch it sent until the low-water
+/// Reads, decodes and sends ahead of the stages, on its own thread. Can send again each micro-batch until the low-water
 /// mark passes it, and sends only while the window has room: credits alone do not bound what is in flight.
 /// Every branch (a node that it feeds) gets every micro-batch; of its replicas, unless they are fixed, the one with the
 /// most free slots.
@@ -158,8 +159,6 @@ class loader_engine final : public engine {
   void handle(const loader_command::stop& command);
 
   void learn(micro_batch_id mark);
-  void forget(std::size_t at_most);
-  [[nodiscard]] bool window_has_room() const noexcept;
   [[nodiscard]] micro_batch_id first_to_send() const;
   step_result resend();
   void flush_calls_before(call_number call);
@@ -168,7 +167,7 @@ class loader_engine final : public engine {
   step_result load();
   step_result send();
   [[nodiscard]] fan_out::outcome try_send(activation message);
-  [[nodiscard]] expected<std::optional<loaded_micro_batch>> read_next();
+  [[nodiscard]] fan_out::outcome give_up(micro_batch_id id, error cause);
   void end_current_call();
   void fail_current_call(error cause);
 
@@ -184,12 +183,7 @@ class loader_engine final : public engine {
   std::deque<queued_call> calls_;
   /// Read ahead: decoded while no replica has room.
   std::optional<loaded_one> loaded_;
-  /// Sent and not forgotten; those below forgettable_ are folded.
-  std::deque<loaded_one> kept_;
-  std::uint64_t kept_bytes_ = 0;
-  micro_batch_id forgettable_;
-  /// The last so many of them are to be sent again.
-  std::size_t to_resend_ = 0;
+  replay_window window_;
   std::deque<concluded> concluded_;
   /// All calls below it have been loaded to their end, or never will be.
   call_number loaded_to_end_ = 0;

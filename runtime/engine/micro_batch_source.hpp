@@ -31,6 +31,18 @@ class micro_batch_source {
   /// exception that escapes becomes a value (E0604).
   [[nodiscard]] virtual expected<std::optional<loaded_micro_batch>> next() = 0;
 
+  /// Whether again() may be called; the same at all times. Otherwise the loader keeps every micro-batch until it is
+  /// folded.
+  [[nodiscard]] virtual bool reads_again() const noexcept { return false; }
+
+  /// A micro-batch that next() gave, with the same samples and the same bits; next() goes on where it was. `index`
+  /// counts from the beginning of the call, those included that an earlier run folded. May be called after the end, and
+  /// after an error. Exceptions as with next().
+  [[nodiscard]] virtual expected<loaded_micro_batch> again([[maybe_unused]] std::uint64_t index) {
+    return fail(error_code::source_failed, "data source", "it does not read again, but says that it does",
+                "override again(), or have reads_again() say no");
+  }
+
   /// How many there will be, where that is known before the end (for progress bars).
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
 };

@@ -110,22 +110,26 @@ struct part_scorer final : scorer {
 };
 
 struct sample_source final : micro_batch_source {
-  sample_source(micro_batch_id first, std::uint64_t n, std::uint64_t b)
-      : call(first.call), end(n), bytes(b), position(first.index), samples(samples_before(first)) {}
+  sample_source(micro_batch_id first, std::uint64_t n, const graph_case& given)
+      : call(first.call), end(n), bytes(given.micro_batch_bytes), rereads(given.reads_again), position(first.index) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
-    const micro_batch_id id{call, position++};
-    auto made = std::make_shared<row_payload>();
-    for (std::uint32_t row = 0; row < rows_of_micro_batch(id); ++row) made->values.push_back(sample_hash(id, row));
-    const sample_range range{samples, samples + made->values.size()};
-    samples = range.end;
-    return loaded_micro_batch{range, std::move(made), nullptr, bytes};
+    return made(position++);
+  }
+  [[nodiscard]] bool reads_again() const noexcept override { return rereads; }
+  [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t index) override { return made(index); }
+  [[nodiscard]] loaded_micro_batch made(std::uint64_t index) const {
+    const micro_batch_id id{call, index};
+    auto rows = std::make_shared<row_payload>();
+    for (std::uint32_t row = 0; row < rows_of_micro_batch(id); ++row) rows->values.push_back(sample_hash(id, row));
+    const std::uint64_t before = samples_before(id);
+    return {{before, before + rows->values.size()}, std::move(rows), nullptr, bytes};
   }
   call_number call;
   std::uint64_t end;
   std::uint64_t bytes;
+  bool rereads;
   std::uint64_t position;
-  std::uint64_t samples;
 };
 
 }  // namespace
@@ -164,7 +168,7 @@ std::vector<stepped_call> make_graph_calls(const graph_case& given,
     const auto resumed = given.starts.find(call);
     const call_start start = resumed == given.starts.end() ? call_start{} : resumed->second;
     const micro_batch_id first{call, start.first()};
-    calls.push_back({std::make_shared<sample_source>(first, given.calls[call], given.micro_batch_bytes),
+    calls.push_back({std::make_shared<sample_source>(first, given.calls[call], given),
                      [](std::uint32_t) { return std::make_shared<part_scorer>(); },
                      {of_call.begin(), of_call.end()},
                      start});

@@ -36,6 +36,7 @@ struct graph_case {
   edge_depths depths = {.from_loader = 2, .between_stages = 1};
   /// See world_options.
   std::uint64_t micro_batch_bytes = 0;
+  bool reads_again = false;
   /// See stepped_options.
   std::uint32_t deaths_per_10000 = 0;
   std::uint32_t deaths_max = 0;

@@ -43,16 +43,30 @@ struct hash_scorer final : scorer {
 };
 
 struct counted_source final : micro_batch_source {
-  counted_source(call_number c, std::uint64_t n, std::uint64_t b) : call(c), end(n), bytes(b) {}
+  counted_source(call_number c, std::uint64_t n, const world_options& options)
+      : call(c),
+        end(n),
+        bytes(options.micro_batch_bytes),
+        rereads(options.reads_again),
+        same(options.again_is_the_same) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
-    const std::uint64_t index = position++;
-    return loaded_micro_batch{
-        {index, index + 1}, std::make_shared<const hash_payload>(input_hash({call, index})), nullptr, bytes};
+    return made(position++);
+  }
+  [[nodiscard]] bool reads_again() const noexcept override { return rereads; }
+  [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t index) override {
+    loaded_micro_batch read = made(index);
+    if (!same) read.tensors = std::make_shared<const hash_payload>(input_hash({call, index + 1}));
+    return read;
+  }
+  [[nodiscard]] loaded_micro_batch made(std::uint64_t index) const {
+    return {{index, index + 1}, std::make_shared<const hash_payload>(input_hash({call, index})), nullptr, bytes};
   }
   call_number call;
   std::uint64_t end;
   std::uint64_t bytes;
+  bool rereads;
+  bool same;
   std::uint64_t position = 0;
 };
 
@@ -77,7 +91,7 @@ stepped_options stepped(const world_options& options, const std::vector<std::sha
   made.deduplicate = options.deduplicate;
   made.enforce_credits = options.enforce_credits;
   for (call_number call = 0; call < options.calls.size(); ++call) {
-    made.calls.push_back({std::make_shared<counted_source>(call, options.calls[call], options.micro_batch_bytes),
+    made.calls.push_back({std::make_shared<counted_source>(call, options.calls[call], options),
                           [](std::uint32_t) { return std::make_shared<hash_scorer>(); },
                           {folds[call]}});
   }
@@ -141,8 +155,8 @@ std::string describe(const world_options& o) {
   std::ostringstream text;
   text << "seed " << o.seed << ", stages " << o.stages << ", replicas " << o.replicas << ", buffers "
        << o.num_pipe_buffers.value_or(0) << ", slots " << o.depths.from_loader << " and " << o.depths.between_stages
-       << ", slowness " << o.slowness_of_replica_0 << ", bytes " << o.micro_batch_bytes << ", deaths " << o.deaths_max
-       << ", calls";
+       << ", slowness " << o.slowness_of_replica_0 << ", bytes " << o.micro_batch_bytes
+       << (o.reads_again ? ", read again" : "") << ", deaths " << o.deaths_max << ", calls";
   for (const std::uint64_t count : o.calls) text << ' ' << count;
   return text.str();
 }

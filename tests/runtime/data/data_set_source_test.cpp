@@ -104,6 +104,47 @@ TEST(data_set_source, leaves_out_the_first_micro_batches_unread_and_changes_none
   EXPECT_EQ(data->reads, 0);
 }
 
+TEST(data_set_source, reads_any_that_it_gave_again_and_goes_on_where_it_was) {
+  for (const std::uint64_t first : {0U, 5U}) {
+    const auto data = std::make_shared<counting_set>(1000, std::vector<std::int64_t>{3}, at::kFloat, 1);
+    data_set_source source(data, 7, std::nullopt, first);
+    ASSERT_TRUE(source.reads_again());
+    std::vector<loaded_micro_batch> given;
+    const auto expect_again = [&](std::uint64_t index) {
+      const expected<loaded_micro_batch> again = source.again(index);
+      ASSERT_TRUE(again.has_value());
+      const loaded_micro_batch& before = given[index - first];
+      EXPECT_EQ(again->samples, before.samples);
+      EXPECT_EQ(again->bytes, before.bytes);
+      EXPECT_TRUE(is_aligned(as_tensors(again->tensors).single()));
+      EXPECT_TRUE(at::equal(as_tensors(again->tensors).single(), as_tensors(before.tensors).single()));
+      EXPECT_TRUE(at::equal(as_tensors(again->passengers).single(), as_tensors(before.passengers).single()));
+    };
+    for (auto next = *source.next(); next; next = *source.next()) {
+      ASSERT_EQ(next->samples.begin, (first + given.size()) * 7);
+      given.push_back(*next);
+      // One now and then, far back and near: the block is another one meanwhile.
+      if (given.size() % 5 == 0) expect_again(first + given.size() * 3 / 7);
+    }
+    ASSERT_EQ(given.size(), 143 - first);
+    for (std::uint64_t index = first; index < 143; ++index) expect_again(index);
+    EXPECT_FALSE(*source.next());
+  }
+}
+
+TEST(data_set_source, can_be_asked_again_after_an_error_of_either_kind) {
+  const auto data = std::make_shared<counting_set>(1000, std::vector<std::int64_t>{3}, at::kFloat);
+  data_set_source source(data, 100);
+  for (int k = 0; k < 6; ++k) ASSERT_TRUE(source.next().has_value());
+  data->failures_left = 1;
+  EXPECT_FALSE(source.again(0).has_value());
+  EXPECT_EQ(source.again(0)->samples, (sample_range{0, 100}));
+  data->failures_left = 1;
+  EXPECT_FALSE(source.next().has_value());
+  EXPECT_EQ(source.again(5)->samples, (sample_range{500, 600}));
+  EXPECT_EQ((*source.next())->samples, (sample_range{600, 700}));
+}
+
 TEST(data_set_source, every_sample_once_in_order_and_aligned) {
   for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{{1, 4, 4}, {3}, {}, {7, 5}}) {
     for (const at::ScalarType type : {at::kFloat, at::kByte, at::kDouble}) {
