@@ -1,7 +1,8 @@
 // Stages in worker processes against stages in one process; docs/benchmarks.md says what is measured and how.
 //
 //   process_bench [--rounds N] [--seconds-per-measurement S] [--only MODEL]... [--json FILE]   markdown on stdout
-//   process_bench --quick                                                                      to see that it runs
+//   process_bench --efficiency ...                                             fewer variants, for more rounds
+//   process_bench --quick                                                      to see that it runs
 #include <fstream>
 
 #include <ATen/Parallel.h>
@@ -26,8 +27,14 @@ struct request {
   std::vector<std::string> models;
   std::uint64_t micro_batch = 0;
   bool first_size_only = false;
+  variant_choice variants = variant_choice::all;
   round_options rounds;
 };
+
+std::string tables(const request& asked, const std::vector<measured_processes>& rows) {
+  if (asked.variants == variant_choice::efficiency) return efficiency_table(rows);
+  return processes_table(rows) + "\n" + efficiency_table(rows) + "\n" + cost_table(rows);
+}
 
 expected<std::vector<measured_processes>> measure_all(const request& asked) {
   std::vector<measured_processes> rows;
@@ -37,9 +44,9 @@ expected<std::vector<measured_processes>> measure_all(const request& asked) {
     if (asked.first_size_only) works->resize(1);
     for (const workload& work : *works) {
       if (asked.micro_batch != 0 && work.micro_batch != asked.micro_batch) continue;
-      auto row = measure_processes(work, asked.rounds);
+      auto row = measure_processes(work, asked.rounds, asked.variants);
       if (!row) return tl::make_unexpected(row.error());
-      fmt::print(stderr, "{}{}", processes_table({*row}), cost_table({*row}));
+      fmt::print(stderr, "{}", tables(asked, {*row}));
       rows.push_back(std::move(*row));
     }
   }
@@ -54,8 +61,7 @@ int run(const request& asked, const std::string& file) {
     fmt::print(stderr, "process_bench: {}\n", to_string(rows.error()));
     return 1;
   }
-  fmt::print("{}\n{}\nload average before {:.1f}, after {:.1f}\n", processes_table(*rows), cost_table(*rows),
-             load_before, load_average());
+  fmt::print("{}\nload average before {:.1f}, after {:.1f}\n", tables(asked, *rows), load_before, load_average());
   nlohmann::ordered_json json{{"environment", environment_json()},
                               {"load_average_before", load_before},
                               {"seconds_per_measurement", asked.rounds.seconds}};
@@ -90,10 +96,13 @@ int main(int argc, char** argv) {
   app.add_option("--only", asked.models, "Only this model; may be repeated")->check(CLI::IsMember(model_names()));
   app.add_option("--micro-batch", asked.micro_batch, "Only this size");
   app.add_option("--json", file, "Write every round to this file");
+  bool efficiency = false;
+  app.add_flag("--efficiency", efficiency, "Two stages alone, side by side, in one process and in two; nothing else");
   app.add_flag("--quick", quick, "One short round of one small model");
   CLI11_PARSE(app, argc, argv);
   if (asked.models.empty()) asked.models = model_names();
   if (quick) asked = {.models = {"mlp256"}, .first_size_only = true, .rounds = {.rounds = 2, .seconds = 0.02}};
+  if (efficiency) asked.variants = variant_choice::efficiency;
   keep_freed_memory();
   try {
     return run(asked, file);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <random>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -48,8 +49,9 @@ std::shared_ptr<journal_writer> make_journal() {
 
 class contestants {
  public:
-  static expected<std::unique_ptr<contestants>> gather(const workload& work) {
+  static expected<std::unique_ptr<contestants>> gather(const workload& work, variant_choice choice) {
     std::unique_ptr<contestants> made(new contestants(work));
+    const bool all = choice == variant_choice::all;
     const worker_case two{work.model, 2};
     const worker_case four{work.model, 4};
     const auto variation = [](worker_case of, auto change) {
@@ -65,11 +67,10 @@ class contestants {
         {variant::four_processes, four},
         {variant::four_shallow, variation(four, [](worker_case& one) { one.num_pipe_buffers = 2; })},
         {variant::shallow, variation(two, [](worker_case& one) { one.num_pipe_buffers = 2; })}};
-    auto done = made->add(variant::one_process, pipeline_variant::start(work, {.stages = 2})).and_then([&] {
-      return made->add(variant::four_one_process, pipeline_variant::start(work, {.stages = 4}));
-    });
+    auto done = made->add(variant::one_process, pipeline_variant::start(work, {.stages = 2}));
+    if (done && all) done = made->add(variant::four_one_process, pipeline_variant::start(work, {.stages = 4}));
     for (const auto& [name, which] : cases) {
-      if (done) done = made->add(name, start_workers(work, which));
+      if (done && (all || name == variant::processes)) done = made->add(name, start_workers(work, which));
     }
     if (!done) return tl::make_unexpected(done.error());
     auto alone = lone_stages::prepare(work, made->piped_.at(variant::one_process).boundaries());
@@ -80,32 +81,24 @@ class contestants {
 
   [[nodiscard]] const plain_loop& plain() const { return plain_; }
 
-  /// Those that are compared stand beside each other.
-  std::vector<turn> turns(std::uint64_t count) {
-    const auto piped = [this, count](const std::string& name) {
-      return turn{name, [this, count, name] { return run_piped(piped_.at(name), count, false); }};
-    };
-    const auto journaled = [this, count](const std::string& name, const std::string& of) {
-      return turn{name, [this, count, of] { return run_piped(piped_.at(of), count, true); }};
-    };
+  std::vector<turn> turns(std::uint64_t count, variant_choice choice) {
     const auto lone = [this, count](const std::string& name, std::size_t stage) {
       return turn{name, [this, count, stage] { return alone_->run(work_, stage, count); }, false};
     };
-    return {{variant::plain, [this, count] { return plain_.run(work_, count); }},
-            lone(variant::alone_0, 0),
-            lone(variant::alone_1, 1),
-            {variant::side_by_side, [this, count] { return alone_->run_side_by_side(work_, count); }, false},
-            piped(variant::one_process),
-            journaled(variant::one_process_journal, variant::one_process),
-            journaled(variant::processes_journal, variant::processes),
-            piped(variant::processes),
-            piped(variant::shallow),
-            piped(variant::processes_quiet),
-            piped(variant::processes_tcp),
-            piped(variant::processes_tcp_plain),
-            piped(variant::four_processes),
-            piped(variant::four_shallow),
-            piped(variant::four_one_process)};
+    std::vector<turn> made = {
+        {variant::plain, [this, count] { return plain_.run(work_, count); }},
+        lone(variant::alone_0, 0),
+        lone(variant::alone_1, 1),
+        {variant::side_by_side, [this, count] { return alone_->run_side_by_side(work_, count); }, false}};
+    for (auto& [name, running] : piped_) {
+      made.push_back({name, [this, count, &one = running] { return run_piped(one, count, false); }});
+    }
+    if (choice == variant_choice::efficiency) return made;
+    for (const auto& [name, of] : {std::pair{variant::one_process_journal, variant::one_process},
+                                   std::pair{variant::processes_journal, variant::processes}}) {
+      made.push_back({name, [this, count, &one = piped_.at(of)] { return run_piped(one, count, true); }});
+    }
+    return made;
   }
 
  private:
@@ -141,8 +134,9 @@ expected<std::uint64_t> choose_count(const workload& work, const plain_loop& pla
 
 }  // namespace
 
-expected<measured_processes> measure_processes(const workload& work, const round_options& options) {
-  auto all = contestants::gather(work);
+expected<measured_processes> measure_processes(const workload& work, const round_options& options,
+                                               variant_choice choice) {
+  auto all = contestants::gather(work, choice);
   if (!all) return tl::make_unexpected(all.error());
   const auto count = choose_count(work, (*all)->plain(), options.seconds);
   if (!count) return tl::make_unexpected(count.error());
@@ -152,12 +146,13 @@ expected<measured_processes> measure_processes(const workload& work, const round
                           .even = work.even,
                           .rounds = {},
                           .different = {}};
-  const auto turns = (*all)->turns(*count);
+  auto turns = (*all)->turns(*count, choice);
+  std::mt19937 order;
   std::optional<std::vector<metric_value>> reference;
   for (std::size_t round = 0; round < options.rounds; ++round) {
     variant_times times;
-    for (std::size_t i = 0; i < turns.size(); ++i) {
-      const turn& next = turns[(i + round) % turns.size()];
+    std::ranges::shuffle(turns, order);
+    for (const turn& next : turns) {
       const auto taken = next.run();
       if (!taken) return tl::make_unexpected(taken.error());
       times[next.name] = taken->us_per_micro_batch;

@@ -41,7 +41,15 @@ struct measured_processes {
   std::vector<std::string> different;
 };
 
-/// Like measure() of rounds.hpp.
-expected<measured_processes> measure_processes(const workload& work, const round_options& options);
+enum class variant_choice : std::uint8_t {
+  all,
+  /// What the efficiency of two stages is made of: the plain loop, the stages alone and side by side, and two stages in
+  /// one process and in two.
+  efficiency,
+};
+
+/// Like measure() of rounds.hpp, but in an order that is drawn anew for each round, the same in each run.
+expected<measured_processes> measure_processes(const workload& work, const round_options& options,
+                                               variant_choice choice);
 
 }  // namespace troupe::bench
