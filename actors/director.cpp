@@ -18,38 +18,45 @@ director_actor::behavior_type director_state::start(director_plan plan) {
   plan_ = std::move(plan);
   spawn_children();
   return {
-      [this](const open_call& open) { submit(open.ticket); },
-      [this](const cancel_ticket& request) { cancel(request); },
-      [this](const cut_calls&) { cut(); },
-      [this](const stop_request& request) { stop(request.mode); },
-      [this](const stage_ready& ready) { stage_is_ready(ready); },
-      [this](const stage_lost& lost) { stage_is_lost(lost); },
-      [this](const edge_lost& lost) {
+      guarded<open_call>([this](const auto& open) { submit(open.ticket); }),
+      guarded<cancel_ticket>([this](const auto& request) { cancel(request); }),
+      guarded<cut_calls>([this](const auto&) { cut(); }),
+      guarded<stop_request>([this](const auto& request) { stop(request.mode); }),
+      guarded<stage_ready>([this](const auto& ready) { stage_is_ready(ready); }),
+      guarded<stage_lost>([this](const auto& lost) { stage_is_lost(lost); }),
+      guarded<edge_lost>([this](const auto& lost) {
         tell_after(self_, limits::edge_loss_patience, director_actor{self_}, edge_still_lost{lost});
-      },
-      [this](const edge_still_lost& lost) { edge_is_lost(lost.news); },
-      [this](const loading_paused& paused) { rewire(paused); },
-      [this](const failure& what) {
+      }),
+      guarded<edge_still_lost>([this](const auto& lost) { edge_is_lost(lost.news); }),
+      guarded<loading_paused>([this](const auto& paused) { rewire(paused); }),
+      guarded<failure>([this](const auto& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);
-      },
-      [this](const call_ended& end) { ended(end); },
-      [this](const stopped& what) { engine_stopped(what); },
+      }),
+      guarded<call_ended>([this](const auto& end) { ended(end); }),
+      guarded<stopped>([this](const auto& what) { engine_stopped(what); }),
   };
 }
 
 void director_state::spawn_children() {
-  self_->set_down_handler([this](const caf::down_msg& down) { child_died(down); });
-  const director_actor me{self_};
+  self_->set_down_handler(guarded<caf::down_msg>([this](const auto& down) { child_died(down); }));
   monitor_ = self_->spawn<caf::monitored>(monitor, plan_.reports);
   spawn_aggregator();
   spawn_loader();
   plan_.engines->loader->listen(report_to(loader_, *plan_.engines->loader));
+  start_engines();
+}
+
+void director_state::start_engines() try {
   start_stages();
   if (auto started = plan_.host->start(plan_.engines->loader); started) {
     loader_running_ = true;
   } else {
-    tell(self_, me, failure{{}, 0, plan_.engines->loader->name(), std::nullopt, started.error(), 0});
+    tell(self_, director_actor{self_}, failure{{}, 0, plan_.engines->loader->name(), std::nullopt, started.error(), 0});
   }
+} catch (const std::exception& e) {
+  const error cause{error_code::process_failed, "director", std::string{"the stages could not be started: "} + e.what(),
+                    "raise the limit that it names, or use fewer stages and replicas"};
+  tell(self_, director_actor{self_}, failure{{}, 0, "director", std::nullopt, cause, 0});
 }
 
 // --- calls -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -66,7 +67,10 @@ class director_state {
     std::chrono::nanoseconds started{0};
   };
 
+  template <class Message, class F>
+  [[nodiscard]] auto guarded(F handler);
   void spawn_children();
+  void start_engines();
   void submit(const call_ticket_ptr& ticket);
   void open_at(stage_address at, call_number number);
   void opened_by_aggregator(call_number number);
@@ -96,6 +100,7 @@ class director_state {
   void edge_is_lost(const edge_lost& lost);
   void rewire_if_needed();
   void rewire(const loading_paused& paused);
+  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> make_edges(const wiring_round& round);
   [[nodiscard]] micro_batch_id first_awaited(micro_batch_id first_sent) const;
   void child_died(const caf::down_msg& down);
   void spawn_aggregator();
@@ -136,6 +141,18 @@ class director_state {
   monitor_actor monitor_;
   loader_actor loader_;
 };
+
+/// An exception that left a handler would end the actor, and whoever waits for an answer would wait for ever.
+template <class Message, class F>
+auto director_state::guarded(F handler) {
+  return [this, handler](const Message& message) {
+    try {
+      handler(message);
+    } catch (const std::exception& e) {
+      fatal({error_code::internal, "director", e.what(), "report this with the log"});
+    }
+  };
+}
 
 template <class Message>
 void director_state::tell_stages(const Message& message) {

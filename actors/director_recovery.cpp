@@ -86,10 +86,17 @@ void director_state::rewire(const loading_paused& paused) {
   // Somebody else may have died meanwhile: then the next one who gets ready tries again.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
-  auto edges = plan_.crew->wire({.epoch = ++epoch_, .present = present, .from = first_awaited(paused.first)});
+  auto edges = make_edges({.epoch = ++epoch_, .present = present, .from = first_awaited(paused.first)});
   if (!edges) return fatal(edges.error());
   tell(self_, loader_, rewire_loader{std::move(*edges)});
   load_in_order();
+}
+
+expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const wiring_round& round) try {
+  return plan_.crew->wire(round);
+} catch (const std::exception& e) {
+  return fail(error_code::process_failed, "director", std::string{"the edges could not be made: "} + e.what(),
+              "raise the limit that it names (ulimit -n), or use fewer stages and replicas");
 }
 
 /// A call may end after the loader has named one of its micro-batches. Those who are new never heard of that call, the

@@ -192,7 +192,11 @@ expected<run_result> pipeline_engine::evaluate(const data_set_ptr& data, std::ui
   const auto before = running.engines().accounts->usage();
   auto future = running.submit(call.ticket());
   if (future.wait_for(impl_->options.call_timeout) != std::future_status::ready) {
-    running.cancel(call.ticket(), {error_code::deadline_passed, "evaluate", "it took longer than call_timeout", {}});
+    // Not waited for: calls end in their order, and one before this may be what does not end.
+    const error late{error_code::deadline_passed, "evaluate", "it took longer than call_timeout",
+                     "raise pipeline_engine_options::call_timeout, or look for the stage that is stuck"};
+    running.cancel(call.ticket(), late);
+    return tl::make_unexpected(late);
   }
   const call_outcome outcome = future.get();
   if (outcome.cause) return tl::make_unexpected(*outcome.cause);

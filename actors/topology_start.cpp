@@ -159,6 +159,8 @@ class starter {
     return body.run(inputs, outputs);
   } catch (const std::exception& e) {
     return fail(error_code::forward_failed, name, std::string("it could not start: ") + e.what());
+  } catch (...) {
+    return fail(error_code::forward_failed, name, "it could not start: it threw something that is no std::exception");
   }
 
   [[nodiscard]] std::vector<activation> inputs_of(stage_index node) const {
@@ -210,6 +212,9 @@ class starter {
       made = stage.recipe.factory()(options.context);
     } catch (const std::exception& e) {
       return fail(error_code::forward_failed, node.name, std::string("its factory failed: ") + e.what());
+    } catch (...) {
+      return fail(error_code::forward_failed, node.name,
+                  "its factory failed: it threw something that is no std::exception");
     }
     if (made == nullptr)
       return fail(error_code::forward_failed, node.name, "its factory returned nothing", "return an object");

@@ -19,19 +19,21 @@ void eval_interrupt::detach() {
   detached_ = true;
 }
 
+/// Acts before it says so, and says it only to somebody who reads: a full pipe must not keep the run from ending.
 void eval_interrupt::interrupted(int times) {
   const std::lock_guard lock(mutex_);
   if (detached_) return;
   if (evaluation_ == nullptr || times > 2) {
-    say(times > 2 ? "\ninterrupted: ending without a result\n" : "\ninterrupted before anything was evaluated\n");
+    say_if_read(times > 2 ? "\ninterrupted: ending without a result\n"
+                          : "\ninterrupted before anything was evaluated\n");
     std::_Exit(static_cast<int>(exit_status::interrupted));
   }
   if (times == 1) {
-    say("\ninterrupted: finishing what is under way; interrupt again to stop at once\n");
     evaluation_->request_stop(stop_kind::drain);
+    say_if_read("\ninterrupted: finishing what is under way; interrupt again to stop at once\n");
   } else {
-    say("\ninterrupted again: stopping at once\n");
     evaluation_->request_stop(stop_kind::now);
+    say_if_read("\ninterrupted again: stopping at once\n");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -36,6 +37,11 @@ expected<void> print(std::string_view text) {
 
 void say(std::string_view text) {
   static_cast<void>(write_all(STDERR_FILENO, text));
+}
+
+void say_if_read(std::string_view text) {
+  pollfd reader{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (::poll(&reader, 1, 0) == 1) say(text);
 }
 
 void say_error(const error& problem) {

@@ -12,6 +12,8 @@ expected<void> print(std::string_view text);
 
 /// All else, to stderr. That nobody reads it is no error.
 void say(std::string_view text);
+/// The same, unless that would block: a pipe that is full, and whose reader reads nothing. Texts of up to 4,096 bytes.
+void say_if_read(std::string_view text);
 
 /// The error with its code's explanation pointed to.
 void say_error(const error& problem);

@@ -68,6 +68,7 @@ void worker_face_state::handle(const worker_assignment& to) {
   driver_ = caf::actor_cast<wire_actor>(self_->current_sender());
   seat_ = to;
   if (auto seated = take_seat(to); !seated) {
+    engine_.reset();  // it may be there, and never step
     to_driver(failure{to.address, to.incarnation, {}, std::nullopt, seated.error(), 0});
   }
 }

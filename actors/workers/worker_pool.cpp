@@ -77,7 +77,8 @@ void worker_pool_state::launch_missing() {
   for (const auto& [token, one] : workers) {
     if (one.now != worker::phase::given) ++(one.now == worker::phase::late ? late : coming);
   }
-  const std::size_t wanted = waiting.empty() ? limits::worker_spares : waiting.size();
+  const std::size_t spares = lost_spares < limits::worker_failed_starts_max ? limits::worker_spares : 0;
+  const std::size_t wanted = waiting.empty() ? spares : waiting.size();
   const std::size_t most = 2 * wanted;
   if (wanted <= coming || most <= coming + late) return;
   std::size_t missing = std::min(wanted - coming, most - coming - late);
@@ -110,6 +111,7 @@ void worker_pool_state::exited(const worker_exited& what) {
   if (!ended.has_said_hello() && ++failed_starts >= limits::worker_failed_starts_max) {
     return refuse_all(ended_early(*what.process, what.report));
   }
+  if (ended.has_said_hello()) ++lost_spares;
   launch_missing();
 }
 

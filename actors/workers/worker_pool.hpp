@@ -94,6 +94,8 @@ struct worker_pool_state {
   std::map<std::string, worker> workers;
   std::deque<remote_stage_actor> waiting;
   std::uint32_t failed_starts = 0;
+  /// Spares that ended before anybody wanted them; no others are kept after limits::worker_failed_starts_max.
+  std::uint32_t lost_spares = 0;
 };
 
 /// `launcher` outlives it.

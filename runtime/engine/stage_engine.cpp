@@ -29,7 +29,13 @@ void stage_engine::on_thread_start() try {
   body_->on_start();
   if (listener_.on_ready) listener_.on_ready();
 } catch (const std::exception& e) {
-  const error cause{error_code::forward_failed, options_.name, std::string{"it could not start: "} + e.what(), {}};
+  cannot_start(e.what());
+} catch (...) {
+  cannot_start("it threw something that is no std::exception");
+}
+
+void stage_engine::cannot_start(const std::string& why) {
+  const error cause{error_code::forward_failed, options_.name, "it could not start: " + why, {}};
   if (listener_.on_failure) listener_.on_failure({options_.address, 0, options_.name, std::nullopt, cause, 1});
 }
 

@@ -128,6 +128,7 @@ class stage_engine final : public engine {
   [[nodiscard]] const std::vector<std::uint32_t>& sinks() const noexcept { return options_.sinks; }
 
  private:
+  void cannot_start(const std::string& why);
   enum class phase : std::uint8_t { receiving, sending, finished };
   /// One micro-batch on its way through; kept from one to the next for its memory.
   struct work {

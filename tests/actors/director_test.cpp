@@ -54,12 +54,14 @@ struct noting_crew final : local_crew {
                      incarnation);
   }
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const wiring_round& round) override {
+    if (broken) throw std::runtime_error("no descriptor is left");
     from.push_back(round.from);
     epoch = round.epoch;
     return local_crew::wire(round);
   }
   std::vector<micro_batch_id> from;
   epoch_number epoch = 0;
+  bool broken = false;
 };
 
 std::shared_ptr<assembly> one_stage() {
@@ -246,6 +248,19 @@ TEST(director, answers_a_call_that_comes_after_a_fatal_failure_with_its_cause) {
   post(run.directs, stop_request{stop_mode::drain});
   run.settle();
   EXPECT_TRUE(run.ended);
+}
+
+TEST(director, answers_all_when_the_edges_cannot_be_made) {
+  directed_run run;
+  run.submit(3);
+  run.crew->broken = true;
+  post(run.directs, stage_lost{run.stage, 0, {}, std::nullopt});
+  post(run.directs, stage_ready{run.stage, ++run.incarnation});
+  run.settle();
+  ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+  const std::optional<error> cause = run.outcome.get().cause;
+  EXPECT_EQ(cause->code, error_code::process_failed);
+  EXPECT_NE(cause->cause.find("no descriptor is left"), std::string::npos) << to_string(*cause);
 }
 
 TEST(director, ends_after_a_failure_that_came_after_the_order_to_stop) {

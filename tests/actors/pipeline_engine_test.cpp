@@ -267,5 +267,20 @@ TEST(eval_batch, a_call_that_takes_too_long_fails_and_the_engine_goes_on) {
   EXPECT_TRUE(next) << to_string(next.error());
 }
 
+TEST(eval_batch, an_evaluation_behind_a_call_that_never_ends_fails_at_its_time_out) {
+  std::atomic<bool> blocked{true};
+  const auto batches = batches_of(*digits(), 4, 4);
+  const auto engine = make_engine({.num_micro_batches = 1, .call_timeout = std::chrono::milliseconds{50}});
+  const auto first = engine->eval_batch_async([&]() -> std::optional<batch> {
+    blocked.wait(true);
+    return batches[0];
+  });
+  const auto late = engine->evaluate(digits(), 4, {"accuracy"});
+  blocked = false;
+  blocked.notify_all();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, error_code::deadline_passed);
+}
+
 }  // namespace
 }  // namespace troupe::testing
