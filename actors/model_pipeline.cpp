@@ -128,6 +128,9 @@ expected<model_pipeline> in_starting_thread(const std::string& what,
     } catch (const std::exception& e) {
       made = fail(error_code::internal, what, std::string("the pipeline could not be started: ") + e.what(),
                   "report this with the model");
+    } catch (...) {
+      made = fail(error_code::internal, what, "the pipeline could not be started: something threw what is no exception",
+                  "throw exceptions that derive from std::exception");
     }
   });
   starter.join();

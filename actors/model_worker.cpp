@@ -66,6 +66,9 @@ expected<std::shared_ptr<stage_body>> in_making_thread(
       made = make();
     } catch (const std::exception& e) {
       made = fail(error_code::internal, what, std::string("the stage could not be made: ") + e.what());
+    } catch (...) {
+      made = fail(error_code::internal, what, "the stage could not be made: something threw what is no exception",
+                  "throw exceptions that derive from std::exception");
     }
   });
   maker.join();

@@ -63,6 +63,7 @@ void worker_pool_state::give() {
     if (waiting.empty()) return;
     if (one.now != worker::phase::spare) continue;
     one.now = worker::phase::given;
+    lost_spares = 0;
     one.face = std::move(waiting.front());
     waiting.pop_front();
     tell(self, one.face, worker_given{one.process, one.actor, one.edge_port});

@@ -259,6 +259,32 @@ TEST(stage_engine, scores_do_not_wait_for_room_on_the_edge_behind_them) {
   EXPECT_GT(engine.park_limit(), std::chrono::nanoseconds{0}) << "it would not rest until then";
 }
 
+TEST(stage_engine, a_body_that_cannot_start_is_a_failure_of_the_run_whatever_it_throws) {
+  struct stubborn_body final : unary_body {
+    explicit stubborn_body(bool k) : knows_exceptions(k) {}
+    void on_start() override {
+      if (knows_exceptions) throw std::runtime_error("no room");
+      throw 42;
+    }
+    [[nodiscard]] expected<payload_ptr> forward(const activation& input) override { return input.tensors; }
+    bool knows_exceptions;
+  };
+  for (const bool knows : {true, false}) {
+    stage_engine engine{{.name = "stage 0", .address = {}}, std::make_shared<stubborn_body>(knows)};
+    std::vector<failure> failures;
+    bool ready = false;
+    stage_listener listener;
+    listener.on_ready = [&] { ready = true; };
+    listener.on_failure = [&](const failure& what) { failures.push_back(what); };
+    engine.listen(std::move(listener));
+    engine.on_thread_start();
+    EXPECT_FALSE(ready);
+    ASSERT_EQ(failures.size(), 1u);
+    EXPECT_FALSE(failures[0].micro_batch);
+    EXPECT_EQ(failures[0].cause.code, error_code::forward_failed);
+  }
+}
+
 TEST(stage_engine, an_edge_that_cannot_carry_its_outputs_costs_the_call_alone) {
   std::vector<micro_batch_id> sent;
   std::vector<failure> failures;
