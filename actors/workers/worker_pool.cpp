@@ -63,7 +63,6 @@ void worker_pool_state::give() {
     if (waiting.empty()) return;
     if (one.now != worker::phase::spare) continue;
     one.now = worker::phase::given;
-    lost_spares = 0;
     one.face = std::move(waiting.front());
     waiting.pop_front();
     tell(self, one.face, worker_given{one.process, one.actor, one.edge_port});
@@ -78,8 +77,7 @@ void worker_pool_state::launch_missing() {
   for (const auto& [token, one] : workers) {
     if (one.now != worker::phase::given) ++(one.now == worker::phase::late ? late : coming);
   }
-  const std::size_t spares = lost_spares < limits::worker_failed_starts_max ? limits::worker_spares : 0;
-  const std::size_t wanted = waiting.empty() ? spares : waiting.size();
+  const std::size_t wanted = waiting.empty() ? limits::worker_spares : waiting.size();
   const std::size_t most = 2 * wanted;
   if (wanted <= coming || most <= coming + late) return;
   std::size_t missing = std::min(wanted - coming, most - coming - late);
@@ -112,7 +110,6 @@ void worker_pool_state::exited(const worker_exited& what) {
   if (!ended.has_said_hello() && ++failed_starts >= limits::worker_failed_starts_max) {
     return refuse_all(ended_early(*what.process, what.report));
   }
-  if (ended.has_said_hello()) ++lost_spares;
   launch_missing();
 }
 

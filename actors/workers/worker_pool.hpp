@@ -94,9 +94,6 @@ struct worker_pool_state {
   std::map<std::string, worker> workers;
   std::deque<remote_stage_actor> waiting;
   std::uint32_t failed_starts = 0;
-  /// Spares in a row that ended before anybody wanted them; after limits::worker_failed_starts_max none is kept until
-  /// a worker was wanted, and given.
-  std::uint32_t lost_spares = 0;
 };
 
 /// `launcher` outlives it.
