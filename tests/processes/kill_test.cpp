@@ -42,13 +42,15 @@ class killed_at_random : public ::testing::TestWithParam<int> {};
 
 /// 100 kills without the smaller cases that follow; fewer where everything is slow.
 constexpr int kills_each = sanitized ? 3 : 10;
+/// Long enough for them: the journal grows by what a message of scores holds, and between two kills it has to.
+constexpr std::uint64_t length = sanitized ? 1500 : 3000;
 /// With replicas the run goes on while one is replaced, so it takes more of it.
 const std::vector<kill_case> cases = {
-    {false, 1, 1, 1, 1500, kills_each},        {false, 2, 1, 4, 1500, kills_each},
-    {false, 3, 1, 1, 1500, kills_each, "tcp"}, {false, 4, 1, 2, 1500, kills_each},
-    {false, 1, 2, 2, 5000, kills_each},        {false, 2, 2, 1, 6000, kills_each},
-    {false, 2, 2, 2, 5000, kills_each, "tcp"}, {false, 3, 2, 2, 5000, kills_each},
-    {false, 4, 2, 1, 4000, kills_each},        {true, 2, 1, 2, 200, kills_each},
+    {false, 1, 1, 1, length, kills_each},        {false, 2, 1, 3, length, kills_each},
+    {false, 3, 1, 1, length, kills_each, "tcp"}, {false, 4, 1, 2, length, kills_each},
+    {false, 1, 2, 2, 5000, kills_each},          {false, 2, 2, 1, 6000, kills_each},
+    {false, 2, 2, 2, 5000, kills_each, "tcp"},   {false, 3, 2, 2, 5000, kills_each},
+    {false, 4, 2, 1, 4000, kills_each},          {true, 2, 1, 2, 200, kills_each},
 };
 
 TEST_P(killed_at_random, gives_the_bits_of_an_undisturbed_run) {
@@ -75,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(cases, killed_at_random, ::testing::Range(0, static_cas
 
 /// Moments that the journal does not show: while workers start, are greeted, load the model, are wired.
 TEST(killed_while_starting, gives_the_bits_of_an_undisturbed_run) {
-  const auto arguments = lenet(4, 1500);
+  const auto arguments = lenet(4, sanitized ? 1500 : 6000);  // longer than the last of these moments is late
   const undisturbed& whole = undisturbed::of(arguments);
   for (int step = 0; step < (sanitized ? 3 : 5); ++step) {
     marked_run run(in_processes(arguments, 2, 1));
