@@ -94,8 +94,8 @@ void loader_engine::handle(const loader_command::cut_calls& command) {
 
 // The mark is taken here and not again until the rewiring: receivers that take ids in order wait for what this says.
 void loader_engine::handle(const loader_command::pause& command) {
-  window_
-      .end_replay();  // what this epoch was promised is void: a stage that is new may not know of calls that have ended
+  // What this epoch was promised is void: a stage that is new may not know of calls that have ended.
+  window_.end_replay();
   learn(low_water_.newest());
   window_.forget(replay_window::all_of_them);
   paused_ = true;
