@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ATen/ops/from_blob.h>
+#include <c10/util/strides.h>
 
 #include <troupe/messages/check.hpp>
 #include <troupe/messages/limits.hpp>
@@ -47,38 +48,42 @@ bool has_whole_bytes(at::ScalarType type) {
   }
 }
 
-/// One tensor with its place among the bytes. Dense: every element of its extent belongs to it, once.
-struct placed {
-  at::Tensor tensor;
-  std::string name;
-  std::size_t offset = 0;
-};
+/// Its memory holds its values, each once: not a conjugated, negated or all-zero view, whose values are made when they
+/// are read.
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.is_non_overlapping_and_dense() && !tensor.is_conj() && !tensor.is_neg() && !tensor._is_zerotensor();
+}
 
-struct layout {
-  std::vector<placed> tensors;
-  std::size_t bytes = 0;
-};
-
-layout lay_out(const payload& value) {
+const tensor_set& tensors_of(const payload& value) {
   const auto* set = dynamic_cast<const tensor_set*>(&value);
   TROUPE_CHECK(set != nullptr, "edges between stages carry tensors");
   TROUPE_CHECK(set->tensors().size() <= limits::wire_tensors_max, "outputs are checked against the limits");
-  layout made{{}, word_bytes};
-  for (std::size_t index = 0; index < set->tensors().size(); ++index) {
-    const at::Tensor& each = set->tensors()[index];
-    placed next{each.is_non_overlapping_and_dense() ? each : each.contiguous(), set->stored_name(index), 0};
+  return *set;
+}
+
+std::size_t description_bytes(const tensor_set& set) {
+  std::size_t bytes = word_bytes;
+  for (std::size_t index = 0; index < set.tensors().size(); ++index) {
+    const at::Tensor& each = set.tensors()[index];
+    const std::size_t name_bytes = set.stored_name(index).size();
     TROUPE_CHECK(each.device().is_cpu() && has_whole_bytes(each.scalar_type()), "outputs are checked before");
     TROUPE_CHECK(static_cast<std::size_t>(each.dim()) <= limits::wire_dimensions_max, "outputs are checked before");
-    TROUPE_CHECK(next.name.size() <= limits::wire_tensor_name_bytes_max, "names are checked before");
-    made.bytes +=
-        2 * word_bytes + round_up(next.name.size(), word_bytes) + 2 * word_bytes * static_cast<std::size_t>(each.dim());
-    made.tensors.push_back(std::move(next));
+    TROUPE_CHECK(name_bytes <= limits::wire_tensor_name_bytes_max, "names are checked before");
+    bytes += 2 * word_bytes + round_up(name_bytes, word_bytes) + 2 * word_bytes * static_cast<std::size_t>(each.dim());
   }
-  for (placed& each : made.tensors) {
-    each.offset = round_up(made.bytes, limits::payload_alignment);
-    made.bytes = each.offset + each.tensor.nbytes();
+  return bytes;
+}
+
+/// Calls `visit` with each tensor's index and the offset of its data; what it returns is the size of all.
+template <class Visit>
+std::size_t place(const tensor_set& set, const Visit& visit) {
+  std::size_t end = description_bytes(set);
+  for (std::size_t index = 0; index < set.tensors().size(); ++index) {
+    const std::size_t offset = round_up(end, limits::payload_alignment);
+    visit(index, offset);
+    end = offset + set.tensors()[index].nbytes();
   }
-  return made;
+  return end;
 }
 
 class word_writer {
@@ -98,6 +103,30 @@ class word_writer {
   std::span<std::byte> into_;
   std::size_t at_ = 0;
 };
+
+void describe(const at::Tensor& tensor, const std::string& name, std::size_t offset, word_writer& out) {
+  const auto dimensions = static_cast<std::uint64_t>(tensor.dim());
+  out.word(static_cast<std::uint64_t>(tensor.scalar_type()) | dimensions << 8 |
+           static_cast<std::uint64_t>(name.size()) << 16);
+  out.text(name);
+  out.word(offset);
+  const at::DimVector strides =
+      is_plain(tensor) ? at::DimVector(tensor.strides()) : c10::contiguous_strides(tensor.sizes());
+  for (std::size_t dimension = 0; dimension < strides.size(); ++dimension) {
+    out.word(static_cast<std::uint64_t>(tensor.sizes()[dimension]));
+    out.word(static_cast<std::uint64_t>(strides[dimension]));
+  }
+}
+
+/// The only copy, also of a tensor that is laid out anew.
+void copy_values(const at::Tensor& tensor, std::span<std::byte> into) {
+  if (into.empty()) return;
+  if (is_plain(tensor)) {
+    std::memcpy(into.data(), tensor.const_data_ptr(), into.size());
+  } else {
+    at::from_blob(into.data(), tensor.sizes(), at::TensorOptions().dtype(tensor.scalar_type())).copy_(tensor);
+  }
+}
 
 /// Bounded by what is there; the first thing that is missing ends it.
 class word_reader {
@@ -129,8 +158,8 @@ struct described {
   at::ScalarType type = at::kFloat;
   std::string name;
   std::size_t offset = 0;
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;
+  at::DimVector sizes;
+  at::DimVector strides;
 };
 
 std::optional<described> read_description(word_reader& in) {
@@ -162,12 +191,12 @@ std::optional<described> read_description(word_reader& in) {
 /// Bytes of a dense tensor; nothing if it is none, or would be larger than `most`.
 std::optional<std::size_t> bytes_of(const described& what, std::size_t most) {
   const std::size_t item = c10::elementSize(what.type);
-  std::vector<std::pair<std::int64_t, std::int64_t>> by_stride;
+  c10::SmallVector<std::pair<std::int64_t, std::int64_t>, 8> by_stride;
   for (std::size_t dimension = 0; dimension < what.sizes.size(); ++dimension) {
     if (what.sizes[dimension] < 0 || what.strides[dimension] < 0) return std::nullopt;
     by_stride.emplace_back(what.strides[dimension], what.sizes[dimension]);
   }
-  std::ranges::sort(by_stride);
+  std::sort(by_stride.begin(), by_stride.end());
   // Of an empty tensor the strides say nothing, and its other sizes are bounded all the same.
   const bool is_empty = std::ranges::find(what.sizes, 0) != what.sizes.end();
   if (is_empty) most = std::size_t{1} << 40;
@@ -183,6 +212,17 @@ std::optional<std::size_t> bytes_of(const described& what, std::size_t most) {
   return elements * item;
 }
 
+at::Tensor view(const described& what, std::span<const std::byte> from, const std::shared_ptr<const void>& owner) {
+  using handle = std::shared_ptr<const void>;
+  // Inputs are never written (stage_body), whatever at::Tensor would allow.
+  auto* data = const_cast<std::byte*>(from.data() + what.offset);  // NOLINT
+  return at::for_blob(data, what.sizes)
+      .strides(what.strides)
+      .context(new handle(owner), [](void* kept) { delete static_cast<handle*>(kept); })  // NOLINT: a void* by contract
+      .options(at::TensorOptions().dtype(what.type))
+      .make_tensor();
+}
+
 tl::unexpected<error> malformed(std::size_t at, std::string cause) {
   return fail(error_code::wire_malformed, "tensors, byte " + std::to_string(at), std::move(cause),
               "check that both ends run the same version of Troupe");
@@ -191,30 +231,19 @@ tl::unexpected<error> malformed(std::size_t at, std::string cause) {
 }  // namespace
 
 std::size_t tensor_codec::size_of(const payload& value) const {
-  return lay_out(value).bytes;
+  return place(tensors_of(value), [](std::size_t, std::size_t) {});
 }
 
 void tensor_codec::write(const payload& value, std::span<std::byte> into) const {
-  const layout made = lay_out(value);
-  TROUPE_CHECK(into.size() == made.bytes, "the caller asked size_of()");
+  const tensor_set& set = tensors_of(value);
+  TROUPE_CHECK(into.size() == size_of(value), "the caller asked size_of()");
   word_writer out(into);
-  out.word(magic | made.tensors.size());
-  for (const placed& each : made.tensors) {
-    const auto dimensions = static_cast<std::uint64_t>(each.tensor.dim());
-    out.word(static_cast<std::uint64_t>(each.tensor.scalar_type()) | dimensions << 8 |
-             static_cast<std::uint64_t>(each.name.size()) << 16);
-    out.text(each.name);
-    out.word(each.offset);
-    for (std::int64_t dimension = 0; dimension < each.tensor.dim(); ++dimension) {
-      out.word(static_cast<std::uint64_t>(each.tensor.size(dimension)));
-      out.word(static_cast<std::uint64_t>(each.tensor.stride(dimension)));
-    }
-  }
-  for (const placed& each : made.tensors) {
-    if (each.tensor.nbytes() > 0) {
-      std::memcpy(into.data() + each.offset, each.tensor.const_data_ptr(), each.tensor.nbytes());
-    }
-  }
+  out.word(magic | set.tensors().size());
+  place(set, [&](std::size_t index, std::size_t offset) {
+    const at::Tensor& tensor = set.tensors()[index];
+    describe(tensor, set.stored_name(index), offset, out);
+    copy_values(tensor, into.subspan(offset, tensor.nbytes()));
+  });
 }
 
 expected<payload_ptr> tensor_codec::read(std::span<const std::byte> from, std::shared_ptr<const void> owner) const {
@@ -234,13 +263,11 @@ expected<payload_ptr> tensor_codec::read(std::span<const std::byte> from, std::s
     if (!bytes || *bytes > from.size() - what->offset) {
       return malformed(at, "a tensor that is not dense, or lies outside the bytes that are there");
     }
-    // Inputs are never written (stage_body), whatever at::Tensor would allow.
-    auto* data = const_cast<std::byte*>(from.data() + what->offset);  // NOLINT
-    tensors.push_back(at::from_blob(
-        data, what->sizes, what->strides, [owner](void*) {}, at::TensorOptions().dtype(what->type)));
-    names.push_back(std::move(what->name));
+    tensors.push_back(view(*what, from, owner));
+    if (what->name.empty()) continue;
+    names.resize(count);
+    names[index] = std::move(what->name);
   }
-  if (std::ranges::all_of(names, &std::string::empty)) names.clear();
   return std::make_shared<const tensor_set>(std::move(tensors), std::move(names));
 }
 

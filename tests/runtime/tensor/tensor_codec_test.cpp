@@ -5,6 +5,7 @@
 #include <random>
 
 #include <ATen/ATen.h>
+#include <c10/core/CPUAllocator.h>
 #include <gmock/gmock.h>
 
 #include <troupe/messages/limits.hpp>
@@ -42,8 +43,8 @@ void expect_same(const tensor_set& read, const tensor_set& given) {
       EXPECT_EQ(a.strides(), b.strides());
     }
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.const_data_ptr()) % limits::payload_alignment, 0u);
-    const at::Tensor x = a.contiguous();
-    const at::Tensor y = b.contiguous();
+    const at::Tensor x = a.resolve_conj().resolve_neg().contiguous();
+    const at::Tensor y = b.resolve_conj().resolve_neg().contiguous();
     if (y.nbytes() == 0) continue;
     EXPECT_EQ(std::memcmp(x.const_data_ptr(), y.const_data_ptr(), y.nbytes()), 0) << "bit by bit, NaN too";
   }
@@ -72,9 +73,46 @@ TEST(tensor_codec, gives_back_the_same_bits_sizes_strides_and_names) {
   check({at::empty({0, 7})});
   check({at::scalar_tensor(3.5)});
   check({at::randn({1, 1, 3}).transpose(0, 2), at::arange(5)}, {"logits", "a longer name than eight bytes"});
+  // Views whose memory holds something else than their values.
+  const at::Tensor waves = at::randn({3, 4}, at::kComplexFloat);
+  check({waves.conj()});
+  check({at::imag(waves.conj())});
+  check({waves.conj().narrow(1, 1, 2)});
   for (const at::ScalarType type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf, at::kBFloat16,
                                     at::kFloat, at::kDouble, at::kBool}) {
     check({at::randint(0, 2, {3, 5}).to(type), at::randint(0, 2, {7}).to(type)}, {"", "second"});
+  }
+}
+
+/// Counts what tensors allocate while it lives, and lets the allocator that is there do it.
+class allocation_counter final : public at::Allocator {
+ public:
+  allocation_counter() { c10::SetCPUAllocator(this, 1); }
+  ~allocation_counter() override { c10::SetCPUAllocator(whose_, 1); }
+  at::DataPtr allocate(std::size_t bytes) override {
+    ++count;
+    return whose_->allocate(bytes);
+  }
+  at::DeleterFnPtr raw_deleter() const override { return whose_->raw_deleter(); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { whose_->copy_data(to, from, bytes); }
+  std::uint64_t count = 0;
+
+ private:
+  at::Allocator* const whose_ = c10::GetCPUAllocator();
+};
+
+TEST(tensor_codec, copies_once_straight_to_its_place_whatever_the_strides) {
+  const at::Tensor image = at::randn({2, 3, 4, 5});
+  const tensor_codec codec;
+  const std::vector<at::Tensor> each = {image, image.narrow(3, 1, 2), image.select(1, 1).expand({4, 2, 4, 5}),
+                                        at::randn({3, 4}, at::kComplexFloat).conj()};
+  for (const at::Tensor& tensor : each) {
+    const tensor_set given{tensor};
+    buffer bytes(codec.size_of(given));
+    const allocation_counter counter;
+    ASSERT_EQ(codec.size_of(given), bytes.bytes.size());
+    codec.write(given, bytes.bytes);
+    EXPECT_EQ(counter.count, 0) << tensor.sizes() << " with strides " << tensor.strides();
   }
 }
 
