@@ -37,6 +37,8 @@ class edge_producer {
   /// Slots free right now; grows only by the consumer's release, shrinks only by try_send. All of them once the
   /// consumer is gone, so that who looks here first goes on to try_send and learns `closed`.
   [[nodiscard]] virtual std::uint32_t credits() const noexcept = 0;
+  /// credits() > 0, for those who need no count: it may know without asking the other end's core.
+  [[nodiscard]] virtual bool has_credit() noexcept { return credits() > 0; }
   [[nodiscard]] virtual std::uint32_t slots() const noexcept = 0;
 
   /// Moves from `message` only if it returns `sent`, and rings the consumer's doorbell.

@@ -61,8 +61,12 @@ bool fan_out::send_on(branch& on, activation& output) {
 std::optional<std::size_t> fan_out::choose(const branch& among, micro_batch_id id) {
   if (among.options.fixed_replica) {
     const std::size_t replica = id.index % among.edges.size();
-    if (among.edges[replica].producer->credits() == 0) return std::nullopt;
+    if (!among.edges[replica].producer->has_credit()) return std::nullopt;
     return replica;
+  }
+  if (among.edges.size() == 1) {
+    const edge_state& only = among.edges.front();
+    return only.closed || !only.producer->has_credit() ? std::nullopt : std::optional<std::size_t>(0);
   }
   std::optional<std::size_t> best;
   std::uint32_t most = 0;

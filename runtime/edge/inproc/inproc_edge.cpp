@@ -71,10 +71,14 @@ class inproc_producer final : public edge_producer {
     return static_cast<std::uint32_t>(slots() - (sent_ - channel_->released.load(std::memory_order_acquire)));
   }
 
+  [[nodiscard]] bool has_credit() noexcept override {
+    return has_free_slot() || channel_->consumer_closed.load(std::memory_order_acquire);
+  }
+
   [[nodiscard]] send_status try_send(activation& message) override {
     TROUPE_CHECK(!closed_, "nothing is sent after close(): the consumer may already have found the edge exhausted");
     if (channel_->consumer_closed.load(std::memory_order_acquire)) return send_status::closed;
-    if (!has_credit()) return send_status::no_credit;
+    if (!has_free_slot()) return send_status::no_credit;
     slot& place = channel_->ring[position_.get()];
     place.message = std::move(message);
     place.flushed_before = flushed_;
@@ -102,7 +106,7 @@ class inproc_producer final : public edge_producer {
 
  private:
   // The consumer's line is read only when the credits known so far are used up.
-  [[nodiscard]] bool has_credit() noexcept {
+  [[nodiscard]] bool has_free_slot() noexcept {
     if (sent_ - released_seen_ < channel_->ring.size()) return true;
     released_seen_ = channel_->released.load(std::memory_order_acquire);
     return sent_ - released_seen_ < channel_->ring.size();

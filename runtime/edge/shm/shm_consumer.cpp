@@ -47,13 +47,14 @@ class shm_consumer final : public edge_consumer {
     returns_->release(released);
   }
 
-  // `flushed` is read before `sent`: if nothing is left unreceived then, everything before the flush was received.
+  // While more is known to be there, its header says what was flushed before, and the producer's line stays where it
+  // is. `flushed` is read before `sent`: if nothing is left unreceived then, everything before the flush was received.
   [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
     if (damage_.made()) return std::nullopt;
+    if (received_ != sent_seen_) return call_of(shared().header(received_).flushed_before());
     const std::uint64_t newest = words().flushed.load(std::memory_order_acquire);
     const bool caught_up = words().sent.load(std::memory_order_acquire) == received_;
-    const std::uint64_t ended = caught_up ? newest : shared().header(received_).flushed_before();
-    return ended == 0 ? std::nullopt : std::optional<call_number>(ended - 1);
+    return call_of(caught_up ? newest : shared().header(received_).flushed_before());
   }
 
   // `producer_closed` is read before `sent`, as it was written after.
@@ -74,6 +75,9 @@ class shm_consumer final : public edge_consumer {
   }
 
  private:
+  [[nodiscard]] static std::optional<call_number> call_of(std::uint64_t flushed) noexcept {
+    return flushed == 0 ? std::nullopt : std::optional<call_number>(flushed - 1);
+  }
   [[nodiscard]] const control_view& shared() const noexcept { return returns_->shared(); }
   [[nodiscard]] control& words() const noexcept { return shared().words(); }
 

@@ -32,6 +32,9 @@ class shm_producer final : public edge_producer {
     return in_use > slots() ? slots() : static_cast<std::uint32_t>(slots() - in_use);
   }
 
+  // Of credits that are known the consumer's line is not asked.
+  [[nodiscard]] bool has_credit() noexcept override { return sent_ - released_seen_ != slots() || credits() > 0; }
+
   [[nodiscard]] send_status try_send(activation& message) override {
     TROUPE_CHECK(!closed_, "nothing is sent after close(): the consumer may already have found the edge exhausted");
     if (consumer_is_gone()) return send_status::closed;

@@ -47,8 +47,12 @@ void slot_returns::give_back(std::uint32_t slot, std::uint64_t position) noexcep
   control& words = shared_.words();
   shared_.freed(slot).store(position + 1, std::memory_order_release);
   const std::uint64_t released = words.released.fetch_add(1, std::memory_order_acq_rel) + 1;
-  const std::uint64_t in_use = words.sent.load(std::memory_order_acquire) - released;
-  if (shared_.credits_per_ring() == 1 || shared_.slots() - in_use >= shared_.credits_per_ring()) ring_producer();
+  // The producer's line is not asked for where every credit rings.
+  if (shared_.credits_per_ring() > 1) {
+    const std::uint64_t in_use = words.sent.load(std::memory_order_acquire) - released;
+    if (shared_.slots() - in_use < shared_.credits_per_ring()) return;
+  }
+  ring_producer();
 }
 
 void slot_returns::ring_producer() noexcept {

@@ -42,6 +42,7 @@ TYPED_TEST_P(edge_close_contract, the_consumers_close_drops_what_is_undelivered_
     EXPECT_EQ(this->alive, 0) << "dropped at once";
     EXPECT_FALSE(this->receive());
     activation refused = this->message(9);
+    EXPECT_TRUE(this->ends.producer->has_credit());
     EXPECT_EQ(this->ends.producer->credits(), 4u) << "who looks at credits first must go on and learn of the close";
     EXPECT_EQ(this->ends.producer->try_send(refused), send_status::closed);
     EXPECT_NE(refused.tensors, nullptr);

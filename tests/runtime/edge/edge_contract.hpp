@@ -43,14 +43,17 @@ TYPED_TEST_P(edge_contract, credits_are_the_free_slots) {
     this->open(slots);
     EXPECT_EQ(this->ends.producer->slots(), slots);
     for (std::uint32_t in_use = 0; in_use < slots; ++in_use) {
+      EXPECT_TRUE(this->ends.producer->has_credit());
       EXPECT_EQ(this->ends.producer->credits(), slots - in_use);
       ASSERT_EQ(this->send(in_use), send_status::sent);
     }
     this->backend.settle();
+    EXPECT_FALSE(this->ends.producer->has_credit());
     EXPECT_EQ(this->ends.producer->credits(), 0u);
     while (this->receive()) EXPECT_EQ(this->ends.producer->credits(), 0u) << "receiving frees no slot";
     for (std::uint32_t freed = 1; freed <= slots; ++freed) {
       this->release();
+      EXPECT_TRUE(this->ends.producer->has_credit());
       EXPECT_EQ(this->ends.producer->credits(), freed);
     }
   }

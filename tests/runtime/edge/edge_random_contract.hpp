@@ -67,15 +67,18 @@ class edge_random_contract : public edge_fixture<Backend> {
     activation given = this->message(next_, call_);
     const micro_batch_id id = given.id;
     const payload* tensors = given.tensors.get();
+    const bool has_credit = this->ends.producer->has_credit();
     const std::uint32_t credits = this->ends.producer->credits();
     const send_status status = this->ends.producer->try_send(given);
     if (status == send_status::sent) {
+      ASSERT_TRUE(has_credit);
       ASSERT_GT(credits, 0u);
       ASSERT_GT(model_->free(), 0u) << "sent without a free slot";
       model_->sent(id);
       ++next_;
     } else {
       ASSERT_EQ(status, send_status::no_credit);
+      ASSERT_FALSE(has_credit);
       ASSERT_EQ(credits, 0u);
       ASSERT_EQ(given.tensors.get(), tensors);
     }
