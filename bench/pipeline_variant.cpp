@@ -13,7 +13,7 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
                                       .threads = shape.threads,
                                       .optimize = optimize_mode::layer,
                                       .partition = shape.stages == 1 ? "uniform" : work.partition,
-                                      .num_pipe_buffers = shape.num_pipe_buffers,
+                                      .num_pipe_buffers = std::nullopt,
                                       .passenger_bytes = sample->labels.nbytes(),
                                       .workers = shape.workers},
                                      sample->inputs);

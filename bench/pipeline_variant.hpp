@@ -18,7 +18,6 @@ struct pipeline_shape {
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
   std::uint32_t threads = 1;
-  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// Stages in worker processes.
   std::optional<worker_options> workers = std::nullopt;
 };

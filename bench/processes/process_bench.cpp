@@ -1,7 +1,7 @@
 // Stages in worker processes against stages in one process; docs/benchmarks.md says what is measured and how.
 //
 //   process_bench [--rounds N] [--seconds-per-measurement S] [--only MODEL]... [--json FILE]   markdown on stdout
-//   process_bench --efficiency ...                                             fewer variants, for more rounds
+//   process_bench --compare efficiency ...                                     one group of comparisons
 //   process_bench --quick                                                      to see that it runs
 #include <fstream>
 
@@ -24,17 +24,12 @@ using namespace troupe;
 using namespace troupe::bench;
 
 struct request {
-  std::vector<std::string> models;
+  std::vector<std::string> models = {};
+  std::vector<std::string> groups = {};
   std::uint64_t micro_batch = 0;
   bool first_size_only = false;
-  variant_choice variants = variant_choice::all;
   round_options rounds;
 };
-
-std::string tables(const request& asked, const std::vector<measured_processes>& rows) {
-  if (asked.variants == variant_choice::efficiency) return efficiency_table(rows);
-  return processes_table(rows) + "\n" + efficiency_table(rows) + "\n" + cost_table(rows);
-}
 
 expected<std::vector<measured_processes>> measure_all(const request& asked) {
   std::vector<measured_processes> rows;
@@ -44,9 +39,9 @@ expected<std::vector<measured_processes>> measure_all(const request& asked) {
     if (asked.first_size_only) works->resize(1);
     for (const workload& work : *works) {
       if (asked.micro_batch != 0 && work.micro_batch != asked.micro_batch) continue;
-      auto row = measure_processes(work, asked.rounds, asked.variants);
+      auto row = measure_pairs(work, asked.rounds, asked.groups);
       if (!row) return tl::make_unexpected(row.error());
-      fmt::print(stderr, "{}", tables(asked, {*row}));
+      fmt::print(stderr, "{}", comparison_table({*row}));
       rows.push_back(std::move(*row));
     }
   }
@@ -61,7 +56,7 @@ int run(const request& asked, const std::string& file) {
     fmt::print(stderr, "process_bench: {}\n", to_string(rows.error()));
     return 1;
   }
-  fmt::print("{}\nload average before {:.1f}, after {:.1f}\n", tables(asked, *rows), load_before, load_average());
+  fmt::print("{}\nload average before {:.1f}, after {:.1f}\n", comparison_table(*rows), load_before, load_average());
   nlohmann::ordered_json json{{"environment", environment_json()},
                               {"load_average_before", load_before},
                               {"seconds_per_measurement", asked.rounds.seconds}};
@@ -84,10 +79,10 @@ int main(int argc, char** argv) {
   at::set_num_threads(1);
   if (const auto* worker = program::worker()) serve_case(*worker);
   CLI::App app("Stages in processes and in one. Start it in the source tree, or set TROUPE_SOURCE_DIR.");
-  request asked{.models = {}, .rounds = {.rounds = 8, .seconds = 0.25}};
+  request asked{.rounds = {.rounds = 8, .seconds = 0.25}};
   std::string file;
   bool quick = false;
-  app.add_option("--rounds", asked.rounds.rounds, "Rounds of all variants; the first is discarded")
+  app.add_option("--rounds", asked.rounds.rounds, "Rounds of all comparisons; the first is discarded")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   app.add_option("--seconds-per-measurement", asked.rounds.seconds, "How long the plain loop runs each time")
@@ -96,13 +91,17 @@ int main(int argc, char** argv) {
   app.add_option("--only", asked.models, "Only this model; may be repeated")->check(CLI::IsMember(model_names()));
   app.add_option("--micro-batch", asked.micro_batch, "Only this size");
   app.add_option("--json", file, "Write every round to this file");
-  bool efficiency = false;
-  app.add_flag("--efficiency", efficiency, "Two stages alone, side by side, in one process and in two; nothing else");
+  app.add_option("--compare", asked.groups, "Only these comparisons; may be repeated")
+      ->check(CLI::IsMember(comparison_groups()));
   app.add_flag("--quick", quick, "One short round of one small model");
   CLI11_PARSE(app, argc, argv);
   if (asked.models.empty()) asked.models = model_names();
-  if (quick) asked = {.models = {"mlp256"}, .first_size_only = true, .rounds = {.rounds = 2, .seconds = 0.02}};
-  if (efficiency) asked.variants = variant_choice::efficiency;
+  if (asked.groups.empty()) asked.groups = comparison_groups();
+  if (quick) {
+    asked.models = {"mlp256"};
+    asked.first_size_only = true;
+    asked.rounds = {.rounds = 2, .seconds = 0.02};
+  }
   keep_freed_memory();
   try {
     return run(asked, file);

@@ -25,8 +25,7 @@ constexpr const char* variable = "TROUPE_BENCH_CASE";
 constexpr std::chrono::hours silence{24};
 
 std::string text_of(const worker_case& which) {
-  return fmt::format("{} {} {} {} {}", which.model, which.stages, which.heartbeat.count(), which.num_pipe_buffers,
-                     static_cast<int>(which.over));
+  return fmt::format("{} {} {} {}", which.model, which.stages, which.heartbeat.count(), static_cast<int>(which.over));
 }
 
 worker_case announced() {
@@ -35,7 +34,7 @@ worker_case announced() {
   worker_case found;
   std::int64_t heartbeat = 0;
   int over = 0;
-  in >> found.model >> found.stages >> heartbeat >> found.num_pipe_buffers >> over;
+  in >> found.model >> found.stages >> heartbeat >> over;
   found.heartbeat = std::chrono::milliseconds{heartbeat};
   found.over = static_cast<worker_case::edges>(over);
   return found;
@@ -75,7 +74,7 @@ worker_options options_of(const worker_case& which, std::uint32_t classes) {
 
 void serve_case(const worker_environment& environment) {
   const worker_case which = announced();
-  auto plan = plan_of_chain(which.stages, 1, which.buffers());
+  auto plan = plan_of_chain(which.stages, 1, std::nullopt);
   if (!plan) end_worker(plan.error());
   keep_freed_memory();
   const std::uint64_t fingerprint = plan_fingerprint(*plan, text_of(which));

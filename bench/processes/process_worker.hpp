@@ -14,12 +14,6 @@ struct worker_case {
   std::string model;
   std::uint32_t stages = 2;
   std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
-  /// 0: as it comes out.
-  std::uint32_t num_pipe_buffers = 0;
-
-  [[nodiscard]] std::optional<std::uint32_t> buffers() const {
-    return num_pipe_buffers == 0 ? std::nullopt : std::optional(num_pipe_buffers);
-  }
   enum class edges : std::uint8_t { shm, tcp, tcp_without_crc };
   edges over = edges::shm;
 };

@@ -62,8 +62,11 @@ TEST_F(worker_bench, compares_processes_with_one) {
   ASSERT_EQ(json.at("rows").size(), 1);
   const auto& row = json["rows"][0];
   EXPECT_TRUE(row.at("results_equal")) << row.at("different");
-  for (const char* kind : {"ratios", "costs"}) {
-    for (const auto& [name, figure] : row.at(kind).items()) EXPECT_GT(figure.at("min"), 0) << name;
+  for (const char* group : {"efficiency", "layout", "cost"}) {
+    for (const auto& [name, one] : row.at("comparisons").at(group).items()) {
+      EXPECT_EQ(one.at("us").size(), 1) << name;
+      EXPECT_GT(one.at("ratio").at("min"), 0) << name;
+    }
   }
 }
 
