@@ -18,7 +18,8 @@ class payload_codec {
   payload_codec& operator=(const payload_codec&) = delete;
   virtual ~payload_codec() = default;
 
-  /// Bytes that write() fills.
+  /// Bytes that write() fills. Throws std::runtime_error for a payload that cannot become bytes; write() throws for
+  /// none that has a size.
   [[nodiscard]] virtual std::size_t size_of(const payload& value) const = 0;
 
   /// `into` starts at a multiple of limits::payload_alignment and has size_of(value) bytes.

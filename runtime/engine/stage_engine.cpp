@@ -183,7 +183,7 @@ expected<fan_out::outcome> stage_engine::try_send() try {
   return outbound_.send(work_.outputs);
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, options_.name, std::string{"its outputs cannot be sent: "} + e.what(),
-              "use smaller micro-batches, or give the machine more memory");
+              "return dense tensors of the CPU, use smaller micro-batches, or give the machine more memory");
 }
 
 void stage_engine::done() {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -48,10 +49,28 @@ bool has_whole_bytes(at::ScalarType type) {
   }
 }
 
-/// Its memory holds its values, each once: not a conjugated, negated or all-zero view, whose values are made when they
-/// are read.
+/// Bytes of this process that say all there is to know of it.
+bool can_travel(const at::Tensor& tensor) {
+  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && has_whole_bytes(tensor.scalar_type()) &&
+         static_cast<std::size_t>(tensor.dim()) <= limits::wire_dimensions_max;
+}
+
+/// Its memory holds its values: not a conjugated, negated or all-zero view, whose values are made when they are read.
 bool is_plain(const at::Tensor& tensor) {
   return tensor.is_non_overlapping_and_dense() && !tensor.is_conj() && !tensor.is_neg() && !tensor._is_zerotensor();
+}
+
+/// Those of a dense tensor stay.
+at::DimVector strides_of(const at::Tensor& tensor) {
+  if (tensor.is_non_overlapping_and_dense()) return at::DimVector(tensor.strides());
+  return c10::contiguous_strides(tensor.sizes());
+}
+
+[[noreturn]] void refuse(const at::Tensor& tensor, const std::string& name) {
+  throw std::runtime_error("output " + (name.empty() ? "" : "\"" + name + "\" ") + "cannot leave its process: it is " +
+                           std::string(tensor.toString()) + " with " + std::to_string(tensor.dim()) +
+                           " dimensions, and a dense tensor in memory of the CPU, not quantized, with up to " +
+                           std::to_string(limits::wire_dimensions_max) + " dimensions is possible");
 }
 
 const tensor_set& tensors_of(const payload& value) {
@@ -66,8 +85,7 @@ std::size_t description_bytes(const tensor_set& set) {
   for (std::size_t index = 0; index < set.tensors().size(); ++index) {
     const at::Tensor& each = set.tensors()[index];
     const std::size_t name_bytes = set.stored_name(index).size();
-    TROUPE_CHECK(each.device().is_cpu() && has_whole_bytes(each.scalar_type()), "outputs are checked before");
-    TROUPE_CHECK(static_cast<std::size_t>(each.dim()) <= limits::wire_dimensions_max, "outputs are checked before");
+    if (!can_travel(each)) refuse(each, set.name(index));
     TROUPE_CHECK(name_bytes <= limits::wire_tensor_name_bytes_max, "names are checked before");
     bytes += 2 * word_bytes + round_up(name_bytes, word_bytes) + 2 * word_bytes * static_cast<std::size_t>(each.dim());
   }
@@ -110,8 +128,7 @@ void describe(const at::Tensor& tensor, const std::string& name, std::size_t off
            static_cast<std::uint64_t>(name.size()) << 16);
   out.text(name);
   out.word(offset);
-  const at::DimVector strides =
-      is_plain(tensor) ? at::DimVector(tensor.strides()) : c10::contiguous_strides(tensor.sizes());
+  const at::DimVector strides = strides_of(tensor);
   for (std::size_t dimension = 0; dimension < strides.size(); ++dimension) {
     out.word(static_cast<std::uint64_t>(tensor.sizes()[dimension]));
     out.word(static_cast<std::uint64_t>(strides[dimension]));
@@ -124,7 +141,8 @@ void copy_values(const at::Tensor& tensor, std::span<std::byte> into) {
   if (is_plain(tensor)) {
     std::memcpy(into.data(), tensor.const_data_ptr(), into.size());
   } else {
-    at::from_blob(into.data(), tensor.sizes(), at::TensorOptions().dtype(tensor.scalar_type())).copy_(tensor);
+    const auto options = at::TensorOptions().dtype(tensor.scalar_type());
+    at::from_blob(into.data(), tensor.sizes(), strides_of(tensor), options).copy_(tensor);
   }
 }
 

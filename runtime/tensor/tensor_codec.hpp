@@ -16,8 +16,9 @@ namespace troupe {
 ///     64 bits  offset of its data from the first byte,  then a size and a stride (64 bits each) per dimension;
 ///   the data of all tensors in order.
 ///
-/// A broken invariant: another kind of payload, a tensor that is not on the CPU, or one beyond the limits (a stage's
-/// outputs are checked before they are sent).
+/// size_of() refuses what has no such bytes: sparse and quantized tensors, those of other devices, and those with more
+/// than limits::wire_dimensions_max dimensions. A broken invariant: another kind of payload, names or a number of
+/// tensors beyond the limits (a stage's outputs are checked for these).
 class tensor_codec final : public payload_codec {
  public:
   [[nodiscard]] std::size_t size_of(const payload& value) const override;

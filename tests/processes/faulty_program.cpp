@@ -1,7 +1,7 @@
 // A program with a topology of its own, one of whose stages does harm when it meets a certain sample. Its arguments are
 // NAME=VALUE:
-//   fault=none|kill|abort|exit|throw|hang|slow    at=SAMPLE    once=FILE (made at the first time; no harm after that)
-//   processes=all|first|none    program=no (main() makes no troupe::program)    runs=N (of the same topology)
+//   fault=none|kill|abort|exit|throw|hang|slow|sparse    at=SAMPLE    once=FILE (made at the first time; no harm after
+//   that) processes=all|first|none    program=no (main() makes no troupe::program)    runs=N (of the same topology)
 //   other=pid|second-run (workers or a later run describe another topology)    forward_deadline=S    transport=KIND
 //   trace=yes    pace=MICROSECONDS (of each micro-batch)    model=FILE (a pipeline in place of the stages)
 #include <chrono>
@@ -75,6 +75,7 @@ struct fragile {
     if (fault != "none" && meets_it && !again) {
       if (!once.empty()) std::ofstream(once) << "met";
       do_harm(fault);
+      if (fault == "sparse") return input.to_sparse();
     }
     return input;
   }

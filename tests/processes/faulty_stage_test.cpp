@@ -85,6 +85,19 @@ TEST(a_stage_that_throws, fails_the_run_as_in_one_process) {
   EXPECT_EQ(errors.front(), errors.back());
 }
 
+TEST(a_stage_that_returns_what_cannot_travel, fails_the_run_and_is_told_so) {
+  for (const char* transport : {"transport=shm", "transport=tcp"}) {
+    marked_run run({"fault=sparse", transport}, FAULTY_PROGRAM);
+    const auto outcome = run.run();
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("error E0602: fragile, call 0, micro-batch 25, samples 100 to 103: "));
+    EXPECT_THAT(outcome.err, HasSubstr("its outputs cannot be sent: output cannot leave its process: it is Sparse"));
+    EXPECT_THAT(outcome.err, HasSubstr("return dense tensors of the CPU"));
+    EXPECT_THAT(outcome.err, Not(HasSubstr("SIGABRT")));
+    run.expect_nothing_left();
+  }
+}
+
 TEST(a_stage_that_hangs, is_killed_and_named_in_the_end) {
   marked_run run({"fault=hang", "forward_deadline=1"}, FAULTY_PROGRAM);
   const auto outcome = run.run();

@@ -49,12 +49,13 @@ class end_of_edge {
 class tcp_producer final : public edge_producer {
  public:
   tcp_producer(std::unique_ptr<edge_producer> queue, std::shared_ptr<sender_link> link, std::shared_ptr<tcp_core> core)
-      : link_(link), end_(std::move(queue), std::move(link), std::move(core)) {}
+      : link_(link), codec_(core->options().codec), end_(std::move(queue), std::move(link), std::move(core)) {}
 
   [[nodiscard]] std::uint32_t slots() const noexcept override { return end_.queue->slots(); }
   [[nodiscard]] std::uint32_t credits() const noexcept override { return end_.is_silent() ? 0 : end_.queue->credits(); }
   [[nodiscard]] send_status try_send(activation& message) override {
     if (end_.is_silent()) return send_status::no_credit;
+    refuse_what_has_no_bytes(message);
     const send_status status = end_.queue->try_send(message);
     if (status != send_status::sent) return status;
     link_->sent.store(++sent_, std::memory_order_release);
@@ -69,7 +70,15 @@ class tcp_producer final : public edge_producer {
   void vanish() noexcept override { end_.vanish(); }
 
  private:
+  // Here, where there is somebody to tell: the I/O thread writes it later, and has nobody.
+  void refuse_what_has_no_bytes(const activation& message) const {
+    for (const payload_ptr& each : {message.tensors, message.passengers}) {
+      if (each) static_cast<void>(codec_->size_of(*each));
+    }
+  }
+
   const std::shared_ptr<sender_link> link_;
+  const std::shared_ptr<const payload_codec> codec_;
   end_of_edge<edge_producer> end_;
   std::uint64_t sent_ = 0;
 };

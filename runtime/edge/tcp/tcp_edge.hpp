@@ -52,7 +52,8 @@ struct tcp_edge_options {
 ///
 /// The ends keep the contract of edge.hpp, with its bells. What they add:
 /// - A payload is copied: the I/O thread writes it and drops its handle, and at the other end payload_codec::read()
-///   views a buffer that is used again when the payload is gone. Once warm no buffer is allocated.
+///   views a buffer that is used again when the payload is gone. Once warm no buffer is allocated. try_send() throws
+///   what payload_codec::size_of() throws, as shm's does, and leaves the activation untouched then.
 /// - A peer that is lost (closed without a word, silent, or sends what is no frame) makes an end *silent*: credits() is
 ///   0, try_send() answers no_credit, nothing is received beyond what had arrived, exhausted() stays false. on_lost
 ///   tells it. An end whose peer has closed before is not lost any more. A slow peer exerts back-pressure, no more.
