@@ -23,7 +23,11 @@ fan_out::outcome fan_out::send(std::span<activation> outputs) {
     if (!has_room(outputs)) return outcome::no_credit;
     for (branch& each : branches_) {
       if (!each.pending) continue;
-      each.pending = !send_on(each, outputs[each.options.port]);
+      const send_status status = send_on(each, outputs[each.options.port]);
+      // The room that was there is gone: the link of the edge is lost, or its other end damaged. The edge is silent
+      // now.
+      if (status == send_status::no_credit) return outcome::no_credit;
+      each.pending = status == send_status::closed;
       any_sent = any_sent || !each.pending;
       again = again || each.pending;
     }
@@ -41,9 +45,9 @@ bool fan_out::has_room(std::span<const activation> outputs) const {
       branches_, [&](const branch& each) { return !each.pending || choose(each, outputs[each.options.port].id); });
 }
 
-bool fan_out::send_on(branch& on, activation& output) {
+send_status fan_out::send_on(branch& on, activation& output) {
   const auto replica = choose(on, output.id);
-  TROUPE_CHECK(replica, "credits only grow until this, their only sender, sends");
+  if (!replica) return send_status::no_credit;
   edge_state& edge = on.edges[*replica];
   send_status status = send_status::closed;
   if (branches_.size() == 1) {
@@ -52,10 +56,9 @@ bool fan_out::send_on(branch& on, activation& output) {
     activation copy = output;
     status = edge.producer->try_send(copy);
   }
-  TROUPE_CHECK(status != send_status::no_credit, "a replica with credit was chosen");
   edge.closed = status == send_status::closed;
-  if (!edge.closed) on.last = *replica;
-  return !edge.closed;
+  if (status == send_status::sent) on.last = *replica;
+  return status;
 }
 
 std::optional<std::size_t> fan_out::choose(const branch& among, micro_batch_id id) {

@@ -22,7 +22,7 @@ struct branch_options {
 
 /// The outbound edges of an engine: to every node that one of its outputs leads to (a branch) an edge per replica.
 /// Every branch gets a part of every micro-batch, and nothing is sent before there is room on all of them: a
-/// micro-batch never waits half sent. Threads: one.
+/// micro-batch never waits half sent, unless an edge is lost in between: that one waits for new edges. Threads: one.
 class fan_out {
  public:
   enum class outcome : std::uint8_t {
@@ -58,15 +58,16 @@ class fan_out {
     branch_options options;
     std::vector<edge_state> edges;
     std::size_t last = 0;
-    /// Waits for this micro-batch. Only a receiver that closed in the middle makes a difference between branches.
+    /// Waits for this micro-batch. Only a receiver that closed, or an edge that was lost, in the middle makes a
+    /// difference between branches.
     bool pending = true;
   };
 
   [[nodiscard]] static std::optional<std::size_t> choose(const branch& among, micro_batch_id id);
   [[nodiscard]] static bool all_closed(const branch& among);
   [[nodiscard]] bool has_room(std::span<const activation> outputs) const;
-  /// False: the receiver closed, and the branch must choose again.
-  [[nodiscard]] bool send_on(branch& on, activation& output);
+  /// `closed`: the branch must choose again.
+  [[nodiscard]] send_status send_on(branch& on, activation& output);
 
   std::vector<branch> branches_;
 };

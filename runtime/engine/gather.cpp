@@ -39,7 +39,7 @@ bool gather::take_any(std::vector<activation>& parts) {
 bool gather::take_next(std::vector<activation>& parts) {
   if (edges_.empty()) return false;
   fill_heads();
-  while (next_call_is_over()) next_ = own_from({next_.call + 1, 0});
+  for (call_number open = first_open_call(); open != next_.call; open = first_open_call()) next_ = own_from({open, 0});
   for (std::size_t port = 0; port < options_.ports; ++port) {
     if (holder_of_next(port) == nullptr) return false;
   }
@@ -65,14 +65,17 @@ void gather::fill_heads() {
   }
 }
 
-/// Ids of an edge ascend: one of a later call says as much as the flush.
-bool gather::next_call_is_over() const {
-  if (skipped_.contains(next_.call)) return true;
-  return std::ranges::all_of(edges_, [&](const input_edge& edge) {
-    if (edge.head) return edge.head->id.call > next_.call;
-    const auto ended = edge.consumer->ended_call();
-    return ended && *ended >= next_.call;
-  });
+/// Ids of an edge ascend: one of a later call says as much as the flush. In one step over all that have ended, as a
+/// stage that is new begins at the first call of all.
+call_number gather::first_open_call() const {
+  if (skipped_.contains(next_.call)) return next_.call + 1;
+  std::optional<call_number> first;
+  for (const input_edge& edge : edges_) {
+    const auto ended = edge.head ? std::nullopt : edge.consumer->ended_call();
+    const call_number open = edge.head ? edge.head->id.call : ended ? *ended + 1 : next_.call;
+    first = std::min(first.value_or(open), open);
+  }
+  return std::max(first.value_or(next_.call), next_.call);
 }
 
 gather::input_edge* gather::holder_of_next(std::size_t port) {

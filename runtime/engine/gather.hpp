@@ -74,7 +74,8 @@ class gather {
   [[nodiscard]] bool take_next(std::vector<activation>& parts);
   void fill_heads();
   [[nodiscard]] bool is_over(micro_batch_id id) const { return id < next_ || skipped_.contains(id.call); }
-  [[nodiscard]] bool next_call_is_over() const;
+  /// From the next id's on: the first call of which more may come.
+  [[nodiscard]] call_number first_open_call() const;
   /// The first id from there on that is this replica's; from the call's beginning at the least.
   [[nodiscard]] micro_batch_id own_from(micro_batch_id from) const;
   [[nodiscard]] input_edge* holder_of_next(std::size_t port);

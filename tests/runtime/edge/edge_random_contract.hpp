@@ -71,8 +71,10 @@ class edge_random_contract : public edge_fixture<Backend> {
     const std::uint32_t credits = this->ends.producer->credits();
     const send_status status = this->ends.producer->try_send(given);
     if (status == send_status::sent) {
-      ASSERT_TRUE(has_credit);
-      ASSERT_GT(credits, 0u);
+      if constexpr (!edge_fixture<Backend>::lags) {  // else a credit may have come since
+        ASSERT_TRUE(has_credit);
+        ASSERT_GT(credits, 0u);
+      }
       ASSERT_GT(model_->free(), 0u) << "sent without a free slot";
       model_->sent(id);
       ++next_;

@@ -88,6 +88,25 @@ TEST(fan_out, a_receiver_that_closes_in_the_middle_leaves_the_others_their_one_p
   }
 }
 
+TEST(fan_out, an_edge_that_is_lost_in_the_middle_is_waited_for_and_nobody_gets_the_micro_batch_twice) {
+  for (std::size_t lost = 0; lost < 3; ++lost) {
+    forked to{{1, 1, 1}};
+    to.edges[lost][0].lost_on_send = true;
+    EXPECT_EQ(to.send(0), outcome::no_credit);
+    EXPECT_EQ(to.again(), outcome::no_credit);
+    for (std::size_t b = 0; b < 3; ++b) EXPECT_LE(to.edges[b][0].got.size(), b == lost ? 0u : 1u);
+  }
+}
+
+TEST(fan_out, a_replica_that_is_lost_in_the_middle_leaves_the_micro_batch_to_the_others) {
+  forked to{{2}};
+  to.edges[0][1].lost_on_send = true;
+  to.edges[0][0].credits = 3;  // the other one is chosen first
+  EXPECT_EQ(to.send(0), outcome::no_credit);
+  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, ElementsAre(0));
+}
+
 TEST(fan_out, the_replica_beside_a_closed_one_takes_its_place) {
   forked to{{2, 1}};
   to.edges[0][1].closes_on_send = true;

@@ -15,6 +15,8 @@ struct fake_edge {
   bool gone = false;
   /// Closes between the look at the credits and the send.
   bool closes_on_send = false;
+  /// Is lost there, as the link of a tcp edge is: silent from then on.
+  bool lost_on_send = false;
   std::vector<std::uint64_t> got;
   std::vector<payload_ptr> payloads;
   std::vector<call_number> ended;
@@ -28,6 +30,7 @@ struct fake_producer final : edge_producer {
   [[nodiscard]] send_status try_send(activation& message) override {
     edge.gone = edge.gone || edge.closes_on_send;
     if (edge.gone) return send_status::closed;
+    if (edge.lost_on_send) edge.credits = 0;
     if (edge.credits == 0) return send_status::no_credit;
     --edge.credits;
     edge.got.push_back(message.id.index);

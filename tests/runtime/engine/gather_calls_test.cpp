@@ -38,6 +38,15 @@ TEST(gather_calls, a_flush_of_many_calls_passes_all_of_them) {
   EXPECT_EQ(given.take(), "6.0 by 0, 6.0 by 1");
 }
 
+TEST(gather_calls, passes_over_however_many_calls_at_once) {
+  constexpr call_number far = call_number{1} << 60;  // one after the other would take years
+  feeding given{two_ports, {0, 1}};
+  given.flush(0, far);
+  given.flush(1, far + 1);
+  for (const std::size_t edge : {0u, 1u}) ASSERT_TRUE(given.send(edge, {far + 1, 0}));
+  EXPECT_EQ(given.take(), std::to_string(far + 1) + ".0 by 0, " + std::to_string(far + 1) + ".0 by 1");
+}
+
 TEST(gather_calls, a_resumed_call_begins_where_it_was_left) {
   for (const bool is_told_late : {false, true}) {
     feeding given{{.ports = 2, .keeps_order = true, .replica = 1, .replicas = 2}, {0, 1}};
