@@ -84,7 +84,8 @@ TEST(nothing_is_left, after_two_interrupts) {
   run.expect_nothing_left({journal}, 1s);
 }
 
-/// While workers start there is nothing to finish, and nobody to tell.
+/// While workers start there is nothing to finish, and nobody to tell. On a fast machine the last steps find them at
+/// work.
 TEST(nothing_is_left, after_an_interrupt_while_it_starts) {
   for (int step = 0; step < (sanitized ? 2 : 4); ++step) {
     marked_run run(long_run());
@@ -100,7 +101,12 @@ TEST(nothing_is_left, after_an_interrupt_while_it_starts) {
     SCOPED_TRACE("step " + std::to_string(step) + ", stderr:\n" + outcome.err);
     EXPECT_EQ(outcome.status, 130);
     if (!outcome.out.empty()) {
-      EXPECT_EQ(json::parse(outcome.out)["delivery"]["folded"], 0);
+      const json result = json::parse(outcome.out);
+      EXPECT_EQ(result["partial"], true);
+      EXPECT_EQ(result["delivery"]["lost"], 0);
+      if (step == 0) {
+        EXPECT_EQ(result["delivery"]["folded"], 0);
+      }
     }
     EXPECT_LT(run.seconds(), sanitized ? 60 : 15);
     run.expect_nothing_left({journal}, 1s);
