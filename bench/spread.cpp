@@ -9,13 +9,13 @@
 namespace troupe::bench {
 namespace {
 
-/// How many of `count` sorted values lie outside at either end: as many as a fair coin thrown `count` times shows heads
-/// at the most, with a probability of 2.5 %, less one.
+/// How many of `count` sorted values lie outside at either end: the most for which a fair coin thrown `count` times
+/// shows fewer heads than one more with a probability of at most 2.5 %.
 std::size_t left_out(std::size_t count) {
   double one = std::pow(0.5, static_cast<double>(count));
   double at_most = one;
   std::size_t heads = 0;
-  while (at_most <= 0.025) {
+  while (at_most <= 0.025 && heads < count) {
     ++heads;
     one *= static_cast<double>(count - heads + 1) / static_cast<double>(heads);
     at_most += one;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../children.hpp"
+#include "../spread.hpp"
 #include "process_worker.hpp"
 
 namespace troupe::bench {
@@ -15,6 +16,8 @@ namespace {
 
 /// An interval that no measurement sees the end of.
 constexpr std::chrono::hours no_heartbeat{1};
+/// The machine's speed changes: one look at each stage could take the wrong one for the slowest.
+constexpr std::uint32_t turns_alone = 5;
 
 /// Variants of the same pipeline, which differ in what the call asks for.
 const std::string& pipeline_of(const std::string& name) {
@@ -99,13 +102,19 @@ expected<std::uint64_t> contestants::count_for(double seconds) const {
 }
 
 expected<void> contestants::find_slowest_stage(std::uint64_t count) {
-  for (std::size_t stage = 0; stage < alone_->count(); ++stage) {
-    const auto taken = alone_->run(work_, stage, count);
-    if (!taken) return tl::make_unexpected(taken.error());
-    if (taken->us_per_micro_batch > slowest_us_) slowest_ = stage;
-    other_us_ = std::max(other_us_, std::min(slowest_us_, taken->us_per_micro_batch));
-    slowest_us_ = std::max(slowest_us_, taken->us_per_micro_batch);
+  std::vector<std::vector<double>> us(alone_->count());
+  for (std::uint32_t turn = 0; turn < turns_alone; ++turn) {
+    for (std::size_t stage = 0; stage < us.size(); ++stage) {
+      const auto taken = alone_->run(work_, stage, count);
+      if (!taken) return tl::make_unexpected(taken.error());
+      us[stage].push_back(taken->us_per_micro_batch);
+    }
   }
+  std::vector<double> medians;
+  for (auto& each : us) medians.push_back(spread_of(std::move(each)).median);
+  slowest_ = static_cast<std::size_t>(std::ranges::max_element(medians) - medians.begin());
+  slowest_us_ = std::ranges::max(medians);
+  other_us_ = std::ranges::min(medians);
   return {};
 }
 

@@ -21,7 +21,7 @@ std::vector<comparison> comparisons_of(const std::string& group, bool even) {
   namespace v = variant;
   std::vector<comparison> all;
   if (even) {
-    all = {{"efficiency", "side by side, of half the plain loop", v::side_by_side, v::plain, kind::without_fill, true},
+    all = {{"efficiency", "side by side, of half the plain loop", v::side_by_side, v::plain, kind::without_fill},
            {"efficiency", "1 process, of half the plain loop", v::one_process, v::plain, kind::share_of_half, true},
            {"efficiency", "processes, of half the plain loop", v::processes, v::plain, kind::share_of_half, true}};
   }
@@ -64,7 +64,7 @@ class measuring {
       const auto one = all_.run(*name, row_.micro_batches);
       if (!one) return tl::make_unexpected(one.error());
       *us = one->us_per_micro_batch;
-      if (contestants::is_comparable(*name) && !same_bits(values_, one->values)) row_.different.push_back(*name);
+      if (contestants::is_comparable(*name) && !same_bits(values_, one->values)) row_.different.insert(*name);
     }
     return taken;
   }
@@ -111,11 +111,9 @@ expected<measured_processes> measure_pairs(const workload& work, const round_opt
   for (const std::string& group : groups) {
     auto all = contestants::gather(work);
     if (!all) return tl::make_unexpected(all.error());
-    if (row.micro_batches == 0) {
-      const auto count = (*all)->count_for(options.seconds);
-      if (!count) return tl::make_unexpected(count.error());
-      row.micro_batches = *count;
-    }
+    const auto count = row.micro_batches > 0 ? row.micro_batches : (*all)->count_for(options.seconds);
+    if (!count) return tl::make_unexpected(count.error());
+    row.micro_batches = *count;
     const auto reference = (*all)->run(variant::plain, row.micro_batches);
     if (!reference) return tl::make_unexpected(reference.error());
     if (auto found = (*all)->find_slowest_stage(row.micro_batches); !found) return tl::make_unexpected(found.error());

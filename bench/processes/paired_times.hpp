@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ struct measured_processes {
   double other_stage_share = 1;
   std::vector<measured_comparison> comparisons;
   /// Variants whose metrics differ from the plain loop's in any bit.
-  std::vector<std::string> different;
+  std::set<std::string> different;
 };
 
 /// All comparisons of the groups, round after round, in an order that is drawn anew for each round, the same in each

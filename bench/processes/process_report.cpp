@@ -49,6 +49,7 @@ nlohmann::ordered_json processes_json(const measured_processes& row) {
                               {"micro_batch", row.micro_batch},
                               {"micro_batches", row.micro_batches},
                               {"slowest_stage_us", row.slowest_stage_us},
+                              {"other_stage_share", row.other_stage_share},
                               {"results_equal", row.different.empty()},
                               {"different", row.different}};
   for (const measured_comparison& one : row.comparisons) {
