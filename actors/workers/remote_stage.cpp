@@ -89,7 +89,8 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
   return {};
 }
 
-expected<std::uint64_t> remote_stage_state::send_warm_up(worker_process& process, const payload_ptr& warm_up) const {
+expected<std::uint64_t> remote_stage_state::send_warm_up(worker_process& process, const payload_ptr& warm_up) const
+    try {
   if (warm_up == nullptr) return 0;
   const payload_codec& codec = *options_.setup->codec;
   const std::uint64_t bytes = codec.size_of(*warm_up);
@@ -101,6 +102,8 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(worker_process& process
   codec.write(*warm_up, mapped->bytes().first(bytes));
   const int descriptor = memory->descriptor();
   return process.send("warm-up", {&descriptor, 1}).map([bytes] { return bytes; });
+} catch (const std::exception& e) {
+  return fail(error_code::forward_failed, name_, std::string("its inputs cannot be sent: ") + e.what());
 }
 
 // --- messages --------------------------------------------------------------------------------------------------------

@@ -232,14 +232,15 @@ expected<void> stage_engine::check_outputs() const {
 
 void stage_engine::report(error cause, std::uint32_t attempts) {
   const activation& input = work_.inputs.front();
-  const std::string id = to_string(input.id);
+  const micro_batch_id which = input.id;  // the cancellation lets go of the input
+  const std::string id = to_string(which);
   if (cause.where.find(id) == std::string::npos) {  // a scorer may have said so already
     cause.where += (cause.where.empty() ? "" : ", ") + id + ", samples " + std::to_string(input.samples.begin) +
                    " to " + std::to_string(input.samples.end == 0 ? 0 : input.samples.end - 1);
   }
-  handle(stage_command::cancel_call{input.id.call});
+  handle(stage_command::cancel_call{which.call});
   if (listener_.on_failure) {
-    listener_.on_failure({options_.address, 0, options_.name, input.id, std::move(cause), attempts});
+    listener_.on_failure({options_.address, 0, options_.name, which, std::move(cause), attempts});
   }
 }
 

@@ -51,8 +51,8 @@ bool has_whole_bytes(at::ScalarType type) {
 
 /// Bytes of this process that say all there is to know of it.
 bool can_travel(const at::Tensor& tensor) {
-  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && has_whole_bytes(tensor.scalar_type()) &&
-         static_cast<std::size_t>(tensor.dim()) <= limits::wire_dimensions_max;
+  return tensor.layout() == at::kStrided && !tensor.is_nested() && tensor.device().is_cpu() &&
+         has_whole_bytes(tensor.scalar_type()) && static_cast<std::size_t>(tensor.dim()) <= limits::wire_dimensions_max;
 }
 
 /// Its memory holds its values: not a conjugated, negated or all-zero view, whose values are made when they are read.
@@ -66,17 +66,24 @@ at::DimVector strides_of(const at::Tensor& tensor) {
   return c10::contiguous_strides(tensor.sizes());
 }
 
+[[noreturn]] void refuse(const std::string& why) {
+  throw std::runtime_error("they cannot leave their process: " + why);
+}
+
 [[noreturn]] void refuse(const at::Tensor& tensor, const std::string& name) {
-  throw std::runtime_error("output " + (name.empty() ? "" : "\"" + name + "\" ") + "cannot leave its process: it is " +
-                           std::string(tensor.toString()) + " with " + std::to_string(tensor.dim()) +
-                           " dimensions, and a dense tensor in memory of the CPU, not quantized, with up to " +
-                           std::to_string(limits::wire_dimensions_max) + " dimensions is possible");
+  refuse((name.empty() ? "a tensor" : "\"" + name + "\"") + " is " + tensor.toString() + " with " +
+         std::to_string(tensor.dim()) + " dimensions, and dense tensors in memory of the CPU with up to " +
+         std::to_string(limits::wire_dimensions_max) +
+         " dimensions are possible, none quantized, nested or ComplexHalf");
 }
 
 const tensor_set& tensors_of(const payload& value) {
   const auto* set = dynamic_cast<const tensor_set*>(&value);
   TROUPE_CHECK(set != nullptr, "edges between stages carry tensors");
-  TROUPE_CHECK(set->tensors().size() <= limits::wire_tensors_max, "outputs are checked against the limits");
+  if (set->tensors().size() > limits::wire_tensors_max) {
+    refuse(std::to_string(set->tensors().size()) + " tensors, at most " + std::to_string(limits::wire_tensors_max) +
+           " are possible");
+  }
   return *set;
 }
 
@@ -86,7 +93,10 @@ std::size_t description_bytes(const tensor_set& set) {
     const at::Tensor& each = set.tensors()[index];
     const std::size_t name_bytes = set.stored_name(index).size();
     if (!can_travel(each)) refuse(each, set.name(index));
-    TROUPE_CHECK(name_bytes <= limits::wire_tensor_name_bytes_max, "names are checked before");
+    if (name_bytes > limits::wire_tensor_name_bytes_max) {
+      refuse("\"" + set.name(index) + "\" is a name of more than " +
+             std::to_string(limits::wire_tensor_name_bytes_max) + " bytes");
+    }
     bytes += 2 * word_bytes + round_up(name_bytes, word_bytes) + 2 * word_bytes * static_cast<std::size_t>(each.dim());
   }
   return bytes;

@@ -16,9 +16,9 @@ namespace troupe {
 ///     64 bits  offset of its data from the first byte,  then a size and a stride (64 bits each) per dimension;
 ///   the data of all tensors in order.
 ///
-/// size_of() refuses what has no such bytes: sparse and quantized tensors, those of other devices, and those with more
-/// than limits::wire_dimensions_max dimensions. A broken invariant: another kind of payload, names or a number of
-/// tensors beyond the limits (a stage's outputs are checked for these).
+/// size_of() refuses what has no such bytes: sparse, quantized, nested and ComplexHalf tensors, those of other devices,
+/// and what is beyond limits::wire_dimensions_max, wire_tensors_max and wire_tensor_name_bytes_max. A broken invariant:
+/// another kind of payload.
 class tensor_codec final : public payload_codec {
  public:
   [[nodiscard]] std::size_t size_of(const payload& value) const override;

@@ -96,6 +96,13 @@ TEST(tensor_codec, refuses_what_has_no_bytes) {
                                  at::zeros({2}, at::kComplexHalf), at::zeros(std::vector<std::int64_t>(65, 1))}) {
     EXPECT_THROW(static_cast<void>(codec.size_of(tensor_set{each})), std::runtime_error) << each.toString();
   }
+  const at::Tensor nested = at::_nested_tensor_from_tensor_list({dense, dense.narrow(0, 0, 2)}, at::kFloat,
+                                                                at::kStrided, at::Device(at::kCPU), false);
+  EXPECT_THROW(static_cast<void>(codec.size_of(tensor_set{nested})), std::runtime_error);
+  const tensor_set many(std::vector<at::Tensor>(limits::wire_tensors_max + 1, dense));
+  EXPECT_THROW(static_cast<void>(codec.size_of(many)), std::runtime_error);
+  const tensor_set named({dense}, {std::string(limits::wire_tensor_name_bytes_max + 1, 'n')});
+  EXPECT_THROW(static_cast<void>(codec.size_of(named)), std::runtime_error);
 }
 
 /// Counts what tensors allocate while it lives, and lets the allocator that is there do it.
