@@ -22,7 +22,8 @@ struct branch_options {
 
 /// The outbound edges of an engine: to every node that one of its outputs leads to (a branch) an edge per replica.
 /// Every branch gets a part of every micro-batch, and nothing is sent before there is room on all of them: a
-/// micro-batch never waits half sent, unless an edge is lost in between: that one waits for new edges. Threads: one.
+/// micro-batch never waits half sent, unless an edge is lost in between: then for new edges, or another replica.
+/// Threads: one.
 class fan_out {
  public:
   enum class outcome : std::uint8_t {
