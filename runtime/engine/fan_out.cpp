@@ -24,8 +24,7 @@ fan_out::outcome fan_out::send(std::span<activation> outputs) {
     for (branch& each : branches_) {
       if (!each.pending) continue;
       const send_status status = send_on(each, outputs[each.options.port]);
-      // The room that was there is gone: the link of the edge is lost, or its other end damaged. The edge is silent
-      // now.
+      // The room that was there is gone: the link of the edge is lost, or its other end damaged.
       if (status == send_status::no_credit) return outcome::no_credit;
       each.pending = status == send_status::closed;
       any_sent = any_sent || !each.pending;

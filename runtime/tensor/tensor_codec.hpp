@@ -5,10 +5,10 @@
 namespace troupe {
 
 /// tensor_set as bytes: CPU tensors of every dtype with whole bytes, with names, sizes and strides. Dense tensors keep
-/// their strides (a transposed or channels-last one too), as layout changes the bits of some kernels; all others, and
-/// views whose values are not what their memory holds (conjugated, negated), are laid out anew, contiguously. Values
-/// are copied once, to where write() is to put them. Every tensor starts at a multiple of limits::payload_alignment, so
-/// that what is read views the bytes in place.
+/// their strides (a transposed or channels-last one too), as layout changes the bits of some kernels; all others are
+/// laid out anew, contiguously. Of views whose values are not what their memory holds (conjugated, negated) the values
+/// are written. They are copied once, to where write() is to put them. Every tensor starts at a multiple of
+/// limits::payload_alignment, so that what is read views the bytes in place.
 ///
 /// Layout, native byte order, both ends being the same version on the same kind of machine (docs/wire.md):
 ///   64 bits  magic and count of tensors;  then for each tensor in order
