@@ -16,7 +16,11 @@ void fan_out::add_edge(std::size_t to, std::unique_ptr<edge_producer> edge) {
 }
 
 fan_out::outcome fan_out::send(std::span<activation> outputs) {
-  bool any_sent = false;
+  const micro_batch_id id = outputs.front().id;
+  if (half_sent_ != id) {
+    half_sent_.reset();
+    for (branch& each : branches_) each.pending = true;
+  }
   for (bool again = true; again;) {
     again = false;
     for (branch& each : branches_) each.pending = each.pending && !all_closed(each);
@@ -27,21 +31,22 @@ fan_out::outcome fan_out::send(std::span<activation> outputs) {
       // The room that was there is gone: the link of the edge is lost, or its other end damaged.
       if (status == send_status::no_credit) return outcome::no_credit;
       each.pending = status == send_status::closed;
-      any_sent = any_sent || !each.pending;
       again = again || each.pending;
+      if (!each.pending) half_sent_ = id;
     }
   }
-  abandon();
+  const bool any_sent = half_sent_.has_value();
+  half_sent_.reset();
   return any_sent ? outcome::sent : outcome::all_closed;
 }
 
-void fan_out::abandon() noexcept {
-  for (branch& each : branches_) each.pending = true;
-}
-
 bool fan_out::has_room(std::span<const activation> outputs) const {
-  return std::ranges::all_of(
-      branches_, [&](const branch& each) { return !each.pending || choose(each, outputs[each.options.port].id); });
+  const micro_batch_id id = outputs.front().id;
+  const bool begun = half_sent_ == id;
+  return std::ranges::all_of(branches_, [&](const branch& each) {
+    const bool has_its_part = begun && !each.pending;
+    return has_its_part || all_closed(each) || choose(each, id);
+  });
 }
 
 send_status fan_out::send_on(branch& on, activation& output) {

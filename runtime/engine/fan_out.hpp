@@ -23,7 +23,8 @@ struct branch_options {
 /// The outbound edges of an engine: to every node that one of its outputs leads to (a branch) an edge per replica.
 /// Every branch gets a part of every micro-batch, and nothing is sent before there is room on all of them: a
 /// micro-batch never waits half sent, unless an edge is lost in between: then for new edges, or another replica.
-/// Threads: one.
+/// Over the same edges no micro-batch is sent a second time: what is half sent goes on where it stopped, and is given
+/// up by sending another one. Threads: one.
 class fan_out {
  public:
   enum class outcome : std::uint8_t {
@@ -36,10 +37,14 @@ class fan_out {
   std::size_t add_branch(branch_options options);
   void add_edge(std::size_t to, std::unique_ptr<edge_producer> edge);
 
-  /// Sends outputs[port] on every branch, moving from it where it has one branch alone. After `no_credit` it is called
-  /// again with the same outputs, or given up by abandon().
+  /// Sends outputs[port] on every branch, moving from it where it has one branch alone. All outputs have the same id.
+  /// After `no_credit` it is called again with the same outputs, or with others.
   [[nodiscard]] outcome send(std::span<activation> outputs);
-  void abandon() noexcept;
+  /// Whether each branch that has not got its part yet has room for it, or no receiver any more. An edge that is lost
+  /// in between can make send() say `no_credit` nevertheless.
+  [[nodiscard]] bool has_room(std::span<const activation> outputs) const;
+  /// Whether some branch has got its part of this one and another has not.
+  [[nodiscard]] bool is_half_sent(micro_batch_id id) const noexcept { return half_sent_ == id; }
 
   void send_end_of_call(call_number call) noexcept;
   void close() noexcept;
@@ -59,18 +64,18 @@ class fan_out {
     branch_options options;
     std::vector<edge_state> edges;
     std::size_t last = 0;
-    /// Waits for this micro-batch. Only a receiver that closed, or an edge that was lost, in the middle makes a
-    /// difference between branches.
+    /// Waits for its part of the micro-batch at hand. Only a receiver that closed, or an edge that was lost, in the
+    /// middle makes a difference between branches.
     bool pending = true;
   };
 
   [[nodiscard]] static std::optional<std::size_t> choose(const branch& among, micro_batch_id id);
   [[nodiscard]] static bool all_closed(const branch& among);
-  [[nodiscard]] bool has_room(std::span<const activation> outputs) const;
   /// `closed`: the branch must choose again.
   [[nodiscard]] send_status send_on(branch& on, activation& output);
 
   std::vector<branch> branches_;
+  std::optional<micro_batch_id> half_sent_;
 };
 
 }  // namespace troupe

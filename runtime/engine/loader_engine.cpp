@@ -67,11 +67,8 @@ void loader_engine::handle(loader_command::begin_call&& command) {
 void loader_engine::handle(const loader_command::cancel_call& command) {
   std::erase_if(calls_, [&](const queued_call& each) { return each.call == command.call; });
   std::erase_if(concluded_, [&](const concluded& each) { return each.end.call == command.call; });
-  if (loaded_ && loaded_->message.id.call == command.call) {
-    loaded_.reset();
-    outbound_.abandon();  // it may be half sent, and that says nothing of the next one
-  }
-  if (window_.cancel(command.call)) outbound_.abandon();
+  if (loaded_ && loaded_->message.id.call == command.call) loaded_.reset();
+  window_.cancel(command.call);
 }
 
 void loader_engine::handle(const loader_command::retain_calls& command) {
@@ -84,12 +81,13 @@ void loader_engine::handle(const loader_command::retain_calls& command) {
 }
 
 void loader_engine::handle(const loader_command::cut_calls& command) {
-  if (loaded_ && loaded_->message.id.call < command.below) {
+  for (queued_call& each : calls_) each.cut = each.cut || each.call < command.below;
+  if (loaded_ && calls_.front().cut) {
+    if (loaded_->counts) return;  // the other branches will get it, and then the call ends
     --calls_.front().next_index;  // read ahead, but never sent
     loaded_.reset();
-    outbound_.abandon();
   }
-  while (!calls_.empty() && calls_.front().call < command.below) end_current_call();
+  while (!calls_.empty() && calls_.front().cut) end_current_call();
 }
 
 // The mark is taken here and not again until the rewiring: receivers that take ids in order wait for what this says.
@@ -147,6 +145,10 @@ step_result loader_engine::load() {
     window_.forget(replay_window::all_of_them);
     return step_result::idle;
   }
+  if (calls_.front().cut) {
+    end_current_call();
+    return step_result::progressed;
+  }
   auto next = guarded(options_.name, [this] { return calls_.front().source->next(); });
   if (!next) {
     fail_current_call(next.error());
@@ -171,8 +173,11 @@ step_result loader_engine::send() {
     low_water_.wait_for_mark();
     return step_result::idle;
   }
-  if (try_send(loaded_->message) != fan_out::outcome::sent)
-    return loaded_ ? step_result::idle : step_result::progressed;
+  if (try_send(loaded_->message) != fan_out::outcome::sent) {
+    if (!loaded_) return step_result::progressed;
+    loaded_->counts = loaded_->counts || outbound_.is_half_sent(loaded_->message.id);
+    return step_result::idle;
+  }
   TROUPE_CHECK(calls_.front().call == loaded_->message.id.call, "the call that is read ahead of is the first");
   window_.keep(std::move(loaded_->message), loaded_->bytes, calls_.front().source);
   loaded_.reset();

@@ -55,7 +55,7 @@ struct retain_calls {
   std::vector<call_number> calls;
 };
 /// End every queued call below this one after what has been sent of it, which may be nothing: the drain of an
-/// interrupted run. May be repeated.
+/// interrupted run. What is half sent is sent. May be repeated.
 struct cut_calls {
   call_number below = 0;
 };
@@ -138,10 +138,14 @@ class loader_engine final : public engine {
     call_number call = 0;
     std::shared_ptr<micro_batch_source> source;
     std::uint64_t next_index = 0;
+    /// Ends before the next micro-batch is loaded.
+    bool cut = false;
   };
   struct loaded_one {
     activation message;
     std::uint64_t bytes = 0;
+    /// Some branch has, or had before a rewiring, its part of it: it counts.
+    bool counts = false;
   };
   /// How the loading of a call ended, kept until the low-water mark passes the call.
   struct concluded {

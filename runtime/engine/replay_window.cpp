@@ -41,15 +41,13 @@ void replay_window::forget(std::size_t at_most) {
   while (!readers_.empty() && readers_.front().call < needed) readers_.pop_front();
 }
 
-bool replay_window::cancel(call_number call) {
+void replay_window::cancel(call_number call) {
   const auto of_call = [&](const entry& each) { return each.message.id.call == call; };
-  const bool was_next = replaying() && of_call(next());
   const auto to_replay = kept_.end() - static_cast<std::ptrdiff_t>(to_replay_);
   to_replay_ -= static_cast<std::size_t>(std::count_if(to_replay, kept_.end(), of_call));
   for (const entry& each : kept_) kept_bytes_ -= of_call(each) ? each.bytes : 0;
   std::erase_if(kept_, of_call);
   std::erase_if(readers_, [&](const reader& each) { return each.call == call; });
-  return was_next;
 }
 
 void replay_window::clear() noexcept {

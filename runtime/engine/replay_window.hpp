@@ -39,8 +39,8 @@ class replay_window {
   /// Lets the oldest that are folded go; what is still to be sent again stays, also when a score from before the
   /// rewiring has made it superfluous: who takes ids in order was told from where.
   void forget(std::size_t at_most);
-  /// Lets everything of a call go. True if the next to be sent again was of it: it may be half sent.
-  bool cancel(call_number call);
+  /// Lets everything of a call go.
+  void cancel(call_number call);
   void clear() noexcept;
 
   /// All that is kept is to be sent again, in order.

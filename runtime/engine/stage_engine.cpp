@@ -157,9 +157,11 @@ void stage_engine::compute() {
 }
 
 step_result stage_engine::send() {
-  const std::uint64_t order = trace_ ? trace_->draw() : 0;
   const micro_batch_id id = work_.id();
-  const auto outcome = try_send();
+  // Looked at here for the trace alone, whose contract it is: a number is drawn after credit was seen.
+  const bool waits = trace_ && !outbound_.has_room(work_.outputs);
+  const std::uint64_t order = trace_ && !waits ? trace_->draw() : 0;
+  const expected<fan_out::outcome> outcome = waits ? fan_out::outcome::no_credit : try_send();
   if (!outcome) {
     report(outcome.error(), 1);  // and with its call it is dropped
     return step_result::progressed;
@@ -187,7 +189,6 @@ expected<fan_out::outcome> stage_engine::try_send() try {
 }
 
 void stage_engine::done() {
-  outbound_.abandon();
   inbound_.release();
   work_.inputs.clear();  // the tensors go with the slots
   work_.outputs.clear();

@@ -115,7 +115,7 @@ TEST(fan_out, the_replica_beside_a_closed_one_takes_its_place) {
   EXPECT_THAT(to.edges[1][0].got, ElementsAre(0, 1, 2));
 }
 
-/// The one way to be half sent: the receiver closed, and the replica that is left has no room.
+/// Half sent without a lost edge: the receiver closed, and the replica that is left has no room.
 TEST(fan_out, after_a_close_in_the_middle_nobody_gets_the_micro_batch_twice) {
   forked to{{2, 1}};
   to.edges[0][1].closes_on_send = true;
@@ -128,16 +128,48 @@ TEST(fan_out, after_a_close_in_the_middle_nobody_gets_the_micro_batch_twice) {
   EXPECT_THAT(to.edges[1][0].got, ElementsAre(7));
 }
 
-TEST(fan_out, after_abandon_every_branch_gets_the_next_one) {
+TEST(fan_out, after_one_that_is_given_up_half_sent_every_branch_gets_the_next) {
   forked to{{2, 1}};
   to.edges[0][1].closes_on_send = true;
   to.edges[0][0].credits = 0;
   EXPECT_EQ(to.send(7), outcome::no_credit);
-  to.outbound.abandon();
+  EXPECT_TRUE(to.outbound.is_half_sent({0, 7}));
   to.edges[0][0].credits = 4;
   EXPECT_EQ(to.send(8), outcome::sent);
+  EXPECT_FALSE(to.outbound.is_half_sent({0, 7}));
+  EXPECT_FALSE(to.outbound.is_half_sent({0, 8}));
   EXPECT_THAT(to.edges[0][0].got, ElementsAre(8));
   EXPECT_THAT(to.edges[1][0].got, ElementsAre(7, 8));
+}
+
+TEST(fan_out, what_no_branch_has_is_not_half_sent) {
+  forked to{{1, 1}};
+  to.edges[1][0].credits = 0;
+  EXPECT_FALSE(to.outbound.has_room(to.outputs));
+  EXPECT_EQ(to.send(0), outcome::no_credit);
+  EXPECT_FALSE(to.outbound.is_half_sent({0, 0}));
+  to.edges[1][0].credits = 1;
+  EXPECT_TRUE(to.outbound.has_room(to.outputs));
+  EXPECT_THAT(to.edges[0][0].got, IsEmpty()) << "looking sends nothing";
+}
+
+TEST(fan_out, a_branch_that_has_its_part_needs_no_room) {
+  forked to{{1, 1}};
+  to.edges[0][0].credits = 1;
+  to.edges[1][0].lost_on_send = true;
+  EXPECT_EQ(to.send(0), outcome::no_credit);
+  to.edges[1][0] = {};
+  EXPECT_TRUE(to.outbound.has_room(to.outputs));
+  EXPECT_EQ(to.again(), outcome::sent);
+}
+
+TEST(fan_out, what_one_branch_got_was_sent_though_the_other_one_closes_later) {
+  forked to{{1, 1}};
+  to.edges[1][0].lost_on_send = true;
+  EXPECT_EQ(to.send(0), outcome::no_credit);
+  to.edges[1][0].gone = true;
+  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_THAT(to.edges[0][0].got, ElementsAre(0));
 }
 
 TEST(fan_out, says_when_every_receiver_is_gone) {

@@ -259,6 +259,45 @@ TEST(stage_engine, scores_do_not_wait_for_room_on_the_edge_behind_them) {
   EXPECT_GT(engine.park_limit(), std::chrono::nanoseconds{0}) << "it would not rest until then";
 }
 
+/// Has no room at first, and takes a number when it says that there is some.
+struct late_credit final : edge_producer {
+  explicit late_credit(trace_clock& c) : clock(c) {}
+  [[nodiscard]] std::uint32_t credits() const noexcept override {
+    if (++asked <= 3) return 0;
+    if (!seen) seen = clock.draw();
+    return 1;
+  }
+  [[nodiscard]] std::uint32_t slots() const noexcept override { return 1; }
+  [[nodiscard]] send_status try_send(activation&) override { return send_status::sent; }
+  void send_end_of_call(call_number) noexcept override {}
+  void close() noexcept override {}
+  void vanish() noexcept override {}
+
+  trace_clock& clock;
+  mutable int asked = 0;
+  mutable std::optional<std::uint64_t> seen;
+};
+
+TEST(stage_engine, a_traced_send_has_a_number_from_after_its_credit) {
+  trace_clock clock;
+  stage_engine engine{{.name = "stage 0", .address = {}, .trace = &clock}, std::make_shared<echo_body>()};
+  inproc_edge_factory edges;
+  edge_ends inbound = edges.make({.slots = 4, .producer_bell = nullptr, .consumer_bell = nullptr});
+  engine.add_inbound(std::move(inbound.consumer));
+  auto to = std::make_unique<late_credit>(clock);
+  const late_credit& edge = *to;
+  engine.outbound().add_edge(engine.outbound().add_branch({}), std::move(to));
+  activation given = message({0, 0});
+  ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
+  for (int steps = 0; steps < 10; ++steps) static_cast<void>(engine.step());
+  const auto events = engine.trace()->events();
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[2].what, instruction_kind::send_activation);
+  ASSERT_TRUE(edge.seen);
+  EXPECT_EQ(*edge.seen, events[1].order + 1) << "waiting draws nothing";
+  EXPECT_EQ(events[2].order, *edge.seen + 1);
+}
+
 TEST(stage_engine, a_body_that_cannot_start_is_a_failure_of_the_run_whatever_it_throws) {
   struct stubborn_body final : unary_body {
     explicit stubborn_body(bool k) : knows_exceptions(k) {}
