@@ -49,6 +49,7 @@ std::optional<worker_options> workers_of(const eval_options& options, const data
   using std::chrono::duration;
   worker_options workers{
       .silence_timeout = std::chrono::ceil<std::chrono::milliseconds>(duration<double>(options.worker_timeout)),
+      .start_deadline = std::chrono::ceil<std::chrono::milliseconds>(duration<double>(options.start_deadline)),
       .tcp_edges = options.transport == transport_kind::tcp,
       .classes = data.classes(),
       .settings = std::move(settings)};
@@ -144,6 +145,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, con
   state->options.processes = options.processes || what.wants_any_process();
   state->options.transport = options.transport;
   state->options.worker_timeout = options.worker_timeout;
+  state->options.start_deadline = options.start_deadline;
   state->options.forward_deadline = options.forward_deadline;
   state->hooks = std::move(hooks);
   if (const auto* worker = program::worker()) serve_topology(*worker, what, options);

@@ -43,6 +43,7 @@ struct run_options {
   transport_kind transport = transport_kind::automatic;
   /// See eval_options; they are for worker processes.
   double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
+  double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
   std::optional<double> forward_deadline = std::nullopt;
 };
 

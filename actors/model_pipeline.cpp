@@ -82,6 +82,7 @@ expected<std::shared_ptr<worker_setup>> make_worker_setup(const wiring_plan& pla
   }
   setup->silence_timeout = options.silence_timeout;
   setup->heartbeat = options.heartbeat;
+  setup->start_deadline = options.start_deadline;
   setup->forward_deadline = options.forward_deadline;
   for (const wired_instance& instance : plan.instances) {
     const bool is_source = plan.nodes[instance.address.stage].kind == node_kind::source;

@@ -25,10 +25,11 @@ expected<void> check_processes(const run_options& options, bool processes) {
   if (options.transport == transport_kind::inproc)
     return contradict("transport", "inproc edges do not leave a process", "leave it out");
   if (options.trace) return contradict("trace", "a trace is recorded inside one process", "leave it out");
-  if (!(options.worker_timeout >= limits::worker_timeout_min &&
-        options.worker_timeout <= limits::deadline_seconds_max)) {
-    return fail(error_code::value_out_of_range, "worker_timeout",
-                "it is " + std::to_string(options.worker_timeout) + " s", "choose another value");
+  for (const auto& [name, seconds] :
+       {std::pair{"worker_timeout", options.worker_timeout}, {"start_deadline", options.start_deadline}}) {
+    if (seconds >= limits::worker_timeout_min && seconds <= limits::deadline_seconds_max) continue;
+    return fail(error_code::value_out_of_range, name, "it is " + std::to_string(seconds) + " s",
+                "choose another value");
   }
   return {};
 }

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t metric_classes_max = 4096;
 /// A year: far beyond any run, and far below what a steady clock can count.
 inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
 inline constexpr double deadline_seconds_min = 0.001;
-/// Several heartbeats, on a busy machine.
+/// Of the times that a worker is given: several heartbeats, and what a small stage needs to start, on a busy machine.
 inline constexpr double worker_timeout_min = 1;
 inline constexpr std::size_t config_bytes_max = 1u << 20;
 
@@ -152,6 +152,9 @@ inline constexpr std::size_t memory_file_bytes_max = 1u << 20;
 inline constexpr std::chrono::seconds worker_hello_timeout = 60s;
 /// Before that, and not before the time-out for silent workers, one whose hello is late is no longer counted on.
 inline constexpr std::chrono::milliseconds worker_hello_patience = 5s;
+/// From the moment it is told which stage it shall be until it is ready: it reads its layers, makes them and warms
+/// them up. What a user has who does not ask for another time.
+inline constexpr std::chrono::seconds worker_start_deadline = 600s;
 /// Workers in a row that end before they have said hello: the next one would, too.
 inline constexpr std::uint32_t worker_failed_starts_max = 3;
 /// Workers that wait without a stage, so that a replacement takes no program start.

@@ -1,6 +1,8 @@
 #include <csignal>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <troupe/actors/workers/remote_stage.hpp>
 #include <troupe/actors/workers/wire_codec.hpp>
 #include <troupe/messages/limits.hpp>
@@ -45,6 +47,7 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
       [this](const no_worker& refused) { fail_stage(refused.cause); },
       [this](const worker_exited& what) { exited(what.report); },
       [this](const worker_silent&) { link_broke(); },
+      [this](const start_overdue&) { check_start(); },
       [this](const pass_on& what) {
         if (phase_ == phase::seated) tell(self_, worker_, what.message);
       },
@@ -62,6 +65,7 @@ void remote_stage_state::take_seat(const worker_given& given) {
   self_->monitor(worker_);
   // A worker that takes nothing is as good as dead; its end is told as any other's.
   if (auto seated = seat(given); !seated) process_->kill(to_string(seated.error()));
+  tell_after(self_, options_.setup->start_deadline, remote_stage_actor{self_}, start_overdue{});
 }
 
 expected<void> remote_stage_state::seat(const worker_given& given) {
@@ -125,6 +129,7 @@ void remote_stage_state::from_worker(const wire_message& message) {
           tell(self_, options_.aggregator, std::forward<decltype(what)>(what));
         } else {
           if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
+          ready_ = ready_ || std::is_same_v<type, stage_ready>;
           tell(self_, options_.director, what);
         }
       });
@@ -162,6 +167,13 @@ void remote_stage_state::link_broke() {
   process_->kill("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
 }
 
+/// Its heartbeats say that the process lives, not that its stage will ever be there.
+void remote_stage_state::check_start() {
+  if (phase_ != phase::seated || ready_) return;
+  const double seconds = std::chrono::duration<double>(options_.setup->start_deadline).count();
+  process_->kill(fmt::format("it did not become its stage within {} s", seconds));
+}
+
 void remote_stage_state::exited(const exit_report& report) {
   if (phase_ != phase::seated) return;
   phase_ = phase::lost;
@@ -171,7 +183,8 @@ void remote_stage_state::exited(const exit_report& report) {
   const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
   const std::string reason = was_killed ? process_->killed_for() : std::string{};
   const error cause{error_code::stage_lost, name_ + " (process " + std::to_string(report.pid) + ")",
-                    reason.empty() ? report.describe() : reason + ", and was killed", "see its last lines, if any"};
+                    reason.empty() ? report.describe() : report.describe(reason + ", and was killed"),
+                    "see its last lines, if any"};
   tell(self_, options_.director,
        stage_lost{options_.at, options_.incarnation, cause, page_ ? page_->work.working_on() : std::nullopt});
 }

@@ -50,6 +50,7 @@ class remote_stage_state {
   void to_worker(const Message& message);
   void stop(const stop_request& request);
   void link_broke();
+  void check_start();
   void exited(const exit_report& report);
   void fail_stage(const error& cause);
 
@@ -57,6 +58,7 @@ class remote_stage_state {
   remote_stage_options options_;
   std::string name_;
   phase phase_ = phase::waiting;
+  bool ready_ = false;
   std::shared_ptr<worker_process> process_;
   wire_actor worker_;
   std::shared_ptr<const engine_page> page_;

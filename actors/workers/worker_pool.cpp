@@ -14,7 +14,8 @@ error ended_early(const worker_process& process, const exit_report& report) {
   const std::string reason = process.killed_for();
   const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL && reason.empty();
   return {error_code::process_failed, process.name(),
-          "a worker ended before it said hello: " + (reason.empty() ? report.describe() : reason + ", and was killed"),
+          "a worker ended before it said hello: " +
+              (reason.empty() ? report.describe() : report.describe(reason + ", and was killed")),
           was_killed
               ? "find out who killed it: the kernel's log names processes that took too much memory"
               : "call troupe::program, or the command line, in main() of this program; see its last lines, if any"};

@@ -29,14 +29,17 @@ struct worker_exited {
 };
 /// A face, to itself: the link to its worker broke a moment ago.
 struct worker_silent {};
+/// worker_setup::start_deadline is over.
+struct start_overdue {};
 /// worker_crew -> face: passed on to the worker, in order with what the director says.
 struct pass_on {
   wire_message message;
 };
 
 /// A stage whose engine is in a worker process.
-using remote_stage_actor = stage_actor::extend<cast<wire_message>, cast<worker_given>, cast<no_worker>,
-                                               cast<worker_exited>, cast<worker_silent>, cast<pass_on>>;
+using remote_stage_actor =
+    stage_actor::extend<cast<wire_message>, cast<worker_given>, cast<no_worker>, cast<worker_exited>,
+                        cast<worker_silent>, cast<start_overdue>, cast<pass_on>>;
 
 /// face -> pool.
 struct want_worker {
@@ -107,6 +110,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_given)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::no_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_exited)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_silent)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_overdue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pass_on)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::want_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_late)

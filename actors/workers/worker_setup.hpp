@@ -44,6 +44,8 @@ struct worker_setup {
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
   /// Workers must have the same: worker_description::heartbeat.
   std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
+  /// A worker that takes longer from its assignment until it is ready loses its place.
+  std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
   /// A forward that takes longer costs its process; nothing: never.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
 

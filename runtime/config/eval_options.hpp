@@ -52,6 +52,8 @@ struct eval_options {
   transport_kind transport = transport_kind::automatic;
   /// Seconds without a word from a worker until it counts as frozen and is replaced.
   double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
+  /// Seconds that a worker may take to become its stage (to read, make and warm up its layers) before it is replaced.
+  double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
   /// Seconds that one forward may take in a worker before it costs the process; nothing means for ever.
   std::optional<double> forward_deadline;
   /// Seconds from the start until the run ends with status 124; nothing means never.

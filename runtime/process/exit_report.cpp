@@ -24,11 +24,10 @@ std::string exit_report::outcome() const {
   return "ended in an unknown way";
 }
 
-std::string exit_report::describe() const {
-  std::string text = outcome();
-  if (!last_lines.empty()) text += "; its last lines:";
-  for (const std::string& line : last_lines) text += "\n  " + line;
-  return text;
+std::string exit_report::describe(std::string how) const {
+  if (!last_lines.empty()) how += "; its last lines:";
+  for (const std::string& line : last_lines) how += "\n  " + line;
+  return how;
 }
 
 }  // namespace troupe

@@ -39,7 +39,9 @@ struct exit_report {
   [[nodiscard]] std::string outcome() const;
 
   /// The outcome, and below it the last lines, each on its own line and indented, if there are any.
-  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] std::string describe() const { return describe(outcome()); }
+  /// The same with words that know more than the system does, of a process that was killed by its owner.
+  [[nodiscard]] std::string describe(std::string how) const;
 };
 
 }  // namespace troupe

@@ -1,9 +1,15 @@
 // A program with a topology of its own, one of whose stages does harm when it meets a certain sample. Its arguments are
 // NAME=VALUE:
-//   fault=none|kill|abort|exit|throw|hang|slow|sparse    at=SAMPLE    once=FILE (made at the first time; no harm after
-//   that) processes=all|first|none    program=no (main() makes no troupe::program)    runs=N (of the same topology)
-//   other=pid|second-run (workers or a later run describe another topology)    forward_deadline=S    transport=KIND
-//   trace=yes    pace=MICROSECONDS (of each micro-batch)    model=FILE (a pipeline in place of the stages)
+//   fault=none|kill|abort|exit|throw|hang|slow|sparse
+//   fault=unready          a worker hangs that makes the stage
+//   at=SAMPLE
+//   once=FILE              made at the first time; no harm after that
+//   processes=all|first|none    transport=KIND    trace=yes    runs=N
+//   program=no             main() makes no troupe::program
+//   other=pid|second-run   workers or a later run describe another topology
+//   forward_deadline=SECONDS    start_deadline=SECONDS
+//   pace=MICROSECONDS      of each micro-batch
+//   model=FILE             a pipeline in place of the stages
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -57,7 +63,7 @@ void do_harm(const std::string& fault) {
   if (fault == "abort") std::abort();
   if (fault == "exit") ::_exit(3);
   if (fault == "throw") throw std::runtime_error("thrown on purpose");
-  if (fault == "hang") std::this_thread::sleep_for(24h);
+  if (fault == "hang" || fault == "unready") std::this_thread::sleep_for(24h);
   if (fault == "slow") std::this_thread::sleep_for(3s);
 }
 
@@ -68,13 +74,17 @@ struct fragile {
   std::string once;
   std::chrono::microseconds pace;
 
+  [[nodiscard]] bool is_harmless() const { return !once.empty() && std::ifstream(once).good(); }
+  void do_harm_once() const {
+    if (!once.empty()) std::ofstream(once) << "met";
+    do_harm(fault);
+  }
+
   at::Tensor operator()(const at::Tensor& input, const troupe::micro_batch_info& which) const {
     std::this_thread::sleep_for(pace);
     const bool meets_it = which.samples.begin <= at && at < which.samples.end;
-    const bool again = !once.empty() && std::ifstream(once).good();
-    if (fault != "none" && meets_it && !again) {
-      if (!once.empty()) std::ofstream(once) << "met";
-      do_harm(fault);
+    if (fault != "none" && meets_it && !is_harmless()) {
+      do_harm_once();
       if (fault == "sparse") return input.to_sparse();
     }
     return input;
@@ -96,8 +106,12 @@ troupe::topology describe(settings& given, int run) {
   }
   const fragile stage{given["fault"], std::stoull(given["at"]), given["once"],
                       std::chrono::microseconds(std::stoull(given["pace"]))};
+  const auto make_stage = [stage](const troupe::stage_context&) {
+    if (stage.fault == "unready" && troupe::program::worker() != nullptr && !stage.is_harmless()) stage.do_harm_once();
+    return std::make_shared<troupe::callable_stage<fragile>>(stage);
+  };
   made.source("loader", std::make_shared<numbers>())
-      .stage("fragile", stage, {.process = given["processes"] == "first"})
+      .stage("fragile", troupe::stage_factory(make_stage), {.process = given["processes"] == "first"})
       .stage("guess", guess);
   const bool other = given["other"] == "second-run" && run > 0;
   if (given["other"] == "pid" || other) {
@@ -109,6 +123,7 @@ troupe::topology describe(settings& given, int run) {
 troupe::run_options options_of(settings& given) {
   troupe::run_options options{.micro_batch = micro_batch, .threads = 1, .processes = given["processes"] == "all"};
   if (given.contains("forward_deadline")) options.forward_deadline = std::stod(given["forward_deadline"]);
+  if (given.contains("start_deadline")) options.start_deadline = std::stod(given["start_deadline"]);
   if (given.contains("limit")) options.limit = std::stoull(given["limit"]);
   if (given["transport"] == "inproc") options.transport = troupe::transport_kind::inproc;
   if (given["transport"] == "tcp") options.transport = troupe::transport_kind::tcp;

@@ -122,6 +122,29 @@ TEST(a_stage_that_hangs, once_is_killed_and_replaced) {
   run.expect_nothing_left({"met"});
 }
 
+TEST(a_worker_that_does_not_become_its_stage, is_killed_and_named_in_the_end) {
+  const int limit = sanitized ? 15 : 4;
+  marked_run run({"fault=unready", "processes=first", "start_deadline=" + std::to_string(limit)}, FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  const std::string error = outcome.err.substr(std::min(outcome.err.size(), outcome.err.find("error E0616: ")));
+  EXPECT_THAT(error, HasSubstr("fragile (process "));
+  EXPECT_THAT(error, HasSubstr("it did not become its stage within " + std::to_string(limit) + " s"));
+  EXPECT_THAT(error, HasSubstr("last words before unready"));
+  EXPECT_LT(run.seconds(), sanitized ? 150 : 40);
+  run.expect_nothing_left();
+}
+
+TEST(a_worker_that_does_not_become_its_stage, once_is_killed_and_replaced) {
+  const int limit = sanitized ? 15 : 4;
+  marked_run run({"fault=unready", "processes=first", "once=met", "start_deadline=" + std::to_string(limit)},
+                 FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  expect_whole(outcome);
+  EXPECT_THAT(outcome.err, HasSubstr("it did not become its stage within " + std::to_string(limit) + " s"));
+  run.expect_nothing_left({"met"});
+}
+
 TEST(a_stage_that_is_slow, is_said_to_be_and_waited_for) {
   marked_run run({"fault=slow", "once=met"}, FAULTY_PROGRAM);
   const auto outcome = run.run();

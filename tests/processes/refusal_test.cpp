@@ -54,6 +54,14 @@ TEST(options_that_contradict, are_refused_by_a_run_in_code) {
   }
 }
 
+TEST(a_time_that_no_worker_can_keep, is_refused_by_a_run_in_code) {
+  marked_run run({"start_deadline=0.5"}, FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("error E0103: start_deadline: "));
+  run.expect_nothing_left();
+}
+
 TEST(another_topology_in_a_worker, is_refused) {
   marked_run run({"other=pid"}, FAULTY_PROGRAM);
   const auto outcome = run.run();
