@@ -23,8 +23,8 @@ struct branch_options {
 /// The outbound edges of an engine: to every node that one of its outputs leads to (a branch) an edge per replica.
 /// Every branch gets a part of every micro-batch, and nothing is sent before there is room on all of them: a
 /// micro-batch never waits half sent, unless an edge is lost in between: then for new edges, or another replica.
-/// Over the same edges no micro-batch is sent a second time: what is half sent goes on where it stopped, and is given
-/// up by sending another one. Threads: one.
+/// What is half sent goes on where it stopped, and is given up by sending another one; over the same edges nobody may
+/// send it again then. Threads: one.
 class fan_out {
  public:
   enum class outcome : std::uint8_t {

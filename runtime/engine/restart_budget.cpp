@@ -6,12 +6,14 @@
 namespace troupe {
 namespace {
 
-error spent(const error& first, std::string count, const std::optional<micro_batch_id>& suspect) {
-  error made{error_code::restarts_spent, first.where, std::move(count) + "; the first time: " + first.cause,
+/// The cause of one death stands at the end: it may be many lines.
+error spent(std::string count, const error& one, const std::string& which,
+            const std::optional<micro_batch_id>& suspect) {
+  if (suspect) count += "; it worked on this micro-batch every time";
+  error made{error_code::restarts_spent, one.where, std::move(count) + "; the " + which + " time: " + one.cause,
              "look at its last words, and restart the run when the cause is gone"};
   if (!suspect) return made;
   made.where += (made.where.empty() ? "" : ", ") + to_string(*suspect);
-  made.cause += "; it worked on this micro-batch every time";
   made.fix = "take its samples out of the data, or find out why the stage dies of them";
   return made;
 }
@@ -33,15 +35,13 @@ std::optional<error> restart_budget::note(const stage_lost& death, std::chrono::
   while (now - stage.recent.front() > limits::death_window) stage.recent.pop_front();
 
   if (stage.without_progress >= limits::deaths_without_progress_max) {
-    return spent(stage.first_cause,
-                 "it died " + std::to_string(stage.without_progress) + " times without a micro-batch being finished",
-                 stage.suspect);
+    return spent("it died " + std::to_string(stage.without_progress) + " times without a micro-batch being finished",
+                 stage.first_cause, "first", stage.suspect);
   }
   if (stage.recent.size() >= limits::deaths_in_window_max) {
-    return spent(death.cause,
-                 "it died " + std::to_string(stage.recent.size()) + " times within " +
+    return spent("it died " + std::to_string(stage.recent.size()) + " times within " +
                      std::to_string(limits::death_window.count()) + " s",
-                 std::nullopt);
+                 death.cause, "last", std::nullopt);
   }
   return std::nullopt;
 }

@@ -16,8 +16,8 @@ namespace troupe {
 class restart_budget {
  public:
   /// `low_water`: everything below it was folded at the time of the death. Nothing: start it again. An error (E0616):
-  /// the budget is spent; it has the first cause of this row of deaths, and names the micro-batch if all of them fell
-  /// on the same one.
+  /// the budget is spent; it has the first cause of a row of deaths without progress, and names the micro-batch if all
+  /// of them fell on the same one, or the last cause of many within the time.
   [[nodiscard]] std::optional<error> note(const stage_lost& death, std::chrono::nanoseconds now,
                                           micro_batch_id low_water);
 

@@ -125,6 +125,7 @@ TEST(a_stage_that_hangs, once_is_killed_and_replaced) {
 TEST(a_worker_that_does_not_become_its_stage, is_killed_and_named_in_the_end) {
   const int limit = sanitized ? 15 : 4;
   marked_run run({"fault=unready", "processes=first", "start_deadline=" + std::to_string(limit)}, FAULTY_PROGRAM);
+  run.deadline = std::chrono::seconds{240};
   const auto outcome = run.run();
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   const std::string error = outcome.err.substr(std::min(outcome.err.size(), outcome.err.find("error E0616: ")));

@@ -293,6 +293,8 @@ TEST(restart_budget, names_the_micro_batch_that_all_deaths_fell_on) {
   ASSERT_TRUE(spent);
   EXPECT_EQ(budget.suspect({1, 0}), (micro_batch_id{0, 7}));
   EXPECT_THAT(spent->where, ::testing::HasSubstr("micro-batch 7"));
+  EXPECT_THAT(spent->cause, ::testing::HasSubstr("it worked on this micro-batch every time; the first time: "))
+      << "last words may follow the cause";
 }
 
 TEST(restart_budget, is_spent_by_too_many_deaths_in_a_short_time_and_recovers_with_time) {
@@ -306,6 +308,14 @@ TEST(restart_budget, is_spent_by_too_many_deaths_in_a_short_time_and_recovers_wi
   EXPECT_EQ(spent_at(limits::death_window), 0u);
   budget = {};
   EXPECT_EQ(spent_at(std::chrono::milliseconds{1}), limits::deaths_in_window_max);
+}
+
+TEST(restart_budget, tells_of_the_last_death_of_many_in_a_short_time) {
+  restart_budget budget;
+  std::optional<error> spent;
+  for (std::uint32_t i = 1; !spent; ++i) spent = budget.note(death({}, "death " + std::to_string(i)), {}, {0, i});
+  EXPECT_THAT(spent->cause, ::testing::HasSubstr("the last time: "));
+  EXPECT_THAT(spent->cause, ::testing::HasSubstr("death " + std::to_string(limits::deaths_in_window_max)));
 }
 
 }  // namespace
