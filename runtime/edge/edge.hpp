@@ -22,7 +22,7 @@ namespace troupe {
 
 enum class send_status : std::uint8_t {
   sent,       ///< the edge took the activation
-  no_credit,  ///< every slot is in use; the activation was left untouched; the doorbell rings when one is released
+  no_credit,  ///< every slot is in use; the activation was left untouched; the doorbell rings when enough are released
   closed,     ///< the consumer is gone; the activation was left untouched
 };
 
@@ -99,10 +99,9 @@ struct edge_options {
   doorbell* producer_bell = nullptr;
   /// Rung when something arrives. Not owned.
   doorbell* consumer_bell = nullptr;
-  /// The producer's doorbell is rung only when at least this many slots are free (hysteresis for a producer that is
-  /// cheap to run in bursts, as the loader is); 1 rings for every credit. Taken as `slots` where it is more. It may
-  /// ring earlier; a producer that finds `no_credit` or too few credits() is rung, at the latest when all slots are
-  /// free.
+  /// 1: the producer's doorbell is rung for every credit. More: once, when this many slots have come free (for a
+  /// producer that is cheap to run in bursts, as the loader is, and is not woken while it has nothing to send). Taken
+  /// as `slots` where it is more. It may ring earlier, too; a producer that finds no credit at all is rung.
   std::uint32_t credits_per_ring = 1;
 };
 

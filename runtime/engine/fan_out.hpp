@@ -29,7 +29,7 @@ class fan_out {
  public:
   enum class outcome : std::uint8_t {
     sent,        ///< on every branch that still has a receiver
-    no_credit,   ///< nothing was sent on the branches that are left; a doorbell rings when a slot is free
+    no_credit,   ///< nothing was sent on the branches that are left; a doorbell rings when there is room again
     all_closed,  ///< every receiver is gone: a stop is on its way
   };
 

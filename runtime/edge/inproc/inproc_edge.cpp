@@ -68,7 +68,7 @@ class inproc_producer final : public edge_producer {
 
   [[nodiscard]] std::uint32_t credits() const noexcept override {
     if (channel_->consumer_closed.load(std::memory_order_acquire)) return slots();
-    return static_cast<std::uint32_t>(slots() - (sent_ - channel_->released.load(std::memory_order_acquire)));
+    return static_cast<std::uint32_t>(slots() - (sent_ - released_now()));
   }
 
   [[nodiscard]] bool has_credit() noexcept override {
@@ -108,8 +108,17 @@ class inproc_producer final : public edge_producer {
   // The consumer's line is read only when the credits known so far are used up.
   [[nodiscard]] bool has_free_slot() noexcept {
     if (sent_ - released_seen_ < channel_->ring.size()) return true;
-    released_seen_ = channel_->released.load(std::memory_order_acquire);
+    released_seen_ = released_now();
     return sent_ - released_seen_ < channel_->ring.size();
+  }
+
+  // Where one count of free slots rings, `sent` is published once more before a look that finds none: whoever frees
+  // slots after it counts from there, and does not miss the count (docs/edges.md).
+  [[nodiscard]] std::uint64_t released_now() const noexcept {
+    const std::uint64_t released = channel_->released.load(std::memory_order_acquire);
+    if (channel_->options.credits_per_ring == 1 || sent_ - released != channel_->ring.size()) return released;
+    channel_->sent.store(sent_, std::memory_order_seq_cst);
+    return channel_->released.load(std::memory_order_seq_cst);
   }
 
   const std::shared_ptr<channel> channel_;
@@ -136,8 +145,12 @@ class inproc_consumer final : public edge_consumer {
 
   void release() noexcept override {
     TROUPE_CHECK(released_ < received_, "one release per receive: a second one would grant a slot that is in use");
-    channel_->released.store(++released_, std::memory_order_release);
-    if (ring_at_ == 1 || free_slots_seen() >= ring_at_) channel_->ring_producer();
+    if (ring_at_ == 1) {
+      channel_->released.store(++released_, std::memory_order_release);
+      return channel_->ring_producer();
+    }
+    channel_->released.store(++released_, std::memory_order_seq_cst);
+    if (free_slots_seen() == ring_at_) channel_->ring_producer();
   }
 
   // `flushed` is read before `sent`: if nothing is left unreceived then, everything before the flush was received.
@@ -170,10 +183,10 @@ class inproc_consumer final : public edge_consumer {
     return received_ != sent_seen_;
   }
 
-  // May be too great, as `sent` may be read too small, but never too small: a bell may ring early, and never fails to
-  // ring when enough slots are free (docs/edges.md).
+  // Right while the producer waits for credit (docs/edges.md). Else it may be too great, where `sent` is not seen yet,
+  // or too small, where more was sent since the release.
   [[nodiscard]] std::uint64_t free_slots_seen() const noexcept {
-    return channel_->ring.size() - (channel_->sent.load(std::memory_order_acquire) - released_);
+    return channel_->ring.size() - (channel_->sent.load(std::memory_order_seq_cst) - released_);
   }
 
   // Counts stay as they are: what was dropped was not received.

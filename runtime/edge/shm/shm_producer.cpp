@@ -28,7 +28,7 @@ class shm_producer final : public edge_producer {
   // More in use than there are slots is nonsense; try_send is where that is told.
   [[nodiscard]] std::uint32_t credits() const noexcept override {
     if (consumer_is_gone()) return slots();
-    const std::uint64_t in_use = sent_ - words().released.load(std::memory_order_acquire);
+    const std::uint64_t in_use = sent_ - released_now();
     return in_use > slots() ? slots() : static_cast<std::uint32_t>(slots() - in_use);
   }
 
@@ -77,10 +77,19 @@ class shm_producer final : public edge_producer {
     if (bell_ != nullptr && words().consumer_closed.load(std::memory_order_acquire) == 0) bell_->ring();
   }
 
+  // Where one count of free slots rings, `sent` is published once more before a look that finds none: whoever frees
+  // slots after it counts from there, and does not miss the count (docs/edges.md).
+  [[nodiscard]] std::uint64_t released_now() const noexcept {
+    const std::uint64_t released = words().released.load(std::memory_order_acquire);
+    if (shared_.credits_per_ring() == 1 || sent_ - released != slots()) return released;
+    words().sent.store(sent_, std::memory_order_seq_cst);
+    return words().released.load(std::memory_order_seq_cst);
+  }
+
   // Slots mostly come back in the order of use. The consumer's line is read only when the known credits are used up.
   [[nodiscard]] std::optional<std::uint32_t> free_slot() {
     if (sent_ - released_seen_ == slots()) {
-      const std::uint64_t released = words().released.load(std::memory_order_acquire);
+      const std::uint64_t released = released_now();
       if (released - released_seen_ > slots()) return found_nonsense("more slots came back than were sent");
       released_seen_ = released;
       if (sent_ - released_seen_ == slots()) return std::nullopt;

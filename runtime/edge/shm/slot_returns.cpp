@@ -40,17 +40,18 @@ void slot_returns::drop(std::uint32_t slot, std::uint64_t reason) noexcept {
   if ((before & (viewed | unreleased)) == reason) give_back(slot, before >> position_shift);
 }
 
-// The slot's word first, the count second: a producer that counts a free slot finds it. `sent` may be read too small,
-// and then too many slots are counted as free, but never too few (docs/edges.md).
+// The slot's word first, the count second: a producer that counts a free slot finds it. seq_cst: after a look that
+// found no credit its `sent` is read here, so that one of the releases to come sees just so many free slots as ring
+// (docs/edges.md).
 void slot_returns::give_back(std::uint32_t slot, std::uint64_t position) noexcept {
   if (muted_.load(std::memory_order_acquire)) return;
   control& words = shared_.words();
   shared_.freed(slot).store(position + 1, std::memory_order_release);
-  const std::uint64_t released = words.released.fetch_add(1, std::memory_order_acq_rel) + 1;
+  const std::uint64_t released = words.released.fetch_add(1, std::memory_order_seq_cst) + 1;
   // The producer's line is not asked for where every credit rings.
   if (shared_.credits_per_ring() > 1) {
-    const std::uint64_t in_use = words.sent.load(std::memory_order_acquire) - released;
-    if (shared_.slots() - in_use < shared_.credits_per_ring()) return;
+    const std::uint64_t in_use = words.sent.load(std::memory_order_seq_cst) - released;
+    if (shared_.slots() - in_use != shared_.credits_per_ring()) return;
   }
   ring_producer();
 }

@@ -90,7 +90,8 @@ struct simulated_channel {
       return false;
     }
     producer.credits_back = std::min(producer.credits_back + 1, producer.sent);
-    if (free_slots() >= std::min(options.credits_per_ring, options.slots)) ring_producer();
+    if (options.credits_per_ring == 1 || free_slots() == std::min(options.credits_per_ring, options.slots))
+      ring_producer();
     return false;
   }
 
