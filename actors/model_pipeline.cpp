@@ -81,7 +81,6 @@ expected<std::shared_ptr<worker_setup>> make_worker_setup(const wiring_plan& pla
     setup->tcp->know(*secret);
   }
   setup->silence_timeout = options.silence_timeout;
-  setup->heartbeat = options.heartbeat;
   setup->start_deadline = options.start_deadline;
   setup->forward_deadline = options.forward_deadline;
   for (const wired_instance& instance : plan.instances) {

@@ -22,7 +22,6 @@ namespace troupe {
 /// How stages are run in worker processes.
 struct worker_options {
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
-  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
   std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
   bool tcp_edges = false;

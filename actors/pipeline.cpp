@@ -84,8 +84,7 @@ expected<void> pipeline::impl::open_to_workers() {
   auto made = worker_launcher::create([reports = reports](std::string line) { reports->put(std::move(line)); });
   if (!made) return tl::make_unexpected(made.error());
   launcher = std::move(*made);
-  config = std::make_unique<secure_config>(
-      launcher->identity(), liveness{.heartbeat = workers->heartbeat, .timeout = workers->silence_timeout});
+  config = std::make_unique<secure_config>(launcher->identity(), liveness{workers->silence_timeout});
   system = std::make_unique<caf::actor_system>(*config);
   pool = system->spawn(worker_pool, launcher, std::max(limits::worker_hello_patience, workers->silence_timeout));
   const auto port = publish_on_loopback(*system, pool);

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t metric_classes_max = 4096;
 /// A year: far beyond any run, and far below what a steady clock can count.
 inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
 inline constexpr double deadline_seconds_min = 0.001;
-/// Of the times that a worker is given: several heartbeats, and what a small stage needs to start, on a busy machine.
+/// Of the times that a worker is given: four heartbeats, and what a small stage needs to start, on a busy machine.
 inline constexpr double worker_timeout_min = 1;
 inline constexpr std::size_t config_bytes_max = 1u << 20;
 
@@ -171,10 +171,13 @@ inline constexpr std::chrono::milliseconds channel_timeout = 5s;
 /// Before now, for clocks that differ, and after.
 inline constexpr std::chrono::hours credentials_valid_before = 24h;
 inline constexpr std::chrono::hours credentials_valid_after = 24h * 30;
-/// The control plane: an end that has nothing to say says so this often; one that says nothing for the time-out is
-/// lost.
-inline constexpr std::chrono::milliseconds heartbeat_interval = 250ms;
+/// The control plane: an end that says nothing for the time-out is lost; what a user has who does not ask for another.
 inline constexpr std::chrono::milliseconds worker_silence_timeout = 10s;
+/// An end that has nothing to say says so this often within that time; not more often than the least, as each time
+/// takes both processes some 0.1 ms, and CAF gives up a greeting that has not come by the next one.
+inline constexpr std::int64_t heartbeats_per_timeout = 10;
+inline constexpr std::chrono::milliseconds heartbeat_min = 250ms;
+inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
 /// From a worker's first attempt to reach the driver until it has an address there.
 inline constexpr std::chrono::milliseconds worker_connect_timeout = 30s;
 /// Before the next attempt, if the last one may pass the next time.
@@ -233,7 +236,8 @@ static_assert(window_extra >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");
 static_assert(2 * tcp_keep_alive < tcp_silence_timeout, "one late ping must not end an edge");
-static_assert(8 * heartbeat_interval < worker_silence_timeout, "a few late heartbeats must not end a worker");
+static_assert(heartbeats_per_timeout >= 4 && 4 * heartbeat_min <= std::chrono::duration<double>(worker_timeout_min),
+              "a few late heartbeats must not end a worker");
 static_assert(score_words_max * 9 + 4096 <= wire_message_bytes_max, "a score of the largest size must fit a message");
 static_assert(journal_record_bytes_max < journal_queue_bytes_max, "a state of the largest size must fit the queue");
 

@@ -13,7 +13,7 @@ secure_config::secure_config(secure_identity identity, liveness times) : identit
   // Control messages are few and short: one worker that sleeps on a lock takes the least from the engines.
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", std::size_t{1});
-  set("middleman.heartbeat-interval", caf::timespan(times.heartbeat));
+  set("middleman.heartbeat-interval", caf::timespan(times.heartbeat()));
   set("middleman.connection-timeout", caf::timespan(times.timeout));
   set("middleman.enable-automatic-connections", false);  // they would listen in plain text
   add_message_types<caf::id_block::troupe_wire>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -16,11 +17,14 @@ struct secure_identity {
   std::string key_file;
 };
 
-/// An end that has nothing to say says so every `heartbeat`; an end that says nothing for `timeout` is lost. Both ends
-/// of a link must have the same numbers: one without heartbeats would be lost to the other.
+/// An end that has nothing to say says so every heartbeat(); an end that says nothing for `timeout` is lost. Both ends
+/// of a link must have the same: one with rarer heartbeats would be lost to the other.
 struct liveness {
-  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
   std::chrono::milliseconds timeout = limits::worker_silence_timeout;
+
+  [[nodiscard]] constexpr std::chrono::milliseconds heartbeat() const noexcept {
+    return std::clamp(timeout / limits::heartbeats_per_timeout, limits::heartbeat_min, limits::heartbeat_max);
+  }
 };
 
 /// What an actor system of a run with worker processes is made of: one worker thread of policy `sharing`, CAF's network

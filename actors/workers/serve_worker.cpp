@@ -40,7 +40,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
 
   secure_config config({memory_file::path_of(environment.ca_certificate), memory_file::path_of(environment.certificate),
                         memory_file::path_of(environment.key)},
-                       {.heartbeat = description.heartbeat, .timeout = description.silence_timeout});
+                       {description.silence_timeout});
   caf::actor_system system{config};
   const auto driver = connect_on_loopback(system, environment.port);
   if (!driver) end_worker(driver.error());

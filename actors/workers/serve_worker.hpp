@@ -27,7 +27,6 @@ struct worker_description {
   std::optional<bool> payload_crc = std::nullopt;
   /// As worker_setup::silence_timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
-  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
   /// Once, on a thread of its own, in a worker that has waited for limits::worker_idle_before_preparing: makes ready
   /// what becoming a stage takes long for. The assignment may come before, meanwhile, or never. May be null.
   std::function<void()> prepare = nullptr;

@@ -41,9 +41,8 @@ struct worker_setup {
   edge_secret secret{};
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
   std::map<stage_address, shared_page> local_pages = {};
+  /// Workers must have the same: worker_description::silence_timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
-  /// Workers must have the same: worker_description::heartbeat.
-  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
   /// A worker that takes longer from its assignment until it is ready loses its place.
   std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
   /// A forward that takes longer costs its process; nothing: never.

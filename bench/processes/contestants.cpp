@@ -14,8 +14,6 @@
 namespace troupe::bench {
 namespace {
 
-/// An interval that no measurement sees the end of.
-constexpr std::chrono::hours no_heartbeat{1};
 /// The machine's speed changes: one look at each stage could take the wrong one for the slowest.
 constexpr std::uint32_t turns_alone = 5;
 
@@ -72,7 +70,7 @@ expected<pipeline_variant> contestants::start(const std::string& name) const {
   if (name == variant::one_process) return pipeline_variant::start(work_, {.stages = 2});
   if (name == variant::four_one_process) return pipeline_variant::start(work_, {.stages = 4});
   worker_case which{work_.model, name == variant::four_processes ? 4u : 2u};
-  if (name == variant::processes_quiet) which.heartbeat = no_heartbeat;
+  if (name == variant::processes_quiet) which.heartbeats = false;
   if (name == variant::processes_tcp) which.over = worker_case::edges::tcp;
   if (name == variant::processes_tcp_plain) which.over = worker_case::edges::tcp_without_crc;
   return start_workers(work_, which);

@@ -21,21 +21,24 @@ namespace troupe::bench {
 namespace {
 
 constexpr const char* variable = "TROUPE_BENCH_CASE";
-/// Far beyond any measurement.
-constexpr std::chrono::hours silence{24};
+/// Heartbeats follow the time-out: the next one is hours away.
+constexpr std::chrono::hours no_timeout{24};
+
+std::chrono::milliseconds timeout_of(const worker_case& which) {
+  return which.heartbeats ? limits::worker_silence_timeout : no_timeout;
+}
 
 std::string text_of(const worker_case& which) {
-  return fmt::format("{} {} {} {}", which.model, which.stages, which.heartbeat.count(), static_cast<int>(which.over));
+  return fmt::format("{} {} {} {}", which.model, which.stages, static_cast<int>(which.heartbeats),
+                     static_cast<int>(which.over));
 }
 
 worker_case announced() {
   const char* const text = std::getenv(variable);
   std::istringstream in(text == nullptr ? "" : text);
   worker_case found;
-  std::int64_t heartbeat = 0;
   int over = 0;
-  in >> found.model >> found.stages >> heartbeat >> over;
-  found.heartbeat = std::chrono::milliseconds{heartbeat};
+  in >> found.model >> found.stages >> found.heartbeats >> over;
   found.over = static_cast<worker_case::edges>(over);
   return found;
 }
@@ -64,8 +67,7 @@ void announce(const worker_case& which) {
 }
 
 worker_options options_of(const worker_case& which, std::uint32_t classes) {
-  return {.silence_timeout = silence,
-          .heartbeat = which.heartbeat,
+  return {.silence_timeout = timeout_of(which),
           .tcp_edges = which.over != worker_case::edges::shm,
           .payload_crc = which.over == worker_case::edges::tcp,
           .classes = classes,
@@ -84,8 +86,7 @@ void serve_case(const worker_environment& environment) {
                 .codec = std::make_shared<tensor_codec>(),
                 .tcp_edges = which.over != worker_case::edges::shm,
                 .payload_crc = which.over == worker_case::edges::tcp,
-                .silence_timeout = silence,
-                .heartbeat = which.heartbeat,
+                .silence_timeout = timeout_of(which),
                 .make_body =
                     [&](const worker_assignment& to, const payload_ptr& warm_up) {
                       return in_making_thread(which.model, [&] { return make_part(which, to, warm_up); });

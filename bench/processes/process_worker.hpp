@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -13,7 +12,7 @@ namespace troupe::bench {
 struct worker_case {
   std::string model;
   std::uint32_t stages = 2;
-  std::chrono::milliseconds heartbeat = limits::heartbeat_interval;
+  bool heartbeats = true;
   enum class edges : std::uint8_t { shm, tcp, tcp_without_crc };
   edges over = edges::shm;
 };

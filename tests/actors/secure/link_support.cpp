@@ -155,8 +155,7 @@ probe::probe(std::vector<std::string> arguments, const job_credentials& run)
 }
 
 probe probe::echo_of(link_end& driver) {
-  probe made({"echo", std::to_string(driver.port()), std::to_string(driver.times().heartbeat.count()),
-              std::to_string(driver.times().timeout.count())});
+  probe made({"echo", std::to_string(driver.port()), std::to_string(driver.times().timeout.count())});
   EXPECT_EQ(driver.box().next(), message_of("hi"));
   return made;
 }

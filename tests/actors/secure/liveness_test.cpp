@@ -7,7 +7,7 @@ namespace troupe::testing {
 namespace {
 
 /// Short, for tests; busy machines do not wake a thread within a few milliseconds.
-constexpr liveness short_times{100ms, 1000ms};
+constexpr liveness short_times{1000ms};
 
 TEST(liveness, a_killed_peer_is_told_at_once) {
   link_end driver;  // with the time-outs of a run: it is the closed connection that tells
@@ -30,7 +30,7 @@ TEST(liveness, a_frozen_peer_is_told_after_the_timeout) {
   const auto frozen = clock::now();
   worker.signal(SIGSTOP);
   EXPECT_TRUE(driver.box().await_loss(short_times.timeout + 2s));
-  EXPECT_GE(clock::now() - frozen, short_times.timeout - 2 * short_times.heartbeat);
+  EXPECT_GE(clock::now() - frozen, short_times.timeout - 2 * short_times.heartbeat());
   // Whoever was taken for dead learns it when it goes on.
   worker.signal(SIGCONT);
   EXPECT_EQ(worker.listener().await_exit().value_or(exit_report{}).value, 3);

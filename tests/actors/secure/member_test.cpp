@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(frames, broken_member,
                                            greedy_header() + crashing_header()));
 
 TEST(silent_member, is_closed_after_the_timeout) {
-  link_end driver({100ms, 500ms});
+  link_end driver({1000ms});
   tls_visitor member(driver.port(), {our_run().ca_certificate, our_run().worker});
   ASSERT_TRUE(member.is_welcome());
   EXPECT_TRUE(member.is_closed_within(5s));

@@ -55,8 +55,7 @@ wire_actor::behavior_type echo(wire_actor::pointer self, const wire_actor& drive
 }
 
 int run_echo(const std::vector<std::string>& given) {
-  const liveness times{std::chrono::milliseconds(std::stoi(given.at(2))),
-                       std::chrono::milliseconds(std::stoi(given.at(3)))};
+  const liveness times{std::chrono::milliseconds(std::stoi(given.at(2)))};
   secure_config config({memory_file::path_of(3), memory_file::path_of(4), memory_file::path_of(5)}, times);
   caf::actor_system system{config};
   auto driver = connect_on_loopback(system, static_cast<std::uint16_t>(std::stoi(given.at(1))));
