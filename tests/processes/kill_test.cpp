@@ -43,7 +43,7 @@ class killed_at_random : public ::testing::TestWithParam<int> {};
 /// 100 kills without the smaller cases that follow; fewer where everything is slow.
 constexpr int kills_each = sanitized ? 3 : 10;
 /// Long enough for them: the journal grows by what a message of scores holds, and between two kills it has to.
-constexpr std::uint64_t length = sanitized ? 1500 : 3000;
+constexpr std::uint64_t length = sanitized ? 1500 : 4500;
 /// With replicas the run goes on while one is replaced, so it takes more of it.
 const std::vector<kill_case> cases = {
     {false, 1, 1, 1, length, kills_each},        {false, 2, 1, 3, length, kills_each},
