@@ -1,10 +1,12 @@
 #include "workload.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <ATen/Functions.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include <troupe/messages/check.hpp>
 #include <troupe/runtime/model/optimize.hpp>
 #include <troupe/tests/support/paths.hpp>
 
@@ -21,6 +23,21 @@ struct recipe {
   std::vector<std::uint64_t> micro_batches;
   bool even = false;
 };
+
+/// Weights of one layer that fit a core's L2 (0.25 MiB), of all layers that fit a shared L3 (8 MiB), and that fill it
+/// (32 MiB).
+struct mlp {
+  std::string name;
+  std::int64_t features;
+  std::vector<std::uint64_t> micro_batches;
+};
+
+const mlp& mlp_named(const std::string& name) {
+  static const std::vector<mlp> all = {{"mlp256", 256, {1, 8, 64}}, {"mlp512", 512, {64}}, {"mlp1024", 1024, {8, 64}}};
+  const auto found = std::ranges::find(all, name, &mlp::name);
+  TROUPE_CHECK(found != all.end(), "a model is asked for by one of model_names()");
+  return *found;
+}
 
 torch::jit::Module linear(const std::string& type, std::int64_t features) {
   torch::jit::Module module(type);
@@ -74,7 +91,7 @@ expected<std::vector<workload>> expand(const std::string& model, expected<layer_
 }  // namespace
 
 const std::vector<std::string>& model_names() {
-  static const std::vector<std::string> names = {"lenet", "resnet20", "mlp256", "mlp1024"};
+  static const std::vector<std::string> names = {"lenet", "resnet20", "mlp256", "mlp512", "mlp1024"};
   return names;
 }
 
@@ -83,7 +100,7 @@ expected<layer_chain> make_bench_chain(const std::string& model) {
   if (model == "lenet") return load_chain(data / "mnist/lenet.pt");
   if (model == "resnet20") return load_chain(data / "cifar10/resnet20.pt");
   at::manual_seed(0);
-  return make_mlp(model, model == "mlp256" ? 256 : 1024);
+  return make_mlp(model, mlp_named(model).features);
 }
 
 expected<std::vector<workload>> make_workloads(const std::string& model) {
@@ -98,11 +115,10 @@ expected<std::vector<workload>> make_workloads(const std::string& model) {
                   {"profile", {"accuracy", "cross_entropy"}, {8, 64}});
   }
   // Accuracy alone: a cross-entropy over as many classes as features would weigh on the last stage.
-  const std::int64_t features = model == "mlp256" ? 256 : 1024;
-  const std::vector<std::uint64_t> micro_batches =
-      features == 256 ? std::vector<std::uint64_t>{1, 8, 64} : std::vector<std::uint64_t>{8, 64};
+  const mlp& one = mlp_named(model);
   auto chain = make_bench_chain(model);  // first: it sets the seed
-  return expand(model, std::move(chain), make_random_set(features), {"uniform", {"accuracy"}, micro_batches, true});
+  return expand(model, std::move(chain), make_random_set(one.features),
+                {"uniform", {"accuracy"}, one.micro_batches, true});
 }
 
 }  // namespace troupe::bench

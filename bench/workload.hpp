@@ -29,7 +29,7 @@ struct workload {
   [[nodiscard]] std::uint64_t micro_batches_max() const { return data->size() / micro_batch; }
 };
 
-/// "lenet", "resnet20", "mlp256", "mlp1024"
+/// "lenet", "resnet20", "mlp256", "mlp512", "mlp1024"
 const std::vector<std::string>& model_names();
 
 /// The model of that name alone, with the same weights in every process.

@@ -17,7 +17,7 @@ constexpr double slower_side_by_side = 1.05;
 using kind = comparison::ratio;
 
 /// Of models whose layers do not all cost the same, half the plain loop's time is nothing that two stages could reach.
-std::vector<comparison> comparisons_of(const std::string& group, bool even) {
+std::vector<comparison> comparisons_of(const std::string& group, const std::vector<std::string>& names, bool even) {
   namespace v = variant;
   std::vector<comparison> all;
   if (even) {
@@ -42,7 +42,10 @@ std::vector<comparison> comparisons_of(const std::string& group, bool even) {
       {"cost", "CRC of tcp", v::processes_tcp, v::processes_tcp_plain, kind::cost},
       {"cost", "tcp over shm", v::processes_tcp, v::processes, kind::cost}};
   all.insert(all.end(), always.begin(), always.end());
-  std::erase_if(all, [&](const comparison& each) { return each.group != group; });
+  std::erase_if(all, [&](const comparison& each) {
+    const bool is_named = names.empty() || std::ranges::find(names, each.name) != names.end();
+    return each.group != group || !is_named;
+  });
   return all;
 }
 
@@ -106,9 +109,11 @@ const std::vector<std::string>& comparison_groups() {
 }
 
 expected<measured_processes> measure_pairs(const workload& work, const round_options& options,
-                                           const std::vector<std::string>& groups) {
+                                           const comparison_choice& chosen) {
   measured_processes row{.model = work.model, .micro_batch = work.micro_batch, .comparisons = {}, .different = {}};
-  for (const std::string& group : groups) {
+  for (const std::string& group : chosen.groups) {
+    const std::vector<comparison> comparisons = comparisons_of(group, chosen.names, work.even);
+    if (comparisons.empty()) continue;
     auto all = contestants::gather(work);
     if (!all) return tl::make_unexpected(all.error());
     const auto count = row.micro_batches > 0 ? row.micro_batches : (*all)->count_for(options.seconds);
@@ -120,7 +125,7 @@ expected<measured_processes> measure_pairs(const workload& work, const round_opt
     row.slowest_stage_us = (*all)->slowest_stage_us();
     row.other_stage_share = (*all)->other_stage_share();
     measuring with(**all, row, reference->values);
-    auto made = measure_group(**all, with, options.rounds, comparisons_of(group, work.even));
+    auto made = measure_group(**all, with, options.rounds, comparisons);
     if (!made) return tl::make_unexpected(made.error());
     row.comparisons.insert(row.comparisons.end(), made->begin(), made->end());
   }

@@ -59,11 +59,17 @@ struct measured_processes {
   std::set<std::string> different;
 };
 
-/// All comparisons of the groups, round after round, in an order that is drawn anew for each round, the same in each
+/// What is to be measured: comparisons of these groups, and of these names where there are any.
+struct comparison_choice {
+  std::vector<std::string> groups;
+  std::vector<std::string> names = {};
+};
+
+/// All comparisons that are chosen, round after round, in an order that is drawn anew for each round, the same in each
 /// run; the first round is discarded. Pipelines that no comparison of a group needs do not run meanwhile, but for the
 /// one of two stages in one process.
 expected<measured_processes> measure_pairs(const workload& work, const round_options& options,
-                                           const std::vector<std::string>& groups);
+                                           const comparison_choice& chosen);
 
 /// As `what.as` says.
 double ratio_of(const measured_processes& row, const comparison& what, const paired_times& times);

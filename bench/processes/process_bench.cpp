@@ -2,6 +2,8 @@
 //
 //   process_bench [--rounds N] [--seconds-per-measurement S] [--only MODEL]... [--json FILE]   markdown on stdout
 //   process_bench --compare efficiency ...                                     one group of comparisons
+//   process_bench --comparison 'heartbeats' ...                                one comparison, by its name
+//   process_bench --thread-times '2 stages, processes' ...                      where the processor's time goes
 //   process_bench --quick                                                      to see that it runs
 #include <fstream>
 
@@ -15,8 +17,10 @@
 
 #include "../environment.hpp"
 #include "../machine.hpp"
+#include "contestants.hpp"
 #include "process_report.hpp"
 #include "process_worker.hpp"
+#include "thread_times.hpp"
 
 namespace {
 
@@ -25,7 +29,8 @@ using namespace troupe::bench;
 
 struct request {
   std::vector<std::string> models = {};
-  std::vector<std::string> groups = {};
+  comparison_choice chosen = {};
+  std::string thread_times_of = {};
   std::uint64_t micro_batch = 0;
   bool first_size_only = false;
   round_options rounds;
@@ -39,13 +44,30 @@ expected<std::vector<measured_processes>> measure_all(const request& asked) {
     if (asked.first_size_only) works->resize(1);
     for (const workload& work : *works) {
       if (asked.micro_batch != 0 && work.micro_batch != asked.micro_batch) continue;
-      auto row = measure_pairs(work, asked.rounds, asked.groups);
+      auto row = measure_pairs(work, asked.rounds, asked.chosen);
       if (!row) return tl::make_unexpected(row.error());
       fmt::print(stderr, "{}", comparison_table({*row}));
       rows.push_back(std::move(*row));
     }
   }
   return rows;
+}
+
+int show_thread_times(const request& asked) {
+  for (const std::string& model : asked.models) {
+    auto works = make_workloads(model);
+    for (std::size_t k = 0; works && k < works->size(); ++k) {
+      const workload& work = (*works)[k];
+      if (asked.micro_batch != 0 && work.micro_batch != asked.micro_batch) continue;
+      const auto table = thread_time_table(work, asked.thread_times_of, asked.rounds);
+      if (!table) works = tl::make_unexpected(table.error());
+      if (table) fmt::print("{}\n", *table);
+    }
+    if (works) continue;
+    fmt::print(stderr, "process_bench: {}\n", to_string(works.error()));
+    return 1;
+  }
+  return 0;
 }
 
 /// 0, or 1 where a variant failed or gave other results than the plain loop.
@@ -91,12 +113,16 @@ int main(int argc, char** argv) {
   app.add_option("--only", asked.models, "Only this model; may be repeated")->check(CLI::IsMember(model_names()));
   app.add_option("--micro-batch", asked.micro_batch, "Only this size");
   app.add_option("--json", file, "Write every round to this file");
-  app.add_option("--compare", asked.groups, "Only these comparisons; may be repeated")
+  app.add_option("--compare", asked.chosen.groups, "Only this group of comparisons; may be repeated")
       ->check(CLI::IsMember(comparison_groups()));
+  app.add_option("--comparison", asked.chosen.names, "Only the comparison of this name; may be repeated");
+  app.add_option("--thread-times", asked.thread_times_of, "Instead: each thread's time while this variant runs")
+      ->check(CLI::IsMember({variant::one_process, variant::processes, variant::processes_quiet,
+                             variant::processes_journal, variant::processes_tcp}));
   app.add_flag("--quick", quick, "One short round of one small model");
   CLI11_PARSE(app, argc, argv);
   if (asked.models.empty()) asked.models = model_names();
-  if (asked.groups.empty()) asked.groups = comparison_groups();
+  if (asked.chosen.groups.empty()) asked.chosen.groups = comparison_groups();
   if (quick) {
     asked.models = {"mlp256"};
     asked.first_size_only = true;
@@ -104,7 +130,7 @@ int main(int argc, char** argv) {
   }
   keep_freed_memory();
   try {
-    return run(asked, file);
+    return asked.thread_times_of.empty() ? run(asked, file) : show_thread_times(asked);
   } catch (const std::exception& caught) {
     fmt::print(stderr, "process_bench: {}\n", caught.what());
     return 1;
