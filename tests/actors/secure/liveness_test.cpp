@@ -7,7 +7,7 @@ namespace troupe::testing {
 namespace {
 
 /// Short, for tests; busy machines do not wake a thread within a few milliseconds.
-constexpr liveness short_times{1000ms};
+constexpr liveness short_times{2500ms};  // ten heartbeats of the least length
 
 TEST(liveness, a_killed_peer_is_told_at_once) {
   link_end driver;  // with the time-outs of a run: it is the closed connection that tells
