@@ -5,6 +5,7 @@
 //   process_bench --comparison 'heartbeats' ...                                one comparison, by its name
 //   process_bench --thread-times '2 stages, processes' ...                      where the processor's time goes
 //   process_bench --quick                                                      to see that it runs
+#include <algorithm>
 #include <fstream>
 
 #include <ATen/Parallel.h>
@@ -76,6 +77,10 @@ int run(const request& asked, const std::string& file) {
   const auto rows = measure_all(asked);
   if (!rows) {
     fmt::print(stderr, "process_bench: {}\n", to_string(rows.error()));
+    return 1;
+  }
+  if (std::ranges::all_of(*rows, [](const measured_processes& row) { return row.comparisons.empty(); })) {
+    fmt::print(stderr, "process_bench: nothing to measure: no such --micro-batch of the model, or --comparison\n");
     return 1;
   }
   fmt::print("{}\nload average before {:.1f}, after {:.1f}\n", comparison_table(*rows), load_before, load_average());
