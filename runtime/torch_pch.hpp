@@ -1,16 +1,5 @@
-// Precompiled for the files that use LibTorch: torch/script.h alone costs 10 s per file.
-#include <torch/script.h>
+// Precompiled for the files that use TorchScript modules. Not torch/script.h: g++ instantiates its pending templates again in every file.
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/jit/api/module.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include <troupe/messages/std_pch.hpp>

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/clone.h>
 
 #include <troupe/runtime/metric/loss.hpp>

@@ -1,0 +1,3 @@
+#include <caf/all.hpp>
+
+#include <troupe/messages/std_pch.hpp>

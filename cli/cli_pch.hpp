@@ -1,0 +1,3 @@
+#include <fmt/format.h>
+
+#include <troupe/messages/std_pch.hpp>

@@ -1,0 +1,5 @@
+#include <caf/all.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/messages/std_pch.hpp>
