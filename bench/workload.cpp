@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include <troupe/messages/check.hpp>

@@ -12,7 +12,10 @@ namespace troupe::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 using clock = std::chrono::steady_clock;
 using json = nlohmann::json;
 
@@ -38,6 +41,20 @@ std::function<std::vector<int>()> in_the_middle(marked_run& run, std::vector<int
     due = clock::now() + apart;
     return std::vector<int>{signals[sent++]};
   };
+}
+
+/// What the other tests of this folder rely on.
+TEST(private_places, show_what_a_program_leaves_there) {
+  const private_places places;
+  const auto command = places.command("/bin/sh", {"-c", "touch \"$TMPDIR/one\" /dev/shm/test-two"});
+  const auto outcome = run_troupe({.arguments = {command.begin() + 1, command.end()},
+                                   .program = command.front(),
+                                   .environment = {places.variable()}});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(places.left_behind(), UnorderedElementsAre(EndsWith("/one"), EndsWith("/test-two")));
+  EXPECT_THAT(private_places{}.left_behind(), IsEmpty()) << "another run has other places";
+  std::error_code ignored;
+  std::filesystem::remove("/dev/shm/test-two", ignored);  // of this machine, where no mount namespace is allowed
 }
 
 TEST(nothing_is_left, after_success) {

@@ -20,23 +20,12 @@ std::string next_mark() {
   return "RUN_MARK=" + std::to_string(::getpid()) + "." + std::to_string(++made);
 }
 
-/// What a run could leave behind outside of its own directory. Those of other tests are called test-...
-std::set<std::string> shared_places() {
-  std::set<std::string> found;
-  for (const char* place : {"/dev/shm", "/tmp"}) {
-    std::error_code gone;
-    for (fs::directory_iterator at(place, gone), end; !gone && at != end; at.increment(gone)) {
-      const std::string name = at->path().filename().string();
-      if (name.starts_with("troupe") || name.starts_with("torch")) found.insert(at->path().string());
-    }
-  }
-  return found;
-}
-
 }  // namespace
 
 marked_run::marked_run(std::vector<std::string> arguments, std::string program)
-    : arguments_(std::move(arguments)), program_(std::move(program)), mark_(next_mark()), before_(shared_places()) {}
+    : arguments_(std::move(arguments)),
+      program_(program.empty() ? TROUPE_PROGRAM : std::move(program)),
+      mark_(next_mark()) {}
 
 program_outcome marked_run::run(std::vector<std::string> arguments) {
   arguments_ = std::move(arguments);
@@ -46,9 +35,10 @@ program_outcome marked_run::run(std::vector<std::string> arguments) {
 program_outcome marked_run::run() {
   const auto started = clock::now();
   connected_at_.reset();
-  const auto outcome = run_troupe({.arguments = arguments_,
-                                   .program = program_,
-                                   .environment = {mark_},
+  const auto command = places_.command(program_, arguments_);
+  const auto outcome = run_troupe({.arguments = {command.begin() + 1, command.end()},
+                                   .program = command.front(),
+                                   .environment = {mark_, places_.variable()},
                                    .directory = directory_.path().string(),
                                    .on_stderr = on_stderr,
                                    .on_tick = on_tick,
@@ -97,7 +87,7 @@ void marked_run::expect_nothing_left(const std::set<std::string>& files, std::ch
     EXPECT_FALSE(is_listened_at(*port_));
   }
   EXPECT_EQ(directory_.entries(), files);
-  for (const std::string& each : shared_places()) EXPECT_TRUE(before_.contains(each)) << each;
+  EXPECT_EQ(places_.left_behind(), std::set<std::string>{});
 }
 
 std::vector<std::uint64_t> words_of(const nlohmann::json& object) {

@@ -11,6 +11,7 @@
 
 #include <troupe/tests/cli/program.hpp>
 #include <troupe/tests/cli/scratch.hpp>
+#include <troupe/tests/processes/private_places.hpp>
 
 namespace troupe::testing {
 
@@ -41,7 +42,8 @@ class marked_run {
   [[nodiscard]] std::uintmax_t size_of(const std::string& file) const;
 
   // After it.
-  /// Within `patience`: no process, no listener, no file but the `files` in the working directory.
+  /// Within `patience`: no process, no listener, no file but the `files` in the working directory, and none in the
+  /// places that are this run's own.
   void expect_nothing_left(const std::set<std::string>& files = {},
                            std::chrono::milliseconds patience = std::chrono::seconds{2});
 
@@ -53,7 +55,7 @@ class marked_run {
   std::vector<std::string> arguments_;
   std::string program_;
   std::string mark_;
-  std::set<std::string> before_;
+  private_places places_;
   pid_t driver_ = -1;
   std::vector<pid_t> children_;
   std::chrono::steady_clock::time_point looked_at_;
