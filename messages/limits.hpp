@@ -30,7 +30,11 @@ inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
 inline constexpr double deadline_seconds_min = 0.001;
 /// Of the times that a worker is given: four heartbeats, and what a small stage needs to start, on a busy machine.
 inline constexpr double worker_timeout_min = 1;
-inline constexpr std::size_t config_bytes_max = 1u << 20;
+inline constexpr std::size_t config_bytes_max = 64u << 10;
+/// Of a TOML file: dots of one key or table header, and arrays and inline tables inside each other. Options need none;
+/// the parser recurses once per level.
+inline constexpr std::size_t config_key_dots_max = 16;
+inline constexpr std::size_t config_nesting_max = 16;
 
 // --- in flight -------------------------------------------------------------------------------------------------------
 /// Slots of the edge from the loader to a first stage: deeper than pipe_buffers_default, so that decoding and waking
@@ -110,8 +114,10 @@ inline constexpr std::uint64_t shm_extent_bytes_min = 64u << 10;
 /// The loader decodes ahead until one of the two is reached, so that a micro-batch of one sample costs no decoder call.
 inline constexpr std::uint64_t decode_block_samples = 256;
 inline constexpr std::uint64_t decode_block_bytes = 1u << 20;
-/// A gzip file is unpacked into memory as a whole; a larger one has to be unpacked on disk, where it can be mapped.
+/// A gzip file is unpacked into memory as a whole; a larger one has to be unpacked on disk, where it is read in blocks.
 inline constexpr std::uint64_t gzip_unpacked_bytes_max = std::uint64_t{4} << 30;
+/// Packed bytes that are in memory at a time.
+inline constexpr std::size_t gzip_packed_block_bytes = 256u << 10;
 inline constexpr std::size_t npy_header_bytes_max = 64u << 10;
 inline constexpr std::size_t npy_dimensions_max = 32;
 
@@ -223,6 +229,8 @@ inline constexpr std::chrono::milliseconds tcp_stop_timeout = 5s;
 inline constexpr std::size_t journal_header_bytes_max = 64u << 10;
 /// One state of the largest size, and what stands around its words.
 inline constexpr std::size_t journal_record_bytes_max = score_words_max * 8 + 64;
+/// Zeros that a loss of power may have left at the end; far more than is written between two syncs.
+inline constexpr std::uint64_t journal_zeros_max = std::uint64_t{256} << 20;
 /// Folded states that wait for the thread that writes; as many again may be in its hands.
 inline constexpr std::size_t journal_queue_bytes_max = 16u << 20;
 /// What is folded within this time goes to the file in one write.
@@ -239,6 +247,7 @@ static_assert(2 * tcp_keep_alive < tcp_silence_timeout, "one late ping must not 
 static_assert(heartbeats_per_timeout >= 4 && 4 * heartbeat_min <= std::chrono::duration<double>(worker_timeout_min),
               "a few late heartbeats must not end a worker");
 static_assert(score_words_max * 9 + 4096 <= wire_message_bytes_max, "a score of the largest size must fit a message");
+static_assert(2 * journal_queue_bytes_max < journal_zeros_max, "both queues may be on their way to the disk");
 static_assert(journal_record_bytes_max < journal_queue_bytes_max, "a state of the largest size must fit the queue");
 
 }  // namespace troupe::limits

@@ -104,8 +104,8 @@ inline constexpr std::array input = {
         "that holds test_batch.bin. Check the path after the colon."},
     error_explanation{
         error_code::data_truncated, exit_status::bad_input, "data file is truncated",
-        "A data file is shorter than its own header or its record size says. A download or unpacking that was cut "
-        "short is the usual cause. The message gives the offset, the bytes expected and the bytes found; fetch "
+        "A data file is shorter than its own header or its record size says, or became shorter while it was "
+        "evaluated. A download or unpacking that was cut short is the usual cause. The message gives the offset, the bytes expected and the bytes found; fetch "
         "the file again."},
     error_explanation{
         error_code::data_bad_format, exit_status::bad_input, "data file has the wrong format",
@@ -138,7 +138,8 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::config_syntax, exit_status::bad_input, "config file is not valid TOML",
         "The config file breaks the rules of TOML at the line and column in the message. Strings need quotes, "
-        "lists need brackets, and a key may stand there once. Correct that line."},
+        "lists need brackets, and a key may stand there once; the file has at most 64 KiB, and nests little. Correct "
+        "that line."},
     error_explanation{
         error_code::config_unknown_key, exit_status::bad_input, "unknown key in the config file",
         "The config file sets a key that does not exist; it would have had no effect. Keys are the flags with "

@@ -1,10 +1,22 @@
+#include <algorithm>
+
 #include <troupe/messages/check.hpp>
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/data/byte_image_set.hpp>
 #include <troupe/runtime/data/new_tensor.hpp>
 
 namespace troupe {
 
 namespace {
+
+expected<at::Tensor> read_column(const byte_column& column, sample_range samples, std::uint64_t width,
+                                 const std::string& where) {
+  expected<at::Tensor> bytes = new_tensor({static_cast<std::int64_t>(samples.size() * width)}, at::kByte, where);
+  if (!bytes) return bytes;
+  const std::span room(bytes->mutable_data_ptr<std::uint8_t>(), samples.size() * width);
+  if (auto got = column.read(samples, width, room); !got) return tl::make_unexpected(got.error());
+  return bytes;
+}
 
 class byte_image_set final : public data_set {
  public:
@@ -21,46 +33,58 @@ class byte_image_set final : public data_set {
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.begin <= range.end && range.end <= layout_.size, "only samples of the data set are read");
-    for (const byte_column* column : {&layout_.pixels, &layout_.labels}) {
-      if (expected<void> same = column->region->check_unchanged(); !same) return tl::make_unexpected(same.error());
-    }
     expected<at::Tensor> inputs = new_tensor(with_rows(range.size(), layout_.shape), at::kFloat, layout_.name);
     if (!inputs) return tl::make_unexpected(inputs.error());
     expected<at::Tensor> labels = new_tensor(with_rows(range.size(), {}), at::kLong, layout_.name);
     if (!labels) return tl::make_unexpected(labels.error());
-    decode_pixels(range, inputs->mutable_data_ptr<float>());
-    decode_labels(range, labels->mutable_data_ptr<std::int64_t>());
+    if (auto decoded = decode_pixels(range, inputs->mutable_data_ptr<float>()); !decoded) {
+      return tl::make_unexpected(decoded.error());
+    }
+    if (auto decoded = decode_labels(range, labels->mutable_data_ptr<std::int64_t>()); !decoded) {
+      return tl::make_unexpected(decoded.error());
+    }
     return sample_block{std::move(*inputs), std::move(*labels)};
   }
 
  private:
-  void decode_pixels(sample_range range, float* out) const noexcept {
-    const std::uint64_t pixels = elements_of(layout_.shape);
-    for (std::uint64_t i = range.begin; i < range.end; ++i, out += pixels) {
-      bytes_to_unit_floats(layout_.pixels.at(i), out, pixels);
-    }
+  [[nodiscard]] expected<void> decode_pixels(sample_range range, float* out) const {
+    auto bytes = read_column(layout_.pixels, range, elements_of(layout_.shape), layout_.name);
+    if (!bytes) return tl::make_unexpected(bytes.error());
+    bytes_to_unit_floats(bytes->const_data_ptr<std::uint8_t>(), out, static_cast<std::size_t>(bytes->numel()));
+    return {};
   }
 
-  void decode_labels(sample_range range, std::int64_t* out) const noexcept {
-    for (std::uint64_t i = range.begin; i < range.end; ++i) *out++ = *layout_.labels.at(i);
+  [[nodiscard]] expected<void> decode_labels(sample_range range, std::int64_t* out) const {
+    auto bytes = read_column(layout_.labels, range, 1, layout_.name);
+    if (!bytes) return tl::make_unexpected(bytes.error());
+    std::copy_n(bytes->const_data_ptr<std::uint8_t>(), bytes->numel(), out);
+    return {};
   }
 
   byte_image_layout layout_;
 };
 
 bool lies_inside(const byte_column& column, std::uint64_t size, std::uint64_t bytes_per_sample) {
-  return column.offset + (size - 1) * column.stride + bytes_per_sample <= column.region->bytes().size();
+  return column.offset + (size - 1) * column.stride + bytes_per_sample <= column.region->size();
+}
+
+tl::unexpected<error> no_class(const byte_image_layout& layout, std::uint64_t sample, std::uint8_t label) {
+  const std::uint64_t offset = layout.labels.offset + sample * layout.labels.stride;
+  return fail(error_code::data_label_out_of_range,
+              layout.labels.path + ", byte " + std::to_string(offset) + ", sample " + std::to_string(sample),
+              "expected a label from 0 to " + std::to_string(layout.classes - 1) + ", found " + std::to_string(label),
+              "check that this is the right file for this kind of data, and fetch it again");
 }
 
 expected<void> check_labels(const byte_image_layout& layout) {
-  for (std::uint64_t i = 0; i < layout.size; ++i) {
-    const std::uint8_t label = *layout.labels.at(i);
-    if (label < layout.classes) continue;
-    const std::uint64_t offset = layout.labels.offset + i * layout.labels.stride;
-    return fail(error_code::data_label_out_of_range,
-                layout.labels.path + ", byte " + std::to_string(offset) + ", sample " + std::to_string(i),
-                "expected a label from 0 to " + std::to_string(layout.classes - 1) + ", found " + std::to_string(label),
-                "check that this is the right file for this kind of data, and fetch it again");
+  for (std::uint64_t begin = 0; begin < layout.size; begin += limits::decode_block_bytes) {
+    const sample_range samples{begin, std::min(layout.size, begin + limits::decode_block_bytes)};
+    const auto labels = read_column(layout.labels, samples, 1, layout.name);
+    if (!labels) return tl::make_unexpected(labels.error());
+    const auto* found = labels->const_data_ptr<std::uint8_t>();
+    for (std::uint64_t i = 0; i < samples.size(); ++i) {
+      if (found[i] >= layout.classes) return no_class(layout, begin + i, found[i]);
+    }
   }
   return {};
 }

@@ -9,15 +9,16 @@
 
 namespace troupe {
 
-/// Where one thing per sample lies in a file: sample i at `offset + i * stride`.
+/// Where one thing per sample lies in a file: that of sample i at `offset + i * stride`.
 struct byte_column {
   byte_region_ptr region;
   std::string path;
   std::uint64_t offset = 0;
   std::uint64_t stride = 1;
 
-  [[nodiscard]] const std::uint8_t* at(std::uint64_t sample) const noexcept {
-    return region->bytes().data() + offset + sample * stride;
+  /// What the samples have, `width` bytes each, behind each other. Errors: as byte_region::read.
+  [[nodiscard]] expected<void> read(sample_range samples, std::uint64_t width, std::span<std::uint8_t> into) const {
+    return region->read({offset + samples.begin * stride, samples.size(), width, stride}, into);
   }
 };
 

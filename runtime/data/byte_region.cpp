@@ -1,66 +1,114 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <troupe/messages/check.hpp>
 #include <troupe/runtime/data/byte_region.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
 
 namespace troupe {
 
 namespace {
 
-class mapped_region final : public byte_region {
- public:
-  mapped_region(std::string path, int descriptor, const struct stat& status, const void* address)
-      : path_(std::move(path)),
-        descriptor_(descriptor),
-        size_(static_cast<std::size_t>(status.st_size)),
-        modified_(status.st_mtim),
-        address_(static_cast<const std::uint8_t*>(address)) {}
+constexpr const char* leave_alone = "leave the file alone while it is evaluated, and start again";
 
-  ~mapped_region() override {
-    ::munmap(const_cast<std::uint8_t*>(address_), size_);
-    ::close(descriptor_);
+void check_inside(const byte_pieces& pieces, std::uint64_t size, std::size_t room) {
+  TROUPE_CHECK(pieces.count * pieces.width == room, "callers make room for what they ask for");
+  const std::uint64_t last = pieces.count == 0 ? 0 : (pieces.count - 1) * pieces.stride + pieces.width;
+  TROUPE_CHECK(pieces.offset <= size && last <= size - pieces.offset, "lengths were checked when the file was opened");
+}
+
+/// The same bytes in as few pieces as there can be.
+byte_pieces joined(const byte_pieces& pieces) {
+  if (pieces.stride != pieces.width) return pieces;
+  const std::uint64_t bytes = pieces.count * pieces.width;
+  return {.offset = pieces.offset, .count = 1, .width = bytes, .stride = bytes};
+}
+
+class file_region final : public byte_region {
+ public:
+  file_region(std::string path, unique_fd file, const struct stat& status)
+      : path_(std::move(path)),
+        file_(std::move(file)),
+        size_(static_cast<std::uint64_t>(status.st_size)),
+        modified_(status.st_mtim) {}
+
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+
+  [[nodiscard]] expected<void> read(const byte_pieces& pieces, std::span<std::uint8_t> into) const override {
+    check_inside(pieces, size_, into.size());
+    const byte_pieces each = joined(pieces);
+    for (std::uint64_t i = 0; i < each.count; ++i) {
+      auto got = read_one(each.offset + i * each.stride, into.subspan(i * each.width, each.width));
+      if (!got) return got;
+    }
+    // After the bytes and not before them: what is changed from now on was not read.
+    return check_unchanged();
   }
 
-  [[nodiscard]] std::span<const std::uint8_t> bytes() const noexcept override { return {address_, size_}; }
-
-  [[nodiscard]] expected<void> check_unchanged() const override {
-    struct stat now {};
-    if (::fstat(descriptor_, &now) != 0) {
-      return fail(error_code::data_unreadable, path_,
-                  std::string("cannot be looked at again: ") + std::strerror(errno));
-    }
-    if (static_cast<std::uint64_t>(now.st_size) < size_) {
-      return fail(error_code::data_truncated, path_,
-                  "was cut short while in use: expected " + std::to_string(size_) + " bytes, found " +
-                      std::to_string(now.st_size),
-                  "leave the file alone while it is evaluated, and start again");
-    }
-    if (now.st_size != static_cast<off_t>(size_) || now.st_mtim.tv_sec != modified_.tv_sec ||
-        now.st_mtim.tv_nsec != modified_.tv_nsec) {
-      return fail(error_code::data_unreadable, path_, "was changed while in use",
-                  "leave the file alone while it is evaluated, and start again");
+ private:
+  [[nodiscard]] expected<void> read_one(std::uint64_t offset, std::span<std::uint8_t> into) const {
+    while (!into.empty()) {
+      const ssize_t got = ::pread(file_.get(), into.data(), into.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return unreadable(offset, errno);
+      if (got == 0) return ends_at(offset);
+      offset += static_cast<std::uint64_t>(got);
+      into = into.subspan(static_cast<std::size_t>(got));
     }
     return {};
   }
 
- private:
+  [[nodiscard]] expected<void> check_unchanged() const {
+    struct stat now {};
+    if (::fstat(file_.get(), &now) != 0) return unreadable(0, errno);
+    if (static_cast<std::uint64_t>(now.st_size) < size_) return cut_short(static_cast<std::uint64_t>(now.st_size));
+    if (static_cast<std::uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != modified_.tv_sec ||
+        now.st_mtim.tv_nsec != modified_.tv_nsec) {
+      return fail(error_code::data_unreadable, path_, "was changed while in use", leave_alone);
+    }
+    return {};
+  }
+
+  /// A read found the end at `offset` or before.
+  [[nodiscard]] tl::unexpected<error> ends_at(std::uint64_t offset) const {
+    struct stat now {};
+    const bool known = ::fstat(file_.get(), &now) == 0;
+    return cut_short(known ? std::min(offset, static_cast<std::uint64_t>(now.st_size)) : offset);
+  }
+  [[nodiscard]] tl::unexpected<error> cut_short(std::uint64_t found) const {
+    return fail(error_code::data_truncated, path_ + ", byte " + std::to_string(found),
+                "was cut short while in use: expected " + std::to_string(size_) + " bytes, found " +
+                    std::to_string(found) + ", " + std::to_string(size_ - found) + " are missing",
+                leave_alone);
+  }
+  [[nodiscard]] tl::unexpected<error> unreadable(std::uint64_t offset, int number) const {
+    return fail(error_code::data_unreadable, path_ + ", byte " + std::to_string(offset),
+                std::string("cannot be read: ") + std::strerror(number), "copy the file to a disk that can be read");
+  }
+
   std::string path_;
-  int descriptor_;
-  std::size_t size_;
+  unique_fd file_;
+  std::uint64_t size_;
   timespec modified_;
-  const std::uint8_t* address_;
 };
 
 class owned_region final : public byte_region {
  public:
   owned_region(std::unique_ptr<std::uint8_t[]> bytes, std::size_t size) : bytes_(std::move(bytes)), size_(size) {}
-  [[nodiscard]] std::span<const std::uint8_t> bytes() const noexcept override { return {bytes_.get(), size_}; }
-  [[nodiscard]] expected<void> check_unchanged() const override { return {}; }
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+  [[nodiscard]] expected<void> read(const byte_pieces& pieces, std::span<std::uint8_t> into) const override {
+    check_inside(pieces, size_, into.size());
+    const byte_pieces each = joined(pieces);
+    for (std::uint64_t i = 0; i < each.count; ++i) {
+      std::memcpy(into.data() + i * each.width, bytes_.get() + each.offset + i * each.stride, each.width);
+    }
+    return {};
+  }
 
  private:
   std::unique_ptr<std::uint8_t[]> bytes_;
@@ -91,25 +139,14 @@ expected<void> check_kind(const std::string& path, const struct stat& status) {
 
 }  // namespace
 
-expected<byte_region_ptr> map_file(const std::string& path) {
+expected<byte_region_ptr> open_bytes(const std::string& path) {
   // A pipe without a writer would block a plain open for ever.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return cannot_open(path, errno);
+  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return cannot_open(path, errno);
   struct stat status {};
-  const bool known = ::fstat(descriptor, &status) == 0;
-  const int number = errno;
-  if (expected<void> kind = known ? check_kind(path, status) : expected<void>(cannot_open(path, number)); !kind) {
-    ::close(descriptor);
-    return tl::make_unexpected(kind.error());
-  }
-  void* address = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (address == MAP_FAILED) {
-    const int cause = errno;
-    ::close(descriptor);
-    return fail(error_code::data_unreadable, path, std::string("cannot be mapped: ") + std::strerror(cause),
-                "copy the file to a local disk");
-  }
-  return std::make_shared<const mapped_region>(path, descriptor, status, address);
+  if (::fstat(file.get(), &status) != 0) return cannot_open(path, errno);
+  if (expected<void> kind = check_kind(path, status); !kind) return tl::make_unexpected(kind.error());
+  return std::make_shared<const file_region>(path, std::move(file), status);
 }
 
 byte_region_ptr own_bytes(std::unique_ptr<std::uint8_t[]> bytes, std::size_t size) {

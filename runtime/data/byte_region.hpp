@@ -12,7 +12,19 @@
 
 namespace troupe {
 
-/// The bytes of one file, in memory or mapped; immutable and shared by all tensors that view them.
+/// `count` pieces of `width` bytes: the first at `offset`, each other one `stride` bytes behind the start of the one
+/// before.
+struct byte_pieces {
+  std::uint64_t offset = 0;
+  std::uint64_t count = 1;
+  std::uint64_t width = 0;
+  std::uint64_t stride = 0;
+};
+
+/// The content of one file, in memory or read from the file each time. Any thread may read.
+///
+/// Files are read and not mapped: a mapped file that is cut short, or whose disk fails, kills the process (SIGBUS) when
+/// the page is touched; a read that fails is an error.
 class byte_region {
  public:
   byte_region() = default;
@@ -20,17 +32,21 @@ class byte_region {
   byte_region& operator=(const byte_region&) = delete;
   virtual ~byte_region() = default;
 
-  [[nodiscard]] virtual std::span<const std::uint8_t> bytes() const noexcept = 0;
-  /// Whether the bytes are still those that were opened. To be asked before each read: a mapped file that was cut short
-  /// kills the process (SIGBUS) when a lost page is touched. What happens between this answer and the read stays fatal.
-  [[nodiscard]] virtual expected<void> check_unchanged() const = 0;
+  [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
+  /// Copies the pieces, which lie inside [0, size()), behind each other into `into`, which has their size. What was
+  /// copied is content of the file that was opened: a file that was cut short since then is E0302, one that was
+  /// changed or cannot be read E0307.
+  [[nodiscard]] virtual expected<void> read(const byte_pieces& pieces, std::span<std::uint8_t> into) const = 0;
+  /// One piece as long as `into`.
+  [[nodiscard]] expected<void> read(std::uint64_t offset, std::span<std::uint8_t> into) const {
+    return read({.offset = offset, .width = into.size(), .stride = into.size()}, into);
+  }
 };
 
 using byte_region_ptr = std::shared_ptr<const byte_region>;
 
-/// Maps a regular file read-only, so that a stray write into a sample stops the process instead of changing the data.
-/// Errors: missing E0301, empty E0306, a directory, device or unreadable E0307.
-expected<byte_region_ptr> map_file(const std::string& path);
+/// A regular file with at least one byte. Errors: missing E0301, empty E0306, a directory, device or unreadable E0307.
+expected<byte_region_ptr> open_bytes(const std::string& path);
 
 /// Bytes that were unpacked into memory.
 byte_region_ptr own_bytes(std::unique_ptr<std::uint8_t[]> bytes, std::size_t size);

@@ -61,9 +61,9 @@ expected<data_set_ptr> open_cifar10(const std::string& file_or_directory) {
     if (!found) return tl::make_unexpected(found.error());
     path = std::move(*found);
   }
-  expected<byte_region_ptr> region = map_file(path);
+  expected<byte_region_ptr> region = open_bytes(path);
   if (!region) return tl::make_unexpected(region.error());
-  const std::uint64_t size = (*region)->bytes().size();
+  const std::uint64_t size = (*region)->size();
   if (expected<void> whole = check_size(path, size); !whole) return tl::make_unexpected(whole.error());
   byte_image_layout layout;
   layout.name = "cifar10:" + file_or_directory;

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <utility>
+#include <vector>
 
 #include <zlib.h>
 
 #include <troupe/messages/check.hpp>
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/data/gzip_reader.hpp>
 
 namespace troupe {
@@ -19,13 +22,13 @@ constexpr const char* fetch_again = "fetch the file again";
 
 struct gzip_reader::stream {
   z_stream z{};
-  /// Packed bytes that zlib has not been given yet.
-  std::span<const std::uint8_t> rest;
+  std::vector<std::uint8_t> block;
+  /// Of the first packed byte that zlib has not been given yet.
+  std::uint64_t given = 0;
 };
 
-gzip_reader::gzip_reader(std::string path, std::span<const std::uint8_t> packed)
-    : path_(std::move(path)), packed_(packed), stream_(std::make_unique<stream>()) {
-  stream_->rest = packed;
+gzip_reader::gzip_reader(std::string path, byte_region_ptr packed)
+    : path_(std::move(path)), packed_(std::move(packed)), stream_(std::make_unique<stream>()) {
   TROUPE_CHECK(inflateInit2(&stream_->z, gzip_window) == Z_OK, "zlib matches its header and has memory for a window");
 }
 
@@ -33,8 +36,27 @@ gzip_reader::~gzip_reader() {
   inflateEnd(&stream_->z);
 }
 
-bool gzip_reader::looks_packed(std::span<const std::uint8_t> bytes) noexcept {
-  return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+expected<bool> gzip_reader::looks_packed(const byte_region& bytes, std::uint64_t offset) {
+  constexpr std::array<std::uint8_t, 2> magic{0x1f, 0x8b};
+  if (bytes.size() < offset + magic.size()) return false;
+  std::array<std::uint8_t, 2> found{};
+  return bytes.read(offset, found).map([&] { return found == magic; });
+}
+
+std::uint64_t gzip_reader::packed_left() const noexcept {
+  return stream_->z.avail_in + (packed_->size() - stream_->given);
+}
+
+expected<void> gzip_reader::refill() {
+  z_stream& z = stream_->z;
+  const std::uint64_t left = packed_->size() - stream_->given;
+  if (z.avail_in != 0 || left == 0) return {};
+  stream_->block.resize(std::min<std::uint64_t>(left, limits::gzip_packed_block_bytes));
+  if (auto got = packed_->read(stream_->given, stream_->block); !got) return got;
+  stream_->given += stream_->block.size();
+  z.next_in = stream_->block.data();
+  z.avail_in = static_cast<uInt>(stream_->block.size());
+  return {};
 }
 
 std::string gzip_reader::here() const {
@@ -53,12 +75,7 @@ expected<std::size_t> gzip_reader::read(std::span<std::uint8_t> into) {
 
 expected<std::size_t> gzip_reader::step(std::span<std::uint8_t> into) {
   z_stream& z = stream_->z;
-  if (z.avail_in == 0) {
-    const std::span<const std::uint8_t> chunk = stream_->rest.first(std::min(stream_->rest.size(), step_bytes_max));
-    stream_->rest = stream_->rest.subspan(chunk.size());
-    z.next_in = const_cast<Bytef*>(chunk.data());
-    z.avail_in = static_cast<uInt>(chunk.size());
-  }
+  if (auto filled = refill(); !filled) return tl::make_unexpected(filled.error());
   z.next_out = into.data();
   z.avail_out = static_cast<uInt>(into.size());
   const bool no_input_left = z.avail_in == 0;
@@ -71,7 +88,7 @@ expected<std::size_t> gzip_reader::step(std::span<std::uint8_t> into) {
   }
   if (code == Z_BUF_ERROR && no_input_left) {
     return fail(error_code::data_truncated, here(),
-                "the gzip data end after " + std::to_string(packed_.size()) + " packed bytes, in the middle",
+                "the gzip data end after " + std::to_string(packed_->size()) + " packed bytes, in the middle",
                 fetch_again);
   }
   if (code != Z_OK && code != Z_BUF_ERROR) {
@@ -83,14 +100,15 @@ expected<std::size_t> gzip_reader::step(std::span<std::uint8_t> into) {
 
 expected<void> gzip_reader::end_member() {
   z_stream& z = stream_->z;
-  const std::uint64_t left = z.avail_in + stream_->rest.size();
+  const std::uint64_t left = packed_left();
   if (left == 0) {
     phase_ = phase::ended;
     return {};
   }
-  const std::span<const std::uint8_t> following = packed_.last(left);
-  if (!looks_packed(following)) {
-    return fail(error_code::data_bad_format, path_ + ", byte " + std::to_string(packed_.size() - left),
+  const auto goes_on = looks_packed(*packed_, packed_->size() - left);
+  if (!goes_on) return tl::make_unexpected(goes_on.error());
+  if (!*goes_on) {
+    return fail(error_code::data_bad_format, path_ + ", byte " + std::to_string(packed_->size() - left),
                 std::to_string(left) + " bytes follow the end of the gzip data", fetch_again);
   }
   TROUPE_CHECK(inflateReset(&z) == Z_OK, "the stream was initialised");

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include <troupe/messages/error.hpp>
+#include <troupe/runtime/data/byte_region.hpp>
 
 namespace troupe {
 
@@ -13,16 +13,18 @@ namespace troupe {
 /// a format with a header needs in order not to trust a file that claims to be small. Not thread-safe.
 class gzip_reader {
  public:
-  /// `packed` must outlive the reader; `path` is what errors name.
-  gzip_reader(std::string path, std::span<const std::uint8_t> packed);
+  /// `path` is what errors name.
+  gzip_reader(std::string path, byte_region_ptr packed);
   ~gzip_reader();
   gzip_reader(const gzip_reader&) = delete;
   gzip_reader& operator=(const gzip_reader&) = delete;
 
-  static bool looks_packed(std::span<const std::uint8_t> bytes) noexcept;
+  /// Whether a gzip member may begin at that byte.
+  [[nodiscard]] static expected<bool> looks_packed(const byte_region& bytes, std::uint64_t offset);
 
   /// Fills `into` and says how many bytes it got: fewer only at the end, whose checksum and length were then verified.
-  /// Errors: the packed data end in the middle (E0302), are damaged or followed by something else (E0303).
+  /// Errors: as byte_region::read; the packed data end in the middle (E0302), are damaged or followed by something else
+  /// (E0303).
   [[nodiscard]] expected<std::size_t> read(std::span<std::uint8_t> into);
 
   /// Bytes unpacked so far.
@@ -38,10 +40,14 @@ class gzip_reader {
   /// One call of zlib; how many bytes it produced.
   expected<std::size_t> step(std::span<std::uint8_t> into);
   expected<void> end_member();
+  /// Gives zlib the next block where it has nothing left.
+  expected<void> refill();
+  /// Packed bytes that zlib has not used.
+  [[nodiscard]] std::uint64_t packed_left() const noexcept;
   [[nodiscard]] std::string here() const;
 
   std::string path_;
-  std::span<const std::uint8_t> packed_;
+  byte_region_ptr packed_;
   std::uint64_t position_ = 0;
   phase phase_ = phase::inside_member;
   std::unique_ptr<stream> stream_;

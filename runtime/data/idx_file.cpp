@@ -75,14 +75,15 @@ std::optional<std::uint64_t> payload_bytes(const std::vector<std::uint32_t>& siz
 
 expected<idx_file> open_plain(const std::string& path, const byte_region_ptr& region, std::uint8_t dimensions) {
   const std::uint64_t header_size = header_bytes(dimensions);
-  const std::span<const std::uint8_t> bytes = region->bytes();
-  if (bytes.size() < header_size) return too_short(path, header_size, bytes.size(), "header");
-  auto sizes = parse_header(path, bytes.first(header_size), dimensions);
+  if (region->size() < header_size) return too_short(path, header_size, region->size(), "header");
+  std::vector<std::uint8_t> header(header_size);
+  if (auto got = region->read(0, header); !got) return tl::make_unexpected(got.error());
+  auto sizes = parse_header(path, header, dimensions);
   if (!sizes) return tl::make_unexpected(sizes.error());
   const std::optional<std::uint64_t> payload = payload_bytes(*sizes);
   const std::uint64_t wanted = header_size + payload.value_or(UINT64_MAX - header_size);
-  if (bytes.size() < wanted) return too_short(path, wanted, bytes.size(), "file");
-  if (bytes.size() > wanted) return too_long(path, wanted, std::to_string(bytes.size()));
+  if (region->size() < wanted) return too_short(path, wanted, region->size(), "file");
+  if (region->size() > wanted) return too_long(path, wanted, std::to_string(region->size()));
   return idx_file{path, std::move(*sizes), region, header_size};
 }
 
@@ -100,12 +101,12 @@ expected<byte_region_ptr> unpack_payload(const std::string& path, gzip_reader& r
     return fail(error_code::data_unreadable, path,
                 "unpacks to " + std::to_string(wanted) + " bytes, more than the limit of " +
                     std::to_string(limits::gzip_unpacked_bytes_max),
-                "unpack it with gunzip: plain files are mapped and need no memory");
+                "unpack it with gunzip: plain files are read in blocks");
   }
   std::unique_ptr<std::uint8_t[]> bytes(new (std::nothrow) std::uint8_t[payload]);
   if (bytes == nullptr) {
     return fail(error_code::data_unreadable, path, "no memory for " + std::to_string(payload) + " unpacked bytes",
-                "unpack it with gunzip: plain files are mapped and need no memory");
+                "unpack it with gunzip: plain files are read in blocks");
   }
   const expected<std::size_t> got = reader.read({bytes.get(), payload});
   if (!got) return tl::make_unexpected(got.error());
@@ -118,7 +119,7 @@ expected<byte_region_ptr> unpack_payload(const std::string& path, gzip_reader& r
 }
 
 expected<idx_file> open_packed(const std::string& path, const byte_region_ptr& packed, std::uint8_t dimensions) {
-  gzip_reader reader(path, packed->bytes());
+  gzip_reader reader(path, packed);
   std::vector<std::uint8_t> header(header_bytes(dimensions));
   const expected<std::size_t> got = reader.read(header);
   if (!got) return tl::make_unexpected(got.error());
@@ -126,7 +127,7 @@ expected<idx_file> open_packed(const std::string& path, const byte_region_ptr& p
   auto sizes = parse_header(path, header, dimensions);
   if (!sizes) return tl::make_unexpected(sizes.error());
   const std::uint64_t payload = payload_bytes(*sizes).value_or(std::uint64_t{1} << 62);
-  expected<byte_region_ptr> region = unpack_payload(path, reader, payload, packed->bytes().size());
+  expected<byte_region_ptr> region = unpack_payload(path, reader, payload, packed->size());
   if (!region) return tl::make_unexpected(region.error());
   return idx_file{path, std::move(*sizes), std::move(*region), 0};
 }
@@ -134,9 +135,11 @@ expected<idx_file> open_packed(const std::string& path, const byte_region_ptr& p
 }  // namespace
 
 expected<idx_file> open_idx(const std::string& path, std::uint8_t dimensions) {
-  const expected<byte_region_ptr> region = map_file(path);
+  const expected<byte_region_ptr> region = open_bytes(path);
   if (!region) return tl::make_unexpected(region.error());
-  if (gzip_reader::looks_packed((*region)->bytes())) return open_packed(path, *region, dimensions);
+  const auto is_packed = gzip_reader::looks_packed(**region, 0);
+  if (!is_packed) return tl::make_unexpected(is_packed.error());
+  if (*is_packed) return open_packed(path, *region, dimensions);
   return open_plain(path, *region, dimensions);
 }
 

@@ -19,7 +19,7 @@ struct idx_file {
 };
 
 /// Opens unsigned bytes (element type 8) with that many dimensions, all sizes at least 1. A packed file is unpacked
-/// once, never past what its header promises plus one byte; a plain one is mapped. Errors: as map_file and gzip_reader;
+/// once, never past what its header promises plus one byte. Errors: as open_bytes and gzip_reader;
 /// wrong magic or more bytes than promised E0303, fewer E0302, no samples E0306.
 expected<idx_file> open_idx(const std::string& path, std::uint8_t dimensions);
 

@@ -23,9 +23,9 @@ class npy_set final : public data_set {
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.begin <= range.end && range.end <= size(), "only samples of the data set are read");
-    expected<at::Tensor> inputs = inputs_.view(range);
+    expected<at::Tensor> inputs = inputs_.read_rows(range);
     if (!inputs) return tl::make_unexpected(inputs.error());
-    expected<at::Tensor> labels = labels_.is_floating() ? labels_.view(range) : labels_.as_int64(range);
+    expected<at::Tensor> labels = labels_.is_floating() ? labels_.read_rows(range) : labels_.as_int64(range);
     if (!labels) return tl::make_unexpected(labels.error());
     return sample_block{std::move(*inputs), std::move(*labels)};
   }

@@ -1,10 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
 
-#include <ATen/ops/from_blob.h>
-
 #include <troupe/messages/check.hpp>
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/data/new_tensor.hpp>
 #include <troupe/runtime/data/npy_array.hpp>
 #include <troupe/runtime/data/npy_header.hpp>
@@ -90,6 +90,13 @@ expected<void> check_shape(const std::string& path, const std::vector<std::int64
   return {};
 }
 
+expected<npy_header> read_header(const std::string& path, const byte_region& region) {
+  constexpr std::uint64_t preamble_bytes_max = 12;
+  std::vector<std::uint8_t> begin(std::min(region.size(), preamble_bytes_max + limits::npy_header_bytes_max));
+  if (auto got = region.read(0, begin); !got) return tl::make_unexpected(got.error());
+  return parse_npy_header(path, begin);
+}
+
 template <class T>
 void widen(const std::uint8_t* in, std::int64_t* out, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -104,15 +111,15 @@ void widen(const std::uint8_t* in, std::int64_t* out, std::uint64_t count) {
 expected<npy_array> npy_array::open(const std::string& path) {
   npy_array array;
   array.path_ = path;
-  expected<byte_region_ptr> region = map_file(path);
+  expected<byte_region_ptr> region = open_bytes(path);
   if (!region) return tl::make_unexpected(region.error());
   array.region_ = std::move(*region);
-  expected<npy_header> header = parse_npy_header(path, array.region_->bytes());
+  expected<npy_header> header = read_header(path, *array.region_);
   if (!header) return tl::make_unexpected(header.error());
   const type_entry* type = find_type(header->descr);
   if (type == nullptr) return wrong_type(path, header->descr);
   if (expected<void> fine = check_shape(path, header->shape); !fine) return tl::make_unexpected(fine.error());
-  if (expected<void> fine = check_length(path, *header, type->bytes, array.region_->bytes().size()); !fine) {
+  if (expected<void> fine = check_length(path, *header, type->bytes, array.region_->size()); !fine) {
     return tl::make_unexpected(fine.error());
   }
   array.type_ = type->type;
@@ -128,32 +135,30 @@ at::ScalarType npy_array::dtype() const noexcept {
   return types[static_cast<std::size_t>(type_)].dtype;
 }
 
-const std::uint8_t* npy_array::row(std::uint64_t index) const noexcept {
-  return region_->bytes().data() + data_offset_ + index * row_elements_ * element_bytes_;
+expected<void> npy_array::read(sample_range rows, void* into) const {
+  const std::uint64_t row_bytes = row_elements_ * element_bytes_;
+  return region_->read(data_offset_ + rows.begin * row_bytes,
+                       {static_cast<std::uint8_t*>(into), static_cast<std::size_t>(rows.size() * row_bytes)});
 }
 
-expected<at::Tensor> npy_array::view(sample_range rows) const {
+expected<at::Tensor> npy_array::read_rows(sample_range rows) const {
   TROUPE_CHECK(dtype() != at::ScalarType::Undefined, "arrays of inputs have a tensor type");
-  if (expected<void> same = region_->check_unchanged(); !same) return tl::make_unexpected(same.error());
-  const std::vector<std::int64_t> sizes = with_rows(rows.size(), row_shape());
-  const std::uint8_t* begin = row(rows.begin);
-  if (reinterpret_cast<std::uintptr_t>(begin) % element_bytes_ != 0) {
-    expected<at::Tensor> copy = new_tensor(sizes, dtype(), path_);
-    if (copy) std::memcpy(copy->mutable_data_ptr(), begin, rows.size() * row_elements_ * element_bytes_);
-    return copy;
-  }
-  auto keep_mapped = [region = region_](void*) {};
-  return at::from_blob(const_cast<std::uint8_t*>(begin), sizes, keep_mapped, at::TensorOptions().dtype(dtype()));
+  expected<at::Tensor> result = new_tensor(with_rows(rows.size(), row_shape()), dtype(), path_);
+  if (!result) return result;
+  if (auto got = read(rows, result->mutable_data_ptr()); !got) return tl::make_unexpected(got.error());
+  return result;
 }
 
 expected<at::Tensor> npy_array::as_int64(sample_range rows) const {
   TROUPE_CHECK(!is_floating(), "only integers become class labels");
-  if (expected<void> same = region_->check_unchanged(); !same) return tl::make_unexpected(same.error());
   expected<at::Tensor> result = new_tensor(with_rows(rows.size(), row_shape()), at::kLong, path_);
   if (!result) return result;
   auto* out = result->mutable_data_ptr<std::int64_t>();
-  const std::uint8_t* in = row(rows.begin);
   const std::uint64_t count = rows.size() * row_elements_;
+  expected<at::Tensor> stored = new_tensor({static_cast<std::int64_t>(count * element_bytes_)}, at::kByte, path_);
+  if (!stored) return stored;
+  const auto* in = stored->mutable_data_ptr<std::uint8_t>();
+  if (auto got = read(rows, stored->mutable_data_ptr()); !got) return tl::make_unexpected(got.error());
   switch (type_) {
     case npy_type::b1:
     case npy_type::u1:

@@ -15,10 +15,10 @@ namespace troupe {
 /// any operation for them.
 enum class npy_type : std::uint8_t { b1, u1, u2, u4, u8, i1, i2, i4, i8, f2, f4, f8 };
 
-/// A mapped .npy array with at least one dimension and no size of 0, whose length fits its header.
+/// A .npy file with at least one dimension and no size of 0, whose length fits its header.
 class npy_array {
  public:
-  /// Errors: as map_file and parse_npy_header; an element type not listed, big-endian ones included, or bytes behind
+  /// Errors: as open_bytes and parse_npy_header; an element type not listed, big-endian ones included, or bytes behind
   /// the last element E0303; too few bytes E0302; no elements E0306.
   static expected<npy_array> open(const std::string& path);
 
@@ -32,15 +32,15 @@ class npy_array {
   /// The tensor type with the same elements; Undefined for u2, u4 and u8.
   [[nodiscard]] at::ScalarType dtype() const noexcept;
 
-  /// Rows as a tensor that views the mapping and keeps it alive, without a copy; copied only if the elements do not lie
-  /// at multiples of their size. To be called only if dtype() is defined.
-  [[nodiscard]] expected<at::Tensor> view(sample_range rows) const;
+  /// Rows as stored. To be called only if dtype() is defined. Errors of both: as byte_region::read; E0604 no memory.
+  [[nodiscard]] expected<at::Tensor> read_rows(sample_range rows) const;
   /// Rows of an integer array as int64; a u8 beyond int64 becomes negative.
   [[nodiscard]] expected<at::Tensor> as_int64(sample_range rows) const;
 
  private:
   npy_array() = default;
-  [[nodiscard]] const std::uint8_t* row(std::uint64_t index) const noexcept;
+  /// The elements of these rows as they are in the file.
+  [[nodiscard]] expected<void> read(sample_range rows, void* into) const;
 
   std::string path_;
   byte_region_ptr region_;

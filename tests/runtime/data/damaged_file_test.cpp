@@ -46,11 +46,32 @@ TEST(damaged_gzip, no_flipped_bit_and_no_cut_changes_a_sample) {
   }
 }
 
+/// Root may read everything: gives that up while it lives.
+class ordinary_user {
+ public:
+  ordinary_user() {
+    constexpr uid_t nobody = 65534;
+    if (user_ == 0) {
+      EXPECT_EQ(::seteuid(nobody), 0);
+    }
+  }
+  ordinary_user(const ordinary_user&) = delete;
+  ordinary_user& operator=(const ordinary_user&) = delete;
+  ~ordinary_user() {
+    if (user_ == 0) {
+      EXPECT_EQ(::seteuid(user_), 0);
+    }
+  }
+
+ private:
+  const uid_t user_ = ::geteuid();
+};
+
 TEST(unreadable_file, is_named) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
   const scratch_directory dir;
   const std::string path = dir.write("test_batch.bin", testing::cifar_records(1));
   std::filesystem::permissions(path, std::filesystem::perms::none);
+  const ordinary_user unprivileged;
   const expected<data_set_ptr> data = open_data("cifar10:" + path);
   ASSERT_FALSE(data.has_value());
   EXPECT_EQ(data.error().code, error_code::data_unreadable);
@@ -66,6 +87,58 @@ TEST(changed_file, is_an_error_of_the_next_read) {
   ASSERT_FALSE(block.has_value());
   EXPECT_EQ(block.error().code, error_code::data_truncated);
   EXPECT_THAT(to_string(block.error()), HasSubstr("expected 9219 bytes, found 5000"));
+}
+
+std::string dictionary(const std::string& descr, const std::string& shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+}
+
+/// A set of 4,000 samples, and the file of it that is cut.
+struct file_in_use {
+  std::string name;
+  std::string data;
+  std::string file;
+};
+
+std::vector<file_in_use> files_in_use(const scratch_directory& dir) {
+  constexpr std::uint32_t n = 4000;
+  const std::string images = dir.write("t10k-images-idx3-ubyte", testing::idx_images(n));
+  const std::string labels = dir.write("t10k-labels-idx1-ubyte", testing::idx_labels(n));
+  const std::string records = dir.write("test_batch.bin", testing::cifar_records(n));
+  const std::string inputs = dir.write("x.npy", testing::npy(dictionary("<f4", "(4000, 8)"), bytes(n * 32)));
+  const std::string integers = dir.write("i.npy", testing::npy(dictionary("<i8", "(4000,)"), bytes(n * 8)));
+  const std::string reals = dir.write("r.npy", testing::npy(dictionary("<f8", "(4000,)"), bytes(n * 8)));
+  return {{"images", "mnist:" + dir.path(), images},
+          {"labels", "mnist:" + dir.path(), labels},
+          {"records", "cifar10:" + records, records},
+          {"inputs", "npy:" + inputs + "," + integers, inputs},
+          {"integer_labels", "npy:" + inputs + "," + integers, integers},
+          {"real_labels", "npy:" + inputs + "," + reals, reals}};
+}
+
+TEST(file_cut_short_in_use, is_an_error_that_says_what_is_missing_and_never_a_signal) {
+  const scratch_directory dir;
+  for (const file_in_use& each : files_in_use(dir)) {
+    SCOPED_TRACE(each.name);
+    const bytes whole = testing::read_file(each.file);
+    for (const std::size_t left : {whole.size() - 1, whole.size() / 2, std::size_t{1}, std::size_t{0}}) {
+      dir.write(std::filesystem::path(each.file).filename(), whole);
+      const data_set_ptr data = open_data(each.data).value();
+      const sample_block before = data->read({0, 4000}).value();
+      const sample_block wanted{before.inputs.clone(), before.labels.clone()};
+      std::filesystem::resize_file(each.file, left);
+      const expected<sample_block> block = data->read({3000, 4000});
+      ASSERT_FALSE(block.has_value());
+      EXPECT_EQ(block.error().code, error_code::data_truncated);
+      EXPECT_EQ(block.error().where, each.file + ", byte " + std::to_string(left));
+      EXPECT_THAT(block.error().cause,
+                  HasSubstr("expected " + std::to_string(whole.size()) + " bytes, found " + std::to_string(left) +
+                            ", " + std::to_string(whole.size() - left) + " are missing"));
+      // What was read before stays what it was.
+      EXPECT_TRUE(at::equal(before.inputs, wanted.inputs) && at::equal(before.labels, wanted.labels));
+    }
+    dir.write(std::filesystem::path(each.file).filename(), whole);
+  }
 }
 
 TEST(overwritten_file, is_an_error_of_the_next_read) {
