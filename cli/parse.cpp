@@ -49,6 +49,18 @@ tl::unexpected<error> wrong_argument(const parser& into, const arguments& given,
   return fail(error_code::value_out_of_range, into.get_name(), e.what(), fmt::format("see {} --help", into.get_name()));
 }
 
+expected<parsed> refuse_empty(const parser& into) {
+  for (const CLI::Option* each : into.get_options()) {
+    const std::vector<std::string> values = each->results();
+    if (std::none_of(values.begin(), values.end(), [](const std::string& value) { return value.empty(); })) continue;
+    return fail(
+        error_code::value_out_of_range, each->get_name(),
+        each->get_type_name().empty() ? "is empty" : fmt::format("is empty, expected {}", each->get_type_name()),
+        "give it a value (is a variable of a script not set?), or leave it out");
+  }
+  return parsed::go_on;
+}
+
 }  // namespace
 
 parser::parser(const std::string& name, const std::string& description, const std::string& examples)
@@ -60,7 +72,7 @@ parser::parser(const std::string& name, const std::string& description, const st
 
 expected<parsed> parse(parser& into, const arguments& given) try {
   into.CLI::App::parse(arguments(given.rbegin(), given.rend()));
-  return parsed::go_on;
+  return refuse_empty(into);
 } catch (const CLI::CallForHelp&) {
   return print(into.help()).map([] { return parsed::help_printed; });
 } catch (const CLI::ExtrasError&) {

@@ -18,7 +18,7 @@ struct parser : CLI::App {
 };
 
 /// Lets CLI11 read the arguments. Everything it objects to is a usage error: E0101 with a suggestion, E0103, E0104,
-/// E0105.
+/// E0105. So is an empty value, of whatever option (E0103): it is what an unset variable of a script leaves.
 expected<parsed> parse(parser& into, const arguments& given);
 
 }  // namespace troupe::cli

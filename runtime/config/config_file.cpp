@@ -10,6 +10,7 @@
 
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/config/config_file.hpp>
+#include <troupe/runtime/config/toml_excess.hpp>
 #include <troupe/runtime/suggest/suggest.hpp>
 
 namespace troupe {
@@ -89,6 +90,10 @@ expected<setting> read_setting(const std::string& file, const toml::key& key, co
 }  // namespace
 
 expected<std::vector<setting>> parse_config(std::string_view text, const std::string& name) try {
+  if (const auto excess = find_excess(text)) {
+    return fail(error_code::config_syntax, fmt::format("{}:{}:{}", name, excess->line, excess->column), excess->cause,
+                "write options at the top level; a line is for example: stages = 4");
+  }
   const toml::table table = toml::parse(text, name);
   // A table is sorted by key; the first error to report is the first in the file.
   std::map<std::pair<toml::source_index, toml::source_index>, std::pair<const toml::key*, const toml::node*>> entries;

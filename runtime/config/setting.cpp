@@ -20,6 +20,13 @@ std::string example(const option& target, const origin& from) {
   return fmt::format("write for example {} {}", flag_name(target), target.example);
 }
 
+/// What an unset variable of a script leaves behind: --journal "$JOURNAL".
+bool is_empty(const option_value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return text->empty();
+  const auto* names = std::get_if<std::vector<std::string>>(&value);
+  return names != nullptr && *names == std::vector<std::string>{""};
+}
+
 }  // namespace
 
 tl::unexpected<error> bad_value(const option& target, const value_problem& problem, const origin& from) {
@@ -29,6 +36,9 @@ tl::unexpected<error> bad_value(const option& target, const value_problem& probl
 }
 
 expected<setting> make_setting(const option& target, const option_value& value, const origin& from) {
+  if (from.kind != origin_kind::default_value && is_empty(value)) {
+    return bad_value(target, {fmt::format("is empty, expected {}", target.value_name), {}}, from);
+  }
   if (const auto problem = check_value(target, value)) return bad_value(target, *problem, from);
   return setting{&target, value, from};
 }

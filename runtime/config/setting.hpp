@@ -26,7 +26,8 @@ struct setting {
 };
 
 /// Checks the value; an error names the origin and how to write it right there. Values from a file are bad input
-/// (E0404), others are usage errors (E0102, E0103).
+/// (E0404), others are usage errors (E0102, E0103). An empty text, or one empty name, that was given anywhere is bad
+/// also where the default is empty.
 expected<setting> make_setting(const option& target, const option_value& value, const origin& from);
 /// The same for a value in text, as flags and environment have it.
 expected<setting> parse_setting(const option& target, std::string_view text, const origin& from);

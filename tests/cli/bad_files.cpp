@@ -75,6 +75,10 @@ void make_data(const scratch& directory) {
 
 void make_configs(const scratch& directory) {
   directory.write("syntax.toml", "stages = 2\nmicro_batch = = 4\n");
+  std::string deep = "stages = 2\na";
+  for (int i = 0; i < 30000; ++i) deep += ".a";
+  directory.write("deep.toml", deep + " = 1\n");
+  directory.write("long.toml", "stages = 2\n" + std::string(70000, '\n'));
   directory.write("key.toml", "stages = 2\nmicro-batch = 4\n");
   directory.write("type.toml", "stages = \"two\"\n");
   directory.write("range.toml", "micro_batch = 64\nreplicas = 1000\n");

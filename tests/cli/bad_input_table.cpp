@@ -1,3 +1,4 @@
+#include <troupe/runtime/config/option_table.hpp>
 #include <troupe/tests/cli/bad_input.hpp>
 
 namespace troupe::testing {
@@ -81,7 +82,12 @@ const std::vector<bad_input> values = {
     {"deadline_nan", eval_with({"--deadline", "nan"}), {}, usage, "E0103", "nan"},
     {"optimize_unknown", eval_with({"--optimize", "lyaer"}), {}, usage, "E0102", "\"layer\""},
     {"metric_unknown", eval_with({"--metrics", "acuracy"}), {}, usage, "E0102", "accuracy"},
-    {"metric_empty", eval_with({"--metrics", ""}), {}, usage, "E0102", "--metrics"},
+    {"metric_empty", eval_with({"--metrics", ""}), {}, usage, "E0103", "--metrics: is empty"},
+    {"metric_without_name", eval_with({"--metrics", "nll,"}), {}, usage, "E0102", "--metrics"},
+    {"empty_inspect_data", {"inspect", "good.pt", "--data", ""}, {}, usage, "E0103", "--data: is empty"},
+    {"empty_inspect_model", {"inspect", ""}, {}, usage, "E0103", "MODEL: is empty"},
+    {"empty_plan_svg", {"plan", "--model", "good.pt", "--svg="}, {}, usage, "E0103", "--svg: is empty"},
+    {"empty_config", eval_with({"--config", ""}), {}, usage, "E0103", "--config: is empty"},
     {"metric_twice", eval_with({"--metrics", "nll,nll"}), {}, usage, "E0103", "named twice"},
     {"data_kind", eval_data("minst:good-mnist"), {}, usage, "E0102", "\"mnist\""},
     {"data_without_kind", eval_data("good-mnist"), {}, usage, "E0102", "KIND:PATH"},
@@ -144,6 +150,8 @@ const std::vector<bad_input> files = {
     {"config_missing", eval_with({"--config", "nowhere.toml"}), {}, input, "E0401", "nowhere.toml"},
     {"config_directory", eval_with({"--config", "directory.pt"}), {}, input, "E0401", "is a directory"},
     {"config_syntax", eval_with({"--config", "syntax.toml"}), {}, input, "E0402", "syntax.toml:2:"},
+    {"config_deep_key", eval_with({"--config", "deep.toml"}), {}, input, "E0402", "deep.toml:2:34"},
+    {"config_too_long", eval_with({"--config", "long.toml"}), {}, input, "E0402", "longer than 65536 bytes"},
     {"config_key", eval_with({"--config", "key.toml"}), {}, input, "E0403", "key.toml:2:1"},
     {"config_type", eval_with({"--config", "type.toml"}), {}, input, "E0404", "type.toml:1:10"},
     {"config_range", eval_with({"--config", "range.toml"}), {}, input, "E0404", "range.toml:2:12"},
@@ -159,10 +167,22 @@ const std::vector<bad_input> files = {
     {"config_of_variable", eval_with({}), {"TROUPE_CONFIG=nowhere.toml"}, input, "E0401", "nowhere.toml"},
 };
 
+/// An empty value for every option that takes one, as a flag; what has no value in TOML is refused there by its type.
+std::vector<bad_input> empty_values() {
+  std::vector<bad_input> all;
+  for (const option& each : all_options()) {
+    const std::string flag = flag_name(each);
+    all.push_back({"empty_flag_" + std::string(each.name), {"eval", flag + "="}, {}, usage, "E0103", flag});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<bad_input> bad_inputs() {
   std::vector<bad_input> all = commands;
+  const std::vector<bad_input> empty = empty_values();
+  all.insert(all.end(), empty.begin(), empty.end());
   all.insert(all.end(), values.begin(), values.end());
   all.insert(all.end(), files.begin(), files.end());
   return all;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/config/config_file.hpp>
 
 namespace troupe {
@@ -86,6 +87,99 @@ INSTANTIATE_TEST_SUITE_P(
         fault{"stages = \n", syntax, "run.toml:1:10", "", "stages = 4"},
         fault{"stages = 1\nstages = 2\n", syntax, "run.toml:2:10", "", "stages = 4"},
         fault{"stages : 4", syntax, "run.toml:1:8", "", "stages = 4"}));
+
+std::string repeated(std::size_t times, const std::string& text) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+constexpr std::size_t parts_max = limits::config_key_dots_max + 1;
+constexpr std::size_t nesting_max = limits::config_nesting_max;
+
+/// One level more than allowed, and so many that a recursion per level would overflow the stack.
+class too_deep : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(too_deep, is_refused_with_its_place_before_it_is_parsed) {
+  const std::size_t more = GetParam();
+  const std::string parts = "a" + repeated(parts_max - 1 + more, ".a");
+  const std::string quoted = "'a'" + repeated(parts_max - 1 + more, " . \"b\"");
+  struct attack {
+    std::string text;
+    std::string where;
+    std::string cause;
+  };
+  const std::string parts_cause = "a key of more than " + std::to_string(parts_max) + " parts";
+  const std::string nesting_cause =
+      "more than " + std::to_string(nesting_max) + " arrays and inline tables inside each other";
+  const std::size_t dot = 2 * parts_max;  // of a.a.a...: where the first one too many stands
+  const std::string deep_inline = repeated(nesting_max + more, "{a=");
+  const attack attacks[] = {
+      {parts + " = 1", "f:1:" + std::to_string(dot), parts_cause},
+      {"stages = 2\n\n[" + parts + "]\n", "f:3:" + std::to_string(dot + 1), parts_cause},
+      {"[[" + parts + "]]\n", "f:1:" + std::to_string(dot + 2), parts_cause},
+      {"x = {" + parts + " = 1}\n", "f:1:" + std::to_string(dot + 5), parts_cause},
+      {quoted + " = 1", "f:1:" + std::to_string(3 + 6 * (parts_max - 1) + 2), parts_cause},
+      {"a = " + repeated(nesting_max + more, "[") + repeated(nesting_max + more, "]"),
+       "f:1:" + std::to_string(5 + nesting_max), nesting_cause},
+      {"a = " + repeated(nesting_max + more, "[\n"), "f:" + std::to_string(1 + nesting_max) + ":1", nesting_cause},
+      {"a = " + deep_inline + "1" + repeated(nesting_max + more, "}"), "f:1:" + std::to_string(5 + 3 * nesting_max),
+       nesting_cause},
+      // Brackets behind a string that ends in five quotes are outside of it.
+      {"a = [\"\"\"x\"\"\"\"\", " + repeated(nesting_max + more, "["),
+       "f:1:" + std::to_string(5 + 1 + 9 + 2 + nesting_max - 1), nesting_cause},
+      {"a = ['''x''''', " + repeated(nesting_max + more, "["), "f:1:" + std::to_string(5 + 1 + 9 + 2 + nesting_max - 1),
+       nesting_cause},
+      {"\"\xc3\xa4\" = 1 # [[[[ ...\n\"\xc3\xa4\"." + parts + " = 1", "f:2:" + std::to_string(4 + dot - 2),
+       parts_cause}};
+  for (const attack& each : attacks) {
+    const auto settings = parse_config(each.text, "f");
+    ASSERT_FALSE(settings) << each.where;
+    EXPECT_EQ(settings.error().code, error_code::config_syntax);
+    EXPECT_EQ(settings.error().where, each.where) << each.text.substr(0, 80);
+    EXPECT_EQ(settings.error().cause, each.cause);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(by, too_deep, ::testing::Values(1, 100000));
+
+TEST(config_file, with_brackets_and_dots_in_texts_and_comments_is_none_too_deep) {
+  const std::string dots(100, '.');
+  const std::string open(100, '[');
+  const std::string text = "# " + dots + open + " \"\nmodel = \"" + dots + open + "\\\"" + open + "\" # '" + open +
+                           "\ndata = '''npy:\n" + open + "'x''" + dots + "\",b'''\noutput = \"\"\"" + open +
+                           "\\\"\"\"" + dots + "\"\"\"\"\"\njournal = '" + open + "\\'\ndeadline = 2.5\n";
+  const auto settings = parse_config(text, "f");
+  ASSERT_TRUE(settings) << to_string(settings.error());
+  EXPECT_EQ(settings->size(), 5U);
+  EXPECT_EQ(std::get<std::string>(settings->at(3).value), open + "\\");
+}
+
+TEST(config_file, may_nest_as_deep_as_the_limit_and_has_no_such_option) {
+  for (const std::string& text :
+       {"a" + repeated(parts_max - 1, ".a") + " = 1.5",
+        "a = " + repeated(nesting_max, "[") + repeated(nesting_max, "]"), repeated(50, "[a]\n[b]\n") + "x = 1"}) {
+    const auto settings = parse_config(text, "f");
+    ASSERT_FALSE(settings);
+    EXPECT_NE(settings.error().cause.substr(0, 5), "a key") << settings.error().cause;
+    EXPECT_NE(settings.error().cause.substr(0, 9), "more than") << settings.error().cause;
+  }
+}
+
+TEST(config_file, gives_no_option_an_empty_text) {
+  for (const option& each : all_options()) {
+    const auto text = parse_config(std::string(each.name) + " = \"\"\n", "f");
+    const auto list = parse_config(std::string(each.name) + " = [\"\"]\n", "f");
+    for (const auto* settings : {&text, &list}) {
+      ASSERT_FALSE(*settings) << each.name;
+      EXPECT_EQ(settings->error().code, error_code::config_bad_value) << each.name;
+      EXPECT_EQ(settings->error().where, "f:1:" + std::to_string(each.name.size() + 4) + ": " + std::string(each.name));
+    }
+    if (each.kind == option_kind::text) {
+      EXPECT_THAT(text.error().cause, HasSubstr("is empty, expected "));
+    }
+  }
+}
 
 TEST(config_file, that_is_missing_or_a_directory_is_named) {
   const auto missing = read_config("/nowhere/run.toml");

@@ -116,6 +116,18 @@ TEST_F(resolve, names_variable_or_flag_in_errors) {
   EXPECT_EQ(flag.error().where, "--metrics");
 }
 
+TEST_F(resolve, refuses_an_empty_value_of_every_flag_and_takes_an_empty_variable_for_none) {
+  for (const option& each : all_options()) {
+    const auto flag = resolve_options({std::nullopt, {}, {{std::string(each.name), ""}}});
+    ASSERT_FALSE(flag) << each.name;
+    EXPECT_EQ(flag.error().code, error_code::value_out_of_range) << each.name;
+    EXPECT_EQ(flag.error().where, flag_name(each));
+    const auto variable = resolve_options({std::nullopt, {{variable_name(each), ""}}, {}});
+    ASSERT_TRUE(variable) << each.name;
+    EXPECT_EQ(variable->from(each.name).where, "default");
+  }
+}
+
 TEST_F(resolve, numbers_are_read_to_the_end_and_within_their_range) {
   for (const char* text : {"", "x", "1x", " 1", "1 ", "+1", "0x1", "1e2", "1.0", "0", "-1", "99999999999999999999"}) {
     EXPECT_FALSE(resolve_options({std::nullopt, {}, {{"micro_batch", text}}})) << '"' << text << '"';
