@@ -92,7 +92,7 @@ struct evaluator::impl {
 expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& options, evaluation_hooks hooks) {
   auto state = std::make_unique<impl>();
   state->options = options;
-  state->options.threads = resolve_threads(options, usable_cores());
+  state->options.threads = threads_of(options, usable_cores());
   state->hooks = std::move(hooks);
   state->deadline = deadline_of(options, steady::now());
   if (!options.journal.empty()) {

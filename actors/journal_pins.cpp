@@ -1,11 +1,15 @@
 #include <array>
+#include <charconv>
 #include <cstdlib>
+#include <optional>
 
 #include <ATen/Version.h>
 #include <torch/version.h>
 
 #include <troupe/actors/journal_pins.hpp>
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/journal/file_hash.hpp>
+#include <troupe/runtime/journal/open_journal.hpp>
 #include <troupe/runtime/journal/processor.hpp>
 
 namespace troupe {
@@ -14,6 +18,8 @@ namespace {
 /// Variables by which LibTorch, oneDNN and MKL choose other kernels.
 constexpr std::array kernel_variables = {"ATEN_CPU_CAPABILITY",        "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
                                          "ONEDNN_DEFAULT_FPMATH_MODE", "MKL_CBWR",           "MKL_ENABLE_INSTRUCTIONS"};
+
+constexpr const char* threads_pin = "threads";
 
 std::string kernels() {
   std::string text = at::get_cpu_capability();
@@ -67,7 +73,25 @@ expected<std::string> content_of(const data_set& data) {
   return text;
 }
 
+/// Nothing where the journal says none; whether it can be resumed is seen when it is opened.
+std::optional<std::uint32_t> journaled_threads(const std::string& path) {
+  const auto text = journal_pin_of(path, threads_pin);
+  if (!text) return std::nullopt;
+  std::uint32_t threads = 0;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), threads);
+  const bool is_number = failure == std::errc{} && end == text->data() + text->size();
+  if (!is_number || threads < 1 || threads > limits::threads_max) return std::nullopt;
+  return threads;
+}
+
 }  // namespace
+
+std::uint32_t threads_of(const eval_options& options, std::uint32_t cores) {
+  if (!options.threads && options.resume) {
+    if (const auto threads = journaled_threads(options.journal)) return *threads;
+  }
+  return resolve_threads(options, cores);
+}
 
 expected<journal_pins> pins_of(const eval_options& options, const data_set& data,
                                const std::vector<std::vector<std::string>>& layers) {
@@ -79,7 +103,7 @@ expected<journal_pins> pins_of(const eval_options& options, const data_set& data
                        {"data", *content},
                        {"micro_batch", std::to_string(options.micro_batch)},
                        {"limit", options.limit ? std::to_string(*options.limit) : "not set"},
-                       {"threads", std::to_string(options.threads.value_or(0))},
+                       {threads_pin, std::to_string(options.threads.value_or(0))},
                        {"optimize", optimize_text(options.optimize)},
                        {"metrics", listed(options.metrics)},
                        {"libtorch", TORCH_VERSION},

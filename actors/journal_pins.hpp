@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,9 @@ namespace troupe {
 /// data that does not say which files it comes from.
 [[nodiscard]] expected<journal_pins> pins_of(const eval_options& options, const data_set& data,
                                              const std::vector<std::vector<std::string>>& layers);
+
+/// Threads per stage: those that the user asked for; else, of a run that is resumed, those of its journal, whatever
+/// stages, replicas and cores are now; else as resolve_threads().
+[[nodiscard]] std::uint32_t threads_of(const eval_options& options, std::uint32_t cores);
 
 }  // namespace troupe

@@ -169,7 +169,7 @@ inline constexpr std::array operation = {
         "A run can be resumed only with the model, data, micro-batch size, threads, optimisation, metrics, LibTorch "
         "and "
         "processor that it was started with: anything else would give other bits. The message names what differs. "
-        "Use the same, or start anew with another journal."},
+        "Use the same, or start anew with another journal. Threads that are not asked for are the journal's."},
     error_explanation{
         error_code::journal_damaged, exit_status::bad_input, "journal is damaged",
         "A record in the middle of the journal does not match its checksum, or is of a kind that this version does not "

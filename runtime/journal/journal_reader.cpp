@@ -72,7 +72,7 @@ expected<std::optional<std::span<const std::uint8_t>>> journal_reader::next_payl
   if (auto got = read(head); !got) return tl::make_unexpected(got.error());
   const auto length = decode_head(head);
   if (!length) {
-    const auto zeros = all_zero(head) ? only_zeros_left() : expected<bool>(false);
+    const auto zeros = all_zero(head) ? only_zeros_left(left - head_bytes) : expected<bool>(false);
     if (!zeros) return tl::make_unexpected(zeros.error());
     if (*zeros) return std::nullopt;
     return damaged("the length of a record does not match its checksum");
@@ -86,7 +86,7 @@ expected<std::optional<std::span<const std::uint8_t>>> journal_reader::next_payl
   if (auto got = read(record_); !got) return tl::make_unexpected(got.error());
   const auto payload = std::span<const std::uint8_t>(record_).first(*length);
   if (!checksum_matches(payload, std::span<const std::uint8_t>(record_).last<checksum_bytes>())) {
-    const auto zeros = only_zeros_left();
+    const auto zeros = only_zeros_left(left - bytes_all);
     if (!zeros) return tl::make_unexpected(zeros.error());
     if (*zeros) return std::nullopt;
     return damaged("a record does not match its checksum");
@@ -101,7 +101,8 @@ expected<void> journal_reader::read(std::span<std::uint8_t> into) {
                                                : std::string("became shorter while it was read"));
 }
 
-expected<bool> journal_reader::only_zeros_left() {
+expected<bool> journal_reader::only_zeros_left(std::uint64_t left) {
+  if (left > limits::journal_zeros_max) return false;
   std::array<std::uint8_t, 4096> buffer{};
   for (;;) {
     const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file_.get());

@@ -13,8 +13,9 @@
 namespace troupe {
 
 /// Reads a journal once, from its start, holding one record at a time. A record that the file ends within is the normal
-/// end of a run that was killed: it is left out. So are zeros up to the end of the file and a wrong checksum of the
-/// very last record, which a loss of power can leave behind. Any other record that is not as it was written is E0802.
+/// end of a run that was killed: it is left out. So are zeros up to the end of the file (at most
+/// limits::journal_zeros_max) and a wrong checksum of the very last record, which a loss of power can leave behind. Any
+/// other record that is not as it was written is E0802.
 class journal_reader {
  public:
   /// `fd` stays the caller's, and its position is moved.
@@ -36,8 +37,9 @@ class journal_reader {
   /// The payload of the next record, of at most `bytes_max`; nothing at the end.
   expected<std::optional<std::span<const std::uint8_t>>> next_payload(std::uint64_t bytes_max);
   expected<void> read(std::span<std::uint8_t> into);
-  /// Whether there is nothing but zeros from the file's position on.
-  expected<bool> only_zeros_left();
+  /// Whether there is nothing but zeros in the `left` bytes up to the end of the file; more than a loss of power leaves
+  /// are not read.
+  expected<bool> only_zeros_left(std::uint64_t left);
   [[nodiscard]] tl::unexpected<error> damaged(const std::string& cause) const;
 
   file_ptr file_;

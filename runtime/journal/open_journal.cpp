@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -67,14 +68,37 @@ int begin_anew(int fd, const std::string& path, const journal_format::bytes& hea
 }
 
 journal_pins versioned(const journal_pins& pins) {
-  journal_pins all = {{"journal version", std::string(journal_format::version)}};
+  journal_pins all = {{"journal version", std::string(journal_format::version)},
+                      {journal_format::bits_pin, journal_format::bits_version}};
   all.insert(all.end(), pins.begin(), pins.end());
   return all;
 }
 
-std::string value_in(const journal_pins& pins, const std::string& name) {
+std::optional<std::string> find_value(const journal_pins& pins, const std::string& name) {
   const auto found = std::find_if(pins.begin(), pins.end(), [&](const journal_pin& each) { return each.name == name; });
-  return found == pins.end() ? "nothing" : found->value;
+  if (found != pins.end()) return found->value;
+  // Journals that do not say it are from before there was a second.
+  if (name == journal_format::bits_pin) return std::string(journal_format::bits_version);
+  return std::nullopt;
+}
+
+std::string value_in(const journal_pins& pins, const std::string& name) {
+  return find_value(pins, name).value_or("nothing");
+}
+
+/// The flags that make the run the journal's own again, if such flags are all that it takes.
+std::string fix_of(const journal_pins& stored, const std::vector<std::string>& differing) {
+  constexpr std::array<std::string_view, 4> options = {"micro_batch", "threads", "optimize", "metrics"};
+  std::string flags;
+  for (const std::string& name : differing) {
+    if (std::find(options.begin(), options.end(), name) == options.end()) {
+      return "use the same, or start anew with another journal";
+    }
+    std::string flag = "--" + name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    flags.append(flags.empty() ? "" : " ").append(flag).append(" ").append(value_in(stored, name));
+  }
+  return "go on with " + flags + ", or start anew with another journal";
 }
 
 expected<void> compare(const std::string& path, const journal_pins& stored, const journal_pins& asked) {
@@ -84,14 +108,17 @@ expected<void> compare(const std::string& path, const journal_pins& stored, cons
       if (std::find(names.begin(), names.end(), each.name) == names.end()) names.push_back(each.name);
     }
   }
-  std::string differing;
+  std::vector<std::string> differing;
+  std::string cause;
   for (const std::string& name : names) {
     const std::string was = value_in(stored, name);
     const std::string is = value_in(asked, name);
-    if (was != is) differing += (differing.empty() ? "" : "; ") + name + " was " + was + " and is " + is;
+    if (was == is) continue;
+    differing.push_back(name);
+    cause += (cause.empty() ? "" : "; ") + name + " was " + was + " and is " + is;
   }
   if (differing.empty()) return {};
-  return fail(error_code::journal_mismatch, path, differing, "use the same, or start anew with another journal");
+  return fail(error_code::journal_mismatch, path, cause, fix_of(stored, differing));
 }
 
 /// A run that was killed within the first write left a part of the header that this one would write.
@@ -140,6 +167,17 @@ expected<void> check_journal(const std::string& path, bool resume) {
   if (is_there && !resume) return exists_already(path);
   if (!is_there && resume && (errno == ENOENT || errno == ENOTDIR)) return missing(path);
   return {};
+}
+
+std::optional<std::string> journal_pin_of(const std::string& path, const std::string& name) {
+  const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  auto reader = journal_reader::open(file.get(), path);
+  if (!reader) return std::nullopt;
+  const auto pins = reader->header();
+  if (!pins || !*pins) return std::nullopt;
+  return find_value(**pins, name);
 }
 
 expected<std::shared_ptr<journal_writer>> create_journal(const std::string& path, const journal_pins& pins) {

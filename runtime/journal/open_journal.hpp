@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <troupe/messages/error.hpp>
@@ -12,6 +13,10 @@ namespace troupe {
 /// Whether the file is there exactly if the run is a resumed one, without touching it: E0803 or E0804 otherwise. Asked
 /// early, as everything else of a run takes time to prepare.
 [[nodiscard]] expected<void> check_journal(const std::string& path, bool resume);
+
+/// What the journal's header says under that name, without taking the journal over; nothing where there is no such
+/// journal, header or name. resume_journal() has the errors.
+[[nodiscard]] std::optional<std::string> journal_pin_of(const std::string& path, const std::string& name);
 
 /// Makes a new journal with its header on disk, locked against other processes. E0803 if there is such a file already,
 /// it cannot be made, or the pins are too long

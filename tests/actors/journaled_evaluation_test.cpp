@@ -10,6 +10,9 @@
 
 #include <troupe/actors/evaluation.hpp>
 #include <troupe/actors/evaluator.hpp>
+#include <troupe/actors/journal_pins.hpp>
+#include <troupe/runtime/engine/engine_thread.hpp>
+#include <troupe/runtime/journal/open_journal.hpp>
 #include <troupe/tests/support/paths.hpp>
 
 namespace troupe::testing {
@@ -100,6 +103,70 @@ TEST_P(stopped_journal, goes_on_and_shows_only_its_own_work_as_rate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(both, stopped_journal, ::testing::Values(stop_kind::drain, stop_kind::now));
+
+/// 4 cores in 1 stage are 4 threads, and would be 2 in 2 stages or 1 in 4.
+TEST(threads_of_a_run, are_those_asked_for_else_the_journals_else_as_many_as_cores) {
+  std::string name = (std::filesystem::temp_directory_path() / "test-threads-XXXXXX").string();
+  const std::filesystem::path directory = ::mkdtemp(name.data());
+  const auto journal_of = [&](const std::string& threads) {
+    const auto file = (directory / threads).string();
+    EXPECT_TRUE(create_journal(file, {{"threads", threads}})) << file;
+    return file;
+  };
+  eval_options options;
+  options.stages = 2;
+  EXPECT_EQ(threads_of(options, 4), 2U);
+  options.journal = journal_of("3");
+  EXPECT_EQ(threads_of(options, 4), 2U) << "a run that is not resumed has a journal of its own";
+  options.resume = true;
+  EXPECT_EQ(threads_of(options, 4), 3U);
+  options.threads = 1;
+  EXPECT_EQ(threads_of(options, 4), 1U);
+  options.threads.reset();
+  for (const char* wrong : {"0", "1025", "x", "2x", "-1", ""}) {
+    options.journal = wrong[0] == '\0' ? (directory / "none").string() : journal_of(wrong);
+    EXPECT_EQ(threads_of(options, 4), 2U) << wrong;
+  }
+  std::filesystem::remove_all(directory);
+}
+
+struct other_layout {
+  std::uint32_t stages;
+  std::uint32_t replicas;
+};
+class layout_of_the_rest : public journaled_evaluation, public ::testing::WithParamInterface<other_layout> {};
+
+TEST_P(layout_of_the_rest, is_free_although_the_first_run_chose_its_threads_by_its_own) {
+  options_.threads.reset();
+  const auto stopped = run_and_stop(stop_kind::now);
+  ASSERT_TRUE(stopped) << to_string(stopped.error());
+  ASSERT_TRUE(stopped->partial);
+  const auto threads = stopped->config.threads;
+  ASSERT_GE(threads, usable_cores()) << "one stage has all cores";
+
+  options_.resume = true;
+  options_.stages = GetParam().stages;
+  options_.replicas = GetParam().replicas;
+  const auto whole = run();
+  ASSERT_TRUE(whole) << to_string(whole.error());
+  EXPECT_EQ(whole->config.threads, threads);
+  EXPECT_GT(whole->delivery.resumed, 0);
+  EXPECT_EQ(whole->delivery.folded, 600);
+  options_.stages = 1;
+  options_.replicas = 1;
+  EXPECT_EQ(words_of(*whole), undisturbed());
+
+  options_.threads = *threads + 1;
+  const auto refused = run();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::journal_mismatch);
+  EXPECT_EQ(refused.error().cause,
+            "threads was " + std::to_string(*threads) + " and is " + std::to_string(*threads + 1));
+  EXPECT_THAT(refused.error().fix, HasSubstr("go on with --threads " + std::to_string(*threads) + ","));
+}
+
+INSTANTIATE_TEST_SUITE_P(all, layout_of_the_rest,
+                         ::testing::Values(other_layout{2, 1}, other_layout{1, 2}, other_layout{3, 2}));
 
 TEST_F(journaled_evaluation, that_is_complete_evaluates_nothing) {
   ASSERT_TRUE(run());

@@ -112,6 +112,28 @@ TEST_F(damaged_journal, with_zeros_where_power_was_lost_goes_on_before_them) {
   expect_damaged(cut + std::string(5000, '\0') + "x", "does not match its checksum");
 }
 
+TEST_F(damaged_journal, with_more_zeros_than_a_loss_of_power_leaves_is_refused_without_reading_them) {
+  for (const std::size_t cut : {0U, 10U}) {
+    write_content(directory_.file(), whole_.substr(0, whole_.size() - cut));
+    // Read at 4 GB/s, they would take 17 minutes, and the test its time-out.
+    std::filesystem::resize_file(directory_.file(), std::uintmax_t{4} << 40U);
+    const resumed found = resume_all(directory_.file());
+    ASSERT_FALSE(found.outcome);
+    EXPECT_EQ(found.outcome.error().code, error_code::journal_damaged);
+    EXPECT_THAT(found.outcome.error().where, HasSubstr(", byte "));
+    EXPECT_EQ(std::filesystem::file_size(directory_.file()), std::uintmax_t{4} << 40U) << "it was changed";
+  }
+}
+
+TEST_F(damaged_journal, with_as_many_zeros_as_it_may_have_goes_on) {
+  write_content(directory_.file(), whole_);
+  std::filesystem::resize_file(directory_.file(), whole_.size() + limits::journal_zeros_max);
+  const resumed found = resume_all(directory_.file());
+  ASSERT_TRUE(found.outcome) << to_string(found.outcome.error());
+  EXPECT_EQ(found.states.size(), states);
+  EXPECT_EQ(content_of(directory_.file()), whole_);
+}
+
 TEST_F(damaged_journal, without_a_record_or_with_one_twice_is_refused) {
   const auto nth = [&](std::size_t n) { return whole_.substr(header_.size() + n * record_bytes_, record_bytes_); };
   expect_damaged(header_ + nth(0) + nth(2), "goes on with micro-batch 2, expected 1");
@@ -138,6 +160,40 @@ TEST_F(damaged_journal, with_good_checksums_and_a_wrong_content_is_refused) {
   expect_damaged("TROUPE-J" + record("\1" + four_bytes(0xFFFFFFFFU)), "no header");
   expect_damaged("TROUPE-J" + record("\1" + four_bytes(1) + four_bytes(0xFFFFFFF0U) + "name"), "no header");
   EXPECT_TRUE(resume(header_ + record(state_payload(0, 0, 1, "12345678"))).outcome);
+}
+
+std::string text_of(const std::string& text) {
+  return four_bytes(static_cast<std::uint32_t>(text.size())) + text;
+}
+
+std::string header_with(const journal_pins& pins) {
+  std::string payload = "\1" + four_bytes(static_cast<std::uint32_t>(pins.size()));
+  for (const journal_pin& each : pins) payload += text_of(each.name) + text_of(each.value);
+  return "TROUPE-J" + record(payload);
+}
+
+TEST_F(damaged_journal, that_does_not_name_its_bits_has_the_first_and_goes_on) {
+  journal_pins pins = {{"journal version", "1"}};
+  pins.insert(pins.end(), sample_pins.begin(), sample_pins.end());
+  EXPECT_TRUE(resume(header_with(pins)).outcome);
+  pins.push_back({"bits", "1"});
+  EXPECT_TRUE(resume(header_with(pins)).outcome);
+  pins.back().value = "2";
+  const resumed found = resume(header_with(pins));
+  ASSERT_FALSE(found.outcome);
+  EXPECT_EQ(found.outcome.error().code, error_code::journal_mismatch);
+  EXPECT_THAT(found.outcome.error().cause, HasSubstr("bits was 2 and is 1"));
+}
+
+TEST_F(damaged_journal, tells_a_pin_only_where_its_header_is_whole) {
+  EXPECT_EQ(journal_pin_of(directory_.file(), "threads"), "2");
+  EXPECT_EQ(journal_pin_of(directory_.file(), "others"), std::nullopt);
+  EXPECT_EQ(journal_pin_of(directory_.file("none"), "threads"), std::nullopt);
+  EXPECT_EQ(journal_pin_of(directory_.file(""), "threads"), std::nullopt);
+  write_content(directory_.file(), header_.substr(0, header_.size() - 1));
+  EXPECT_EQ(journal_pin_of(directory_.file(), "threads"), std::nullopt);
+  write_content(directory_.file(), "no journal, but long enough for one");
+  EXPECT_EQ(journal_pin_of(directory_.file(), "threads"), std::nullopt);
 }
 
 TEST_F(damaged_journal, of_another_version_is_another_run) {
