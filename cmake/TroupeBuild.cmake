@@ -133,3 +133,11 @@ function(troupe_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${arg_LABELS}"
     ENVIRONMENT "TROUPE_SOURCE_DIR=${PROJECT_SOURCE_DIR};TROUPE_BINARY_DIR=${PROJECT_BINARY_DIR}")
 endfunction()
+
+# A test program of the full reference data, which may be missing: skipped as a whole, by its exit status.
+function(troupe_full_data_test name)
+  troupe_test(${name} ${ARGN} LABELS full-data)
+  target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/full_data_main.cpp)
+  target_compile_definitions(${name} PRIVATE TROUPE_SKIPPED=77)
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
