@@ -12,7 +12,7 @@
 #include <troupe/runtime/engine/loader_engine.hpp>
 
 /// Who says what to whom (docs/messages.md has the table). Inside one process messages are handed over as they are;
-/// between processes they will travel as the bytes of messages/codec, hence "unsafe" for CAF's own serializer.
+/// between processes they travel as the bytes of messages/codec, hence "unsafe" for CAF's own serializer.
 namespace troupe {
 
 /// begin_call and what goes beside it as handles.

@@ -49,14 +49,29 @@ tl::unexpected<error> wrong_argument(const parser& into, const arguments& given,
   return fail(error_code::value_out_of_range, into.get_name(), e.what(), fmt::format("see {} --help", into.get_name()));
 }
 
-expected<parsed> refuse_empty(const parser& into) {
+tl::unexpected<error> empty_value(const std::string& name, const std::string& type) {
+  return fail(error_code::value_out_of_range, name,
+              type.empty() ? "is empty" : fmt::format("is empty, expected {}", type),
+              "give it a value (is a variable of a script not set?), or leave it out");
+}
+
+/// --journal= in the middle, which CLI11 would read as if the next argument, or true, were its value.
+expected<void> refuse_empty_assignments(const parser& into, const arguments& given) {
+  for (const CLI::Option* each : into.get_options()) {
+    const auto assigns_nothing = [&](const std::string& argument) { return argument == each->get_name() + "="; };
+    if (std::any_of(given.begin(), given.end(), assigns_nothing)) {
+      return empty_value(each->get_name(), each->get_type_name());
+    }
+  }
+  return {};
+}
+
+expected<parsed> refuse_empty_values(const parser& into) {
   for (const CLI::Option* each : into.get_options()) {
     const std::vector<std::string> values = each->results();
-    if (std::none_of(values.begin(), values.end(), [](const std::string& value) { return value.empty(); })) continue;
-    return fail(
-        error_code::value_out_of_range, each->get_name(),
-        each->get_type_name().empty() ? "is empty" : fmt::format("is empty, expected {}", each->get_type_name()),
-        "give it a value (is a variable of a script not set?), or leave it out");
+    const bool is_empty =
+        std::any_of(values.begin(), values.end(), [](const std::string& value) { return value.empty(); });
+    if (is_empty) return empty_value(each->get_name(), each->get_type_name());
   }
   return parsed::go_on;
 }
@@ -71,8 +86,9 @@ parser::parser(const std::string& name, const std::string& description, const st
 }
 
 expected<parsed> parse(parser& into, const arguments& given) try {
+  if (const auto fine = refuse_empty_assignments(into, given); !fine) return tl::make_unexpected(fine.error());
   into.CLI::App::parse(arguments(given.rbegin(), given.rend()));
-  return refuse_empty(into);
+  return refuse_empty_values(into);
 } catch (const CLI::CallForHelp&) {
   return print(into.help()).map([] { return parsed::help_printed; });
 } catch (const CLI::ExtrasError&) {

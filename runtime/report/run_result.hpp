@@ -27,7 +27,7 @@ struct stage_report {
   std::uint32_t replica = 0;
   std::vector<std::string> layers;  ///< "0 Conv2d", in order
   double forward_seconds = 0;
-  /// forward_seconds / wall_seconds of the measured part, 0 to 1.
+  /// Time in forwards and in scoring, of the wall_seconds of the measured part, 0 to 1.
   double busy_fraction = 0;
   std::uint64_t micro_batches = 0;
   /// Behind a route fewer than the micro-batches hold.

@@ -167,12 +167,15 @@ const std::vector<bad_input> files = {
     {"config_of_variable", eval_with({}), {"TROUPE_CONFIG=nowhere.toml"}, input, "E0401", "nowhere.toml"},
 };
 
-/// An empty value for every option that takes one, as a flag; what has no value in TOML is refused there by its type.
+/// An empty value for every option of the table, in both spellings; a toggle takes its value only behind "=".
 std::vector<bad_input> empty_values() {
   std::vector<bad_input> all;
   for (const option& each : all_options()) {
     const std::string flag = flag_name(each);
-    all.push_back({"empty_flag_" + std::string(each.name), {"eval", flag + "="}, {}, usage, "E0103", flag});
+    const std::string name(each.name);
+    all.push_back({"empty_" + name + "_assigned", {"eval", flag + "="}, {}, usage, "E0103", flag + ": is empty"});
+    if (each.kind == option_kind::toggle) continue;
+    all.push_back({"empty_" + name, {"eval", flag, ""}, {}, usage, "E0103", flag + ": is empty"});
   }
   return all;
 }
