@@ -208,12 +208,12 @@ inline constexpr std::size_t wire_dimensions_max = 32;
 inline constexpr std::size_t wire_tensor_name_bytes_max = 255;
 inline constexpr std::size_t score_words_max = 1u << 20;
 /// Frames of the data plane (docs/wire.md). A header has at most 12 numbers of 9 bytes; a payload is one micro-batch.
-inline constexpr std::uint16_t frame_version = 1;
+inline constexpr std::uint16_t frame_version = 2;
 inline constexpr std::size_t frame_header_bytes_max = 128;
 inline constexpr std::uint64_t frame_payload_bytes_max = std::uint64_t{4} << 30;
 /// What is read of a stranger before its hello is complete, and the part of a frame that is buffered at all.
 inline constexpr std::size_t frame_buffer_bytes = 4096;
-/// Connections that have not said hello: more are closed at once.
+/// Connections that have not shown to know the run's secret: the oldest one is closed for the next.
 inline constexpr std::size_t tcp_strangers_max = 64;
 /// From the first byte of a connection to the end of its handshake; TLS needs some round trips and signatures.
 inline constexpr std::chrono::milliseconds tcp_handshake_timeout = 10s;

@@ -152,6 +152,10 @@ void connection::drop() {
   on_end_(*this);
 }
 
+void connection::make_room() {
+  fail(error_code::wire_handshake, "said no hello before others came");
+}
+
 void connection::fail(error_code code, const std::string& cause) {
   fail(error{code, {}, cause, {}});
 }

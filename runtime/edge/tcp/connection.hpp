@@ -42,6 +42,8 @@ class connection_role {
   [[nodiscard]] virtual bool finished() const { return false; }
   /// This side has closed and the other not yet: worth waiting for when an endpoint stops.
   [[nodiscard]] virtual bool leaving() const { return false; }
+  /// Has not shown to belong to the run.
+  [[nodiscard]] virtual bool is_stranger() const { return false; }
   virtual void lost(const error& why, const std::string& peer) = 0;
 };
 
@@ -75,7 +77,10 @@ class connection final : public std::enable_shared_from_this<connection> {
   void pump();
   /// Ends without a word to the role: the other side sees the socket close.
   void drop();
+  /// Ends a stranger for the next one.
+  void make_room();
 
+  [[nodiscard]] bool is_stranger() const { return !ended_ && role_->is_stranger(); }
   [[nodiscard]] bool is_established() const noexcept { return established_; }
   [[nodiscard]] bool is_writing() const noexcept { return writing_; }
   [[nodiscard]] bool is_leaving() const { return !finishing_ && role_->leaving(); }

@@ -30,17 +30,28 @@ expected<std::shared_ptr<receiver_link>> edge_registry::add(std::shared_ptr<rece
   return std::exchange(place.waiting, std::move(link));
 }
 
-expected<std::shared_ptr<receiver_link>> edge_registry::admit(const hello_frame& hello) {
+expected<edge_transcript> edge_registry::find(const hello_frame& hello) {
   const std::scoped_lock lock(guard_);
-  const bool knows_token =
-      std::ranges::any_of(edges_, [&](const auto& each) { return same_token(each.second.key.run, hello.key.run); });
-  if (!knows_token) return refuse_peer("handshake", "it does not know the token of this run");
   const auto found = edges_.find(hello.key.edge);
-  if (found == edges_.end()) return refuse_peer(to_string(hello.key), "no such edge is accepted here");
-  entry& place = found->second;
+  if (found == edges_.end()) {
+    const bool knows_one =
+        std::ranges::any_of(edges_, [&](const auto& each) { return knows_secret(hello, each.second.key.run); });
+    if (!knows_one) return refuse_peer("handshake", "it does not know the secret of this run");
+    return refuse_peer(to_string(hello.key), "no such edge is accepted here");
+  }
+  const entry& place = found->second;
   if (const auto right = check_hello(hello, place.key, place.slots); !right) return tl::make_unexpected(right.error());
-  if (!place.waiting) return refuse_peer(to_string(hello.key), "the edge is already connected");
-  return std::exchange(place.waiting, nullptr);
+  if (!place.waiting) return refuse_peer(to_string(place.key), "the edge is already connected");
+  return transcript_of(hello, place.key.run);
+}
+
+expected<std::shared_ptr<receiver_link>> edge_registry::admit(const edge_key& key) {
+  const std::scoped_lock lock(guard_);
+  const auto found = edges_.find(key.edge);
+  if (found == edges_.end() || found->second.key != key || !found->second.waiting) {
+    return refuse_peer(to_string(key), "the edge was connected, or replaced, meanwhile");
+  }
+  return std::exchange(found->second.waiting, nullptr);
 }
 
 bool edge_registry::withdraw(const receiver_link& link) {

@@ -17,8 +17,10 @@ class edge_registry {
   /// Errors: E0707, if this epoch or a newer one is already here.
   [[nodiscard]] expected<std::shared_ptr<receiver_link>> add(std::shared_ptr<receiver_link> link);
 
-  /// The edge that the hello asks for; it is taken with this. Errors: E0707.
-  [[nodiscard]] expected<std::shared_ptr<receiver_link>> admit(const hello_frame& hello);
+  /// What the peer claims and has proven in its hello: an edge that is waited for here. Errors: E0707.
+  [[nodiscard]] expected<edge_transcript> find(const hello_frame& hello);
+  /// That edge; it is taken with this. Errors: E0707.
+  [[nodiscard]] expected<std::shared_ptr<receiver_link>> admit(const edge_key& key);
 
   /// Nobody is waited for any more. False if the peer is already here.
   bool withdraw(const receiver_link& link);

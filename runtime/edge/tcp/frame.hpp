@@ -10,7 +10,7 @@
 #include <troupe/messages/error.hpp>
 #include <troupe/messages/ids.hpp>
 #include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/tcp/edge_key.hpp>
+#include <troupe/runtime/edge/tcp/edge_proof.hpp>
 
 /// The data plane on the wire: a prelude of fixed size, a header of numbers, and for activations a payload
 /// (docs/wire.md, to the byte). Threads: functions and values without state.
@@ -23,8 +23,10 @@ enum class frame_kind : std::uint8_t {
   end_of_call = 3,  ///< producer -> consumer
   close = 8,        ///< either way, the last frame of its sender
   hello = 9,        ///< producer -> consumer, the first frame of a connection
-  welcome = 10,     ///< consumer -> producer, its answer
+  welcome = 10,     ///< consumer -> producer, the answer to a right proof
   ping = 11,        ///< either way: nothing new, still here
+  challenge = 12,   ///< consumer -> producer, the answer to a right hello
+  proof = 13,       ///< producer -> consumer, the answer to a right challenge
 };
 
 struct activation_frame {
@@ -53,10 +55,22 @@ struct close_frame {
   std::uint64_t activations = 0;
   friend bool operator==(const close_frame&, const close_frame&) = default;
 };
+/// `key.run` is not sent and is zero when it was read: the proofs (edge_proof.hpp) show that both sides know it.
 struct hello_frame {
   edge_key key;
   std::uint32_t slots = 0;
+  edge_nonce nonce{};
+  edge_proof proof{};
   friend bool operator==(const hello_frame&, const hello_frame&) = default;
+};
+struct challenge_frame {
+  edge_nonce nonce{};
+  edge_proof proof{};
+  friend bool operator==(const challenge_frame&, const challenge_frame&) = default;
+};
+struct proof_frame {
+  edge_proof proof{};
+  friend bool operator==(const proof_frame&, const proof_frame&) = default;
 };
 struct welcome_frame {
   std::uint32_t slots = 0;
@@ -67,7 +81,7 @@ struct ping_frame {
 };
 
 using frame = std::variant<activation_frame, credit_frame, end_of_call_frame, close_frame, hello_frame, welcome_frame,
-                           ping_frame>;
+                           ping_frame, challenge_frame, proof_frame>;
 
 [[nodiscard]] frame_kind kind_of(const frame& value) noexcept;
 

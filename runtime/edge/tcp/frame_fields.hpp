@@ -26,6 +26,10 @@ template <>
 inline constexpr frame_kind kind<hello_frame> = frame_kind::hello;
 template <>
 inline constexpr frame_kind kind<welcome_frame> = frame_kind::welcome;
+template <>
+inline constexpr frame_kind kind<challenge_frame> = frame_kind::challenge;
+template <>
+inline constexpr frame_kind kind<proof_frame> = frame_kind::proof;
 
 inline constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::uint64_t any_u32 = std::numeric_limits<std::uint32_t>::max();
@@ -60,12 +64,21 @@ void fields(Visitor& visit, either<close_frame> auto& f) {
 }
 template <class Visitor>
 void fields(Visitor& visit, either<hello_frame> auto& f) {
-  visit(f.key.run[0], any);
-  visit(f.key.run[1], any);
   visit(f.key.edge, any_u32);
   visit(f.key.epoch, any_u32);
   visit(f.key.incarnation, any_u32);
   visit(f.slots, std::uint64_t{limits::pipe_buffers_max});
+  for (auto& word : f.nonce) visit(word, any);
+  for (auto& word : f.proof) visit(word, any);
+}
+template <class Visitor>
+void fields(Visitor& visit, either<challenge_frame> auto& f) {
+  for (auto& word : f.nonce) visit(word, any);
+  for (auto& word : f.proof) visit(word, any);
+}
+template <class Visitor>
+void fields(Visitor& visit, either<proof_frame> auto& f) {
+  for (auto& word : f.proof) visit(word, any);
 }
 template <class Visitor>
 void fields(Visitor& visit, either<welcome_frame> auto& f) {

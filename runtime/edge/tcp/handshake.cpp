@@ -17,17 +17,29 @@ tl::unexpected<error> refuse_peer(std::string where, std::string cause) {
               "Check that all processes belong to this run, and that none is left over from an earlier one");
 }
 
-bool same_token(const edge_secret& left, const edge_secret& right) noexcept {
-  return ((left[0] ^ right[0]) | (left[1] ^ right[1])) == 0;
-}
-
 expected<hello_frame> as_hello(const frame& first) {
   if (const auto* hello = std::get_if<hello_frame>(&first)) return *hello;
   return refuse_peer("handshake", "the first frame is no hello");
 }
 
+hello_frame make_hello(const edge_transcript& said) noexcept {
+  hello_frame made{said.key, said.slots, said.caller, prove(proof_of::hello, said)};
+  made.key.run = {};
+  return made;
+}
+
+edge_transcript transcript_of(const hello_frame& told, const edge_secret& run) noexcept {
+  edge_transcript said{told.key, told.slots, told.nonce, {}};
+  said.key.run = run;
+  return said;
+}
+
+bool knows_secret(const hello_frame& told, const edge_secret& run) noexcept {
+  return same_proof(told.proof, prove(proof_of::hello, transcript_of(told, run)));
+}
+
 expected<void> check_hello(const hello_frame& told, const edge_key& wanted, std::uint32_t slots) {
-  if (!same_token(told.key.run, wanted.run)) return refuse_peer("handshake", "it does not know the token of this run");
+  if (!knows_secret(told, wanted.run)) return refuse_peer("handshake", "it does not know the secret of this run");
   const std::string where = to_string(wanted);
   if (told.key.edge != wanted.edge) return refuse_peer(where, both("edge", told.key.edge, wanted.edge));
   if (told.key.epoch != wanted.epoch) {

@@ -10,12 +10,16 @@ namespace troupe {
 /// What the first frame of a connection must be. Errors: E0707.
 [[nodiscard]] expected<hello_frame> as_hello(const frame& first);
 
-/// Whether `told` is the hello of the edge that is waited for. The token is compared first and in constant time, and
-/// no other error is told to who does not know it. Errors: E0707.
-[[nodiscard]] expected<void> check_hello(const hello_frame& told, const edge_key& wanted, std::uint32_t slots);
+/// The hello of an edge, with the proof that its sender knows the secret; `said.listener` is zero.
+[[nodiscard]] hello_frame make_hello(const edge_transcript& said) noexcept;
 
-/// In constant time.
-[[nodiscard]] bool same_token(const edge_secret& left, const edge_secret& right) noexcept;
+/// What a hello claims, under `run`, and whether its proof is one.
+[[nodiscard]] edge_transcript transcript_of(const hello_frame& told, const edge_secret& run) noexcept;
+[[nodiscard]] bool knows_secret(const hello_frame& told, const edge_secret& run) noexcept;
+
+/// Whether `told` is the hello of the edge that is waited for. The proof is compared first and in constant time: no
+/// other error is told without it. Errors: E0707.
+[[nodiscard]] expected<void> check_hello(const hello_frame& told, const edge_key& wanted, std::uint32_t slots);
 
 [[nodiscard]] tl::unexpected<error> refuse_peer(std::string where, std::string cause);
 

@@ -11,13 +11,38 @@ namespace troupe {
 
 expected<void> stranger::on_frame(connection& from, const frame& head, std::span<const std::byte>,
                                   std::shared_ptr<aligned_buffer>) {
+  return said_ ? admit(from, head) : challenge(head);
+}
+
+expected<void> stranger::challenge(const frame& head) {
   const auto hello = as_hello(head);
   if (!hello) return tl::make_unexpected(hello.error());
-  auto link = core_.admit(*hello);
+  auto claimed = core_.find(*hello);
+  if (!claimed) return tl::make_unexpected(std::move(claimed).error());
+  const auto nonce = make_nonce();
+  if (!nonce) return tl::make_unexpected(nonce.error());
+  said_ = std::move(*claimed);
+  said_->listener = *nonce;
+  due_ = challenge_frame{*nonce, prove(proof_of::listener, *said_)};
+  return {};
+}
+
+expected<void> stranger::admit(connection& from, const frame& head) {
+  const auto* told = std::get_if<proof_frame>(&head);
+  if (told == nullptr || !same_proof(told->proof, prove(proof_of::caller, *said_))) {
+    return refuse_peer(to_string(said_->key), "its hello is one of another connection");
+  }
+  auto link = core_.admit(said_->key);
   if (!link) return tl::make_unexpected(std::move(link).error());
   (*link)->connected = from.weak_from_this();
   from.assume(std::make_shared<edge_receiver>(*link, *core_.options().codec));
   return {};
+}
+
+expected<bool> stranger::next(outgoing& out) {
+  if (!due_) return false;
+  out = {encode_head(*std::exchange(due_, std::nullopt)), {}};
+  return true;
 }
 
 void stranger::lost(const error& why, const std::string& peer) {
@@ -25,13 +50,35 @@ void stranger::lost(const error& why, const std::string& peer) {
 }
 
 expected<bool> caller::next(outgoing& out) {
-  if (std::exchange(said_hello_, true)) return false;
-  out = {encode_head(hello_frame{link_->key, link_->slots}), {}};
+  if (!said_) {
+    const auto nonce = make_nonce();
+    if (!nonce) return tl::make_unexpected(nonce.error());
+    said_ = edge_transcript{link_->key, link_->slots, *nonce, {}};
+    due_ = make_hello(*said_);
+  }
+  if (!due_) return false;
+  out = {encode_head(*std::exchange(due_, std::nullopt)), {}};
   return true;
 }
 
 expected<void> caller::on_frame(connection& from, const frame& head, std::span<const std::byte>,
                                 std::shared_ptr<aligned_buffer>) {
+  return has_proven_ ? start(from, head) : answer(head);
+}
+
+expected<void> caller::answer(const frame& head) {
+  const auto* told = std::get_if<challenge_frame>(&head);
+  if (told == nullptr || !said_) return unexpected_frame("no challenge");
+  said_->listener = told->nonce;
+  if (!same_proof(told->proof, prove(proof_of::listener, *said_))) {
+    return refuse_peer("handshake", "another program listens there: it does not know the secret of this run");
+  }
+  due_ = proof_frame{prove(proof_of::caller, *said_)};
+  has_proven_ = true;
+  return {};
+}
+
+expected<void> caller::start(connection& from, const frame& head) {
   const auto* welcome = std::get_if<welcome_frame>(&head);
   if (welcome == nullptr || welcome->slots != link_->slots) return unexpected_frame("no welcome to this edge");
   link_->connected = from.weak_from_this();
@@ -43,7 +90,7 @@ expected<void> caller::on_frame(connection& from, const frame& head, std::span<c
 
 void caller::lost(const error& why, const std::string& peer) {
   const std::string where = to_string(link_->key) + ", peer " + peer;
-  if (said_hello_ || why.code != error_code::peer_lost) {
+  if (said_ || why.code != error_code::peer_lost) {
     return on_outcome_(refuse_peer(where, "refused: " + why.cause));
   }
   on_outcome_(fail(error_code::peer_lost, where, why.cause, "Check that the peer's process runs"));

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <troupe/runtime/edge/tcp/connection.hpp>
 #include <troupe/runtime/edge/tcp/edge_link.hpp>
@@ -10,20 +11,29 @@ namespace troupe {
 
 class tcp_core;
 
-/// Somebody who connected: says hello, and becomes the peer of an edge or is refused.
+/// A peer that has connected: says hello, is challenged, proves to know the secret now, and becomes the peer of an
+/// edge; or is refused.
 class stranger final : public connection_role {
  public:
   explicit stranger(tcp_core& core) : core_(core) {}
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
-  expected<bool> next(outgoing&) override { return false; }
+  expected<bool> next(outgoing& out) override;
+  [[nodiscard]] bool is_stranger() const override { return !said_; }
   void lost(const error& why, const std::string& peer) override;
 
  private:
+  expected<void> challenge(const frame& head);
+  expected<void> admit(connection& from, const frame& head);
+
   tcp_core& core_;
+  /// Since a right hello.
+  std::optional<edge_transcript> said_;
+  std::optional<frame> due_;
 };
 
-/// Who connects: says hello and waits for the welcome.
+/// The side that connects: says hello, wants the listener to prove to know the secret, proves it, waits for the
+/// welcome.
 class caller final : public connection_role {
  public:
   /// `on_outcome` is called once, on the I/O thread: admitted or not.
@@ -35,10 +45,15 @@ class caller final : public connection_role {
   void lost(const error& why, const std::string& peer) override;
 
  private:
+  expected<void> answer(const frame& head);
+  expected<void> start(connection& from, const frame& head);
+
   tcp_core& core_;
   const std::shared_ptr<sender_link> link_;
   const std::function<void(expected<void>)> on_outcome_;
-  bool said_hello_ = false;
+  std::optional<edge_transcript> said_;
+  std::optional<frame> due_;
+  bool has_proven_ = false;
 };
 
 }  // namespace troupe

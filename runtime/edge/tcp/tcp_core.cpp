@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <asio/post.hpp>
+#include <sys/socket.h>
 
 #include <troupe/runtime/edge/tcp/edge_errors.hpp>
 #include <troupe/runtime/edge/tcp/handshake_roles.hpp>
 #include <troupe/runtime/edge/tcp/tcp_core.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
 
 namespace troupe {
 namespace {
@@ -17,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto retry_after = 5ms;
 /// The other side accepts an edge at about the time that this one connects.
 constexpr auto dial_again_after = 10ms;
+constexpr std::size_t accepted_per_turn = 16;
 
 error loss(const edge_link& link, std::string cause) {
   return lost_edge(link.key, "unknown", {error_code::peer_lost, {}, std::move(cause), {}});
@@ -60,11 +64,16 @@ expected<void> tcp_core::open() {
 expected<void> tcp_core::listen() {
   const auto at = permitted(options_.address, options_.port);
   if (!at) return tl::make_unexpected(at.error());
+  // A socket of its own making: asio's close in no exec.
+  unique_fd socket(::socket(at->data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::error_code failed;
-  acceptor_.open(at->protocol(), failed);
+  if (!socket) failed.assign(errno, std::system_category());
+  if (!failed) acceptor_.assign(at->protocol(), socket.get(), failed);
+  if (!failed) static_cast<void>(socket.release());
   if (!failed) acceptor_.set_option(tcp::acceptor::reuse_address(true), failed);
   if (!failed) acceptor_.bind(*at, failed);
   if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
+  if (!failed) acceptor_.non_blocking(true, failed);
   if (!failed) port_ = acceptor_.local_endpoint(failed).port();
   if (!failed) return {};
   return fail(error_code::process_failed, "address " + options_.address + ":" + std::to_string(options_.port),
@@ -72,12 +81,9 @@ expected<void> tcp_core::listen() {
 }
 
 void tcp_core::accept_next() {
-  acceptor_.async_accept([this](std::error_code failed, tcp::socket socket) {
+  acceptor_.async_wait(tcp::acceptor::wait_read, [this](std::error_code failed) {
     if (!acceptor_.is_open()) return;
-    if (!failed) {
-      welcome(std::move(socket));
-      return accept_next();
-    }
+    if (!failed && accept_some()) return accept_next();
     later_.expires_after(retry_after);
     later_.async_wait([this](std::error_code cancelled) {
       if (!cancelled && acceptor_.is_open()) accept_next();
@@ -85,14 +91,44 @@ void tcp_core::accept_next() {
   });
 }
 
-void tcp_core::welcome(tcp::socket socket) {
-  if (strangers() >= limits::tcp_strangers_max) return;  // the socket closes
-  add(std::move(socket), std::make_shared<stranger>(*this))->serve();
+/// False if the system has no descriptor left. A few at a time: what those before have said is read in between.
+bool tcp_core::accept_some() {
+  for (std::size_t taken = 0; taken < accepted_per_turn; ++taken) {
+    unique_fd socket(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    std::error_code failed;
+    tcp::socket peer(io_);
+    peer.assign(acceptor_.local_endpoint(failed).protocol(), socket.get(), failed);
+    if (failed) continue;
+    static_cast<void>(socket.release());
+    welcome(std::move(peer));
+  }
+  return true;
 }
 
-std::size_t tcp_core::strangers() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(connections_, [](const auto& each) { return !each->is_established(); }));
+/// The oldest stranger goes for the next: a peer that belongs to the run has said so with its first bytes.
+void tcp_core::welcome(tcp::socket socket) {
+  std::erase_if(strangers_, [](const auto& each) {
+    const auto one = each.lock();
+    return !one || !one->is_stranger();
+  });
+  if (strangers_.size() >= limits::tcp_strangers_max) {
+    if (const auto oldest = strangers_.front().lock()) oldest->make_room();
+    strangers_.pop_front();
+  }
+  const auto added = add(std::move(socket), std::make_shared<stranger>(*this));
+  strangers_.push_back(added);
+  added->serve();
+}
+
+/// Without a descriptor: not open, and whatever is done with it fails.
+tcp::socket tcp_core::new_socket(const tcp::endpoint& to) {
+  tcp::socket made(io_);
+  unique_fd socket(::socket(to.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  std::error_code failed;
+  if (socket) made.assign(to.protocol(), socket.get(), failed);
+  if (socket && !failed) static_cast<void>(socket.release());
+  return made;
 }
 
 std::shared_ptr<connection> tcp_core::add(tcp::socket socket, std::shared_ptr<connection_role> role) {
@@ -126,7 +162,7 @@ expected<void> tcp_core::dial(const std::string& host, std::uint16_t port, std::
   auto outcome = answer->get_future();
   asio::post(io_, [this, to = *to, link, answer = std::move(answer)]() mutable {
     auto tell = [answer = std::move(answer)](expected<void> got) { answer->set_value(std::move(got)); };
-    add(tcp::socket(io_), std::make_shared<caller>(*this, link, std::move(tell)))->dial(to);
+    add(new_socket(to), std::make_shared<caller>(*this, link, std::move(tell)))->dial(to);
   });
   // The connection has its own deadline; this one is for an endpoint that stops meanwhile.
   while (outcome.wait_for(limits::park_max) == std::future_status::timeout) {
@@ -154,7 +190,7 @@ void tcp_core::try_to_reach(const tcp::endpoint& to, const std::shared_ptr<sende
       if (!cancelled) try_to_reach(to, link, give_up_at);
     });
   };
-  add(tcp::socket(io_), std::make_shared<caller>(*this, link, on_outcome))->dial(to);
+  add(new_socket(to), std::make_shared<caller>(*this, link, on_outcome))->dial(to);
 }
 
 void tcp_core::wake(std::shared_ptr<edge_link> link) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -43,20 +44,22 @@ class tcp_core {
   [[nodiscard]] std::size_t connections();
 
   // The I/O thread.
-  expected<std::shared_ptr<receiver_link>> admit(const hello_frame& hello) { return registry_.admit(hello); }
+  expected<edge_transcript> find(const hello_frame& hello) { return registry_.find(hello); }
+  expected<std::shared_ptr<receiver_link>> admit(const edge_key& key) { return registry_.admit(key); }
   void refuse(const error& why, const std::string& peer) const;
 
  private:
   expected<asio::ip::tcp::endpoint> permitted(const std::string& host, std::uint16_t port) const;
   expected<void> listen();
   void accept_next();
+  bool accept_some();
   void welcome(asio::ip::tcp::socket socket);
   std::shared_ptr<connection> add(asio::ip::tcp::socket socket, std::shared_ptr<connection_role> role);
   void attend(edge_link& link);
   using time_point = std::chrono::steady_clock::time_point;
   void try_to_reach(const asio::ip::tcp::endpoint& to, const std::shared_ptr<sender_link>& link, time_point give_up_at);
   void limit_wait(const std::shared_ptr<receiver_link>& link);
-  [[nodiscard]] std::size_t strangers() const;
+  [[nodiscard]] asio::ip::tcp::socket new_socket(const asio::ip::tcp::endpoint& to);
   [[nodiscard]] bool is_drained() const;
   void wait_until_drained(std::shared_ptr<std::promise<void>> done);
   template <class Ask>
@@ -73,6 +76,8 @@ class tcp_core {
   asio::steady_timer later_{io_};
   std::uint16_t port_ = 0;
   std::set<std::shared_ptr<connection>> connections_;
+  /// In the order they came.
+  std::deque<std::weak_ptr<connection>> strangers_;
   std::mutex stopping_;
   std::atomic<bool> stopped_{false};
   std::thread thread_;

@@ -30,7 +30,9 @@ std::vector<frame> all_frames() {
           credit_frame{UINT64_MAX},
           end_of_call_frame{UINT64_MAX - 1},
           close_frame{128},
-          hello_frame{{{1, UINT64_MAX}, 70'000, 2, 3}, 256},
+          hello_frame{{{}, 70'000, 2, 3}, 256, {1, UINT64_MAX}, {1, 2, 3, UINT64_MAX}},
+          challenge_frame{{0, UINT64_MAX}, {4, 3, 2, 1}},
+          proof_frame{{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}},
           welcome_frame{1},
           ping_frame{}};
 }
@@ -71,10 +73,10 @@ TEST(frame, arrives_as_it_left) {
 }
 
 TEST(frame, has_the_bytes_that_are_documented) {
-  EXPECT_EQ(encoded(credit_frame{300}), from_hex("54525045 0001 0005 0000000000000000 e7d2d956 92 02 cd012c"));
-  EXPECT_EQ(encoded(ping_frame{}), from_hex("54525045 0001 0002 0000000000000000 4b299c2b 91 0b"));
+  EXPECT_EQ(encoded(credit_frame{300}), from_hex("54525045 0002 0005 0000000000000000 f42ab9a5 92 02 cd012c"));
+  EXPECT_EQ(encoded(ping_frame{}), from_hex("54525045 0002 0002 0000000000000000 1a5fd484 91 0b"));
   EXPECT_EQ(encoded(whole()),
-            from_hex("54525045 0001 0016 00000000000000c0 6553705b 9b 01 01 cd012c cd0bb8 cd0bf8 02 07 "
+            from_hex("54525045 0002 0016 00000000000000c0 8b180d2a 9b 01 01 cd012c cd0bb8 cd0bf8 02 07 "
                      "c0 64 14 cedeadbeef"));
 }
 
@@ -144,16 +146,16 @@ TEST(frame, names_the_code_and_the_byte_of_what_is_wrong) {
     EXPECT_THAT(got.error().where, ::testing::EndsWith(place));
   };
   expect(from_hex("47455420 0001 0002 0000000000000000 00000000 91 0b"), error_code::wire_malformed, "byte 0");
-  expect(from_hex("54525045 0002 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
-  expect(from_hex("54525045 0001 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
-  expect(from_hex("54525045 0001 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
-  expect(from_hex("54525045 0001 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
-  expect(from_hex("54525045 0001 0002 0000000000000000 00000000 91 0c"), error_code::wire_unknown_kind, "byte 21");
-  expect(from_hex("54525045 0001 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
-  expect(from_hex("54525045 0001 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
-  expect(from_hex("54525045 0001 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
-  expect(from_hex("54525045 0001 0005 0000000000000000 00000000 92 0a cd0101"), error_code::wire_too_large, "byte 22");
-  expect(from_hex("54525045 0001 0006 0000000000000000 00000000 dd7fffffff 0b"), error_code::wire_too_large, "byte 20");
+  expect(from_hex("54525045 0001 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
+  expect(from_hex("54525045 0002 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
+  expect(from_hex("54525045 0002 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
+  expect(from_hex("54525045 0002 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
+  expect(from_hex("54525045 0002 0002 0000000000000000 00000000 91 0e"), error_code::wire_unknown_kind, "byte 21");
+  expect(from_hex("54525045 0002 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
+  expect(from_hex("54525045 0002 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0002 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0002 0005 0000000000000000 00000000 92 0a cd0101"), error_code::wire_too_large, "byte 22");
+  expect(from_hex("54525045 0002 0006 0000000000000000 00000000 dd7fffffff 0b"), error_code::wire_too_large, "byte 20");
 }
 
 TEST(frame_decoder, refuses_lengths_beyond_all_limits_at_once) {

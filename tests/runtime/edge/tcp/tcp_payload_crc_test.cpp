@@ -7,7 +7,7 @@
 #include <openssl/ssl.h>
 
 #include <troupe/runtime/edge/tcp/crc32c.hpp>
-#include <troupe/runtime/edge/tcp/frame.hpp>
+#include <troupe/runtime/edge/tcp/handshake.hpp>
 
 #include "tcp_test_support.hpp"
 
@@ -84,7 +84,10 @@ bool sends_crc(bool with_tls, std::optional<bool> option) {
   std::thread peer([&] {
     const listening_peer consumer(listener, with_tls);
     std::vector<std::byte> payload;
-    EXPECT_TRUE(std::holds_alternative<hello_frame>(consumer.hear(payload)));
+    auto said = transcript_of(std::get<hello_frame>(consumer.hear(payload)), test_token);
+    said.listener = {1, 2};
+    consumer.say(challenge_frame{said.listener, prove(proof_of::listener, said)});
+    EXPECT_TRUE(std::holds_alternative<proof_frame>(consumer.hear(payload)));
     consumer.say(welcome_frame{2});
     const auto sent = std::get<activation_frame>(consumer.hear(payload));
     EXPECT_GE(payload.size(), 5008u);

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <troupe/runtime/edge/tcp/frame.hpp>
+#include <troupe/runtime/edge/tcp/handshake.hpp>
 
 #include "tcp_test_support.hpp"
 
@@ -45,6 +45,13 @@ class tcp_peer : public ::testing::Test {
     return std::move(*connected);
   }
   static bool say(const raw_client& client, const frame& value) { return client.send(encode_head(value).view()); }
+  /// As a worker does, over a socket of the test's own.
+  static void join(const raw_client& client, const edge_key& key, std::uint32_t slots) {
+    edge_transcript said{key, slots, {1, 2}, {}};
+    say(client, make_hello(said));
+    said.listener = std::get<challenge_frame>(client.hear()).nonce;
+    say(client, proof_frame{prove(proof_of::caller, said)});
+  }
   void expect_refused(const char* why) {
     const auto told = refused.take();
     ASSERT_TRUE(told);
@@ -85,41 +92,96 @@ TEST_F(tcp_peer, strangers_get_nothing_and_are_dropped) {
   EXPECT_EQ(lost.count(), 0u);
 }
 
-TEST_F(tcp_peer, too_many_strangers_are_closed_at_once) {
+/// Ten times as many as there is room for; each end that joins is one of the run.
+TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
+  tcp_endpoint_options options = test_options();
+  options.on_refused = refused.put();
+  endpoint = must_open(std::move(options));  // with a deadline that no stranger reaches
+  const auto consumer = accept(1);
+  const auto other = accept(2);
   std::vector<std::unique_ptr<raw_client>> crowd;
-  for (std::size_t i = 0; i < limits::tcp_strangers_max; ++i) {
+  for (std::size_t i = 0; i < 10 * limits::tcp_strangers_max; ++i) {
     crowd.push_back(std::make_unique<raw_client>(endpoint->port()));
+    if (i % 2 == 0) crowd.back()->send("TRPE");
   }
-  EXPECT_TRUE(eventually([&] { return endpoint->connections() == limits::tcp_strangers_max || refused.count() > 0; }));
-  const raw_client one_more(endpoint->port());
-  EXPECT_EQ(one_more.drain(), "");
+  const auto producer = must_connect(1);
+  EXPECT_EQ(crowd.front()->drain(), "") << "the oldest was not closed";
+  expect_refused("before others came");
+  EXPECT_TRUE(connect(key_of(2)));
+  EXPECT_TRUE(eventually([&] { return endpoint->connections() <= limits::tcp_strangers_max + 4; }));
+  EXPECT_EQ(lost.count(), 0u);
 }
 
 TEST_F(tcp_peer, only_the_right_hello_is_let_in) {
   const auto waiting = accept(3, 4, 2);
-  const auto try_hello = [&](const frame& first, const char* why) {
+  const auto try_first = [&](const frame& first, const char* why) {
     const raw_client client(endpoint->port());
     say(client, first);
     EXPECT_EQ(client.drain(), "");
     expect_refused(why);
   };
+  const auto try_hello = [&](const edge_key& key, std::uint32_t slots, const char* why) {
+    try_first(make_hello({key, slots, {1, 2}, {}}), why);
+  };
   edge_key key = key_of(3, 2);
   key.run[1] ^= 1;
-  try_hello(hello_frame{key, 4}, "token");
-  try_hello(hello_frame{key_of(4, 2), 4}, "no such edge");
-  try_hello(hello_frame{key_of(3, 1), 4}, "stale epoch 1");
-  try_hello(hello_frame{key_of(3, 3), 4}, "epoch to come");
-  try_hello(hello_frame{key_of(3, 2), 5}, "slots 5");
+  try_hello(key, 4, "secret");
+  try_hello(key_of(4, 2), 4, "no such edge");
+  try_hello(key_of(3, 1), 4, "stale epoch 1");
+  try_hello(key_of(3, 3), 4, "epoch to come");
+  try_hello(key_of(3, 2), 5, "slots 5");
   key = key_of(3, 2);
   key.incarnation = 9;
-  try_hello(hello_frame{key, 4}, "incarnation 9");
-  try_hello(ping_frame{}, "no hello");
-  try_hello(activation_frame{{0, 0}, {0, 1}, 0, 2, {}, 8, {}, {}}, "E0701");
+  try_hello(key, 4, "incarnation 9");
+  auto changed = make_hello({key_of(3, 2), 4, {1, 2}, {}});
+  changed.proof[3] ^= 1;
+  try_first(changed, "secret");
+  changed = make_hello({key_of(3, 1), 4, {1, 2}, {}});
+  changed.key.epoch = 2;
+  try_first(changed, "secret");
+  try_first(ping_frame{}, "no hello");
+  try_first(activation_frame{{0, 0}, {0, 1}, 0, 2, {}, 8, {}, {}}, "E0701");
   const raw_client right(endpoint->port());
-  say(right, hello_frame{key_of(3, 2), 4});
-  std::array<std::byte, 64> answer{};
-  EXPECT_GT(right.receive(answer), 0u);
-  try_hello(hello_frame{key_of(3, 2), 4}, "already connected");
+  join(right, key_of(3, 2), 4);
+  EXPECT_EQ(std::get<welcome_frame>(right.hear()).slots, 4u);
+  try_hello(key_of(3, 2), 4, "already connected");
+}
+
+/// A hello that was seen on another connection is as right as it was there.
+TEST_F(tcp_peer, a_hello_said_again_is_challenged_and_no_more) {
+  const auto waiting = accept(1);
+  for (const bool with_old_proof : {false, true}) {
+    edge_transcript said{key_of(1), 2, {1, 2}, {}};
+    const raw_client client(endpoint->port());
+    say(client, make_hello(said));
+    const auto challenge = std::get<challenge_frame>(client.hear());
+    said.listener = with_old_proof ? edge_nonce{7, 8} : challenge.nonce;
+    EXPECT_EQ(challenge.proof != prove(proof_of::listener, said), with_old_proof);
+    say(client,
+        with_old_proof ? frame{proof_frame{prove(proof_of::caller, said)}} : frame{proof_frame{challenge.proof}});
+    EXPECT_EQ(client.drain(), "");
+    expect_refused("another connection");
+  }
+  EXPECT_TRUE(connect(key_of(1)));
+}
+
+/// A program that has taken the port of a worker that is gone.
+TEST_F(tcp_peer, a_listener_that_does_not_know_the_secret_gets_neither_it_nor_an_activation) {
+  const listening_socket listener;
+  std::string heard;
+  std::thread impostor([&] {
+    const raw_client caller(listener.accept());
+    const auto hello = std::get<hello_frame>(caller.hear());
+    EXPECT_EQ(hello.key.run, edge_secret{});
+    say(caller, challenge_frame{{5, 6}, hello.proof});
+    heard = caller.drain();
+  });
+  const auto got = endpoint->connect("127.0.0.1", listener.port(), key_of(1), {{2, nullptr, nullptr, 1}, lost.put()});
+  impostor.join();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, error_code::wire_handshake);
+  EXPECT_THAT(got.error().cause, HasSubstr("another program listens there"));
+  EXPECT_EQ(heard, "");
 }
 
 TEST_F(tcp_peer, a_stale_epoch_is_refused_at_both_ends) {
@@ -156,7 +218,7 @@ class tcp_damage : public tcp_peer {
   void expect_lost_after(const std::vector<frame>& said, const char* why, const std::string& payload = {}) {
     const auto consumer = accept(next_);
     const raw_client client(endpoint->port());
-    say(client, hello_frame{key_of(next_++), 2});
+    join(client, key_of(next_++), 2);
     for (const frame& each : said) {
       say(client, each);
       if (std::holds_alternative<activation_frame>(each)) client.send(payload);
@@ -176,7 +238,7 @@ class tcp_damage : public tcp_peer {
 TEST_F(tcp_damage, makes_the_end_silent_and_names_the_edge) {
   const std::string eight(8, 'a');
   expect_lost_after({credit_frame{1}}, "only a consumer sends");
-  expect_lost_after({hello_frame{key_of(1), 2}}, "only a consumer sends");
+  expect_lost_after({make_hello({key_of(1), 2, {}, {}})}, "only a consumer sends");
   expect_lost_after({numbered(0), numbered(1), numbered(2)}, "without credit", eight + std::string(56, '\0'));
   expect_lost_after({close_frame{1}}, "a close after 1 activations, of which 0 arrived");
   auto damaged = numbered(0);
@@ -196,7 +258,7 @@ TEST_F(tcp_damage, makes_the_end_silent_and_names_the_edge) {
 TEST_F(tcp_peer, a_silent_peer_is_lost_after_the_time_out) {
   const auto consumer = accept(1);
   const raw_client client(endpoint->port());
-  say(client, hello_frame{key_of(1), 2});
+  join(client, key_of(1), 2);
   expect_lost("silent for 300 ms");
   EXPECT_FALSE(consumer->try_receive());
   EXPECT_FALSE(consumer->exhausted());

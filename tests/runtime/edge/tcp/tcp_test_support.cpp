@@ -98,6 +98,20 @@ std::size_t raw_client::receive(std::span<std::byte> into) const {
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
+frame raw_client::hear() const {
+  std::vector<std::byte> text;
+  const auto take = [&](std::size_t count) {
+    for (std::byte one{}; count > 0; --count) {
+      if (receive(std::span(&one, 1)) == 0) throw std::runtime_error("the connection ended within a frame");
+      text.push_back(one);
+    }
+  };
+  take(frame_prelude_bytes);
+  const auto prelude = decode_prelude(text).value();
+  take(prelude.header_bytes);
+  return decode_head(text, prelude).value();
+}
+
 std::string raw_client::drain() const {
   std::string all;
   std::array<std::byte, 4096> some{};

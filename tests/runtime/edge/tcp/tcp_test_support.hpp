@@ -13,6 +13,7 @@
 
 #include <sched.h>
 
+#include <troupe/runtime/edge/tcp/frame.hpp>
 #include <troupe/runtime/edge/tcp/tcp_edge.hpp>
 
 namespace troupe::testing {
@@ -113,6 +114,8 @@ class raw_client {
   bool send(const std::string& text) const;
   /// 0 at the end of the stream.
   std::size_t receive(std::span<std::byte> into) const;
+  /// The next frame, without a payload.
+  [[nodiscard]] frame hear() const;
   /// Everything up to the end of the stream.
   std::string drain() const;
   [[nodiscard]] int fd() const { return fd_; }
