@@ -5,9 +5,9 @@
 
 #include <troupe/actors/director.hpp>
 #include <troupe/actors/engine_threads.hpp>
+#include <troupe/actors/link/link_config.hpp>
 #include <troupe/actors/local_crew.hpp>
 #include <troupe/actors/pipeline.hpp>
-#include <troupe/actors/secure/secure_link.hpp>
 #include <troupe/actors/workers/worker_crew.hpp>
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/engine/stall_watch.hpp>
@@ -84,15 +84,9 @@ expected<void> pipeline::impl::open_to_workers() {
   auto made = worker_launcher::create([reports = reports](std::string line) { reports->put(std::move(line)); });
   if (!made) return tl::make_unexpected(made.error());
   launcher = std::move(*made);
-  config = std::make_unique<secure_config>(launcher->identity(), liveness{workers->silence_timeout});
+  config = std::make_unique<link_config>(liveness{workers->silence_timeout});
   system = std::make_unique<caf::actor_system>(*config);
   pool = system->spawn(worker_pool, launcher, std::max(limits::worker_hello_patience, workers->silence_timeout));
-  const auto port = publish_on_loopback(*system, pool);
-  if (!port) {
-    caf::anon_send_exit(pool, caf::exit_reason::user_shutdown);
-    return tl::make_unexpected(port.error());
-  }
-  launcher->listen_at(*port);
   return {};
 }
 

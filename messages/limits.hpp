@@ -184,17 +184,8 @@ inline constexpr std::chrono::milliseconds worker_silence_timeout = 10s;
 inline constexpr std::int64_t heartbeats_per_timeout = 10;
 inline constexpr std::chrono::milliseconds heartbeat_min = 250ms;
 inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
-/// From a worker's first attempt to reach the driver until it has an address there.
+/// From a worker's greeting over its link until it has the driver's address.
 inline constexpr std::chrono::milliseconds worker_connect_timeout = 30s;
-/// Before the next attempt, if the last one may pass the next time.
-inline constexpr std::chrono::milliseconds link_retry_pause = 20ms;
-/// Connections that have not proven to belong to the run. When there is no room the oldest is closed for the next, if
-/// it had the patience's time: a handshake takes some milliseconds, more on a busy machine.
-inline constexpr std::size_t control_strangers_max = 64;
-inline constexpr std::chrono::milliseconds control_stranger_patience = 1s;
-inline constexpr std::chrono::milliseconds control_handshake_timeout = 10s;
-/// When the system has no descriptor left for a new connection.
-inline constexpr std::chrono::milliseconds control_accept_pause = 100ms;
 
 // --- the wire (checked before memory is allocated) -------------------------------------------------------------------
 inline constexpr std::uint32_t wire_version = 1;

@@ -12,11 +12,9 @@
 /// fd_channel, sent before the message.
 namespace troupe {
 
-/// worker -> driver, first of all. No reply but an assignment, sooner or later. Whoever does not know the token is
-/// answered nothing.
+/// worker -> driver, first of all. No reply but an assignment, sooner or later. The link that it comes over tells which
+/// of the driver's workers this is.
 struct worker_hello {
-  /// The worker's own run_token in hexadecimal digits: which of the driver's workers this is.
-  std::string token;
   std::uint32_t pid = 0;
   /// Where its tcp edges are accepted on this host; 0: nowhere, as edges are in shared memory.
   std::uint16_t edge_port = 0;

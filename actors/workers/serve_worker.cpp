@@ -1,25 +1,25 @@
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 #include <utility>
 
+#include <linux/close_range.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include <troupe/actors/secure/secure_config.hpp>
-#include <troupe/actors/secure/secure_link.hpp>
+#include <troupe/actors/link/control_link.hpp>
+#include <troupe/actors/link/link_config.hpp>
 #include <troupe/actors/workers/serve_worker.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
 #include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
+#include <troupe/runtime/process/adopt_socket.hpp>
 
 namespace troupe {
 namespace {
 
-std::string read_token(int descriptor) {
-  std::ifstream file(memory_file::path_of(descriptor), std::ios::binary);
-  std::string text;
-  file >> text;
-  return text;
+/// Whatever a library has opened so far without that flag; what is opened later has it. Programs that stages start get
+/// the standard descriptors alone: connections would stay open as long as these programs live.
+void close_all_in_exec() {
+  static_cast<void>(::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
 /// The process may end at any point of it.
@@ -37,12 +37,13 @@ void serve_worker(const worker_environment& environment, worker_description desc
   auto channel = fd_channel::adopt(unique_fd(environment.channel), ::getppid());
   if (!channel) end_worker(channel.error());
   descriptor_box descriptors(std::move(*channel));
+  auto link = adopt_socket(unique_fd(environment.link), SOCK_STREAM, ::getppid(), "control plane");
+  if (!link) end_worker(link.error());
+  if (auto greeted = greet_driver(*link); !greeted) end_worker(greeted.error());
 
-  secure_config config({memory_file::path_of(environment.ca_certificate), memory_file::path_of(environment.certificate),
-                        memory_file::path_of(environment.key)},
-                       {description.silence_timeout});
+  link_config config({description.silence_timeout});
   caf::actor_system system{config};
-  const auto driver = connect_on_loopback(system, environment.port);
+  const auto driver = join_driver(system, std::move(*link));
   if (!driver) end_worker(driver.error());
   std::shared_ptr<tcp_ends> tcp;
   if (description.tcp_edges) {
@@ -50,10 +51,9 @@ void serve_worker(const worker_environment& environment, worker_description desc
     if (!opened) end_worker(opened.error());
     tcp = std::move(*opened);
   }
+  close_all_in_exec();
   prepare_when_idle(description.prepare);
-  system.spawn(worker_face,
-               std::make_shared<worker_body>(std::move(description), descriptors, read_token(environment.token), tcp),
-               *driver);
+  system.spawn(worker_face, std::make_shared<worker_body>(std::move(description), descriptors, tcp), *driver);
   // The driver's end closes when the driver does, at the latest: the orderly end is a SIGTERM before that.
   const auto received = descriptors.receive_all();
   if (!received) end_worker(received.error());

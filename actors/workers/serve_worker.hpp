@@ -37,7 +37,7 @@ struct worker_description {
   std::function<expected<std::shared_ptr<scorer>>(std::uint32_t sink, std::uint32_t classes)> make_scorer;
 };
 
-/// Becomes a worker: connects to the driver, says hello, takes an assignment, computes until it is told to stop or the
+/// Becomes a worker: joins the driver, says hello, takes an assignment, computes until it is told to stop or the
 /// driver is gone. Ends the process, with status 0 after an orderly end; never returns.
 [[noreturn]] void serve_worker(const worker_environment& environment, worker_description description);
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <span>
 
-#include <troupe/actors/secure/wire_message.hpp>
+#include <troupe/actors/link/wire_message.hpp>
 #include <troupe/messages/codec/codec.hpp>
 
 namespace troupe {

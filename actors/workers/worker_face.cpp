@@ -48,8 +48,7 @@ wire_actor::behavior_type worker_face_state::start(std::shared_ptr<worker_body> 
     end_worker({error_code::peer_lost, "worker", "its driver is gone", {}});
   });
   self_->monitor(driver);
-  const worker_hello hello{.token = body_->token,
-                           .pid = static_cast<std::uint32_t>(::getpid()),
+  const worker_hello hello{.pid = static_cast<std::uint32_t>(::getpid()),
                            .edge_port = body_->tcp ? body_->tcp->port() : std::uint16_t{0}};
   if (auto wire = to_wire(hello)) tell(self_, driver, std::move(*wire));
   return {[this](const wire_message& message) { obey(message); }};

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include <troupe/actors/engine_threads.hpp>
-#include <troupe/actors/secure/wire_message.hpp>
+#include <troupe/actors/link/wire_message.hpp>
 #include <troupe/actors/workers/descriptor_box.hpp>
 #include <troupe/actors/workers/serve_worker.hpp>
 #include <troupe/actors/workers/tcp_ends.hpp>
@@ -18,7 +18,6 @@ namespace troupe {
 struct worker_body {
   worker_description description;
   descriptor_box& descriptors;
-  std::string token;
   /// Null with edges in shared memory.
   std::shared_ptr<tcp_ends> tcp;
 };

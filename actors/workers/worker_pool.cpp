@@ -2,6 +2,7 @@
 #include <csignal>
 #include <utility>
 
+#include <troupe/actors/link/control_link.hpp>
 #include <troupe/actors/workers/wire_codec.hpp>
 #include <troupe/actors/workers/worker_pool.hpp>
 #include <troupe/messages/limits.hpp>
@@ -21,6 +22,19 @@ error ended_early(const worker_process& process, const exit_report& report) {
               : "call troupe::program, or the command line, in main() of this program; see its last lines, if any"};
 }
 
+/// What one worker finds at the other end of its link, as long as its process is known.
+wire_actor::behavior_type entrance(wire_actor::pointer self, const worker_pool_actor& pool,
+                                   const std::shared_ptr<worker_process>& process) {
+  self->monitor(pool);
+  self->set_down_handler([self](const caf::down_msg&) { self->quit(); });
+  return {[self, address = pool.address(), process](const wire_message& message) {
+    const auto to = caf::actor_cast<caf::strong_actor_ptr>(address);
+    if (!to || !self->current_sender()) return;
+    tell(self, caf::actor_cast<worker_pool_actor>(to),
+         worker_said{process, caf::actor_cast<wire_actor>(self->current_sender()), message});
+  }};
+}
+
 }  // namespace
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
@@ -33,19 +47,19 @@ worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer
 
 worker_pool_actor::behavior_type worker_pool_state::behavior() {
   return {
-      [this](const wire_message& message) { hello(message); }, [this](const want_worker& wanted) { want(wanted); },
-      [this](const worker_exited& what) { exited(what); },     [this](const hello_late& what) { late(what); },
+      [this](const worker_said& what) { hello(what); },     [this](const want_worker& wanted) { want(wanted); },
+      [this](const worker_exited& what) { exited(what); },  [this](const hello_late& what) { late(what); },
       [this](const hello_overdue& what) { overdue(what); },
   };
 }
 
-/// Whoever comes so far has a certificate of this run; its token says which worker it is, once.
-void worker_pool_state::hello(const wire_message& message) {
-  static_cast<void>(dispatch<worker_hello>(message, [&](const worker_hello& said) {
-    const auto found = workers.find(said.token);
+/// Once.
+void worker_pool_state::hello(const worker_said& what) {
+  static_cast<void>(dispatch<worker_hello>(what.message, [&](const worker_hello& said) {
+    const auto found = workers.find(what.process);
     if (found == workers.end() || found->second.has_said_hello()) return;
     found->second.now = worker::phase::spare;
-    found->second.actor = caf::actor_cast<wire_actor>(self->current_sender());
+    found->second.actor = what.actor;
     found->second.edge_port = said.edge_port;
     failed_starts = 0;
     give();
@@ -60,13 +74,13 @@ void worker_pool_state::want(const want_worker& wanted) {
 }
 
 void worker_pool_state::give() {
-  for (auto& [token, one] : workers) {
+  for (auto& [process, one] : workers) {
     if (waiting.empty()) return;
     if (one.now != worker::phase::spare) continue;
     one.now = worker::phase::given;
     one.face = std::move(waiting.front());
     waiting.pop_front();
-    tell(self, one.face, worker_given{one.process, one.actor, one.edge_port});
+    tell(self, one.face, worker_given{process, one.actor, one.edge_port});
   }
 }
 
@@ -75,7 +89,7 @@ void worker_pool_state::give() {
 void worker_pool_state::launch_missing() {
   std::size_t coming = 0;
   std::size_t late = 0;
-  for (const auto& [token, one] : workers) {
+  for (const auto& [process, one] : workers) {
     if (one.now != worker::phase::given) ++(one.now == worker::phase::late ? late : coming);
   }
   const std::size_t wanted = waiting.empty() ? limits::worker_spares : waiting.size();
@@ -96,17 +110,21 @@ bool worker_pool_state::launch() {
     refuse_all(made.error());
     return false;
   }
-  workers[(*made)->token()] = {*made};
-  tell_after(self, patience, worker_pool_actor{self}, hello_late{*made});
-  tell_after(self, limits::worker_hello_timeout, worker_pool_actor{self}, hello_overdue{*made});
+  const std::shared_ptr<worker_process>& process = made->process;
+  const auto at =
+      workers.insert_or_assign(process, worker{self->spawn(entrance, worker_pool_actor{self}, process)}).first;
+  offer_link(self->system(), std::move(made->link), at->second.entrance);
+  tell_after(self, patience, worker_pool_actor{self}, hello_late{process});
+  tell_after(self, limits::worker_hello_timeout, worker_pool_actor{self}, hello_overdue{process});
   return true;
 }
 
 void worker_pool_state::exited(const worker_exited& what) {
-  const auto found = workers.find(what.process->token());
+  const auto found = workers.find(what.process);
   if (found == workers.end()) return;
   const worker ended = std::move(found->second);
   workers.erase(found);
+  self->send_exit(ended.entrance, caf::exit_reason::user_shutdown);
   if (ended.now == worker::phase::given) return tell(self, ended.face, what);
   if (!ended.has_said_hello() && ++failed_starts >= limits::worker_failed_starts_max) {
     return refuse_all(ended_early(*what.process, what.report));
@@ -117,14 +135,14 @@ void worker_pool_state::exited(const worker_exited& what) {
 /// It may still come, and is as welcome then. One that nobody waits for is not replaced: it would be one spare more
 /// on a machine that is slow enough.
 void worker_pool_state::late(const hello_late& what) {
-  const auto found = workers.find(what.process->token());
+  const auto found = workers.find(what.process);
   if (found == workers.end() || found->second.now != worker::phase::starting) return;
   found->second.now = worker::phase::late;
   if (!waiting.empty()) launch_missing();
 }
 
 void worker_pool_state::overdue(const hello_overdue& what) {
-  const auto found = workers.find(what.process->token());
+  const auto found = workers.find(what.process);
   if (found != workers.end() && !found->second.has_said_hello()) {
     what.process->kill("it said no hello for " + std::to_string(limits::worker_hello_timeout.count()) + " s");
   }

@@ -3,10 +3,9 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <string>
 
+#include <troupe/actors/link/wire_message.hpp>
 #include <troupe/actors/protocol.hpp>
-#include <troupe/actors/secure/wire_message.hpp>
 #include <troupe/actors/workers/worker_launcher.hpp>
 
 namespace troupe {
@@ -41,6 +40,12 @@ using remote_stage_actor =
     stage_actor::extend<cast<wire_message>, cast<worker_given>, cast<no_worker>, cast<worker_exited>,
                         cast<worker_silent>, cast<start_overdue>, cast<pass_on>>;
 
+/// A worker's entrance -> pool: it has said this, its first words.
+struct worker_said {
+  std::shared_ptr<worker_process> process;
+  wire_actor actor;
+  wire_message message;
+};
 /// face -> pool.
 struct want_worker {
   remote_stage_actor face;
@@ -54,7 +59,8 @@ struct hello_overdue {
   std::shared_ptr<worker_process> process;
 };
 
-/// Starts workers, takes their hellos (it is what workers connect to), hands them to faces, keeps spares.
+/// Starts workers, takes their hellos, hands them to faces, keeps spares. Each worker is offered an entrance of its
+/// own, an actor that lives as long as its process, so that the link tells which one says hello.
 ///
 ///   worker: starting --patience--> late
 ///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its face hears of it)
@@ -63,14 +69,14 @@ struct hello_overdue {
 /// A frozen machine or process may let a worker start that never says hello. After `patience` a face that waits gets
 /// another one, whoever comes first; after limits::worker_hello_timeout the late one is killed.
 using worker_pool_actor =
-    caf::typed_actor<cast<wire_message>, cast<want_worker>, cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
+    caf::typed_actor<cast<worker_said>, cast<want_worker>, cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
 
 struct worker_pool_state {
   static inline const char* name = "worker_pool";
   explicit worker_pool_state(worker_pool_actor::pointer owner) : self(owner) {}
 
   worker_pool_actor::behavior_type behavior();
-  void hello(const wire_message& message);
+  void hello(const worker_said& what);
   void want(const want_worker& wanted);
   void exited(const worker_exited& what);
   void late(const hello_late& what);
@@ -87,14 +93,13 @@ struct worker_pool_state {
   struct worker {
     enum class phase : std::uint8_t { starting, late, spare, given };
     [[nodiscard]] bool has_said_hello() const noexcept { return now >= phase::spare; }
-    std::shared_ptr<worker_process> process;
+    wire_actor entrance;
     phase now = phase::starting;
     wire_actor actor = {};
     std::uint16_t edge_port = 0;
     remote_stage_actor face = {};
   };
-  /// By token.
-  std::map<std::string, worker> workers;
+  std::map<std::shared_ptr<worker_process>, worker> workers;
   std::deque<remote_stage_actor> waiting;
   std::uint32_t failed_starts = 0;
 };
@@ -112,6 +117,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_exited)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_silent)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_overdue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pass_on)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_said)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::want_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_late)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_overdue)

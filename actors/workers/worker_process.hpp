@@ -23,16 +23,14 @@ class worker_process final : public process_listener {
     std::function<void(const exit_report&)> on_exit;
   };
 
-  worker_process(std::string name, std::string token, fd_channel channel, process_host& host)
-      : host_(host), token_(std::move(token)), name_(std::move(name)), channel_(std::move(channel)) {}
+  worker_process(std::string name, fd_channel channel, process_host& host)
+      : host_(host), name_(std::move(name)), channel_(std::move(channel)) {}
 
   /// Before it is started.
   void listen(reports told) { told_ = std::move(told); }
   /// Once it was.
   void started(worker_id id);
 
-  /// In hexadecimal digits: by which it is known when it says hello.
-  [[nodiscard]] const std::string& token() const noexcept { return token_; }
   [[nodiscard]] std::string name() const;
   void rename(std::string name);
 
@@ -49,7 +47,6 @@ class worker_process final : public process_listener {
 
  private:
   process_host& host_;
-  const std::string token_;
   reports told_;
   mutable std::mutex mutex_;
   std::string name_;

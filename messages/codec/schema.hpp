@@ -68,7 +68,7 @@ template <> struct schema<failure> : message_of<message_kind::failure,
     &failure::address, &failure::incarnation, &failure::stage_name, &failure::micro_batch, &failure::cause,
     &failure::attempts> {};
 template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
-    &worker_hello::token, &worker_hello::pid, &worker_hello::edge_port> {};
+    &worker_hello::pid, &worker_hello::edge_port> {};
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ bool all_zero(std::span<const std::uint8_t> content) {
 
 expected<journal_reader> journal_reader::open(int fd, const std::string& path) {
   struct stat status {};
-  const int copy = ::fstat(fd, &status) == 0 && ::lseek(fd, 0, SEEK_SET) == 0 ? ::dup(fd) : -1;
+  const int copy = ::fstat(fd, &status) == 0 && ::lseek(fd, 0, SEEK_SET) == 0 ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
   file_ptr file(copy < 0 ? nullptr : ::fdopen(copy, "rb"), &std::fclose);
   if (file == nullptr) {
     const int reason = errno;

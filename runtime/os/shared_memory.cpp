@@ -60,6 +60,8 @@ void memory_mapping::unmap() noexcept {
 expected<shared_memory> shared_memory::create(const char* name, std::uint64_t bytes) {
   shared_memory made{unique_fd{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)}};
   if (made.descriptor() < 0) return system_refused("no new memory");
+  // The kernel makes it for all; another process of the user opens it through /proc.
+  if (::fchmod(made.descriptor(), S_IRUSR | S_IWUSR) != 0) return system_refused("no mode");
   if (auto grown = made.grow(bytes); !grown) return tl::make_unexpected(std::move(grown.error()));
   if (::fcntl(made.descriptor(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0) return system_refused("no seal");
   return made;

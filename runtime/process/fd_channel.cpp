@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <troupe/messages/limits.hpp>
+#include <troupe/runtime/process/adopt_socket.hpp>
 #include <troupe/runtime/process/errno_text.hpp>
 #include <troupe/runtime/process/fd_channel.hpp>
 
@@ -23,12 +23,6 @@ constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(fds
 
 tl::unexpected<error> refused(std::string cause) {
   return fail(error_code::wire_handshake, where, std::move(cause), "let only the driver and its workers use it");
-}
-
-int option_of(int socket, int option) {
-  int value = -1;
-  socklen_t size = sizeof(value);
-  return ::getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
 expected<void> ask_for_credentials(int socket) {
@@ -77,22 +71,10 @@ expected<std::pair<fd_channel, unique_fd>> fd_channel::make() {
 }
 
 expected<fd_channel> fd_channel::adopt(unique_fd socket, pid_t maker) {
-  const int fd = socket.get();
-  if (option_of(fd, SO_DOMAIN) != AF_UNIX || option_of(fd, SO_TYPE) != SOCK_SEQPACKET) {
-    return refused("descriptor " + std::to_string(fd) + " is no unix socket of the kind SOCK_SEQPACKET");
-  }
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return refused("SO_PEERCRED: " + errno_text());
-  if (peer.uid != ::geteuid() || peer.pid != maker) {
-    return refused("made by process " + std::to_string(peer.pid) + " of user " + std::to_string(peer.uid) +
-                   ", expected process " + std::to_string(maker) + " of user " + std::to_string(::geteuid()));
-  }
-  if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
-    return fail(error_code::process_failed, where, "fcntl: " + errno_text());
-  }
-  if (auto asked = ask_for_credentials(fd); !asked) return tl::make_unexpected(asked.error());
-  fd_channel made(std::move(socket));
+  auto adopted = adopt_socket(std::move(socket), SOCK_SEQPACKET, maker, where);
+  if (!adopted) return tl::make_unexpected(std::move(adopted).error());
+  if (auto asked = ask_for_credentials(adopted->get()); !asked) return tl::make_unexpected(asked.error());
+  fd_channel made(std::move(*adopted));
   made.expect_sender(maker);
   return made;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <troupe/messages/limits.hpp>
@@ -28,7 +29,8 @@ expected<memory_file> memory_file::make(const std::string& name, std::string_vie
     return fail(error_code::process_failed, where, std::to_string(text.size()) + " bytes are too many");
   }
   unique_fd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd || !write_all(fd.get(), text) ||
+  // The kernel makes it for all; another process of the user opens it through /proc.
+  if (!fd || ::fchmod(fd.get(), S_IRUSR | S_IWUSR) != 0 || !write_all(fd.get(), text) ||
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return fail(error_code::process_failed, where, errno_text(), "raise the limits of open files and of memory");
   }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <troupe/messages/limits.hpp>
@@ -12,10 +13,9 @@
 namespace troupe {
 namespace {
 
-constexpr unsigned version = 1;
-constexpr std::size_t keys = 7;
-constexpr std::array<std::string_view, keys> names = {"version", "channel", "ca",  "certificate",
-                                                      "key",     "token",   "port"};
+constexpr unsigned version = 2;
+constexpr std::size_t keys = 3;
+constexpr std::array<std::string_view, keys> names = {"version", "channel", "link"};
 
 std::atomic<bool> was_taken{false};
 
@@ -59,7 +59,7 @@ expected<std::array<unsigned, keys>> numbers_of(std::string_view text) {
   return numbers;
 }
 
-bool are_inheritable(std::array<unsigned, keys - 2> fds) {
+bool are_inheritable(std::array<unsigned, keys - 1> fds) {
   std::ranges::sort(fds);
   return fds.front() > STDERR_FILENO && fds.back() <= unsigned{limits::worker_inherited_fd_max} &&
          std::ranges::adjacent_find(fds) == fds.end();
@@ -68,9 +68,7 @@ bool are_inheritable(std::array<unsigned, keys - 2> fds) {
 }  // namespace
 
 std::string encode(const worker_environment& environment) {
-  const std::array<long, keys> values = {
-      version,           environment.channel, environment.ca_certificate, environment.certificate, environment.key,
-      environment.token, environment.port};
+  const std::array<long, keys> values = {version, environment.channel, environment.link};
   std::string text;
   for (std::size_t i = 0; i < keys; ++i) {
     if (i > 0) text += ';';
@@ -88,12 +86,9 @@ expected<worker_environment> parse_worker_environment(std::string_view text) {
   }
   const auto numbers = numbers_of(text);
   if (!numbers) return tl::make_unexpected(numbers.error());
-  const auto [_, channel, ca, certificate, key, token, port] = *numbers;
-  if (!are_inheritable({channel, ca, certificate, key, token}))
-    return malformed("descriptors out of range or repeated");
-  if (port == 0 || port > UINT16_MAX) return malformed("port " + std::to_string(port) + " does not exist");
-  return worker_environment{static_cast<int>(channel), static_cast<int>(ca),    static_cast<int>(certificate),
-                            static_cast<int>(key),     static_cast<int>(token), static_cast<std::uint16_t>(port)};
+  const auto [_, channel, link] = *numbers;
+  if (!are_inheritable({channel, link})) return malformed("descriptors out of range or repeated");
+  return worker_environment{static_cast<int>(channel), static_cast<int>(link)};
 }
 
 bool is_worker_process() noexcept {
@@ -108,6 +103,7 @@ expected<std::optional<worker_environment>> take_worker_environment() {
   was_taken.store(true, std::memory_order_relaxed);
   auto parsed = parse_worker_environment(text);
   if (!parsed) return tl::make_unexpected(parsed.error());
+  for (const int inherited : {parsed->channel, parsed->link}) ::fcntl(inherited, F_SETFD, FD_CLOEXEC);
   return *parsed;
 }
 

@@ -62,7 +62,7 @@ TEST(codec_golden, every_other_message) {
   expect_bytes(stopped{{1, 2}, 3, 4, 5}, "93 01 16 94 92 01 02 03 04 05");
   expect_bytes(call_progress{1, 2, 3}, "93 01 17 93 01 02 03");
   expect_bytes(score_batch{{score{{0, 1}, 2, 3, 4, {5}, nullptr}}}, "93 01 19 91 91 95 92 00 01 02 03 04 91 05");
-  expect_bytes(worker_hello{"ab", 5, 300}, "93 01 1c 93 a2 61 62 05 cd 01 2c");
+  expect_bytes(worker_hello{5, 300}, "93 01 1c 92 05 cd 01 2c");
   expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, 7, {0, 9}, 10, {11, 12}},
                "93 01 1d 9a 92 01 02 03 04 05 0d 06 07 92 00 09 0a 92 0b 0c");
   expect_bytes(wiring_order{3, {1, 2}, {0, 4}, {0, 300}}, "93 01 1e 94 03 92 01 02 92 00 04 92 00 cd 01 2c");

@@ -74,7 +74,7 @@ class sample_maker {
     const auto codes = all_error_explanations();
     m = {codes[below(codes.size())].code, text(), text(), text()};
   }
-  void fill(worker_hello& m) { m = {text(), u32(), static_cast<std::uint16_t>(u64())}; }
+  void fill(worker_hello& m) { m = {u32(), static_cast<std::uint16_t>(u64())}; }
   void fill(worker_assignment& m) {
     m = {address(), u32(), u64(), u32(), u32(), u32(), u32(), {}, u64(), {u64(), u64()}};
     m.boundaries.resize(below(40));

@@ -1,6 +1,8 @@
 // A program with a topology of its own, one of whose stages does harm when it meets a certain sample. Its arguments are
 // NAME=VALUE:
 //   fault=none|kill|abort|exit|throw|hang|slow|sparse
+//   fault=list             prints the descriptors of a program that it starts
+//   fault=orphan           starts a program that leaves its group, and is killed
 //   fault=unready          a worker hangs that makes the stage
 //   at=SAMPLE
 //   once=FILE              made at the first time; no harm after that
@@ -59,7 +61,9 @@ class numbers final : public troupe::data_set {
 
 void do_harm(const std::string& fault) {
   std::fprintf(stderr, "last words before %s\n", fault.c_str());
-  if (fault == "kill") ::raise(SIGKILL);
+  if (fault == "list" && std::system("ls -l /proc/self/fd 1>&2") != 0) std::abort();
+  if (fault == "orphan" && std::system("setsid sleep 600 </dev/null >/dev/null 2>&1 &") != 0) std::abort();
+  if (fault == "kill" || fault == "orphan") ::raise(SIGKILL);
   if (fault == "abort") std::abort();
   if (fault == "exit") ::_exit(3);
   if (fault == "throw") throw std::runtime_error("thrown on purpose");

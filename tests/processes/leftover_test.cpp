@@ -58,13 +58,18 @@ TEST(private_places, show_what_a_program_leaves_there) {
 }
 
 TEST(nothing_is_left, after_success) {
-  marked_run run(with(lenet(16, 1000), {"--processes", "--stages", "2", "--replicas", "2"}));
-  run.on_tick = [&] {
-    static_cast<void>(run.workers());  // to know where it listens
-    return std::vector<int>{};
-  };
-  EXPECT_EQ(run.run().status, 0);
-  run.expect_nothing_left({}, 0ms);
+  for (const bool tcp : {false, true}) {
+    marked_run run(
+        with(lenet(16, 1000), {"--processes", "--stages", "2", "--replicas", "2", "--transport", tcp ? "tcp" : "shm"}));
+    std::set<std::uint16_t> ports;
+    run.on_tick = [&] {
+      ports.merge(run.ports());
+      return std::vector<int>{};
+    };
+    EXPECT_EQ(run.run().status, 0);
+    EXPECT_EQ(ports.empty(), !tcp) << "only edges listen";
+    run.expect_nothing_left({}, 0ms);
+  }
 }
 
 TEST(nothing_is_left, after_a_bad_model) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <sstream>
@@ -34,7 +35,7 @@ program_outcome marked_run::run(std::vector<std::string> arguments) {
 
 program_outcome marked_run::run() {
   const auto started = clock::now();
-  connected_at_.reset();
+  joined_at_.reset();
   const auto command = places_.command(program_, arguments_);
   const auto outcome = run_troupe({.arguments = {command.begin() + 1, command.end()},
                                    .program = command.front(),
@@ -59,19 +60,27 @@ const std::vector<pid_t>& marked_run::children() {
 std::vector<pid_t> marked_run::workers() {
   std::vector<pid_t> found;
   for (const pid_t child : children()) {
-    const auto port = driver_port_of(child);
-    if (!port) continue;
-    port_ = port;
-    found.push_back(child);
+    if (is_worker(child)) found.push_back(child);
   }
   return found;
 }
 
 bool marked_run::has_greeted(std::size_t workers) {
   constexpr std::chrono::milliseconds long_enough{sanitized ? 1500 : 300};
-  if (!port_ || connections_at(*port_) < workers) return false;
-  if (!connected_at_) connected_at_ = clock::now();
-  return clock::now() >= *connected_at_ + long_enough;
+  if (!joined_at_) {
+    const auto all = this->workers();
+    if (static_cast<std::size_t>(std::ranges::count_if(all, has_joined)) < workers) return false;
+    joined_at_ = clock::now();
+  }
+  return clock::now() >= *joined_at_ + long_enough;
+}
+
+std::set<std::uint16_t> marked_run::ports() {
+  std::vector<pid_t> processes = workers();
+  processes.push_back(driver_);
+  const auto found = ports_listened_at_by(processes);
+  ports_.insert(found.begin(), found.end());
+  return found;
 }
 
 std::uintmax_t marked_run::size_of(const std::string& file) const {
@@ -83,9 +92,7 @@ std::uintmax_t marked_run::size_of(const std::string& file) const {
 void marked_run::expect_nothing_left(const std::set<std::string>& files, std::chrono::milliseconds patience) {
   EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); }, patience))
       << ::testing::PrintToString(processes_with(mark_));
-  if (port_) {
-    EXPECT_FALSE(is_listened_at(*port_));
-  }
+  for (const std::uint16_t port : ports_) EXPECT_FALSE(is_listened_at(port)) << port;
   EXPECT_EQ(directory_.entries(), files);
   EXPECT_EQ(places_.left_behind(), std::set<std::string>{});
 }

@@ -37,13 +37,16 @@ class marked_run {
   [[nodiscard]] const std::vector<pid_t>& children();
   /// Those whose program runs, a spare among them.
   [[nodiscard]] std::vector<pid_t> workers();
-  /// So many have connected, a moment ago: they have said hello.
+  /// So many have joined the driver, a moment ago: they have said hello.
   [[nodiscard]] bool has_greeted(std::size_t workers);
+  /// TCP ports at which the driver and its workers listen now; expect_nothing_left() looks at all that were seen.
+  [[nodiscard]] std::set<std::uint16_t> ports();
+  [[nodiscard]] const std::string& mark() const { return mark_; }
   [[nodiscard]] std::uintmax_t size_of(const std::string& file) const;
 
   // After it.
-  /// Within `patience`: no process, no listener, no file but the `files` in the working directory, and none in the
-  /// places that are this run's own.
+  /// Within `patience`: no process, no listener that ports() has seen, no file but the `files` in the working
+  /// directory, and none in the places that are this run's own.
   void expect_nothing_left(const std::set<std::string>& files = {},
                            std::chrono::milliseconds patience = std::chrono::seconds{2});
 
@@ -59,8 +62,8 @@ class marked_run {
   pid_t driver_ = -1;
   std::vector<pid_t> children_;
   std::chrono::steady_clock::time_point looked_at_;
-  std::optional<std::uint16_t> port_;
-  std::optional<std::chrono::steady_clock::time_point> connected_at_;
+  std::set<std::uint16_t> ports_;
+  std::optional<std::chrono::steady_clock::time_point> joined_at_;
   double seconds_ = 0;
 };
 

@@ -58,6 +58,25 @@ stat_line stat_of(pid_t process) {
   return found;
 }
 
+/// Under which number a worker has inherited its end of the control plane.
+std::optional<int> link_of(pid_t process) {
+  const std::string environment = content_of(directory_of(process) / "environ");
+  const auto told = environment.find("TROUPE_WORKER=");
+  const auto link = told == std::string::npos ? told : environment.find("link=", told);
+  if (link == std::string::npos) return std::nullopt;
+  return number(std::string_view(environment).substr(link + 5, environment.find('\0', link) - link - 5));
+}
+
+std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
+  std::set<std::string> found;
+  for (const pid_t process : processes) {
+    for (std::string& each : descriptors_of(process)) {
+      if (each.starts_with("socket:")) found.insert(std::move(each));
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<pid_t> children_of(pid_t parent) {
@@ -85,13 +104,47 @@ std::optional<char> state_of(pid_t process) {
   return stat_of(process).state;
 }
 
-std::optional<std::uint16_t> driver_port_of(pid_t worker) {
-  const std::string environment = content_of(directory_of(worker) / "environ");
-  const auto told = environment.find("TROUPE_WORKER=");
-  const auto port = told == std::string::npos ? told : environment.find("port=", told);
-  if (port == std::string::npos) return std::nullopt;
-  const auto value = number(std::string_view(environment).substr(port + 5, environment.find('\0', port) - port - 5));
-  return value ? std::optional(static_cast<std::uint16_t>(*value)) : std::nullopt;
+bool is_worker(pid_t process) {
+  return content_of(directory_of(process) / "environ").find("TROUPE_WORKER=") != std::string::npos;
+}
+
+bool has_joined(pid_t worker) {
+  const auto link = link_of(worker);
+  if (!link) return false;
+  // "tfd:        4 events: ..." in what an epoll descriptor looks at.
+  for (const fs::path& each : entries_of(directory_of(worker) / "fdinfo")) {
+    std::istringstream lines(content_of(each));
+    for (std::string line, name; std::getline(lines, line);) {
+      int descriptor = -1;
+      if (std::istringstream(line) >> name >> descriptor && name == "tfd:" && descriptor == *link) return true;
+    }
+  }
+  return false;
+}
+
+std::set<std::uint16_t> ports_listened_at_by(const std::vector<pid_t>& processes) {
+  const std::set<std::string> sockets = sockets_of(processes);
+  std::set<std::uint16_t> found;
+  std::ifstream table("/proc/net/tcp");
+  // "  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 4242 ...": number, here, there, state, ..., inode.
+  for (std::string line, number, here, there, state, inode; std::getline(table, line);) {
+    std::istringstream fields(line);
+    fields >> number >> here >> there >> state;
+    for (int skipped = 0; skipped < 6; ++skipped) fields >> inode;
+    const auto colon = here.find(':');
+    if (state != "0A" || colon == std::string::npos || !sockets.contains("socket:[" + inode + "]")) continue;
+    found.insert(static_cast<std::uint16_t>(std::stoul(here.substr(colon + 1), nullptr, 16)));
+  }
+  return found;
+}
+
+std::vector<std::string> descriptors_of(pid_t process) {
+  std::vector<std::string> found;
+  for (const fs::path& each : entries_of(directory_of(process) / "fd")) {
+    std::error_code closed;
+    found.push_back(fs::read_symlink(each, closed).string());
+  }
+  return found;
 }
 
 bool is_listened_at(std::uint16_t port) {
@@ -101,18 +154,6 @@ bool is_listened_at(std::uint16_t port) {
   to.sin_port = htons(port);
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return ::connect(caller.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
-}
-
-std::size_t connections_at(std::uint16_t port) {
-  std::ifstream table("/proc/net/tcp");
-  std::size_t found = 0;
-  // "  0: 0100007F:1F90 0100007F:C350 01 ...": number, here, there, state.
-  for (std::string number, here, there, state, line; std::getline(table, line);) {
-    std::istringstream(line) >> number >> here >> there >> state;
-    const auto colon = here.find(':');
-    if (state == "01" && colon != std::string::npos && std::stoul(here.substr(colon + 1), nullptr, 16) == port) ++found;
-  }
-  return found;
 }
 
 bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds within) {

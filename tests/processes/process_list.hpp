@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,14 +21,20 @@ std::vector<pid_t> processes_with(const std::string& entry);
 /// As in /proc/PID/stat: 'R', 'S', 'T' for stopped, 'Z' for dead and not reaped; nothing once it is reaped.
 std::optional<char> state_of(pid_t process);
 
-/// What a worker was told in TROUPE_WORKER: where its driver listens. Nothing before its program runs.
-std::optional<std::uint16_t> driver_port_of(pid_t worker);
+/// Its program runs, and was started as a worker.
+bool is_worker(pid_t process);
+
+/// It has greeted its driver, and speaks over its link.
+bool has_joined(pid_t worker);
+
+/// What its descriptors are: "pipe:[42]", "/dev/null", "socket:[43]"...
+std::vector<std::string> descriptors_of(pid_t process);
+
+/// TCP, of any of these.
+std::set<std::uint16_t> ports_listened_at_by(const std::vector<pid_t>& processes);
 
 /// Somebody listens at this port of the loopback interface.
 bool is_listened_at(std::uint16_t port);
-
-/// Connections that this port of the loopback interface has: one of each worker that has begun to greet its driver.
-std::size_t connections_at(std::uint16_t port);
 
 /// Asks every few milliseconds until it is true, or the time is over.
 bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds within);

@@ -2,16 +2,19 @@
 #include <cstdlib>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <troupe/messages/limits.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
 #include <troupe/runtime/process/worker_environment.hpp>
 
 namespace troupe::testing {
 namespace {
 
-const worker_environment example{3, 4, 5, 63, 7, 65535};
-constexpr const char* example_text = "version=1;channel=3;ca=4;certificate=5;key=63;token=7;port=65535";
+const worker_environment example{3, 63};
+constexpr const char* example_text = "version=2;channel=3;link=63";
 
 TEST(worker_environment, comes_back_from_its_text) {
   EXPECT_EQ(encode(example), example_text);
@@ -24,23 +27,21 @@ TEST(worker_environment, comes_back_from_its_text) {
 TEST(worker_environment, every_other_text_is_refused) {
   const std::vector<std::string> texts = {
       "",
-      ";;;;;;",
-      "channel=3;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=8;",
-      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=8;more=1",
-      "version=1;ca=4;channel=3;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=3;channel=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=3;ca=3;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=2;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=64;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=-3;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=+3;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=03;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel= 3;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=4294967299;ca=4;certificate=5;key=6;token=7;port=8",
-      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=0",
-      "version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=65536",
+      ";;",
+      "channel=3;link=4",
+      "version=2;channel=3;link=4;",
+      "version=2;channel=3;link=4;more=1",
+      "version=2;link=4;channel=3",
+      "version=2;channel=3;channel=4",
+      "version=2;channel=3;link=3",
+      "version=2;channel=2;link=4",
+      "version=2;channel=64;link=4",
+      "version=2;channel=-3;link=4",
+      "version=2;channel=+3;link=4",
+      "version=2;channel=03;link=4",
+      "version=2;channel= 3;link=4",
+      "version=2;channel=;link=4",
+      "version=2;channel=4294967299;link=4",
       std::string(example_text) + std::string(limits::worker_environment_bytes_max, '0'),
   };
   for (const std::string& text : texts) {
@@ -53,8 +54,8 @@ TEST(worker_environment, every_other_text_is_refused) {
 TEST(worker_environment, no_prefix_and_no_changed_byte_is_taken) {
   const std::string text = example_text;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    // A port may be shorter.
-    if (i < text.size() - 4) {
+    // A number may be shorter.
+    if (i < text.size() - 1) {
       EXPECT_FALSE(parse_worker_environment(text.substr(0, i))) << i;
     }
     for (const char other : {'\0', ';', '=', ' ', 'x', '-'}) {
@@ -67,7 +68,7 @@ TEST(worker_environment, no_prefix_and_no_changed_byte_is_taken) {
 }
 
 TEST(worker_environment, another_version_is_named_as_such) {
-  for (const char* text : {"version=2;channel=3;ca=4;certificate=5;key=6;token=7;port=8", "version=2;new=1"}) {
+  for (const char* text : {"version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=8", "version=3;new=1"}) {
     EXPECT_EQ(parse_worker_environment(text).error().code, error_code::wire_wrong_version);
   }
 }
@@ -91,6 +92,15 @@ TEST(worker_environment, is_taken_once) {
   ASSERT_EQ(::setenv(worker_variable, "nonsense", 1), 0);
   EXPECT_FALSE(take_worker_environment());
   EXPECT_EQ(std::getenv(worker_variable), nullptr);
+}
+
+TEST(worker_environment, is_closed_to_what_the_worker_starts) {
+  const unique_fd channel(::fcntl(STDERR_FILENO, F_DUPFD, 10));
+  const unique_fd link(::fcntl(STDERR_FILENO, F_DUPFD, 10));
+  ASSERT_TRUE(channel && link);
+  ASSERT_EQ(::setenv(worker_variable, encode({channel.get(), link.get()}).c_str(), 1), 0);
+  ASSERT_TRUE(take_worker_environment());
+  for (const unique_fd* each : {&channel, &link}) EXPECT_EQ(::fcntl(each->get(), F_GETFD), FD_CLOEXEC);
 }
 
 }  // namespace

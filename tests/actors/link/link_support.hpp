@@ -13,10 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/actors/secure/secure_config.hpp>
-#include <troupe/actors/secure/secure_link.hpp>
-#include <troupe/runtime/process/job_credentials.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
+#include <troupe/actors/link/control_link.hpp>
+#include <troupe/actors/link/link_config.hpp>
 #include <troupe/runtime/process/process_host.hpp>
 
 namespace troupe::testing {
@@ -26,23 +24,6 @@ using clock = std::chrono::steady_clock;
 
 /// For what must happen; a test that waits so long has failed.
 inline constexpr std::chrono::seconds patience{20};
-
-/// The run of all tests, and another one.
-const job_credentials& our_run();
-const job_credentials& other_run();
-
-/// One member's files, as a process has them.
-class member_files {
- public:
-  member_files(const std::string& ca, const pem_identity& member);
-  [[nodiscard]] secure_identity identity() const;
-  [[nodiscard]] std::vector<inherited_fd> inherited() const;
-
- private:
-  memory_file ca_;
-  memory_file certificate_;
-  memory_file key_;
-};
 
 /// What an actor has got; waits for more.
 class inbox {
@@ -66,17 +47,20 @@ class inbox {
   std::size_t losses_ = 0;
 };
 
-/// An end of a link: a system with one published actor, which monitors whoever writes to it.
+/// A system at one end of links, the driver's or a worker's: with one actor, which monitors who writes to it.
 class link_end {
  public:
-  explicit link_end(liveness times = {}, const pem_identity& member = our_run().driver,
-                    const std::string& ca = our_run().ca_certificate);
+  explicit link_end(liveness times = {});
   /// Tells its actor to exit; then the system's own end.
   ~link_end();
   link_end(const link_end&) = delete;
   link_end& operator=(const link_end&) = delete;
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  /// The worker's end of a new link, whose driver's end offers the actor, or another one.
+  unique_fd offer() { return offer(actor_); }
+  unique_fd offer(const wire_actor& actor);
+  /// As the worker at such an end.
+  expected<wire_actor> join(unique_fd worker_end);
   [[nodiscard]] const liveness& times() const { return config_.times(); }
   [[nodiscard]] caf::actor_system& system() { return system_; }
   [[nodiscard]] inbox& box() { return *box_; }
@@ -85,12 +69,10 @@ class link_end {
   void answer(wire_message message);
 
  private:
-  member_files files_;
-  secure_config config_;
+  link_config config_;
   caf::actor_system system_;
   std::shared_ptr<inbox> box_;
   wire_actor actor_;
-  std::uint16_t port_ = 0;
 };
 
 /// Keeps what a probe says and how it ended.
@@ -111,7 +93,8 @@ class probe_listener : public process_listener {
 /// The probe as another process; killed at the end.
 class probe {
  public:
-  explicit probe(std::vector<std::string> arguments, const job_credentials& run = our_run());
+  /// `link` is its end of one.
+  probe(std::vector<std::string> arguments, unique_fd link);
   /// An echo that is connected to `driver`, which has its first message.
   static probe echo_of(link_end& driver);
 

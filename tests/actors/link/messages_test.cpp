@@ -1,5 +1,5 @@
 // Goal: bytes travel both ways between two processes, intact and in order, whatever their number.
-#include <troupe/tests/actors/secure/link_support.hpp>
+#include <troupe/tests/actors/link/link_support.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -15,7 +15,7 @@ wire_message pattern(std::size_t size) {
   return message;
 }
 
-TEST(secure_link, carries_all_sizes_both_ways) {
+TEST(control_link, carries_all_sizes_both_ways) {
   link_end driver;
   auto worker = probe::echo_of(driver);
   for (const std::size_t size : {0u, 1u, 32u, 16384u, 1u << 20}) {
@@ -24,7 +24,7 @@ TEST(secure_link, carries_all_sizes_both_ways) {
   }
 }
 
-TEST(secure_link, carries_the_greatest_message) {
+TEST(control_link, carries_the_greatest_message) {
   link_end driver;
   auto worker = probe::echo_of(driver);
   const auto message = pattern(limits::wire_message_bytes_max);
@@ -32,7 +32,7 @@ TEST(secure_link, carries_the_greatest_message) {
   EXPECT_TRUE(driver.box().next() == message);
 }
 
-TEST(secure_link, keeps_the_order_of_many) {
+TEST(control_link, keeps_the_order_of_many) {
   link_end driver;
   auto worker = probe::echo_of(driver);
   constexpr std::uint32_t count = 10'000;
@@ -41,7 +41,7 @@ TEST(secure_link, keeps_the_order_of_many) {
   for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(driver.box().next(), message_of(std::to_string(i)));
 }
 
-TEST(secure_link, serves_several_workers) {
+TEST(control_link, serves_several_workers) {
   link_end driver;
   std::vector<probe> workers;
   for (int i = 0; i < 4; ++i) {

@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/tests/actors/secure/link_support.hpp>
+#include <troupe/tests/actors/link/link_support.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -19,33 +19,6 @@ wire_actor::behavior_type take_all(wire_actor::pointer self, const std::shared_p
 }
 
 }  // namespace
-
-const job_credentials& our_run() {
-  static const job_credentials made = *make_job_credentials();
-  return made;
-}
-
-const job_credentials& other_run() {
-  static const job_credentials made = *make_job_credentials();
-  return made;
-}
-
-member_files::member_files(const std::string& ca, const pem_identity& member)
-    : ca_(*memory_file::make("ca", ca)),
-      certificate_(*memory_file::make("certificate", member.certificate)),
-      key_(*memory_file::make("key", member.key)) {}
-
-secure_identity member_files::identity() const {
-  return {ca_.path(), certificate_.path(), key_.path()};
-}
-
-std::vector<inherited_fd> member_files::inherited() const {
-  std::vector<inherited_fd> fds;
-  fds.push_back({*ca_.duplicate(), 3});
-  fds.push_back({*certificate_.duplicate(), 4});
-  fds.push_back({*key_.duplicate(), 5});
-  return fds;
-}
 
 void inbox::take(const wire_message& message, const wire_actor& sender) {
   const std::lock_guard lock(mutex_);
@@ -92,21 +65,25 @@ void inbox::clear() {
   messages_.clear();
 }
 
-link_end::link_end(liveness times, const pem_identity& member, const std::string& ca)
-    : files_(ca, member),
-      config_(files_.identity(), times),
-      system_(config_),
-      box_(std::make_shared<inbox>()),
-      actor_(system_.spawn(take_all, box_)) {
-  const auto port = publish_on_loopback(system_, actor_);
-  EXPECT_TRUE(port) << to_string(port.error());
-  port_ = port.value_or(0);
-}
+link_end::link_end(liveness times)
+    : config_(times), system_(config_), box_(std::make_shared<inbox>()), actor_(system_.spawn(take_all, box_)) {}
 
 link_end::~link_end() {
   caf::anon_send_exit(actor_, caf::exit_reason::user_shutdown);
   actor_ = nullptr;
   box_->clear();
+}
+
+unique_fd link_end::offer(const wire_actor& actor) {
+  auto link = make_link();
+  EXPECT_TRUE(link) << to_string(link.error());
+  offer_link(system_, std::move(link->first), actor);
+  return std::move(link->second);
+}
+
+expected<wire_actor> link_end::join(unique_fd worker_end) {
+  if (auto greeted = greet_driver(worker_end); !greeted) return tl::make_unexpected(greeted.error());
+  return join_driver(system_, std::move(worker_end));
 }
 
 void link_end::answer(wire_message message) {
@@ -141,21 +118,21 @@ std::optional<exit_report> probe_listener::await_exit() {
   return report_;
 }
 
-probe::probe(std::vector<std::string> arguments, const job_credentials& run)
+probe::probe(std::vector<std::string> arguments, unique_fd link)
     : host_(std::move(*process_host::create())), listener_(std::make_shared<probe_listener>()) {
   spawn_request request;
   request.name = "probe";
-  request.program = SECURE_LINK_PROBE;
+  request.program = CONTROL_LINK_PROBE;
   request.arguments = std::move(arguments);
   request.arguments.insert(request.arguments.begin(), "probe");
-  request.fds = member_files(run.ca_certificate, run.worker).inherited();
+  request.fds.push_back({std::move(link), 3});
   auto started = host_->start(std::move(request), listener_);
   EXPECT_TRUE(started) << to_string(started.error());
   if (started) id_ = *started;
 }
 
 probe probe::echo_of(link_end& driver) {
-  probe made({"echo", std::to_string(driver.port()), std::to_string(driver.times().timeout.count())});
+  probe made({"echo", std::to_string(driver.times().timeout.count())}, driver.offer());
   EXPECT_EQ(driver.box().next(), message_of("hi"));
   return made;
 }

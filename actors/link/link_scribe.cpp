@@ -6,48 +6,21 @@
 #include <caf/io/basp/header.hpp>
 #include <caf/io/middleman.hpp>
 #include <caf/io/network/default_multiplexer.hpp>
-#include <caf/io/network/interfaces.hpp>
 #include <caf/io/network/stream_impl.hpp>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <caf/policy/tcp.hpp>
 #include <sys/socket.h>
 
-#include <troupe/actors/secure/secure_config.hpp>
-#include <troupe/actors/secure/tls_scribe.hpp>
+#include <troupe/actors/link/link_config.hpp>
+#include <troupe/actors/link/link_scribe.hpp>
 
 namespace troupe {
 namespace {
 
 using caf::io::network::default_multiplexer;
 using caf::io::network::native_socket;
-using caf::io::network::rw_state;
 
 /// The names and types of the bytes around a wire_message's, and the names of two nodes.
 constexpr std::size_t frame_overhead_max = 4096;
-
-/// How CAF's stream reads and writes. `success` with no bytes: try again when poll() tells.
-class tls_policy {
- public:
-  explicit tls_policy(tls_session session) : session_(std::move(session)) {}
-
-  rw_state read_some(std::size_t& result, native_socket, void* bytes, std::size_t size) {
-    return outcome(session_.read(bytes, size, result));
-  }
-  rw_state write_some(std::size_t& result, native_socket, const void* bytes, std::size_t size) {
-    result = 0;
-    if (size == 0) return rw_state::indeterminate;
-    return outcome(session_.write(bytes, size, result));
-  }
-  bool must_read_more(native_socket, std::size_t threshold) { return session_.pending() >= threshold; }
-
- private:
-  // TLS 1.3 has no renegotiation: a write never waits for a read, which would keep CAF's thread busy.
-  static rw_state outcome(tls_state state) {
-    return state == tls_state::closed || state == tls_state::failed ? rw_state::failure : rw_state::success;
-  }
-
-  tls_session session_;
-};
 
 /// What a frame's header announces: its first byte says what it is, and four bytes in network order how much follows.
 struct frame_header {
@@ -68,10 +41,13 @@ struct frame_header {
   }
 };
 
-class tls_scribe : public caf::io::scribe {
+class link_scribe : public caf::io::scribe {
  public:
-  tls_scribe(default_multiplexer& network, native_socket socket, tls_session session)
-      : scribe(caf::io::network::conn_hdl_from_socket(socket)), stream_(network, socket, std::move(session)) {}
+  link_scribe(default_multiplexer& network, native_socket socket, link_sockets& sockets)
+      : scribe(caf::io::network::conn_hdl_from_socket(socket)), sockets_(sockets), stream_(network, socket) {
+    sockets_.know(socket);
+  }
+  ~link_scribe() override { sockets_.forget(stream_.fd()); }
 
   /// A header, then its payload if it has one, as CAF's broker asks for them.
   bool consume(caf::execution_unit* context, const void* bytes, std::size_t size) override {
@@ -98,14 +74,9 @@ class tls_scribe : public caf::io::scribe {
   std::vector<char>& wr_buf() override { return stream_.wr_buf(); }
   std::vector<char>& rd_buf() override { return stream_.rd_buf(); }
   void flush() override { stream_.flush(this); }
-  std::string addr() const override {
-    const auto found = caf::io::network::remote_addr_of_fd(stream_.fd());
-    return found ? *found : std::string{};
-  }
-  std::uint16_t port() const override {
-    const auto found = caf::io::network::remote_port_of_fd(stream_.fd());
-    return found ? *found : std::uint16_t{0};
-  }
+  // Neither end has a name.
+  std::string addr() const override { return {}; }
+  std::uint16_t port() const override { return 0; }
   void add_to_loop() override { stream_.activate(this); }
   void remove_from_loop() override { stream_.passivate(); }
 
@@ -117,21 +88,18 @@ class tls_scribe : public caf::io::scribe {
     return true;
   }
 
+  link_sockets& sockets_;
   bool is_launched_ = false;
   bool is_payload_next_ = false;
   bool is_refused_ = false;
-  caf::io::network::stream_impl<tls_policy> stream_;
+  caf::io::network::stream_impl<caf::policy::tcp> stream_;
 };
 
 }  // namespace
 
-caf::io::scribe_ptr make_tls_scribe(caf::actor_system& system, tls_session session) {
+caf::io::scribe_ptr make_link_scribe(caf::actor_system& system, unique_fd socket) {
   auto& network = dynamic_cast<default_multiplexer&>(system.middleman().backend());
-  // Bytes that the peer does not take end the connection too, or the system's end would wait for them.
-  const auto patience = static_cast<unsigned>(secure_config::of(system).times().timeout.count());
-  ::setsockopt(session.fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
-  const int socket = session.release_socket();
-  return caf::make_counted<tls_scribe>(network, socket, std::move(session));
+  return caf::make_counted<link_scribe>(network, socket.release(), link_config::of(system).sockets());
 }
 
 }  // namespace troupe

@@ -9,13 +9,15 @@
 #include <thread>
 #include <vector>
 
+#include <caf/io/basp_broker.hpp>
 #include <caf/io/middleman.hpp>
-#include <caf/io/publish.hpp>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include <troupe/actors/secure/secure_config.hpp>
-#include <troupe/actors/secure/secure_link.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
+#include <troupe/actors/link/control_link.hpp>
+#include <troupe/actors/link/link_config.hpp>
+#include <troupe/actors/link/waiting_link.hpp>
+#include <troupe/runtime/process/adopt_socket.hpp>
 
 namespace {
 
@@ -54,11 +56,14 @@ wire_actor::behavior_type echo(wire_actor::pointer self, const wire_actor& drive
   }};
 }
 
+constexpr int link_number = 3;
+
 int run_echo(const std::vector<std::string>& given) {
-  const liveness times{std::chrono::milliseconds(std::stoi(given.at(2)))};
-  secure_config config({memory_file::path_of(3), memory_file::path_of(4), memory_file::path_of(5)}, times);
+  auto link = adopt_socket(unique_fd(link_number), SOCK_STREAM, ::getppid(), "link");
+  if (!link || !greet_driver(*link)) return 2;
+  link_config config({std::chrono::milliseconds(std::stoi(given.at(1)))});
   caf::actor_system system{config};
-  auto driver = connect_on_loopback(system, static_cast<std::uint16_t>(std::stoi(given.at(1))));
+  auto driver = join_driver(system, std::move(*link));
   if (!driver) {
     std::fprintf(stderr, "%s\n", to_string(driver.error()).c_str());
     return 2;
@@ -70,14 +75,16 @@ int run_echo(const std::vector<std::string>& given) {
 }
 
 /// CAF's network as it is, for the attacks that must kill it.
-int run_plain(const std::vector<std::string>&) {
+int run_plain() {
   caf::actor_system_config config;
+  config.add_message_types<caf::id_block::troupe_wire>();
   config.load<caf::io::middleman>();
   caf::actor_system system{config};
-  const caf::actor idle =
-      system.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](const std::string&) {}}; });
-  const auto port = caf::io::publish(idle, 0, "127.0.0.1");
-  std::printf("%d %d\n", port ? *port : 0, ::getpid());
+  const wire_actor idle =
+      system.spawn([](wire_actor::pointer) -> wire_actor::behavior_type { return {[](const wire_message&) {}}; });
+  post(basp_of(system), caf::publish_atom_v, system.middleman().backend().new_scribe(link_number), std::uint16_t{1},
+       caf::actor_cast<caf::strong_actor_ptr>(idle), system.message_types(idle));
+  std::printf("%d\n", ::getpid());
   std::fflush(stdout);
   while (true) ::pause();
 }
@@ -86,5 +93,5 @@ int run_plain(const std::vector<std::string>&) {
 
 int main(int count, char** arguments) {
   const std::vector<std::string> given(arguments + 1, arguments + count);
-  return given.at(0) == "plain" ? run_plain(given) : run_echo(given);
+  return given.at(0) == "plain" ? run_plain() : run_echo(given);
 }
