@@ -23,9 +23,21 @@ sigset_t all_but_faults() {
   return set;
 }
 
+/// A parent may have left SIGCHLD ignored, which exec keeps: the kernel would then throw away how workers ended.
+void hear_of_children() {
+  struct sigaction now {};
+  if (::sigaction(SIGCHLD, nullptr, &now) != 0) return;
+  const bool is_ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
+  if (!is_ignored && (now.sa_flags & SA_NOCLDWAIT) == 0) return;
+  if (is_ignored) now.sa_handler = SIG_DFL;
+  now.sa_flags &= ~SA_NOCLDWAIT;
+  ::sigaction(SIGCHLD, &now, nullptr);
+}
+
 }  // namespace
 
 expected<std::unique_ptr<process_host>> process_host::create() {
+  hear_of_children();
   unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return fail(error_code::process_failed, "process host", "eventfd: " + errno_text());
   std::unique_ptr<process_host> made(new process_host(std::move(bell)));

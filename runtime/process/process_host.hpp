@@ -23,12 +23,12 @@ namespace troupe {
 /// when the *thread* that forked it ends (PR_SET_PDEATHSIG), and so when the driver dies in whatever way.
 ///
 /// All functions may be called from any thread; start() and stop() not from a listener. The process must neither ignore
-/// SIGCHLD nor wait for children that it did not start: the way a worker ended is unknown otherwise.
+/// SIGCHLD later on nor wait for children that it did not start: the way a worker ended is unknown otherwise.
 class process_host {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// E0614 if the system gives no thread or descriptor.
+  /// E0614 if the system gives no thread or descriptor. SIGCHLD is no longer ignored from then on, if it was.
   [[nodiscard]] static expected<std::unique_ptr<process_host>> create();
 
   process_host(const process_host&) = delete;

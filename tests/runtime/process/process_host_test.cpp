@@ -52,6 +52,42 @@ TEST(process_host, names_the_signal_that_killed) {
   }
 }
 
+/// What a process inherits of its parent, or sets itself, before the host is made.
+class with_sigchld {
+ public:
+  explicit with_sigchld(int flags, void (*handler)(int)) {
+    struct sigaction wanted {};
+    wanted.sa_handler = handler;
+    wanted.sa_flags = flags;
+    ::sigaction(SIGCHLD, &wanted, &before_);
+  }
+  with_sigchld(const with_sigchld&) = delete;
+  with_sigchld& operator=(const with_sigchld&) = delete;
+  ~with_sigchld() { ::sigaction(SIGCHLD, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
+TEST(process_host, knows_how_a_worker_ended_though_sigchld_was_ignored) {
+  for (const auto& [flags, handler] : {std::pair(0, SIG_IGN), std::pair(SA_NOCLDWAIT, SIG_DFL)}) {
+    const with_sigchld ignored(flags, handler);
+    const exit_report report = report_of({"exit", "3"});
+    EXPECT_EQ(report.kind, exit_kind::exited) << report.describe();
+    EXPECT_EQ(report.value, 3);
+  }
+}
+
+TEST(process_host, leaves_a_handler_of_the_program_where_it_is) {
+  const with_sigchld handled(SA_RESTART, [](int) {});
+  const auto host = new_host();
+  struct sigaction now {};
+  ASSERT_EQ(::sigaction(SIGCHLD, nullptr, &now), 0);
+  EXPECT_NE(now.sa_handler, SIG_DFL);
+  EXPECT_NE(now.sa_handler, SIG_IGN);
+  EXPECT_NE(now.sa_flags & SA_RESTART, 0);
+}
+
 TEST(process_host, says_why_a_program_cannot_be_executed) {
   const auto host = new_host();
   const auto listener = std::make_shared<probe_listener>();
