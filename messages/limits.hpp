@@ -187,6 +187,10 @@ inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
 /// From a worker's greeting over its link until it has the driver's address.
 inline constexpr std::chrono::milliseconds worker_connect_timeout = 30s;
 
+// --- results ---------------------------------------------------------------------------------------------------------
+/// Random names of which one must be free for a file that is not yet complete.
+inline constexpr int temporary_names_max = 16;
+
 // --- the wire (checked before memory is allocated) -------------------------------------------------------------------
 inline constexpr std::uint32_t wire_version = 1;
 inline constexpr std::size_t wire_message_bytes_max = 64u << 20;

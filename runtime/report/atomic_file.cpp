@@ -1,12 +1,17 @@
 #include <cerrno>
 #include <cstring>
+#include <random>
 #include <string>
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
 #include <troupe/runtime/report/atomic_file.hpp>
+#include <troupe/runtime/report/made_directories.hpp>
 
 namespace troupe {
 namespace {
@@ -18,22 +23,6 @@ tl::unexpected<error> unwritable(const fs::path& path, int reason) {
               "name a directory that can be written to, with space left");
 }
 
-class descriptor {
- public:
-  explicit descriptor(int fd) : fd_(fd) {}
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  ~descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  /// Closing can be the first to report that a write failed (NFS, quotas).
-  int close() { return ::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
-
 int write_all(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
@@ -44,37 +33,45 @@ int write_all(int fd, std::string_view content) {
   return 0;
 }
 
-int write_and_sync(const std::string& path, std::string_view content) {
-  descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (file.get() < 0) return errno;
+/// A file that was not there before, with a name that begins with `path`. A killed program leaves its own behind, and
+/// the next one may have the same process id (in a container it has), so that the name is random.
+struct temporary_file {
+  std::string path;
+  unique_fd fd;
+};
+
+temporary_file open_temporary(const fs::path& path) {
+  temporary_file made;
+  std::random_device numbers;
+  for (int tries = 0; tries < limits::temporary_names_max; ++tries) {
+    made.path = fmt::format("{}.tmp-{:08x}{:08x}", path.string(), numbers(), numbers());
+    made.fd.reset(::open(made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (made.fd || errno != EEXIST) break;
+  }
+  return made;
+}
+
+int write_and_sync(unique_fd file, std::string_view content) {
   if (const int reason = write_all(file.get(), content)) return reason;
   if (::fsync(file.get()) != 0) return errno;
-  return file.close() == 0 ? 0 : errno;
+  // Closing can be the first to report that a write failed (NFS, quotas).
+  return ::close(file.release()) == 0 ? 0 : errno;
 }
 
 int sync_directory(const fs::path& directory) {
-  const descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.get() < 0) return errno;
+  const unique_fd opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened) return errno;
   // Some file systems cannot sync a directory and say EINVAL; the rename itself is done.
   return ::fsync(opened.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-/// The topmost directory that does not exist yet, so that a failed write can take back what it made. Empty if all
-/// exist.
-fs::path first_missing(const fs::path& directory) {
-  fs::path missing;
-  std::error_code ignored;
-  for (fs::path each = directory; !each.empty() && !fs::exists(each, ignored); each = each.parent_path())
-    missing = each;
-  return missing;
-}
-
 int publish(const fs::path& path, const fs::path& directory, std::string_view content) {
-  const std::string temporary = path.string() + ".tmp-" + std::to_string(::getpid());
-  int reason = write_and_sync(temporary, content);
-  if (reason == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
+  temporary_file temporary = open_temporary(path);
+  if (!temporary.fd) return errno;
+  int reason = write_and_sync(std::move(temporary.fd), content);
+  if (reason == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) reason = errno;
   if (reason != 0) {
-    if (reason != EEXIST) ::unlink(temporary.c_str());
+    ::unlink(temporary.path.c_str());
     return reason;
   }
   return sync_directory(directory);
@@ -84,13 +81,14 @@ int publish(const fs::path& path, const fs::path& directory, std::string_view co
 
 expected<void> atomic_write_file(const fs::path& path, std::string_view content) {
   const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const fs::path made = first_missing(directory);
-  std::error_code status;
-  fs::create_directories(directory, status);
-  if (status) return unwritable(directory, status.value());
+  made_directories made;
+  if (const int reason = made.make(directory)) {
+    made.take_back();
+    return unwritable(directory, reason);
+  }
   const int reason = publish(path, directory, content);
   if (reason == 0) return {};
-  if (!made.empty()) fs::remove_all(made, status);
+  made.take_back();
   return unwritable(path, reason);
 }
 

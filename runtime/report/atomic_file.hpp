@@ -8,8 +8,9 @@
 namespace troupe {
 
 /// Writes the whole file or nothing: a temporary name in the same directory, fsync, rename, fsync of the directory. A
-/// reader sees the old content or the new one; after an error nothing new is left behind. Missing directories are made.
-/// Errors are E0611 with the path and the system's reason.
+/// reader sees the old content or the new one. Missing directories are made; after an error those of them that are
+/// empty are removed, and nothing new is left behind. A killed program may leave its temporary file, which disturbs no
+/// other. Errors are E0611 with the path and the system's reason.
 expected<void> atomic_write_file(const std::filesystem::path& path, std::string_view content);
 
 /// Whether files could be written into `directory` later, without making anything: it, or else its nearest existing

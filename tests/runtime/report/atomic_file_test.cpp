@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <troupe/runtime/report/atomic_file.hpp>
+#include <troupe/runtime/report/made_directories.hpp>
 
 namespace troupe {
 namespace {
@@ -66,6 +67,36 @@ TEST_F(atomic_file, names_path_and_reason_and_takes_back_what_it_made) {
 TEST_F(atomic_file, a_name_that_is_too_long_leaves_no_new_directory) {
   EXPECT_FALSE(atomic_write_file(root_ / "new" / std::string(300, 'a'), "text"));
   EXPECT_EQ(entries(), 0U);
+}
+
+/// In a container every program may have the same process id.
+TEST_F(atomic_file, what_a_killed_program_left_is_not_in_the_way) {
+  const fs::path left = root_ / ("a.json.tmp-" + std::to_string(::getpid()));
+  std::ofstream(left) << "cut sho";
+  ASSERT_TRUE(atomic_write_file(root_ / "a.json", "text"));
+  EXPECT_EQ(read(root_ / "a.json"), "text");
+  EXPECT_EQ(read(left), "cut sho");
+  EXPECT_EQ(entries(), 2U);
+}
+
+TEST_F(atomic_file, taking_back_leaves_what_others_have_put_there) {
+  made_directories made;
+  ASSERT_EQ(made.make(root_ / "a" / "b" / "c"), 0);
+  ASSERT_EQ(made.make(root_ / "a" / "d"), 0);
+  ASSERT_TRUE(atomic_write_file(root_ / "a" / "b" / "theirs", "text"));
+  made.take_back();
+  EXPECT_EQ(read(root_ / "a" / "b" / "theirs"), "text");
+  EXPECT_EQ(entries(), 3U);
+}
+
+TEST_F(atomic_file, taking_back_leaves_what_was_there_before) {
+  fs::create_directories(root_ / "a");
+  made_directories made;
+  ASSERT_EQ(made.make(root_ / "a" / "b"), 0);
+  ASSERT_EQ(made.make(root_ / "a"), 0);
+  made.take_back();
+  EXPECT_TRUE(fs::is_directory(root_ / "a"));
+  EXPECT_EQ(entries(), 1U);
 }
 
 TEST_F(atomic_file, writable_is_known_before_anything_is_made) {
