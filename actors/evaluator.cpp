@@ -98,6 +98,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   if (!options.journal.empty()) {
     if (auto fine = check_journal(options.journal, options.resume); !fine) return tl::make_unexpected(fine.error());
   }
+  if (auto room = check_room(state->options); !room) return tl::make_unexpected(room.error());
   const auto too_late = [&] { return state->deadline && steady::now() >= *state->deadline; };
 
   auto data = open_data(options.data);
@@ -154,6 +155,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, con
   state->deadline = deadline_of(state->options, steady::now());
   state->options.threads = options.threads.value_or(threads_for(what.graph()));
 
+  if (auto room = check_room(what, options, *state->options.threads); !room) return tl::make_unexpected(room.error());
   auto data = open_choice(*what.data());
   if (!data) return tl::make_unexpected(data.error());
   auto sinks = make_sinks(what, (*data)->classes());

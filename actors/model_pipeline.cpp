@@ -1,12 +1,12 @@
 #include <exception>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <troupe/actors/model_pipeline.hpp>
 #include <troupe/runtime/edge/inproc/inproc_edge.hpp>
 #include <troupe/runtime/edge/shm/shm_edge.hpp>
 #include <troupe/runtime/engine/allocator.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 #include <troupe/runtime/tensor/tensor_codec.hpp>
 #include <troupe/runtime/tensor/tensor_set.hpp>
 #include <troupe/runtime/topology/plan_fingerprint.hpp>
@@ -122,7 +122,7 @@ expected<model_pipeline> in_starting_thread(const std::string& what,
                                             const std::function<expected<model_pipeline>()>& start) {
   keep_freed_memory();
   expected<model_pipeline> made = fail(error_code::internal, what, "it was not started");
-  std::thread starter([&] {
+  auto starter = start_thread(what, [&] {
     try {
       made = start();
     } catch (const std::exception& e) {
@@ -133,7 +133,8 @@ expected<model_pipeline> in_starting_thread(const std::string& what,
                   "throw exceptions that derive from std::exception");
     }
   });
-  starter.join();
+  if (!starter) return tl::make_unexpected(starter.error());
+  starter->join();
   return made;
 }
 

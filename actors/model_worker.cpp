@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 #include <troupe/runtime/engine/allocator.hpp>
 #include <troupe/runtime/metric/metric_scorer.hpp>
 #include <troupe/runtime/model/first_use.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 #include <troupe/runtime/tensor/tensor_codec.hpp>
 #include <troupe/runtime/tensor/tensor_set.hpp>
 #include <troupe/runtime/topology/plan_fingerprint.hpp>
@@ -61,7 +61,7 @@ expected<std::vector<metric_ptr>> make_metrics(const std::vector<std::string>& n
 expected<std::shared_ptr<stage_body>> in_making_thread(
     const std::string& what, const std::function<expected<std::shared_ptr<stage_body>>()>& make) {
   expected<std::shared_ptr<stage_body>> made = fail(error_code::internal, what, "it was not made");
-  std::thread maker([&] {
+  auto maker = start_thread(what, [&] {
     try {
       made = make();
     } catch (const std::exception& e) {
@@ -71,7 +71,8 @@ expected<std::shared_ptr<stage_body>> in_making_thread(
                   "throw exceptions that derive from std::exception");
     }
   });
-  maker.join();
+  if (!maker) return tl::make_unexpected(maker.error());
+  maker->join();
   return made;
 }
 

@@ -3,10 +3,30 @@
 #include <troupe/actors/evaluation.hpp>
 #include <troupe/actors/model_pipeline.hpp>
 #include <troupe/actors/pipeline_engine.hpp>
+#include <troupe/actors/run_checks.hpp>
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/engine/engine_thread.hpp>
 
 namespace troupe {
+namespace {
+
+eval_options layout_of(const pipeline_engine_options& options) {
+  eval_options layout;
+  layout.stages = options.stages;
+  layout.replicas = options.replicas;
+  layout.threads = options.threads;
+  return layout;
+}
+
+std::uint32_t threads_of(const pipeline_engine_options& options) {
+  return resolve_threads(layout_of(options), usable_cores());
+}
+
+expected<void> room_for(const pipeline_engine_options& options) {
+  return check_room(layout_of(options));
+}
+
+}  // namespace
 
 struct pipeline_engine::impl {
   std::string model;
@@ -93,13 +113,10 @@ bool eval_future::ready() const {
 expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const std::string& model,
                                                                    pipeline_engine_options options,
                                                                    loss_function loss) {
+  options.threads = threads_of(options);
+  if (auto room = room_for(options); !room) return tl::make_unexpected(room.error());
   auto chain = load_chain(model);
   if (!chain) return tl::make_unexpected(chain.error());
-  eval_options wanted;
-  wanted.stages = options.stages;
-  wanted.replicas = options.replicas;
-  wanted.threads = options.threads;
-  options.threads = resolve_threads(wanted, usable_cores());
   const model_pipeline_options pipeline_options{.stages = options.stages,
                                                 .replicas = options.replicas,
                                                 .threads = *options.threads,
@@ -120,11 +137,10 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const pipelin
                                                                    pipeline_engine_options options) {
   const auto shape = shape_of(module, options.replicas);
   if (!shape) return tl::make_unexpected(shape.error());
-  eval_options wanted;
-  wanted.stages = options.stages = shape->stages;
-  wanted.replicas = options.replicas = shape->replicas;
-  wanted.threads = options.threads;
-  options.threads = resolve_threads(wanted, usable_cores());
+  options.stages = shape->stages;
+  options.replicas = shape->replicas;
+  options.threads = threads_of(options);
+  if (auto room = room_for(options); !room) return tl::make_unexpected(room.error());
   auto stages = start_module_pipeline(
       module, {.replicas = options.replicas, .threads = *options.threads, .num_pipe_buffers = options.num_pipe_buffers},
       options.sample);

@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 
+#include <troupe/actors/model_pipeline.hpp>
 #include <troupe/actors/program.hpp>
+#include <troupe/actors/room_of.hpp>
 #include <troupe/actors/run_checks.hpp>
 #include <troupe/messages/limits.hpp>
 
@@ -34,6 +38,18 @@ expected<void> check_processes(const run_options& options, bool processes) {
   return {};
 }
 
+/// Of the stages that say how many they want.
+std::uint32_t most_threads(const topology& what) {
+  std::uint32_t most = 1;
+  for (const auto& [name, content] : what.contents()) {
+    if (const auto* stage = std::get_if<topology::stage_node>(&content)) {
+      most = std::max(most, stage->options.threads.value_or(1));
+    }
+  }
+  for (const auto& [name, pipeline] : what.pipelines()) most = std::max(most, pipeline.options.threads.value_or(1));
+  return most;
+}
+
 }  // namespace
 
 expected<void> check_run(const run_options& options, bool processes) {
@@ -54,6 +70,28 @@ expected<void> check_run(const run_options& options, bool processes) {
     return wrong("deadline", "it is " + std::to_string(*options.deadline) + " s");
   }
   return check_processes(options, processes);
+}
+
+expected<void> check_room(const eval_options& options) {
+  const auto plan = plan_of_chain(options.stages, options.replicas, options.num_pipe_buffers);
+  if (!plan) return {};
+  room_options asked{.threads = options.threads.value_or(1), .tcp_edges = options.transport == transport_kind::tcp};
+  if (options.processes) asked.is_remote = [](stage_address) { return true; };
+  return ensure_room(room_of_run(*plan, asked));
+}
+
+expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads) {
+  const auto plan = expand(what.graph());
+  if (!plan) return {};
+  room_options asked{.threads = std::max(threads, most_threads(what)),
+                     .is_remote = nullptr,
+                     .tcp_edges = options.transport == transport_kind::tcp};
+  if (options.processes || what.wants_any_process()) {
+    asked.is_remote = [&](stage_address at) {
+      return options.processes || what.wants_process(plan->nodes[at.stage].name);
+    };
+  }
+  return ensure_room(room_of_run(*plan, asked));
 }
 
 }  // namespace troupe

@@ -9,4 +9,9 @@ namespace troupe {
 /// worker. E0103 names the option that is out of range, E0104 the two that contradict.
 expected<void> check_run(const run_options& options, bool processes);
 
+/// Whether the system gives what such a run holds at the same time (room_of.hpp); before any part is made. E0614.
+/// A graph that cannot be expanded passes: what expands it for the run says why not.
+expected<void> check_room(const eval_options& options);
+expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads);
+
 }  // namespace troupe

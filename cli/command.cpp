@@ -2,6 +2,7 @@
 
 #include <array>
 #include <exception>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -61,6 +62,9 @@ expected<exit_status> run_named(const arguments& given) {
 /// The layers below give errors as values; what is left is memory that ran out, or a fault of ours.
 expected<exit_status> run_caught(const arguments& given) try {
   return run_named(given);
+} catch (const std::bad_alloc&) {
+  return fail(error_code::process_failed, given.front(), "the system gives no memory",
+              "Raise the limit of memory (ulimit -v, or a container's), or use a smaller --micro-batch");
 } catch (const std::exception& e) {
   return fail(error_code::internal, given.front(), e.what(), "report this with the command line");
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <troupe/actors/room_of.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/model/chain_summary.hpp>
 #include <troupe/runtime/model/layer_chain.hpp>
@@ -54,7 +55,8 @@ expected<exit_status> run_inspect(const arguments& given) {
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return load_chain(model)
+  return ensure_room(room_of_command("inspect"))
+      .and_then([&] { return load_chain(model); })
       .and_then([&](const layer_chain& chain) { return summarize_with(chain, data); })
       .and_then([](const chain_summary& chain) { return print(inspection_text(chain)); })
       .map([] { return exit_status::ok; });

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <troupe/actors/room_of.hpp>
+
 #include "machine_checks.hpp"
 
 namespace troupe::cli {
@@ -63,6 +65,10 @@ void check_libtorch(std::vector<machine_check>& into) {
   into.push_back({check_level::ok, "kernels",
                   fmt::format("CPU capability {}, {} intra-op threads by default", at::get_cpu_capability(),
                               at::get_num_threads())});
+  if (const auto room = ensure_room(room_of_command("kernels")); !room) {
+    into.push_back({check_level::failed, "self-test", room.error().cause});
+    return;
+  }
   const bool right = multiplies_exactly();
   into.push_back(
       {right ? check_level::ok : check_level::failed, "self-test",

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <troupe/actors/room_of.hpp>
 #include <troupe/runtime/engine/engine_thread.hpp>
 #include <troupe/runtime/partition/weights.hpp>
 #include <troupe/runtime/plan/plan_report.hpp>
@@ -62,6 +63,8 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (const auto together = check_together(*resolved, false); !together) return tl::make_unexpected(together.error());
+  const auto room = ensure_room(room_of_command("plan", resolved->options.threads.value_or(1)));
+  if (!room) return tl::make_unexpected(room.error());
   return make_plan(resolved->options, usable_cores()).and_then([&](const plan_report& plan) -> expected<std::string> {
     const stage_graph graph = graph_of(resolved->options);
     std::string text =

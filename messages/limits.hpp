@@ -187,6 +187,17 @@ inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
 /// From a worker's greeting over its link until it has the driver's address.
 inline constexpr std::chrono::milliseconds worker_connect_timeout = 30s;
 
+// --- room at the start -----------------------------------------------------------------------------------------------
+/// Threads that are started at once to see whether the system gives them; more are not tried.
+inline constexpr std::uint32_t room_threads_max = 4096;
+/// Stack of such a thread, where it stands for one of another process.
+inline constexpr std::size_t room_stack_bytes = 64u << 10;
+/// For the system to stop counting a thread that has ended.
+inline constexpr std::chrono::milliseconds thread_release_max = 1s;
+/// Addresses for what a process maps after its libraries, beside the stacks of its threads: model, data and the first
+/// runs of the kernels. A small model needs some 300 MiB.
+inline constexpr std::uint64_t room_address_bytes = std::uint64_t{384} << 20;
+
 // --- results ---------------------------------------------------------------------------------------------------------
 /// Random names of which one must be free for a file that is not yet complete.
 inline constexpr int temporary_names_max = 16;

@@ -8,9 +8,12 @@
 
 #include <troupe/actors/link/control_link.hpp>
 #include <troupe/actors/link/link_config.hpp>
+#include <troupe/actors/room_of.hpp>
 #include <troupe/actors/workers/serve_worker.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
 #include <troupe/messages/limits.hpp>
+#include <troupe/runtime/os/room.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 #include <troupe/runtime/process/adopt_socket.hpp>
 
 namespace troupe {
@@ -22,18 +25,20 @@ void close_all_in_exec() {
   static_cast<void>(::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
-/// The process may end at any point of it.
+/// The process may end in its middle. Without room for that the worker is as good, and slower to take a seat.
 void prepare_when_idle(std::function<void()> prepare) {
   if (!prepare) return;
-  std::thread([prepare = std::move(prepare)] {
+  auto thread = start_thread("spare worker", [prepare = std::move(prepare)] {
     std::this_thread::sleep_for(limits::worker_idle_before_preparing);
-    prepare();
-  }).detach();
+    if (ensure_room(room_of_preparing())) prepare();
+  });
+  if (thread) thread->detach();
 }
 
 }  // namespace
 
 void serve_worker(const worker_environment& environment, worker_description description) {
+  if (auto room = ensure_room(room_of_worker(description)); !room) end_worker(room.error());
   auto channel = fd_channel::adopt(unique_fd(environment.channel), ::getppid());
   if (!channel) end_worker(channel.error());
   descriptor_box descriptors(std::move(*channel));

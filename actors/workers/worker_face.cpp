@@ -3,9 +3,11 @@
 #include <cstdlib>
 #include <utility>
 
+#include <troupe/actors/room_of.hpp>
 #include <troupe/actors/workers/wire_codec.hpp>
 #include <troupe/actors/workers/worker_crew.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/runtime/os/room.hpp>
 #include <troupe/runtime/os/shared_memory.hpp>
 
 namespace troupe {
@@ -75,6 +77,7 @@ void worker_face_state::handle(const worker_assignment& to) {
 expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   const worker_description& what = body_->description;
   if (auto same = check_fingerprint(to); !same) return same;
+  if (auto room = ensure_room(room_of_seat(to.threads)); !room) return room;
   auto page = body_->descriptors.take("page", 1).and_then(
       [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
   if (!page) return tl::make_unexpected(page.error());

@@ -107,10 +107,12 @@ inline constexpr std::array operation = {
         "More calls or commands wait than the limit in messages/limits.hpp permits. The new one was refused and the "
         "waiting ones are not affected. Take results of earlier calls before making new ones."},
     error_explanation{
-        error_code::process_failed, exit_status::failure, "process cannot be started",
-        "The system gave no process, pipe, socket or shared memory for a worker, or the worker ended before it was "
-        "ready. The message has the system's reason, or the worker's exit status and the last lines that it wrote. "
-        "Check the limits of processes, open files and memory."},
+        error_code::process_failed, exit_status::failure, "run or process cannot be started",
+        "Before a run starts it takes for a moment what it may hold at the same time: threads, open files, addresses. "
+        "The system gave less, and the message names need, supply and limit. Or "
+        "it gave no process, pipe, socket or shared memory for a worker later, or the worker ended before it was "
+        "ready; then the message has the system's reason, or the worker's exit status and the last lines that it "
+        "wrote. Check the limits of processes, open files, file sizes and memory."},
     error_explanation{
         error_code::stage_lost, exit_status::work_lost, "stage was lost",
         "A stage ended in the middle of the run, and nothing could take its place. The message names the stage, its "

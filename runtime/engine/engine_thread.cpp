@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include <pthread.h>
@@ -8,6 +7,7 @@
 
 #include <troupe/messages/check.hpp>
 #include <troupe/runtime/engine/engine_thread.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 
 namespace troupe {
 namespace {
@@ -32,12 +32,9 @@ std::uint32_t usable_cores() noexcept {
 
 expected<std::unique_ptr<engine_thread>> engine_thread::start(engine& driven, engine_thread_options options) {
   std::unique_ptr<engine_thread> made(new engine_thread(driven, std::move(options)));
-  try {
-    made->thread_ = std::thread([self = made.get()] { self->run(); });
-  } catch (const std::system_error& e) {
-    return fail(error_code::internal, driven.name(), std::string("the system gives no thread: ") + e.what(),
-                "run fewer stages, or raise the limit of processes (ulimit -u)");
-  }
+  auto thread = start_thread(driven.name(), [self = made.get()] { self->run(); });
+  if (!thread) return tl::make_unexpected(thread.error());
+  made->thread_ = std::move(*thread);
   return made;
 }
 

@@ -34,7 +34,7 @@ struct engine_thread_counters {
 /// until it has finished. It does not stop the engine: that is a command, which the engine answers with `finished`.
 class engine_thread {
  public:
-  /// `driven` is not owned and outlives this. Fails (E0601) if the system gives no thread.
+  /// `driven` is not owned and outlives this. E0614 if the system gives no thread.
   [[nodiscard]] static expected<std::unique_ptr<engine_thread>> start(engine& driven,
                                                                       engine_thread_options options = {});
 

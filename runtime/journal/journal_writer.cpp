@@ -8,6 +8,7 @@
 
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/journal/journal_writer.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 
 namespace troupe {
 namespace {
@@ -21,8 +22,20 @@ int sync(int fd) {
 
 }  // namespace
 
-journal_writer::journal_writer(unique_fd file, std::string path)
-    : path_(std::move(path)), file_(std::move(file)), thread_([this] { work(); }) {}
+journal_writer::journal_writer(unique_fd file, std::string path) : path_(std::move(path)), file_(std::move(file)) {
+  auto thread = start_thread(path_, [this] { work(); });
+  if (thread) {
+    thread_ = std::move(*thread);
+  } else {
+    failure_ = thread.error();
+  }
+}
+
+expected<std::shared_ptr<journal_writer>> journal_writer::start(unique_fd file, std::string path) {
+  auto made = std::make_shared<journal_writer>(std::move(file), std::move(path));
+  if (!made->thread_.joinable()) return tl::make_unexpected(*made->failure_);
+  return made;
+}
 
 journal_writer::~journal_writer() {
   static_cast<void>(close());

@@ -21,7 +21,10 @@ namespace troupe {
 /// which a reader leaves out.
 class journal_writer {
  public:
-  /// Writes behind the descriptor's position; what it locks stays locked until close() or the end.
+  /// E0614 if the system gives no thread; else as the constructor.
+  [[nodiscard]] static expected<std::shared_ptr<journal_writer>> start(unique_fd file, std::string path);
+  /// Writes behind the descriptor's position; what it locks stays locked until close() or the end. Without a thread
+  /// every append() and close() is E0614.
   journal_writer(unique_fd file, std::string path);
   journal_writer(const journal_writer&) = delete;
   journal_writer& operator=(const journal_writer&) = delete;

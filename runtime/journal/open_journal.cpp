@@ -192,7 +192,9 @@ expected<std::shared_ptr<journal_writer>> create_journal(const std::string& path
     ::unlink(path.c_str());
     return unwritable(path, reason);
   }
-  return std::make_shared<journal_writer>(std::move(file), path);
+  auto writer = journal_writer::start(std::move(file), path);
+  if (!writer) ::unlink(path.c_str());
+  return writer;
 }
 
 expected<std::shared_ptr<journal_writer>> resume_journal(const std::string& path, const journal_pins& pins,
@@ -208,7 +210,7 @@ expected<std::shared_ptr<journal_writer>> resume_journal(const std::string& path
   if (auto taken = take_over(file.get(), path, versioned(pins), on_state); !taken) {
     return tl::make_unexpected(taken.error());
   }
-  return std::make_shared<journal_writer>(std::move(file), path);
+  return journal_writer::start(std::move(file), path);
 }
 
 }  // namespace troupe

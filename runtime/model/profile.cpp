@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <thread>
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -12,6 +11,7 @@
 #include <troupe/runtime/model/libtorch_error.hpp>
 #include <troupe/runtime/model/optimize.hpp>
 #include <troupe/runtime/model/profile.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 
 namespace troupe {
 namespace {
@@ -73,7 +73,9 @@ expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_
   expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain);
   if (!prepared) return tl::make_unexpected(prepared.error());
   expected<std::vector<double>> result;
-  std::thread([&] { result = measure(*prepared, micro_batch, threads); }).join();
+  auto measuring = start_thread(chain.file, [&] { result = measure(*prepared, micro_batch, threads); });
+  if (!measuring) return tl::make_unexpected(measuring.error());
+  measuring->join();
   return result;
 }
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <csignal>
-#include <system_error>
 
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <troupe/messages/check.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 #include <troupe/runtime/process/errno_text.hpp>
 #include <troupe/runtime/process/process_host.hpp>
 
@@ -44,17 +44,10 @@ expected<std::unique_ptr<process_host>> process_host::create() {
   const sigset_t blocked = all_but_faults();
   sigset_t before;
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  std::string refusal;
-  try {
-    made->thread_ = std::thread([self = made.get()] { self->run(); });
-  } catch (const std::system_error& e) {
-    refusal = e.what();
-  }
+  auto thread = start_thread("process host", [self = made.get()] { self->run(); });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!refusal.empty()) {
-    return fail(error_code::process_failed, "process host", "the system gives no thread: " + refusal,
-                "raise the limit of processes (ulimit -u)");
-  }
+  if (!thread) return tl::make_unexpected(thread.error());
+  made->thread_ = std::move(*thread);
   return made;
 }
 

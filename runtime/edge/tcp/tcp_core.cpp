@@ -8,6 +8,7 @@
 #include <troupe/runtime/edge/tcp/edge_errors.hpp>
 #include <troupe/runtime/edge/tcp/handshake_roles.hpp>
 #include <troupe/runtime/edge/tcp/tcp_core.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 #include <troupe/runtime/os/unique_fd.hpp>
 
 namespace troupe {
@@ -57,7 +58,9 @@ expected<void> tcp_core::open() {
   }
   if (auto listening = listen(); !listening) return listening;
   accept_next();
-  thread_ = std::thread([this] { io_.run(); });
+  auto thread = start_thread("tcp edges", [this] { io_.run(); });
+  if (!thread) return tl::make_unexpected(thread.error());
+  thread_ = std::move(*thread);
   return {};
 }
 

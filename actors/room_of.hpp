@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include <troupe/messages/ids.hpp>
+#include <troupe/runtime/os/room.hpp>
+#include <troupe/runtime/topology/wiring_plan.hpp>
+
+namespace troupe {
+
+struct worker_description;
+
+/// What says how much room a run takes.
+struct room_options {
+  /// Intra-op threads of a stage that has the most.
+  std::uint32_t threads = 1;
+  /// Which stages are in workers; null: none.
+  std::function<bool(stage_address)> is_remote = nullptr;
+  bool tcp_edges = false;
+};
+
+/// The most that the process of a run holds at the same time, from the first look at the model on, and what its workers
+/// hold. Upper bounds: CAF and OpenMP, which end the process or hang for want of a thread, are never refused one.
+[[nodiscard]] room_request room_of_run(const wiring_plan& plan, const room_options& options);
+
+/// Of a worker, before it has a seat; of one that is about to take one; of a spare that is about to prepare.
+[[nodiscard]] room_request room_of_worker(const worker_description& description);
+[[nodiscard]] room_request room_of_seat(std::uint32_t threads);
+[[nodiscard]] room_request room_of_preparing();
+
+/// Of a command that runs kernels in its own thread and in one more, the latter with `threads`, and starts nothing.
+[[nodiscard]] room_request room_of_command(const char* name, std::uint32_t threads = 1);
+
+}  // namespace troupe

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <troupe/messages/error.hpp>
+
+namespace troupe {
+
+/// What a process is about to take, beside what it has.
+struct room_request {
+  /// The place that errors name.
+  std::string where;
+  /// Of this process, with stacks of the usual size, at the same time.
+  std::uint32_t threads = 0;
+  /// Of processes that it will start; the system counts them together with its own.
+  std::uint32_t threads_elsewhere = 0;
+  std::size_t descriptors = 0;
+  std::uint64_t address_bytes = 0;
+};
+
+/// Takes all of it at once and gives it back. Libraries that are refused a thread or a descriptor in the middle of
+/// their start end the process, or wait without end: after this they are refused none, as long as no other process of
+/// the user takes what was free.
+///
+/// Starts and joins at most limits::room_threads_max threads, all signals blocked. Errors: E0614, with need, supply and limit.
+[[nodiscard]] expected<void> ensure_room(const room_request& needed);
+
+}  // namespace troupe
