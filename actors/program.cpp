@@ -1,8 +1,10 @@
+#include <csignal>
 #include <optional>
 #include <utility>
 
 #include <troupe/actors/program.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/runtime/os/standard_descriptors.hpp>
 
 namespace troupe {
 namespace {
@@ -17,10 +19,19 @@ process_role& role() {
   return of_this_process;
 }
 
+/// Memory between processes that may not grow (ulimit -f) is E0614, and no signal. A handler of the program's own
+/// stays.
+void ignore_file_size_signal() {
+  struct sigaction now {};
+  if (::sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) ::signal(SIGXFSZ, SIG_IGN);
+}
+
 }  // namespace
 
 program::program(int, char**) {
   if (std::exchange(role().known, true)) return;
+  reserve_standard_descriptors();
+  ignore_file_size_signal();
   auto worker = take_worker_environment();
   if (!worker) end_worker(worker.error());
   role().worker = *worker;

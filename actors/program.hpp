@@ -15,7 +15,8 @@ namespace troupe {
 ///     auto result = program.run(my_topology(), {.micro_batch = 64, .processes = true});
 class program {
  public:
-  /// Before there is any other thread. Arguments are the program's own; none is read.
+  /// Before there is any other thread. Arguments are the program's own; none is read. Descriptors 0 to 2 that are
+  /// closed are taken (standard_descriptors.hpp), and SIGXFSZ is ignored unless the program handles it.
   program(int argc, char** argv);
   program(const program&) = delete;
   program& operator=(const program&) = delete;

@@ -68,16 +68,17 @@ expected<exit_status> deliver(const run_result& result) {
 }
 
 expected<exit_status> evaluate(const eval_options& options) {
-  eval_interrupt interrupt;
+  const auto interrupt = eval_interrupt::start();
+  if (!interrupt) return tl::make_unexpected(interrupt.error());
   live_report live;
   auto created = evaluator::create(options, live.hooks());
   if (!created) return tl::make_unexpected(created.error());
   evaluator& evaluation = **created;
-  interrupt.attach(evaluation);
+  (*interrupt)->attach(evaluation);
   const auto result = evaluation.run();
   live.finish();
   auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));
-  interrupt.detach();
+  (*interrupt)->detach();
   if (evaluation.stuck()) {
     if (!status) say_error(status.error());
     std::_Exit(static_cast<int>(status ? *status : status_of(status.error().code)));

@@ -6,7 +6,13 @@
 
 namespace troupe::cli {
 
-eval_interrupt::eval_interrupt() : watch_([this](int times) { interrupted(times); }) {}
+expected<eval_interrupt*> eval_interrupt::start() {
+  static eval_interrupt* const to_the_end = new eval_interrupt;
+  auto watch = interrupt_watch::start([](int times) { to_the_end->interrupted(times); });
+  if (!watch) return tl::make_unexpected(watch.error());
+  to_the_end->watch_ = std::move(*watch);
+  return to_the_end;
+}
 
 void eval_interrupt::attach(evaluator& evaluation) {
   const std::lock_guard lock(mutex_);
@@ -22,7 +28,7 @@ void eval_interrupt::detach() {
 /// Acts before it says so, and says it only to somebody who reads: a full pipe must not keep the run from ending.
 void eval_interrupt::interrupted(int times) {
   const std::lock_guard lock(mutex_);
-  if (detached_) return;
+  if (detached_ && times <= 2) return;
   if (evaluation_ == nullptr || times > 2) {
     say_if_read(times > 2 ? "\ninterrupted: ending without a result\n"
                           : "\ninterrupted before anything was evaluated\n");

@@ -10,37 +10,49 @@
 #include <unistd.h>
 
 #include <troupe/messages/check.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
+#include <troupe/runtime/process/errno_text.hpp>
 
 namespace troupe::cli {
 
-interrupt_watch::interrupt_watch(std::function<void(int times)> on_interrupt) {
+expected<std::unique_ptr<interrupt_watch>> interrupt_watch::start(std::function<void(int times)> on_interrupt) {
+  std::unique_ptr<interrupt_watch> made(new interrupt_watch);
   sigset_t watched;
   sigemptyset(&watched);
   sigaddset(&watched, SIGINT);
   sigaddset(&watched, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &watched, &before_);
-  signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC);
-  stop_ = ::eventfd(0, EFD_CLOEXEC);
-  TROUPE_CHECK(signals_ >= 0 && stop_ >= 0, "a program at its start has file descriptors left");
-  thread_ = std::thread([this, call = std::move(on_interrupt)] { watch(call); });
+  made->signals_.reset(::signalfd(-1, &watched, SFD_CLOEXEC));
+  made->stop_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!made->signals_ || !made->stop_) {
+    return fail(error_code::process_failed, "interrupt watch", errno_text(),
+                "Raise the limit of open files (ulimit -n)");
+  }
+  pthread_sigmask(SIG_BLOCK, &watched, &made->before_);
+  auto thread =
+      start_thread("interrupt watch", [self = made.get(), call = std::move(on_interrupt)] { self->watch(call); });
+  if (!thread) {
+    pthread_sigmask(SIG_SETMASK, &made->before_, nullptr);
+    return tl::make_unexpected(thread.error());
+  }
+  made->thread_ = std::move(*thread);
+  return made;
 }
 
 interrupt_watch::~interrupt_watch() {
+  if (!thread_.joinable()) return;
   const std::uint64_t one = 1;
-  TROUPE_CHECK(::write(stop_, &one, sizeof one) == sizeof one, "an eventfd takes its first count");
+  TROUPE_CHECK(::write(stop_.get(), &one, sizeof one) == sizeof one, "an eventfd takes its first count");
   thread_.join();
-  ::close(signals_);
-  ::close(stop_);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void interrupt_watch::watch(const std::function<void(int)>& on_interrupt) const {
-  std::array<pollfd, 2> waited = {{{signals_, POLLIN, 0}, {stop_, POLLIN, 0}}};
+  std::array<pollfd, 2> waited = {{{signals_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
   for (int times = 0;;) {
     if (::poll(waited.data(), waited.size(), -1) < 0) continue;
     if (waited[1].revents != 0) return;
     signalfd_siginfo received{};
-    if (::read(signals_, &received, sizeof received) == sizeof received) on_interrupt(++times);
+    if (::read(signals_.get(), &received, sizeof received) == sizeof received) on_interrupt(++times);
   }
 }
 

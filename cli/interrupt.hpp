@@ -2,7 +2,11 @@
 
 #include <csignal>
 #include <functional>
+#include <memory>
 #include <thread>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/runtime/os/unique_fd.hpp>
 
 namespace troupe::cli {
 
@@ -11,19 +15,21 @@ namespace troupe::cli {
 /// other.
 class interrupt_watch {
  public:
-  /// Called with 1 for the first signal, 2 for the second, and so on; one call at a time.
-  explicit interrupt_watch(std::function<void(int times)> on_interrupt);
+  /// `on_interrupt` is called with 1 for the first signal, 2 for the second, and so on; one call at a time. E0614
+  /// without a descriptor or a thread.
+  [[nodiscard]] static expected<std::unique_ptr<interrupt_watch>> start(std::function<void(int times)> on_interrupt);
   interrupt_watch(const interrupt_watch&) = delete;
   interrupt_watch& operator=(const interrupt_watch&) = delete;
   /// Joins the thread and unblocks the signals.
   ~interrupt_watch();
 
  private:
+  interrupt_watch() = default;
   void watch(const std::function<void(int)>& on_interrupt) const;
 
   sigset_t before_{};
-  int signals_ = -1;
-  int stop_ = -1;
+  unique_fd signals_;
+  unique_fd stop_;
   std::thread thread_;
 };
 

@@ -1,8 +1,11 @@
 #include <csignal>
 
+#include <troupe/runtime/os/standard_descriptors.hpp>
+
 #include "command.hpp"
 
 int main(int argc, char** argv) {
+  troupe::reserve_standard_descriptors();
   // A reader that went away is an error with a message (E0611), not a silent death.
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that may not grow any more (E0611, E0803).

@@ -62,6 +62,16 @@ TEST(a_time_that_no_worker_can_keep, is_refused_by_a_run_in_code) {
   run.expect_nothing_left();
 }
 
+/// The system tells of a file that may not grow, also of one in memory, by a signal that ends a program.
+TEST(memory_that_may_not_grow, is_an_error_of_a_run_in_code) {
+  marked_run run({"prlimit", "--fsize=100", "--", FAULTY_PROGRAM, "processes=all"}, "/usr/bin/env");
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("error E0614: "));
+  EXPECT_THAT(outcome.err, HasSubstr("File too large"));
+  run.expect_nothing_left();
+}
+
 TEST(another_topology_in_a_worker, is_refused) {
   marked_run run({"other=pid"}, FAULTY_PROGRAM);
   const auto outcome = run.run();
