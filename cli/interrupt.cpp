@@ -10,12 +10,16 @@
 #include <unistd.h>
 
 #include <troupe/messages/check.hpp>
+#include <troupe/runtime/os/room.hpp>
 #include <troupe/runtime/os/start_thread.hpp>
 #include <troupe/runtime/process/errno_text.hpp>
 
 namespace troupe::cli {
 
 expected<std::unique_ptr<interrupt_watch>> interrupt_watch::start(std::function<void(int times)> on_interrupt) {
+  if (auto room = ensure_room({.where = "interrupt watch", .threads = 1, .descriptors = 2}); !room) {
+    return tl::make_unexpected(room.error());
+  }
   std::unique_ptr<interrupt_watch> made(new interrupt_watch);
   sigset_t watched;
   sigemptyset(&watched);
