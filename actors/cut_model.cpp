@@ -96,8 +96,8 @@ expected<cut_model> cut_again(layer_chain chain, const cut_request& request, par
   return made;
 }
 
-expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize) {
-  auto chain = load_chain(file);
+expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize, const model_loading& how) {
+  auto chain = load_chain(file, how);
   if (!chain || optimize != optimize_mode::layer) return chain;
   return optimize_layers(*chain);
 }

@@ -52,7 +52,7 @@ expected<cut_model> cut_again(layer_chain chain, const cut_request& request, par
                               std::size_t part, const at::Tensor& warm_up, bool is_optimized = false);
 
 /// A model's file as cut_again() wants it where no time is left: with optimize_mode::layer all layers are optimized.
-expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize);
+expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize, const model_loading& how = {});
 
 /// Of the input that the driver sends: a replacement, for which all wait, gets less of it.
 [[nodiscard]] at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement);

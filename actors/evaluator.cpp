@@ -104,7 +104,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
   const std::string settings = settings_of(options);  // before it is read: workers refuse what came later
-  auto chain = load_chain(options.model);
+  auto chain = load_chain(options.model, {.allow_effects = options.allow_effects});
   if (!chain) return tl::make_unexpected(chain.error());
   if (too_late()) return tl::make_unexpected(deadline_error(options));
   auto metrics = make_metrics(options.metrics, (*data)->classes());

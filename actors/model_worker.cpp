@@ -24,7 +24,8 @@ expected<std::shared_ptr<stage_body>> make_part(const eval_options& options, spa
                                                 const worker_assignment& to, const payload_ptr& warm_up) {
   auto prepared = spare.take(options.model);
   const bool is_prepared = prepared.has_value();
-  auto chain = is_prepared ? expected<layer_chain>(std::move(*prepared)) : load_chain(options.model);
+  auto chain = is_prepared ? expected<layer_chain>(std::move(*prepared))
+                           : load_chain(options.model, {.allow_effects = options.allow_effects});
   if (!chain) return tl::make_unexpected(chain.error());
   const cut_request request{
       .stages = options.stages, .threads = to.threads, .optimize = options.optimize, .partition = options.partition};
@@ -91,8 +92,9 @@ expected<worker_description> describe_worker(const eval_options& options) {
       .prepare =
           [options, spare] {
             yield_to_stages();
-            spare->prepare(options.model, options.model,
-                           [&] { return load_optimized(options.model, options.optimize); });
+            spare->prepare(options.model, options.model, [&] {
+              return load_optimized(options.model, options.optimize, {.allow_effects = options.allow_effects});
+            });
             if (spare->is_spare()) use_libtorch_once();
           },
       .make_body =

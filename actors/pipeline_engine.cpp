@@ -115,7 +115,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const std::st
                                                                    loss_function loss) {
   options.threads = threads_of(options);
   if (auto room = room_for(options); !room) return tl::make_unexpected(room.error());
-  auto chain = load_chain(model);
+  auto chain = load_chain(model, {.allow_effects = options.allow_effects});
   if (!chain) return tl::make_unexpected(chain.error());
   const model_pipeline_options pipeline_options{.stages = options.stages,
                                                 .replicas = options.replicas,

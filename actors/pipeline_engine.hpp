@@ -30,6 +30,8 @@ struct pipeline_engine_options {
   std::optional<std::uint32_t> threads = std::nullopt;
   optimize_mode optimize = optimize_mode::layer;
   std::string partition = "parameters";
+  /// See model_loading.
+  bool allow_effects = false;
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
   /// A real micro-batch [N, ...]: checked against every layer before anything starts (E0209), and timed on for
   /// partition = "profile". Undefined: neither.

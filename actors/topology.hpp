@@ -81,6 +81,8 @@ struct cut_options {
   std::string device = "cpu";
   /// See stage_options.
   bool process = false;
+  /// See model_loading; for a model that comes from a file.
+  bool allow_effects = false;
 };
 
 /// A file, a module in memory, or a chain.

@@ -14,13 +14,12 @@
 namespace troupe {
 namespace {
 
-expected<layer_chain> open_chain(const model_source& source, const std::string& name,
-                                 const std::optional<c10::ScalarType>& dtype) {
+expected<layer_chain> open_chain(const model_source& source, const std::string& name, const cut_options& options) {
   auto chain = std::visit(
       [&](const auto& given) -> expected<layer_chain> {
         using kind = std::decay_t<decltype(given)>;
         if constexpr (std::is_same_v<kind, std::string>) {
-          return load_chain(given);
+          return load_chain(given, {.allow_effects = options.allow_effects});
         } else if constexpr (std::is_same_v<kind, torch::jit::Module>) {
           return make_chain(given, name);
         } else {
@@ -28,10 +27,10 @@ expected<layer_chain> open_chain(const model_source& source, const std::string& 
         }
       },
       source);
-  if (!chain || !dtype) return chain;
+  if (!chain || !options.dtype) return chain;
   for (layer& each : chain->layers) {
     each.module = each.module.clone();
-    each.module.to(*dtype);
+    each.module.to(*options.dtype);
   }
   return chain;
 }
@@ -100,7 +99,7 @@ class starter {
       const topology::cut_pipeline& asked = what_.pipelines().at(part->pipeline);
       const bool is_prepared = prepared.has_value();
       auto chain = is_prepared ? expected<layer_chain>(std::move(*prepared))
-                               : open_chain(asked.model, part->pipeline, asked.options.dtype);
+                               : open_chain(asked.model, part->pipeline, asked.options);
       if (!chain) return tl::make_unexpected(chain.error());
       const at::Tensor input = warm_up_of(warm_up ? as_tensors(warm_up).single() : at::Tensor(), to.incarnation > 0);
       auto made = cut_again(std::move(*chain), request_of(asked, to.threads),
@@ -178,7 +177,7 @@ class starter {
     const auto* part = std::get_if<topology::cut_node>(&what_.contents().at(plan_.nodes[node].name));
     if (part == nullptr || part->part > 0) return {};
     const topology::cut_pipeline& asked = what_.pipelines().at(part->pipeline);
-    auto chain = open_chain(asked.model, part->pipeline, asked.options.dtype);
+    auto chain = open_chain(asked.model, part->pipeline, asked.options);
     if (!chain) return tl::make_unexpected(chain.error());
     cut_request request = request_of(asked, asked.options.threads.value_or(options_.threads));
     at::Tensor sample;
@@ -281,7 +280,7 @@ void prepare_pipelines(const topology& what, spare_models& spare) {
     const auto* file = std::get_if<std::string>(&asked.model);
     if (file == nullptr) continue;
     spare.prepare(name, *file, [&, name = name, asked = &asked]() -> expected<layer_chain> {
-      auto chain = open_chain(asked->model, name, asked->options.dtype);
+      auto chain = open_chain(asked->model, name, asked->options);
       if (!chain || asked->options.optimize != optimize_mode::layer) return chain;
       return optimize_layers(*chain);
     });

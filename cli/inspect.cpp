@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <troupe/actors/room_of.hpp>
+#include <troupe/runtime/config/option_table.hpp>
 #include <troupe/runtime/data/data_set.hpp>
 #include <troupe/runtime/model/chain_summary.hpp>
 #include <troupe/runtime/model/layer_chain.hpp>
@@ -47,16 +48,19 @@ std::string inspection_text(const chain_summary& chain) {
 expected<exit_status> run_inspect(const arguments& given) {
   std::string model;
   std::string data;
+  model_loading how;
   parser reader("inspect", "Show the layers of a TorchScript model, or which node breaks the chain and what to do.",
                 "  troupe inspect data/mnist/lenet.pt\n"
                 "  troupe inspect data/cifar10/resnet20.pt --data cifar10:data/cifar10\n");
   reader.add_option("MODEL", model, "TorchScript file")->required()->type_name("");
   reader.add_option("--data", data, "Send one sample of this data through it, to show shapes")->type_name("KIND:PATH");
+  const option& effects = *find_option("allow_effects");
+  reader.add_flag(flag_name(effects), how.allow_effects, std::string(effects.help));
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
   return ensure_room(room_of_command("inspect"))
-      .and_then([&] { return load_chain(model); })
+      .and_then([&] { return load_chain(model, how); })
       .and_then([&](const layer_chain& chain) { return summarize_with(chain, data); })
       .and_then([](const chain_summary& chain) { return print(inspection_text(chain)); })
       .map([] { return exit_status::ok; });

@@ -124,6 +124,16 @@ inline constexpr std::size_t npy_dimensions_max = 32;
 // --- models ----------------------------------------------------------------------------------------------------------
 /// The list of names in a model file; LibTorch's own files need some 100 bytes per tensor.
 inline constexpr std::uint64_t model_directory_bytes_max = 64u << 20;
+/// A model file is read in such pieces when its checksums are compared.
+inline constexpr std::size_t model_read_bytes = 1u << 20;
+/// What all packed entries of a model file unpack to: code and its line numbers, as weights are not packed.
+inline constexpr std::uint64_t model_unpacked_bytes_max = 256u << 20;
+/// One entry of code, or of pickled objects; these are read into memory.
+inline constexpr std::uint64_t model_text_bytes_max = 256u << 20;
+/// Objects within objects, as modules within modules; an export has some tens.
+inline constexpr std::size_t model_object_depth_max = 500;
+/// Operations within operations and blocks within blocks; an export has some tens.
+inline constexpr std::size_t model_expression_depth_max = 500;
 /// `profile` runs all layers so often before it measures: the first runs specialise the code and fill the caches.
 inline constexpr std::uint32_t profile_warm_up_passes = 3;
 /// Measured passes: at least and at most so many, within the time budget.

@@ -96,6 +96,23 @@ inline constexpr std::array input = {
         "Before a run the layers are frozen and fused with LibTorch (--optimize layer or stage), and LibTorch "
         "refused one of them; code that changes its own attributes is the usual cause. The message names the layer. "
         "Run with --optimize none, or make the layer's forward free of such changes."},
+    error_explanation{
+        error_code::model_has_effects, exit_status::bad_input, "model reaches outside of itself",
+        "A model is a program, and this one's code may do more than turn a tensor into a tensor: it prints, reads or "
+        "writes files, or uses operators whose effects are not known. It was refused before any of it ran. The message "
+        "names the class, the method and the line. Use another model, or --allow-effects if you trust this one as you "
+        "would trust a program."},
+    error_explanation{
+        error_code::model_damaged, exit_status::bad_input, "model file is damaged",
+        "A model file is a zip archive with a checksum (CRC-32) per entry, and an entry does not have the checksum or "
+        "the size that the archive tells, or entries lie on top of each other. A flipped bit on a disk or on the way "
+        "is the usual cause. Fetch or save the file again."},
+    error_explanation{
+        error_code::model_beyond_limits, exit_status::bad_input, "model file is beyond the limits",
+        "The archive unpacks to far more than a model holds besides its weights, or its objects or expressions are "
+        "nested far deeper than in any model that was exported; LibTorch could run out of memory or stack on it. The "
+        "message names the entry and the limit, and messages/limits.hpp has them all. Export the model again, and use "
+        "no file that you did not ask for."},
 
     error_explanation{
         error_code::data_missing, exit_status::bad_input, "data does not exist",

@@ -41,6 +41,8 @@ struct eval_options {
   /// Nothing means auto: by the size of what passes between stages (runtime/engine/edge_depths.hpp).
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
+  /// Take models that print, touch files or use operators that are not known (runtime/model/model_loading.hpp).
+  bool allow_effects = false;
   /// Evaluate only the first `limit` samples; nothing means all.
   std::optional<std::uint64_t> limit;
   /// File that keeps what is folded, so that a run that was killed can go on; empty means none.

@@ -90,6 +90,8 @@ const std::array options_in_order = {
     row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy",
                                    "Metrics: accuracy, topK, per_class_accuracy, confusion_matrix, cross_entropy, nll",
                                    &check_metric_names),
+    row<plain<&o::allow_effects, bool>>("allow_effects", k::toggle, "", 0, 0, "true",
+                                        "Take a model that prints, touches files or uses unknown operators"),
     row<optional<&o::limit, std::int64_t>>("limit", k::count, "N", 1, limit_max, "1000",
                                            "Evaluate only the first N samples"),
     row<plain<&o::processes, bool>>("processes", k::toggle, "", 0, 0, "true",

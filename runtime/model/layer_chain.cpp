@@ -50,8 +50,8 @@ expected<layer_chain> make_chain(const torch::jit::Module& module, std::string n
   }
 }
 
-expected<layer_chain> load_chain(const std::filesystem::path& file) {
-  if (auto outline = check_model_file(file); !outline) return tl::make_unexpected(outline.error());
+expected<layer_chain> load_chain(const std::filesystem::path& file, const model_loading& how) {
+  if (auto outline = check_model_file(file, how); !outline) return tl::make_unexpected(outline.error());
   try {
     return make_chain(torch::jit::load(file.string(), at::kCPU), file.string());
   } catch (const std::exception& caught) {

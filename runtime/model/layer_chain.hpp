@@ -10,6 +10,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include <troupe/messages/error.hpp>
+#include <troupe/runtime/model/model_loading.hpp>
 
 namespace troupe {
 
@@ -42,7 +43,7 @@ struct layer_chain {
 /// forward is such a chain is flattened; any other child is one layer, whatever it computes inside (residual blocks). A
 /// model that calls no children at all is one layer. Errors: those of check_model_file; E0210 LibTorch cannot load it;
 /// E0208 no chain, always, also for a run with one stage: it names the node and says what to do. Any thread.
-expected<layer_chain> load_chain(const std::filesystem::path& file);
+expected<layer_chain> load_chain(const std::filesystem::path& file, const model_loading& how = {});
 
 /// The layers of a module that is in memory already, which is put into eval mode; `name` stands for the file in errors.
 expected<layer_chain> make_chain(const torch::jit::Module& module, std::string name);

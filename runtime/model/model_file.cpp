@@ -133,7 +133,7 @@ expected<void> check_path(const std::filesystem::path& file) {
 
 }  // namespace
 
-expected<void> check_model_file(const std::filesystem::path& file) {
+expected<void> check_model_file(const std::filesystem::path& file, const model_loading& /*how*/) {
   if (auto path = check_path(file); !path) return path;
   const std::string where = file.string();
   errno = 0;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <troupe/messages/error.hpp>
+#include <troupe/runtime/model/model_loading.hpp>
 
 namespace troupe {
 
@@ -10,6 +11,6 @@ namespace troupe {
 /// Passes what has the outline of a TorchScript archive: a whole zip file with data.pkl and code/. Errors name the
 /// file: E0201 does not exist, E0202 is a directory, E0203 truncated or empty, E0204 state dict, E0205 legacy pickle
 /// (pre-zip), E0206 git-lfs pointer, E0207 anything else, E0210 unreadable or damaged. Any thread.
-expected<void> check_model_file(const std::filesystem::path& file);
+expected<void> check_model_file(const std::filesystem::path& file, const model_loading& how = {});
 
 }  // namespace troupe

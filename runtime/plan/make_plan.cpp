@@ -117,7 +117,7 @@ void plan_call(plan_report& plan, std::uint64_t samples) {
 }  // namespace
 
 expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores) {
-  const auto chain = load_chain(options.model);
+  const auto chain = load_chain(options.model, {.allow_effects = options.allow_effects});
   if (!chain) return tl::make_unexpected(chain.error());
   plan_report plan;
   plan.threads = resolve_threads(options, cores);

@@ -54,9 +54,9 @@ stage_factory torchscript(const torch::jit::Module& module) {
   return [module](const stage_context& context) { return make(module.clone(), context); };
 }
 
-stage_factory torchscript_file(std::filesystem::path file) {
-  return [file = std::move(file)](const stage_context& context) {
-    if (auto fine = check_model_file(file); !fine) throw std::runtime_error(to_string(fine.error()));
+stage_factory torchscript_file(std::filesystem::path file, model_loading how) {
+  return [file = std::move(file), how](const stage_context& context) {
+    if (auto fine = check_model_file(file, how); !fine) throw std::runtime_error(to_string(fine.error()));
     return make(torch::jit::load(file.string(), c10::Device(c10::kCPU)), context);
   };
 }

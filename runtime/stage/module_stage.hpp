@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include <troupe/messages/error.hpp>
+#include <troupe/runtime/model/model_loading.hpp>
 #include <troupe/runtime/stage/stage_function.hpp>
 
 namespace troupe {
@@ -16,6 +17,6 @@ namespace troupe {
 stage_factory torchscript(const torch::jit::Module& module);
 
 /// The same from a file, read once per replica. The factory throws std::runtime_error in the words of check_model_file.
-stage_factory torchscript_file(std::filesystem::path file);
+stage_factory torchscript_file(std::filesystem::path file, model_loading how = {});
 
 }  // namespace troupe

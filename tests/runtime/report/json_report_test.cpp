@@ -58,8 +58,8 @@ TEST(result_json, has_the_documented_names_and_no_others) {
   EXPECT_THAT(
       names_of(object["config"]),
       ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
-                  "num_pipe_buffers", "metrics", "limit", "processes", "transport", "worker_timeout", "start_deadline",
-                  "forward_deadline", "journal", "resume", "deadline", "output", "json", "trace"));
+                  "num_pipe_buffers", "metrics", "allow_effects", "limit", "processes", "transport", "worker_timeout",
+                  "start_deadline", "forward_deadline", "journal", "resume", "deadline", "output", "json", "trace"));
 }
 
 TEST(result_json, has_every_sink_where_there_are_several) {
