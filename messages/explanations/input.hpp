@@ -85,7 +85,8 @@ inline constexpr std::array input = {
         error_code::model_rejects_sample, exit_status::bad_input, "model does not accept the data",
         "One real sample goes through all layers before a run begins, and a layer refused it. Mostly the shape is "
         "another one than the model was made for: number of channels, image size, or a missing flatten. The "
-        "message names the layer and the shapes; use the data that belongs to the model."},
+        "message names the layer and the shapes; use the data that belongs to the model. A layer that gives a sparse "
+        "tensor ends here, too: dense ones pass between layers."},
     error_explanation{
         error_code::model_unreadable, exit_status::bad_input, "model file cannot be read",
         "The file exists, but the operating system or LibTorch would not read it. Missing permission, a damaged "

@@ -4,6 +4,7 @@
 #include <troupe/runtime/model/layer_chain.hpp>
 #include <troupe/runtime/model/libtorch_error.hpp>
 #include <troupe/runtime/model/model_file.hpp>
+#include <troupe/runtime/model/model_output.hpp>
 
 namespace troupe {
 namespace {
@@ -36,6 +37,7 @@ std::string to_string(const layer& l) {
 }
 
 expected<layer_chain> make_chain(const torch::jit::Module& module, std::string name) {
+  send_model_output_to_stderr();
   try {
     torch::jit::Module evaluated = module;
     evaluated.eval();
@@ -52,6 +54,7 @@ expected<layer_chain> make_chain(const torch::jit::Module& module, std::string n
 
 expected<layer_chain> load_chain(const std::filesystem::path& file, const model_loading& how) {
   if (auto outline = check_model_file(file, how); !outline) return tl::make_unexpected(outline.error());
+  send_model_output_to_stderr();  // loading runs code
   try {
     return make_chain(torch::jit::load(file.string(), at::kCPU), file.string());
   } catch (const std::exception& caught) {

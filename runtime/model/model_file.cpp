@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <troupe/runtime/model/archive_check.hpp>
 #include <troupe/runtime/model/model_file.hpp>
 #include <troupe/runtime/model/zip_directory.hpp>
 
@@ -56,35 +57,31 @@ bool is_tar(std::string_view head) {
          head.substr(tar_magic_offset, tar_magic.size()) == tar_magic;
 }
 
-/// Entries stand below one folder, whose name is up to the writer.
-bool has_entry(const std::vector<std::string>& names, std::string_view path) {
-  return std::ranges::any_of(names, [&](std::string_view name) {
-    const std::size_t slash = name.find('/');
-    return slash != std::string_view::npos && name.substr(slash + 1).starts_with(path);
-  });
+/// Entries stand below one folder, whose name is up to the writer; LibTorch takes the first entry's.
+bool has_entry(const std::vector<zip_entry>& entries, std::string_view path) {
+  const std::string_view first = entries.empty() ? std::string_view() : entries.front().name;
+  const std::string start = std::string(first.substr(0, first.find('/') + 1)) + std::string(path);
+  return std::ranges::any_of(entries, [&](const zip_entry& each) { return each.name.starts_with(start); });
 }
 
-expected<void> check_zip(std::istream& stream, std::uint64_t bytes, const std::string& where) {
-  const auto names = read_zip_names(stream, bytes);
-  if (!names) {
-    const auto& [truncated, cause] = names.error();
-    return truncated ? fail(error_code::model_truncated, where, "the file is truncated: " + cause, copy_fix)
-                     : fail(error_code::model_unreadable, where, "the file is damaged: " + cause, copy_fix);
-  }
-  if (has_entry(*names, "data/aotinductor/") || has_entry(*names, "archive_format")) {
+expected<void> check_zip(std::istream& stream, std::uint64_t bytes, const model_loading& how,
+                         const std::string& where) {
+  const auto entries = read_zip_directory(stream, bytes);
+  if (!entries) return zip_error(entries.error(), where);
+  if (has_entry(*entries, "data/aotinductor/") || has_entry(*entries, "archive_format")) {
     return fail(error_code::model_not_torchscript, where,
                 "the file is a torch.export package (.pt2), not a TorchScript model", export_fix);
   }
-  const bool has_code = has_entry(*names, "code/") || has_entry(*names, "constants.pkl");
+  const bool has_code = has_entry(*entries, "code/") || has_entry(*entries, "constants.pkl");
   if (has_code) {
     for (const std::string_view needed : {"data.pkl", "constants.pkl", "version"}) {
-      if (has_entry(*names, needed) || has_entry(*names, ".data/" + std::string(needed))) continue;
+      if (has_entry(*entries, needed) || has_entry(*entries, ".data/" + std::string(needed))) continue;
       return fail(error_code::model_unreadable, where, "the file is damaged: it lacks the entry " + std::string(needed),
                   copy_fix);
     }
-    return {};
+    return check_archive(stream, *entries, how, where);
   }
-  if (has_entry(*names, "data.pkl")) {
+  if (has_entry(*entries, "data.pkl")) {
     return fail(error_code::model_state_dict, where,
                 "the file is a state dict (or another object of torch.save): it holds weights but no code",
                 "load it into the model with load_state_dict, then " + export_fix);
@@ -133,7 +130,7 @@ expected<void> check_path(const std::filesystem::path& file) {
 
 }  // namespace
 
-expected<void> check_model_file(const std::filesystem::path& file, const model_loading& /*how*/) {
+expected<void> check_model_file(const std::filesystem::path& file, const model_loading& how) {
   if (auto path = check_path(file); !path) return path;
   const std::string where = file.string();
   errno = 0;
@@ -152,7 +149,7 @@ expected<void> check_model_file(const std::filesystem::path& file, const model_l
   std::error_code problem;
   const std::uint64_t bytes = std::filesystem::file_size(file, problem);
   if (problem) return fail(error_code::model_unreadable, where, "the file cannot be read: " + problem.message());
-  return check_zip(stream, bytes, where);
+  return check_zip(stream, bytes, how, where);
 }
 
 }  // namespace troupe

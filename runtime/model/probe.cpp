@@ -1,4 +1,5 @@
 #include <exception>
+#include <sstream>
 #include <utility>
 
 #include <c10/core/InferenceMode.h>
@@ -17,6 +18,12 @@ constexpr auto probe_fix =
 
 std::string description(const at::Tensor& tensor) {
   return to_string(tensor.sizes().vec()) + " of " + c10::toString(tensor.scalar_type());
+}
+
+std::string layout_name(const at::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.layout();
+  return text.str();
 }
 
 tl::unexpected<error> rejection(const layer_chain& chain, const layer& one, const at::Tensor& found,
@@ -45,6 +52,11 @@ expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const a
       value = layer_code(one).run(input);
     } catch (const std::exception& caught) {
       return rejection(chain, one, input, caught);
+    }
+    if (value.layout() != at::kStrided) {
+      return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one),
+                  "the layer gives a tensor of layout " + layout_name(value) + ", and dense ones pass between layers",
+                  "let the layer end with to_dense()");
     }
     shapes.push_back({input.sizes().vec(), value.sizes().vec(), value.nbytes()});
   }

@@ -20,8 +20,8 @@ struct layer_shape {
 };
 
 /// Runs real samples (mostly one, as [1, ...]) through all layers before anything else does. E0209 names the layer, the
-/// shape it got and, where its parameters tell, the shape it takes; also if the last output has another number of rows
-/// than the input. Runs in the calling thread, with that thread's settings.
+/// shape it got and, where its parameters tell, the shape it takes; also if a layer gives a sparse tensor, or the last
+/// output has another number of rows than the input. Runs in the calling thread, with that thread's settings.
 expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples);
 
 /// "[64, 3, 32, 32]"

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
-#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/model/zip_directory.hpp>
 
 namespace troupe {
@@ -9,109 +9,118 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr auto end_signature = "PK\5\6"sv;
-constexpr auto end64_signature = "PK\6\6"sv;
-constexpr auto locator64_signature = "PK\6\7"sv;
 constexpr auto entry_signature = "PK\1\2"sv;
-constexpr std::uint64_t end_bytes = 22;
-constexpr std::uint64_t comment_bytes_max = 0xffff;
-constexpr std::uint64_t locator64_bytes = 20;
-constexpr std::uint64_t end64_bytes = 56;
+constexpr auto header_signature = "PK\3\4"sv;
 constexpr std::uint64_t entry_bytes = 46;
+constexpr std::uint64_t header_bytes = 30;
 constexpr std::uint64_t in_zip64 = 0xffffffff;
-
-struct directory_place {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-};
-
-tl::unexpected<zip_fault> truncated(std::string cause) {
-  return tl::make_unexpected(zip_fault{true, std::move(cause)});
-}
+constexpr std::uint64_t zip64_field = 1;
+constexpr std::uint64_t encrypted_flag = 1;
+constexpr std::uint64_t method_stored = 0;
+constexpr std::uint64_t method_deflate = 8;
 
 tl::unexpected<zip_fault> damaged(std::string cause) {
-  return tl::make_unexpected(zip_fault{false, std::move(cause)});
+  return tl::make_unexpected(zip_fault{zip_fault::kind::damaged, std::move(cause)});
 }
 
-/// Little-endian number of `width` bytes; the caller has checked that it lies inside.
-std::uint64_t number_at(std::string_view bytes, std::uint64_t at, unsigned width) {
-  std::uint64_t value = 0;
-  for (unsigned i = 0; i < width; ++i) {
-    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+/// The content of the zip64 field among the extra fields; empty if there is none.
+std::string_view zip64_of(std::string_view extra) {
+  while (extra.size() >= 4) {
+    const std::uint64_t bytes = zip_number(extra, 2, 2);
+    if (bytes > extra.size() - 4) return {};
+    if (zip_number(extra, 0, 2) == zip64_field) return extra.substr(4, bytes);
+    extra.remove_prefix(4 + bytes);
   }
-  return value;
+  return {};
 }
 
-tl::expected<std::string, zip_fault> read_at(std::istream& file, std::uint64_t offset, std::uint64_t bytes) {
-  std::string text(bytes, '\0');
-  file.clear();
-  file.seekg(static_cast<std::streamoff>(offset));
-  file.read(text.data(), static_cast<std::streamsize>(bytes));
-  if (static_cast<std::uint64_t>(file.gcount()) != bytes) return truncated("the file became shorter while it was read");
-  return text;
+/// Sizes and place that do not fit 32 bits stand in the zip64 field, in this order, those alone. False: not there.
+bool widen(zip_entry& entry, std::string_view zip64) {
+  for (std::uint64_t* each : {&entry.bytes, &entry.packed_bytes, &entry.offset}) {
+    if (*each != in_zip64) continue;
+    if (zip64.size() < 8) return false;
+    *each = zip_number(zip64, 0, 8);
+    zip64.remove_prefix(8);
+  }
+  return true;
 }
 
-/// Where zip64 says the directory is; `end` is the place of the ordinary end record.
-tl::expected<directory_place, zip_fault> find_directory64(std::istream& file, std::uint64_t end) {
-  if (end < locator64_bytes) return damaged("its zip64 locator is missing");
-  const auto locator = read_at(file, end - locator64_bytes, locator64_bytes);
-  if (!locator) return tl::make_unexpected(locator.error());
-  if (!locator->starts_with(locator64_signature)) return damaged("its zip64 locator is missing");
-  const std::uint64_t at = number_at(*locator, 8, 8);
-  if (at > end || end - at < end64_bytes) return truncated("its zip64 end record lies beyond the end of the file");
-  const auto record = read_at(file, at, end64_bytes);
-  if (!record) return tl::make_unexpected(record.error());
-  if (!record->starts_with(end64_signature)) return damaged("its zip64 end record is missing");
-  return directory_place{number_at(*record, 48, 8), number_at(*record, 40, 8)};
+/// The entry at the beginning of `all`, and how many bytes it takes.
+zip_expected<std::pair<zip_entry, std::uint64_t>> parse_entry(std::string_view all, std::uint64_t place) {
+  if (all.size() < entry_bytes || all.substr(0, 4) != entry_signature) {
+    return damaged("its zip central directory is damaged at byte " + std::to_string(place));
+  }
+  const std::uint64_t name_bytes = zip_number(all, 28, 2);
+  const std::uint64_t extra_bytes = zip_number(all, 30, 2);
+  const std::uint64_t all_bytes = entry_bytes + name_bytes + extra_bytes + zip_number(all, 32, 2);
+  if (all.size() < all_bytes) return damaged("an entry of its zip central directory is cut off");
+  const std::uint64_t method = zip_number(all, 10, 2);
+  zip_entry entry{.name = std::string(all.substr(entry_bytes, name_bytes)),
+                  .packed = method == method_deflate,
+                  .crc = static_cast<std::uint32_t>(zip_number(all, 16, 4)),
+                  .packed_bytes = zip_number(all, 20, 4),
+                  .bytes = zip_number(all, 24, 4),
+                  .offset = zip_number(all, 42, 4)};
+  if (method != method_stored && method != method_deflate) {
+    return damaged("its zip entry " + entry.name + " is packed with method " + std::to_string(method));
+  }
+  if ((zip_number(all, 8, 2) & encrypted_flag) != 0) return damaged("its zip entry " + entry.name + " is encrypted");
+  if (!widen(entry, zip64_of(all.substr(entry_bytes + name_bytes, extra_bytes)))) {
+    return damaged("the zip64 sizes of its zip entry " + entry.name + " are missing");
+  }
+  if (!entry.packed && entry.packed_bytes != entry.bytes) {
+    return damaged("its zip entry " + entry.name + " has two sizes");
+  }
+  return std::pair{std::move(entry), all_bytes};
 }
 
-tl::expected<directory_place, zip_fault> find_directory(std::istream& file, std::uint64_t bytes) {
-  const std::uint64_t tail_bytes = std::min(bytes, end_bytes + comment_bytes_max);
-  const auto tail = read_at(file, bytes - tail_bytes, tail_bytes);
-  if (!tail) return tl::make_unexpected(tail.error());
-  const std::size_t at = tail->rfind(end_signature);
-  if (at == std::string::npos || tail_bytes - at < end_bytes) {
-    return truncated("its end is missing (no zip central directory)");
+zip_expected<std::vector<zip_entry>> parse_entries(std::string_view all, std::uint64_t place) {
+  std::vector<zip_entry> entries;
+  for (std::uint64_t at = 0; at < all.size();) {
+    auto parsed = parse_entry(all.substr(at), place + at);
+    if (!parsed) return tl::make_unexpected(parsed.error());
+    entries.push_back(std::move(parsed->first));
+    at += parsed->second;
   }
-  const std::uint64_t end = bytes - tail_bytes + at;
-  directory_place place{number_at(*tail, at + 16, 4), number_at(*tail, at + 12, 4)};
-  if (place.offset == in_zip64 || place.bytes == in_zip64) {
-    const auto place64 = find_directory64(file, end);
-    if (!place64) return place64;
-    place = *place64;
-  }
-  if (place.offset > end || place.bytes > end - place.offset) {
-    return truncated("its zip central directory lies beyond the end of the file");
-  }
-  if (place.bytes > limits::model_directory_bytes_max) return damaged("its zip central directory is absurdly large");
-  return place;
+  return entries;
+}
+
+/// From headers to contents: behind the name and the extra fields as the header itself has them, which is where
+/// LibTorch looks. The entry must end in front of `end`.
+zip_expected<void> find_content(std::istream& file, zip_entry& entry, std::uint64_t end) {
+  const auto outside = [&] { return damaged("its zip entry " + entry.name + " lies outside of the file"); };
+  if (entry.offset > end || end - entry.offset < header_bytes) return outside();
+  const auto header = read_zip_bytes(file, entry.offset, header_bytes);
+  if (!header) return tl::make_unexpected(header.error());
+  if (!header->starts_with(header_signature)) return damaged("its zip entry " + entry.name + " has no header");
+  entry.offset += header_bytes + zip_number(*header, 26, 2) + zip_number(*header, 28, 2);
+  if (entry.offset > end || end - entry.offset < entry.packed_bytes) return outside();
+  return {};
 }
 
 }  // namespace
 
-tl::expected<std::vector<std::string>, zip_fault> read_zip_names(std::istream& file, std::uint64_t bytes) {
-  const auto place = find_directory(file, bytes);
+zip_expected<std::vector<zip_entry>> read_zip_directory(std::istream& file, std::uint64_t bytes) {
+  const auto place = find_zip_directory(file, bytes);
   if (!place) return tl::make_unexpected(place.error());
-  const auto directory = read_at(file, place->offset, place->bytes);
+  const auto directory = read_zip_bytes(file, place->offset, place->bytes);
   if (!directory) return tl::make_unexpected(directory.error());
-  const std::string_view all = *directory;
-  std::vector<std::string> names;
-  for (std::uint64_t at = 0; at < all.size();) {
-    if (all.size() - at < entry_bytes || all.substr(at, 4) != entry_signature) {
-      return damaged("its zip central directory is damaged at byte " + std::to_string(place->offset + at));
+  auto entries = parse_entries(*directory, place->offset);
+  if (!entries) return entries;
+  std::vector<zip_entry*> by_place;
+  for (zip_entry& each : *entries) by_place.push_back(&each);
+  std::ranges::sort(by_place, {}, &zip_entry::offset);
+  std::uint64_t free_from = 0;
+  for (zip_entry* each : by_place) {
+    const std::uint64_t header = each->offset;
+    if (auto found = find_content(file, *each, place->offset); !found) return tl::make_unexpected(found.error());
+    if (header < free_from) {
+      return tl::make_unexpected(
+          zip_fault{zip_fault::kind::altered, "its zip entry " + each->name + " lies on top of another one"});
     }
-    const std::uint64_t content = number_at(all, at + 20, 4);
-    const std::uint64_t header = number_at(all, at + 42, 4);
-    const std::uint64_t name_bytes = number_at(all, at + 28, 2);
-    const std::uint64_t more = name_bytes + number_at(all, at + 30, 2) + number_at(all, at + 32, 2);
-    if (all.size() - at - entry_bytes < more) return damaged("an entry of its zip central directory is cut off");
-    names.emplace_back(all.substr(at + entry_bytes, name_bytes));
-    if (content != in_zip64 && header != in_zip64 && header + content > place->offset) {
-      return damaged("its zip entry " + names.back() + " lies outside of the file");
-    }
-    at += entry_bytes + more;
+    free_from = each->offset + each->packed_bytes;
   }
-  return names;
+  return entries;
 }
 
 }  // namespace troupe

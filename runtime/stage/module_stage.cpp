@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <troupe/runtime/model/model_file.hpp>
+#include <troupe/runtime/model/model_output.hpp>
 #include <troupe/runtime/stage/module_stage.hpp>
 
 namespace troupe {
@@ -43,6 +44,7 @@ class module_stage final : public stage_function {
 };
 
 std::shared_ptr<stage_function> make(torch::jit::Module module, const stage_context& context) {
+  send_model_output_to_stderr();
   module.eval();
   if (context.dtype) module.to(*context.dtype);
   return std::make_shared<module_stage>(std::move(module));
@@ -57,6 +59,7 @@ stage_factory torchscript(const torch::jit::Module& module) {
 stage_factory torchscript_file(std::filesystem::path file, model_loading how) {
   return [file = std::move(file), how](const stage_context& context) {
     if (auto fine = check_model_file(file, how); !fine) throw std::runtime_error(to_string(fine.error()));
+    send_model_output_to_stderr();  // loading runs code
     return make(torch::jit::load(file.string(), c10::Device(c10::kCPU)), context);
   };
 }

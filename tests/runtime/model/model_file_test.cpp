@@ -93,7 +93,7 @@ std::vector<wrong_content> wrong_contents() {
       {"huge_directory.pt", huge_directory, truncated, "beyond the end of the file"},
       {"zeroed.pt", zeroed, truncated, "truncated"},
       {"broken_entry.pt", broken_entry, error_code::model_unreadable, "damaged"},
-      {"broken_pickle.pt", broken_pickle, error_code::model_unreadable, "LibTorch cannot load it"},
+      {"broken_pickle.pt", broken_pickle, error_code::model_damaged, "does not have its checksum"},
       {"pointer.pt", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 7\n",
        error_code::model_lfs_pointer, "git-lfs pointer"},
       {"legacy.pt", legacy_pickle, error_code::model_legacy_pickle, "legacy pickle (pre-zip)"},

@@ -74,6 +74,14 @@ TEST(probe, the_number_of_samples_must_come_out) {
   expect_rejection(*make_chain(fixed, "memory"), at::rand({1, 4, 4}), {"layer 0 (model View)", "batch size"});
 }
 
+TEST(probe, a_sparse_output_is_refused_by_name) {
+  const auto sparse = scripted("Sparse", "def forward(self, x):\n  return x.to_sparse()\n");
+  const auto next = scripted("Dense", "def forward(self, x):\n  return x.to_dense()\n");
+  expect_rejection(*make_chain(sequential("Net", {{"a", sparse}, {"b", next}}), "memory"), at::rand({2, 4}),
+                   {"memory, layer 0 (a Sparse)", "layout Sparse", "to_dense()"});
+  expect_rejection(*make_chain(sparse, "memory"), at::rand({2, 4}), {"layout Sparse"});
+}
+
 TEST(probe, a_probe_does_not_write_the_sample) {
   const auto writer = scripted("Writer", "def forward(self, x):\n  return x.mul_(2.0)\n");
   const at::Tensor sample = at::ones({1, 4});

@@ -1,0 +1,248 @@
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <troupe/runtime/model/pickle_scan.hpp>
+#include <troupe/runtime/model/zip_directory.hpp>
+
+namespace troupe {
+namespace {
+
+using node = std::uint32_t;
+/// Numbers, texts, names: nothing lies within them.
+constexpr node leaf = 0;
+
+std::size_t bracket_depth(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '(') deepest = std::max(deepest, ++depth);
+    if ((c == ']' || c == ')') && depth > 0) --depth;
+  }
+  return deepest;
+}
+
+/// Which node holds which. Containers are filled after others took them in, so depths are known at the end only.
+class holding_graph {
+ public:
+  node add() { return ++nodes_; }
+  void hold(node outer, node inner) {
+    if (inner != leaf) edges_.emplace_back(outer, inner);
+  }
+
+  /// The longest way, in nodes; more than there are nodes if there is a cycle.
+  std::size_t depth() {
+    std::ranges::sort(edges_);
+    std::vector<std::uint32_t> holders(nodes_ + 1, 0);
+    for (const auto& [outer, inner] : edges_) ++holders[inner];
+    std::vector<node> free;
+    for (node each = 1; each <= nodes_; ++each) {
+      if (holders[each] == 0) free.push_back(each);
+    }
+    std::vector<std::size_t> depths(nodes_ + 1, 1);
+    std::size_t deepest = 0;
+    std::size_t seen = 0;
+    while (!free.empty()) {
+      const node outer = free.back();
+      free.pop_back();
+      ++seen;
+      deepest = std::max(deepest, depths[outer]);
+      for (auto at = std::ranges::lower_bound(edges_, std::pair{outer, leaf}); at != edges_.end() && at->first == outer;
+           ++at) {
+        depths[at->second] = std::max(depths[at->second], depths[outer] + 1);
+        if (--holders[at->second] == 0) free.push_back(at->second);
+      }
+    }
+    return seen < nodes_ ? std::size_t{nodes_} + 1 : deepest;
+  }
+
+ private:
+  node nodes_ = 0;
+  std::vector<std::pair<node, node>> edges_;
+};
+
+/// Each step says whether it could be done.
+class pickle_machine {
+ public:
+  explicit pickle_machine(std::string_view bytes) : rest_(bytes), bytes_(bytes.size()) {}
+
+  tl::expected<pickle_outline, std::string> run() {
+    bool more = rest_.starts_with("\x80\x02");
+    if (more) rest_.remove_prefix(2);
+    while (more && !rest_.empty()) {
+      const char code = rest_.front();
+      rest_.remove_prefix(1);
+      if (code == '.') {
+        outline_.depth = graph_.depth();
+        return std::move(outline_);
+      }
+      more = step(code);
+    }
+    return tl::make_unexpected("byte " + std::to_string(bytes_ - rest_.size()));
+  }
+
+ private:
+  bool step(char code) {
+    switch (code) {
+      case 'N':
+      case '\x88':
+      case '\x89':
+        return push(leaf);
+      case 'K':
+        return skip(1) && push(leaf);
+      case 'M':
+        return skip(2) && push(leaf);
+      case 'J':
+        return skip(4) && push(leaf);
+      case 'G':
+        return skip(8) && push(leaf);
+      case '\x8a':
+        return skip(9) && push(leaf);
+      case 'X':
+        return text() && push(leaf);
+      case 'c':
+        return global() && push(leaf);
+      case 'q':
+        return has(1) && put(number(1));
+      case 'r':
+        return has(4) && put(number(4));
+      case 'h':
+        return has(1) && get(number(1));
+      case 'j':
+        return has(4) && get(number(4));
+      default:
+        return build(code);
+    }
+  }
+
+  bool build(char code) {
+    switch (code) {
+      case '(':
+        marks_.push_back(stack_.size());
+        return true;
+      case ')':
+      case ']':
+      case '}':
+        return push(graph_.add());
+      case '\x85':
+        return wrap(1);
+      case '\x86':
+        return wrap(2);
+      case '\x87':
+        return wrap(3);
+      case 't':
+      case 'l':
+      case 'd':
+        return mark() && wrap(stack_.size() - mark_);
+      case 'e':
+      case 'u':
+        return mark() && mark_ > 0 && fill(stack_.size() - mark_);
+      case 'a':
+        return fill(1);
+      case 's':
+        return fill(2);
+      case '\x81':  // the class goes on standing for its object
+        return drop();
+      case 'b':
+      case 'R':  // what comes out of class and state holds the state
+        return wrap(1) && drop_below();
+      case 'Q':
+        return drop() && push(leaf);
+      default:
+        return false;
+    }
+  }
+
+  [[nodiscard]] bool has(std::size_t bytes) const { return rest_.size() >= bytes; }
+  std::uint64_t number(unsigned width) {
+    const std::uint64_t value = zip_number(rest_, 0, width);
+    rest_.remove_prefix(width);
+    return value;
+  }
+  bool skip(std::size_t bytes) {
+    if (!has(bytes)) return false;
+    rest_.remove_prefix(bytes);
+    return true;
+  }
+
+  bool push(node value) {
+    stack_.push_back(value);
+    return true;
+  }
+  bool drop() {
+    if (stack_.empty()) return false;
+    stack_.pop_back();
+    return true;
+  }
+  bool drop_below() {
+    if (stack_.size() < 2) return false;
+    stack_.erase(stack_.end() - 2);
+    return true;
+  }
+  bool mark() {
+    if (marks_.empty() || marks_.back() > stack_.size()) return false;
+    mark_ = marks_.back();
+    marks_.pop_back();
+    return true;
+  }
+
+  /// The last `count` values go into `outer`.
+  void move_into(node outer, std::size_t count) {
+    for (std::size_t at = stack_.size() - count; at < stack_.size(); ++at) graph_.hold(outer, stack_[at]);
+    stack_.resize(stack_.size() - count);
+  }
+  bool wrap(std::size_t count) {
+    if (stack_.size() < count) return false;
+    const node made = graph_.add();
+    move_into(made, count);
+    return push(made);
+  }
+  bool fill(std::size_t count) {
+    if (stack_.size() <= count || stack_[stack_.size() - count - 1] == leaf) return false;
+    move_into(stack_[stack_.size() - count - 1], count);
+    return true;
+  }
+
+  /// LibTorch makes room for all places below, so a place beyond the pickle's size is refused.
+  bool put(std::uint64_t place) {
+    if (stack_.empty() || place > bytes_) return false;
+    if (memo_.size() <= place) memo_.resize(place + 1, leaf);
+    memo_[place] = stack_.back();
+    return true;
+  }
+  bool get(std::uint64_t place) { return place < memo_.size() && push(memo_[place]); }
+
+  bool text() {
+    if (!has(4)) return false;
+    const std::uint64_t bytes = number(4);
+    if (!has(bytes)) return false;
+    outline_.text_depth = std::max(outline_.text_depth, bracket_depth(rest_.substr(0, bytes)));
+    return skip(bytes);
+  }
+  bool global() {
+    const std::size_t first = rest_.find('\n');
+    const std::size_t second = first == std::string_view::npos ? first : rest_.find('\n', first + 1);
+    if (second == std::string_view::npos) return false;
+    outline_.globals.push_back(std::string(rest_.substr(0, first)) + "." +
+                               std::string(rest_.substr(first + 1, second - first - 1)));
+    return skip(second + 1);
+  }
+
+  std::string_view rest_;
+  std::size_t bytes_;
+  pickle_outline outline_;
+  holding_graph graph_;
+  std::vector<node> stack_;
+  std::vector<std::size_t> marks_;
+  /// The one that mark() took.
+  std::size_t mark_ = 0;
+  std::vector<node> memo_;
+};
+
+}  // namespace
+
+tl::expected<pickle_outline, std::string> scan_pickle(std::string_view bytes) {
+  return pickle_machine(bytes).run();
+}
+
+}  // namespace troupe
