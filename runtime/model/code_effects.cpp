@@ -11,13 +11,16 @@ struct named_effect {
   std::string_view effect;
 };
 
-/// Operators of aten and prim with an effect, by name in all namespaces: the receiver of x.save() is not known here.
+/// Operators of aten with an effect. By name alone, in all namespaces: the receiver of x.save() is not known here.
 constexpr std::array member_effects{
     named_effect{"save", "writes a file"},
     named_effect{"from_file", "opens a file, and may make and write it"},
     named_effect{"_print", "prints"},
-    named_effect{"Print", "prints"},
     named_effect{"manual_seed", "sets the random numbers of the whole process"},
+};
+
+constexpr std::array prim_effects{
+    named_effect{"Print", "prints"},
     named_effect{"AddStatValue", "reports to LibTorch's logger"},
     named_effect{"PythonOp", "calls Python"},
     named_effect{"IgnoredPythonOp", "calls Python"},
@@ -53,8 +56,16 @@ std::optional<std::string_view> find_in(const std::array<named_effect, N>& effec
 
 }  // namespace
 
-std::optional<std::string_view> effect_of_name(std::string_view name, bool is_member) {
-  return is_member ? find_in(member_effects, name) : find_in(plain_effects, name);
+std::optional<std::string_view> effect_of_name(std::string_view name, name_place place) {
+  switch (place) {
+    case name_place::plain:
+      return find_in(plain_effects, name);
+    case name_place::member:
+      return find_in(member_effects, name);
+    case name_place::prim:
+      break;
+  }
+  return find_in(prim_effects, name);
 }
 
 bool is_known_namespace(std::string_view name) {

@@ -17,6 +17,7 @@ namespace {
 using torch::jit::Token;
 
 constexpr auto unknown_operator = "uses operators that are not known";
+constexpr std::string_view cpp_classes = "__torch__.torch.classes.";
 
 /// Lines in a row that hold no token: LibTorch's lexer calls itself once for each.
 std::size_t longest_run_without_tokens(std::string_view code) {
@@ -165,11 +166,11 @@ class code_reader {
     bool has_getattr = false;
     std::string text;
     for (std::size_t at = 0; at < line_.size(); ++at) {
-      const bool is_text = line_[at].kind == torch::jit::TK_STRINGLITERAL;
-      text = is_text ? text + literal(at) : std::string();
       has_getattr = has_getattr || line_[at].text == "getattr";
-      if (!has_getattr || !is_text) continue;
-      if (const auto effect = effect_of_name(text, true)) add_effect(at, "getattr " + text, *effect);
+      const bool is_text = has_getattr && line_[at].kind == torch::jit::TK_STRINGLITERAL;
+      text = is_text ? text + literal(at) : std::string();
+      if (!is_text) continue;
+      if (const auto effect = effect_of_name(text, name_place::member)) add_effect(at, "getattr " + text, *effect);
       if (text == "ops") add_effect(at, "getattr " + text, unknown_operator);
     }
   }
@@ -185,25 +186,31 @@ class code_reader {
   void look_at_name(std::size_t at) {
     const std::string& name = line_[at].text;
     if (is(0, "def") && at == 1) return;
-    if (is_member(at)) return look_at_member(at);
-    if (const auto effect = effect_of_name(name, false)) add_effect(at, name, *effect);
-    const std::string_view next = is(at + 1, ".") && at + 2 < line_.size() ? line_[at + 2].text : std::string_view();
-    if (name == "ops" && !is_known_namespace(next)) add_effect(at, dotted_from(at), unknown_operator);
-    // names below it are the model's own, as long as nothing else is called like this
-    if (name == "__torch__" && !next.empty()) {
-      outline_.references.push_back({class_.empty() ? method_ : class_, dotted_from(at)});
-    }
-    if (name == "__torch__" && next.empty()) add_effect(at, name, unknown_operator);
+    const name_place place = is_member(at) ? name_place::member : name_place::plain;
+    if (const auto effect = effect_of_name(name, place)) add_effect(at, dotted_to(at), *effect);
+    if (is_member(at)) return;
+    if (name == "ops") look_at_operator(at);
+    if (name == "__torch__") look_at_own(at);
   }
 
-  void look_at_member(std::size_t at) {
-    const std::string whole = dotted_to(at);
-    const bool is_own = whole.starts_with("__torch__.");
-    if (!is_own) {
-      if (const auto effect = effect_of_name(line_[at].text, true)) add_effect(at, whole, *effect);
-    } else if (whole == "__torch__.torch.classes") {
-      const std::string_view next = is(at + 1, ".") && at + 2 < line_.size() ? line_[at + 2].text : std::string_view();
-      if (!is_known_class_namespace(next)) add_effect(at, dotted_from(at - 4), "uses a C++ class that is not known");
+  /// ops.NAMESPACE.NAME, written in one piece.
+  void look_at_operator(std::size_t at) {
+    const bool is_whole = is(at + 1, ".") && is(at + 3, ".") && at + 4 < line_.size();
+    if (!is_whole || !is_known_namespace(line_[at + 2].text)) return add_effect(at, dotted_from(at), unknown_operator);
+    if (line_[at + 2].text != "prim") return;
+    const auto effect = effect_of_name(line_[at + 4].text, name_place::prim);
+    if (effect) add_effect(at, dotted_from(at), *effect);
+  }
+
+  /// Names below __torch__ are the model's own, except for C++ classes; and nothing else may be called like this.
+  void look_at_own(std::size_t at) {
+    const std::string whole = dotted_from(at);
+    outline_.references.push_back({class_.empty() ? method_ : class_, whole});
+    const bool is_class = whole.starts_with(cpp_classes);
+    const std::string rest = is_class ? whole.substr(cpp_classes.size()) : std::string();
+    if (whole == "__torch__" || whole == "__torch__.torch" || whole == "__torch__.torch.classes" ||
+        (is_class && !is_known_class_namespace(rest.substr(0, rest.find('.'))))) {
+      add_effect(at, whole, "uses a C++ class that is not known");
     }
   }
 
