@@ -181,5 +181,13 @@ TEST(print, leaves_stdout_to_the_result) {
   }
 }
 
+TEST(print, of_a_worker_reaches_stderr_under_the_name_of_its_stage) {
+  const scratch directory;
+  directory.write("model.pt", with_forward(prints));
+  const auto outcome = run_in(directory, eval({"--allow-effects", "--processes"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, ::testing::ContainsRegex("\\[stage 0[^\n]*\\] line of the model\n"));
+}
+
 }  // namespace
 }  // namespace troupe::testing
