@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <string_view>
 
 #include <troupe/messages/limits.hpp>

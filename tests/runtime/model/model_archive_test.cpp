@@ -4,6 +4,8 @@
 // operators.
 #include "../../support/model_archive.hpp"
 
+#include <iostream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/runtime/operator.h>
@@ -12,6 +14,7 @@
 #include <troupe/runtime/model/code_effects.hpp>
 #include <troupe/runtime/model/model_file.hpp>
 #include <troupe/runtime/model/pickle_scan.hpp>
+#include <troupe/runtime/model/probe.hpp>
 
 #include "torchscript.hpp"
 
@@ -136,6 +139,48 @@ TEST(effects, are_not_seen_where_there_are_none) {
     EXPECT_EQ(outcome_of_statement(statement), "good") << statement;
   }
   EXPECT_EQ(outcome_of(model_archive(net_code(net_forward("    print(x)\n"))), {.allow_effects = true}), "good");
+}
+
+/// With `{}` in the code standing for a file in the directory.
+std::string saving(const scratch_dir& dir, std::string code, const std::string& data) {
+  code.replace(code.find("{}"), 2, (dir.path() / "written").string());
+  return dir.write("model.pt", model_archive(code, data));
+}
+
+TEST(effects, happen_where_they_are_allowed_and_nowhere_else) {
+  const std::string at_load = net_code(
+      "  def __setstate__(self: __torch__.Net,\n    state: bool) -> NoneType:\n    torch.save(state, \"{}\")\n"
+      "    self.training = state\n    return None\n"
+      "  def __getstate__(self: __torch__.Net) -> bool:\n    return self.training\n" +
+      net_forward(""));
+  const std::string state = std::string("\x80\x02") + "c__torch__\nNet\n)\x81\x89" + "b.";
+  const std::string at_forward = net_code(net_forward("    torch.save(x, \"{}\")\n"));
+  for (const auto& [code, data] : {std::pair{at_load, state}, {at_forward, pickled_net()}}) {
+    const scratch_dir dir;
+    const std::string file = saving(dir, code, data);
+    const auto refused = load_chain(file);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, error_code::model_has_effects);
+    EXPECT_FALSE(std::filesystem::exists(dir.path() / "written"));
+    const auto allowed = load_chain(file, {.allow_effects = true});
+    ASSERT_TRUE(allowed) << to_string(allowed.error());
+    EXPECT_TRUE(probe_chain(*allowed, at::rand({2, 4, 4})));
+    EXPECT_TRUE(std::filesystem::exists(dir.path() / "written"));
+  }
+}
+
+TEST(print, goes_to_stderr_alone) {
+  const scratch_dir dir;
+  const auto file = dir.write("model.pt", model_archive(net_code(net_forward("    print(\"line\", 1)\n"))));
+  const auto chain = load_chain(file, {.allow_effects = true});
+  ASSERT_TRUE(chain) << to_string(chain.error());
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  const auto shapes = probe_chain(*chain, at::rand({2, 4, 4}));
+  std::cout.flush();
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "line 1\n");
+  EXPECT_TRUE(shapes);
 }
 
 /// An operator that takes the name of something outside, or returns nothing and writes no argument, has no use but its
