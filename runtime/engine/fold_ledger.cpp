@@ -71,7 +71,7 @@ void fold_ledger::fold_in_order(cursor& at, call_state& call, const score& next)
   if (auto folded = guarded_fold(*call.folds[next.sink], next); !folded) {
     call.tally.cancelled = true;
     call.tally.cause = folded.error();
-    drop_held(next.id.call);
+    drop_held({next.id.call, 0}, next.id.call);
     return;
   }
   ++call.folded[next.sink];
@@ -111,6 +111,7 @@ void fold_ledger::close(const end_of_call& end) {
   if (found == calls_.end() || found->second.tally.cancelled) return;  // repeated, or overtaken by a cancel
   TROUPE_CHECK(!found->second.count || *found->second.count == end.count, "a call has one count");
   found->second.count = end.count;
+  drop_held({end.call, end.count}, end.call);
   for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) advance(sink);
   retire();
 }
@@ -119,13 +120,13 @@ void fold_ledger::cancel(call_number call) {
   const auto found = calls_.find(call);
   if (found == calls_.end()) return;
   found->second.tally.cancelled = true;
-  drop_held(call);
+  drop_held({call, 0}, call);
   for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) advance(sink);
   retire();
 }
 
-void fold_ledger::drop_held(call_number call) {
-  for (cursor& at : cursors_) at.held.erase(at.held.lower_bound({call, 0}), at.held.lower_bound({call + 1, 0}));
+void fold_ledger::drop_held(micro_batch_id from, call_number call) {
+  for (cursor& at : cursors_) at.held.erase(at.held.lower_bound(from), at.held.lower_bound({call + 1, 0}));
 }
 
 /// Takes out the calls that every sink has left behind.

@@ -87,7 +87,7 @@ class fold_ledger {
   void advance(std::uint32_t sink);
   [[nodiscard]] bool skip_finished_call(cursor& at, std::uint32_t sink) const;
   [[nodiscard]] micro_batch_id first_of(call_number call, std::uint32_t sink) const;
-  void drop_held(call_number call);
+  void drop_held(micro_batch_id from, call_number call);
   void retire();
 
   ledger_options options_;

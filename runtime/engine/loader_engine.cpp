@@ -61,6 +61,7 @@ void loader_engine::handle(loader_command::begin_call&& command) {
   next_call_ = command.call + 1;
   TROUPE_CHECK(calls_.size() < limits::calls_queued_max, "the director queues no more calls than that");
   loaded_to_end_ = calls_.empty() ? command.call : loaded_to_end_;
+  sent_.begin(command.call, command.first);
   calls_.push_back({command.call, std::move(command.source), command.first});
 }
 
@@ -104,6 +105,7 @@ void loader_engine::handle(loader_command::rewire&& command) {
   outbound_.vanish();
   outbound_ = std::move(command.edges->outbound);
   window_.begin_replay();
+  sent_.new_epoch();
   flushed_ = 0;
   paused_ = false;
   for (const concluded& each : concluded_) report(each);
@@ -130,6 +132,7 @@ void loader_engine::handle(const loader_command::stop&) {
 
 void loader_engine::learn(micro_batch_id mark) {
   window_.learn(mark);
+  sent_.learn(mark);
   while (!concluded_.empty() && concluded_.front().end.call < mark.call) concluded_.pop_front();
 }
 
@@ -176,6 +179,7 @@ step_result loader_engine::send() {
   if (try_send(loaded_->message) != fan_out::outcome::sent) {
     if (!loaded_) return step_result::progressed;
     loaded_->counts = loaded_->counts || outbound_.is_half_sent(loaded_->message.id);
+    if (!loaded_->counts) sent_.take_back(loaded_->message.id);
     return step_result::idle;
   }
   TROUPE_CHECK(calls_.front().call == loaded_->message.id.call, "the call that is read ahead of is the first");
@@ -209,6 +213,7 @@ step_result loader_engine::resend() {
 /// cost its call: nothing of it is left then.
 fan_out::outcome loader_engine::try_send(activation message) {
   const micro_batch_id id = message.id;
+  sent_.note(id, message.samples.size());  // first: an answer may be there before send() returns
   try {
     return outbound_.send({&message, 1});
   } catch (const std::exception& e) {

@@ -18,6 +18,7 @@
 #include <troupe/runtime/engine/engine_page.hpp>
 #include <troupe/runtime/engine/engine_wiring.hpp>
 #include <troupe/runtime/engine/fan_out.hpp>
+#include <troupe/runtime/engine/handed_out.hpp>
 #include <troupe/runtime/engine/low_water_cell.hpp>
 #include <troupe/runtime/engine/micro_batch_source.hpp>
 #include <troupe/runtime/engine/replay_window.hpp>
@@ -132,6 +133,8 @@ class loader_engine final : public engine {
   [[nodiscard]] const std::string& name() const noexcept override { return options_.name; }
   [[nodiscard]] const loader_counters& counters() const noexcept { return counters_; }
   [[nodiscard]] stage_address address() const noexcept { return options_.address; }
+  /// From any thread.
+  [[nodiscard]] const handed_out& sent() const noexcept { return sent_; }
 
  private:
   struct queued_call {
@@ -182,6 +185,7 @@ class loader_engine final : public engine {
   low_water_cell low_water_;
   loader_listener listener_;
   loader_counters counters_;
+  handed_out sent_;
 
   fan_out outbound_;
   std::deque<queued_call> calls_;

@@ -40,6 +40,17 @@ class ledger_test : public ::testing::Test {
   fold_ledger ledger{{.sinks = 1, .window = 100}};
 };
 
+TEST_F(ledger_test, drops_what_is_held_beyond_the_count) {
+  auto first = begin(0);
+  auto second = begin(1);
+  EXPECT_EQ(ledger.fold(score_of(0, 2)), fold_ledger::verdict::held);
+  EXPECT_EQ(ledger.fold(score_of(1, 0)), fold_ledger::verdict::held);
+  ledger.close({0, 1});
+  EXPECT_EQ(ledger.fold(score_of(0, 0)), fold_ledger::verdict::folded);
+  EXPECT_THAT(first->seen, ElementsAre(0));
+  EXPECT_THAT(second->seen, ElementsAre(0)) << "nothing stands before the next call";
+}
+
 TEST_F(ledger_test, goes_on_behind_what_an_earlier_run_folded) {
   auto before = begin(0);
   auto fold = std::make_shared<recording_fold>();
