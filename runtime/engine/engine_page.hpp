@@ -55,7 +55,7 @@ class alignas(64) work_sign {
     std::array<std::int64_t, limits::stall_forwards_kept> last{};
     const auto end = last.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count, last.size()));
     std::transform(last_ns_.begin(), last_ns_.begin() + (end - last.begin()), last.begin(),
-                   [](const auto& each) { return each.load(std::memory_order_relaxed); });
+                   [](const auto& each) { return std::clamp(each.load(std::memory_order_relaxed), no_time, longest); });
     const auto middle = last.begin() + (end - last.begin()) / 2;
     std::nth_element(last.begin(), middle, end);
     return std::chrono::nanoseconds{*middle};
@@ -63,6 +63,9 @@ class alignas(64) work_sign {
 
  private:
   static constexpr std::int64_t idle = -1;
+  /// Another process may write anything; calculations with values within these bounds cannot overflow.
+  static constexpr std::int64_t no_time = 0;
+  static constexpr std::int64_t longest = std::chrono::nanoseconds{std::chrono::hours{24 * 365}}.count();
   std::atomic<std::uint64_t> call_{0};
   std::atomic<std::uint64_t> index_{0};
   std::atomic<std::int64_t> since_ns_{idle};

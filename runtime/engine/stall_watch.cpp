@@ -12,9 +12,11 @@ void each_busy(const stage_accounts& stages, std::chrono::nanoseconds now, Visit
   for (std::size_t stage = 0; stage < pages.size(); ++stage) {
     if (pages[stage] == nullptr) continue;
     const work_sign& work = pages[stage]->work;
-    const auto begun = work.since();
+    const auto said = work.since();
     const auto id = work.working_on();
-    if (!begun || !id) continue;
+    if (!said || !id) continue;
+    // Another process wrote it, and may have written anything.
+    const std::optional begun = std::clamp(*said, std::chrono::nanoseconds{0}, now);
     visit(*begun, stall{stages.owners()[stage], *id, now - *begun, work.median().value_or(now)});
   }
 }

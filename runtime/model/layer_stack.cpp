@@ -19,7 +19,13 @@ expected<payload_ptr> layer_stack::forward(const activation& input) {
   const c10::InferenceMode inference;
   const named_layer* at_work = nullptr;
   try {
-    at::Tensor value = faithful_copy(as_tensors(input.tensors).single());
+    const std::vector<at::Tensor>& given = as_tensors(input.tensors).tensors();
+    if (given.size() != 1) {
+      return fail(error_code::forward_failed, stage_,
+                  "a chain of layers takes one tensor, and it got " + std::to_string(given.size()),
+                  "feed the stage from one edge that carries one tensor");
+    }
+    at::Tensor value = faithful_copy(given.front());
     for (const named_layer& each : layers_) {
       at_work = &each;
       value = each.layer.forward(value);

@@ -108,6 +108,20 @@ TEST(stall_watch, does_not_call_a_fast_stage_stalled_for_a_hiccup) {
   EXPECT_EQ(watch.new_stalls(run.accounts, 11s).size(), 1u);
 }
 
+TEST(stall_watch, makes_sense_of_whatever_another_process_wrote) {
+  two_stages run;
+  const auto page = run.add({0, 0});
+  for (std::uint64_t i = 0; i < limits::stall_forwards_min; ++i) page->work.end(1ms);
+  page->work.begin({77, 78}, nanoseconds::min());
+  stall_watch watch;
+  const auto found = watch.new_stalls(run.accounts, 1h);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].since, nanoseconds(1h)) << "no longer than the machine runs";
+  for (std::size_t i = 0; i < limits::stall_forwards_kept; ++i) page->work.end(nanoseconds::max());
+  page->work.begin({0, 9}, 1h);
+  EXPECT_TRUE(watch.new_stalls(run.accounts, 2h).empty()) << "the median is long, and not beyond all numbers";
+}
+
 struct looking_body final : unary_body {
   [[nodiscard]] expected<payload_ptr> forward(const activation&) override {
     seen = page->work.working_on();
