@@ -30,8 +30,9 @@ void eval_interrupt::interrupted(int times) {
   const std::lock_guard lock(mutex_);
   if (detached_ && times <= 2) return;
   if (evaluation_ == nullptr || times > 2) {
-    say_if_read(times > 2 ? "\ninterrupted: ending without a result\n"
-                          : "\ninterrupted before anything was evaluated\n");
+    say_if_read(detached_   ? "\ninterrupted: ending at once\n"
+                : times > 2 ? "\ninterrupted: ending without a result\n"
+                            : "\ninterrupted before anything was evaluated\n");
     std::_Exit(static_cast<int>(exit_status::interrupted));
   }
   if (times == 1) {

@@ -56,7 +56,7 @@ TEST(a_late_signal, ends_the_program_the_third_time) {
         for (int times = 0; times < 3; ++times) send_to_self_and_await(SIGTERM);
         for (;;) ::pause();
       },
-      ::testing::ExitedWithCode(130), "ending without a result");
+      ::testing::ExitedWithCode(130), "ending at once");
 }
 
 }  // namespace
