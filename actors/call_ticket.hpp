@@ -36,6 +36,8 @@ struct call_ticket {
   call_start start;
   /// One scorer per sink and last-stage replica: a scorer is used by one engine thread only.
   std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
+  /// By sink: words of a score of at least one sample. Empty: not known.
+  std::vector<std::size_t> score_words;
   /// One fold per sink, read by the submitter once the future is ready.
   std::vector<std::shared_ptr<call_fold>> folds;
   std::promise<call_outcome> done;

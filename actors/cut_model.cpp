@@ -10,6 +10,7 @@
 #include <troupe/runtime/model/profile.hpp>
 #include <troupe/runtime/model/stage_inputs.hpp>
 #include <troupe/runtime/model/stage_module.hpp>
+#include <troupe/runtime/tensor/tensor_set.hpp>
 
 namespace troupe {
 namespace {
@@ -105,6 +106,14 @@ expected<layer_chain> load_optimized(const std::string& file, optimize_mode opti
 at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement) {
   if (!is_replacement || !sent.defined() || sent.dim() == 0) return sent;
   return sent.narrow(0, 0, std::min(limits::warm_up_samples_of_replacement, sent.size(0)));
+}
+
+expected<at::Tensor> warm_up_of(const payload_ptr& sent, bool is_replacement) {
+  if (sent == nullptr) return at::Tensor();
+  const std::vector<at::Tensor>& tensors = as_tensors(sent).tensors();
+  if (tensors.size() == 1) return warm_up_of(tensors.front(), is_replacement);
+  return fail(error_code::wire_malformed, "warm-up input", std::to_string(tensors.size()) + " tensors, and not one",
+              "run the same version of Troupe everywhere");
 }
 
 std::vector<std::string> cut_model::layer_names(std::size_t part) const {

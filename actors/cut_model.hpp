@@ -8,6 +8,7 @@
 
 #include <troupe/messages/error.hpp>
 #include <troupe/messages/ids.hpp>
+#include <troupe/messages/payload.hpp>
 #include <troupe/runtime/config/eval_options.hpp>
 #include <troupe/runtime/engine/stage_body.hpp>
 #include <troupe/runtime/model/layer_chain.hpp>
@@ -56,5 +57,7 @@ expected<layer_chain> load_optimized(const std::string& file, optimize_mode opti
 
 /// Of the input that the driver sends: a replacement, for which all wait, gets less of it.
 [[nodiscard]] at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement);
+/// The same of what a worker was sent: an undefined tensor for null; E0702 for anything but one tensor.
+[[nodiscard]] expected<at::Tensor> warm_up_of(const payload_ptr& sent, bool is_replacement);
 
 }  // namespace troupe

@@ -230,8 +230,9 @@ void director_state::stop_engines_if_quiet() {
   phase_ = run_phase::stopping;
   // It goes through nobody who is lost, and nobody waits for one who was replaced.
   const bool whole = stages_.was_wired() && !stages_.needs_wiring() && !pausing_;
-  tell(self_, loader_, stop_request{mode});
+  // Stages first: none says that it has stopped before it was told.
   stop_stages(whole ? mode : stop_mode::abort);
+  tell(self_, loader_, stop_request{mode});
   end_if_all_stopped();  // none could be started
 }
 

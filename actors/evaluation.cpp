@@ -8,6 +8,14 @@
 #include <troupe/runtime/metric/metric_scorer.hpp>
 
 namespace troupe {
+namespace {
+
+/// Workers write them: one that has gone mad may count backwards.
+std::uint64_t rise(std::uint64_t before, std::uint64_t after) {
+  return after < before ? 0 : after - before;
+}
+
+}  // namespace
 
 class evaluation::folded_metrics final : public call_fold {
  public:
@@ -29,14 +37,14 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   };
   for (const sink_request& each : request_.sinks) {
     folds_.push_back(std::make_shared<folded_metrics>(each.metrics));
+    ticket_->score_words.push_back(words_of(each.metrics));
     ticket_->folds.push_back(folds_.back());
   }
 }
 
 expected<void> evaluation::take_over(const score& state) {
   const std::uint64_t index = state.id.index;
-  const bool is_ours = state.sink < folds_.size() && index < micro_batches_ &&
-                       state.samples <= samples_in(index + 1) - samples_in(index);
+  const bool is_ours = state.sink < folds_.size() && index < micro_batches_ && has_its_samples(state);
   auto folded = is_ours ? folds_[state.sink]->fold(state) : expected<void>{};
   if (!is_ours || !folded) {
     return fail(error_code::journal_damaged, "sink " + std::to_string(state.sink) + ", " + to_string(state.id),
@@ -47,6 +55,11 @@ expected<void> evaluation::take_over(const score& state) {
   start.folded[state.sink] = index + 1;
   if (state.sink == 0) start.samples += state.samples;
   return {};
+}
+
+bool evaluation::has_its_samples(const score& state) const {
+  const std::uint64_t samples = samples_in(state.id.index + 1) - samples_in(state.id.index);
+  return request_.sinks[state.sink].has_parts ? state.samples <= samples : state.samples == samples;
 }
 
 void evaluation::keep_in(const std::shared_ptr<journal_writer>& journal) {
@@ -90,15 +103,15 @@ std::vector<stage_report> stage_reports(const stage_accounts& accounts, const st
   std::vector<stage_report> reports;
   for (std::size_t index = 0; index < accounts.owners().size(); ++index) {
     const stage_accounts::owner& stage = accounts.owners()[index];
-    const double busy_seconds = static_cast<double>(after[index].busy_ns - before[index].busy_ns) * seconds_per_ns;
-    reports.push_back(
-        {.name = stage.name,
-         .replica = stage.address.replica,
-         .layers = layers[stage.address.stage],
-         .forward_seconds = static_cast<double>(after[index].forward_ns - before[index].forward_ns) * seconds_per_ns,
-         .busy_fraction = wall_seconds > 0 ? std::min(1.0, busy_seconds / wall_seconds) : 0.0,
-         .micro_batches = after[index].micro_batches - before[index].micro_batches,
-         .samples = after[index].samples - before[index].samples});
+    const double busy_seconds = static_cast<double>(rise(before[index].busy_ns, after[index].busy_ns)) * seconds_per_ns;
+    reports.push_back({.name = stage.name,
+                       .replica = stage.address.replica,
+                       .layers = layers[stage.address.stage],
+                       .forward_seconds = static_cast<double>(rise(before[index].forward_ns, after[index].forward_ns)) *
+                                          seconds_per_ns,
+                       .busy_fraction = wall_seconds > 0 ? std::min(1.0, busy_seconds / wall_seconds) : 0.0,
+                       .micro_batches = rise(before[index].micro_batches, after[index].micro_batches),
+                       .samples = rise(before[index].samples, after[index].samples)});
   }
   return reports;
 }

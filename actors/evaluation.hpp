@@ -21,6 +21,8 @@ struct sink_request {
   std::vector<metric_ptr> metrics;
   /// See metric_scorer.
   std::string tensor = {};
+  /// Micro-batches may reach it without some of their samples (nodes_with_parts).
+  bool has_parts = false;
 };
 
 /// What to evaluate: the first `limit` samples (all without one) of a data set, by the metrics of each sink.
@@ -57,6 +59,8 @@ class evaluation {
 
  private:
   class folded_metrics;
+
+  [[nodiscard]] bool has_its_samples(const score& state) const;
 
   evaluation_request request_;
   std::uint64_t samples_ = 0;

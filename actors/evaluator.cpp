@@ -68,6 +68,14 @@ std::uint32_t threads_for(const stage_graph& graph) {
   return std::max(1u, usable_cores() / std::max(1u, engines));
 }
 
+/// sink_request::has_parts.
+expected<void> mark_parts(std::vector<sink_request>& sinks, const stage_graph& graph) {
+  return expand(graph).map([&](const wiring_plan& plan) {
+    const std::vector<bool> parts = nodes_with_parts(plan);
+    for (std::size_t sink = 0; sink < sinks.size(); ++sink) sinks[sink].has_parts = parts[plan.sinks[sink].stage];
+  });
+}
+
 }  // namespace
 
 struct evaluator::impl {
@@ -160,6 +168,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, con
   if (!data) return tl::make_unexpected(data.error());
   auto sinks = make_sinks(what, (*data)->classes());
   if (!sinks) return tl::make_unexpected(sinks.error());
+  if (auto marked = mark_parts(*sinks, what.graph()); !marked) return tl::make_unexpected(marked.error());
   state->call =
       std::make_unique<evaluation>(evaluation_request{*data, options.micro_batch, options.limit, std::move(*sinks)});
   const std::uint64_t first = std::min(options.micro_batch, state->call->samples_asked());

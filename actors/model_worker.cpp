@@ -29,8 +29,9 @@ expected<std::shared_ptr<stage_body>> make_part(const eval_options& options, spa
   if (!chain) return tl::make_unexpected(chain.error());
   const cut_request request{
       .stages = options.stages, .threads = to.threads, .optimize = options.optimize, .partition = options.partition};
-  const at::Tensor input = warm_up_of(warm_up ? as_tensors(warm_up).single() : at::Tensor(), to.incarnation > 0);
-  return cut_again(std::move(*chain), request, {to.boundaries.begin(), to.boundaries.end()}, to.address.stage, input,
+  const auto input = warm_up_of(warm_up, to.incarnation > 0);
+  if (!input) return tl::make_unexpected(input.error());
+  return cut_again(std::move(*chain), request, {to.boundaries.begin(), to.boundaries.end()}, to.address.stage, *input,
                    is_prepared)
       .and_then([&](const cut_model& model) { return model.make_body(to.address.stage, to.address.stage); });
 }

@@ -86,7 +86,8 @@ expected<void> pipeline::impl::open_to_workers() {
   launcher = std::move(*made);
   config = std::make_unique<link_config>(liveness{workers->silence_timeout});
   system = std::make_unique<caf::actor_system>(*config);
-  pool = system->spawn(worker_pool, launcher, std::max(limits::worker_hello_patience, workers->silence_timeout));
+  pool = system->spawn(worker_pool, launcher, std::max(limits::worker_hello_patience, workers->silence_timeout),
+                       workers->tcp != nullptr);
   return {};
 }
 

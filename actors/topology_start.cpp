@@ -101,9 +101,10 @@ class starter {
       auto chain = is_prepared ? expected<layer_chain>(std::move(*prepared))
                                : open_chain(asked.model, part->pipeline, asked.options);
       if (!chain) return tl::make_unexpected(chain.error());
-      const at::Tensor input = warm_up_of(warm_up ? as_tensors(warm_up).single() : at::Tensor(), to.incarnation > 0);
+      const auto input = warm_up_of(warm_up, to.incarnation > 0);
+      if (!input) return tl::make_unexpected(input.error());
       auto made = cut_again(std::move(*chain), request_of(asked, to.threads),
-                            {to.boundaries.begin(), to.boundaries.end()}, part->part, input, is_prepared);
+                            {to.boundaries.begin(), to.boundaries.end()}, part->part, *input, is_prepared);
       if (!made) return tl::make_unexpected(made.error());
       cuts_.emplace(part->pipeline, std::move(*made));
     }

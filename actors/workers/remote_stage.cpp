@@ -24,14 +24,17 @@ remote_stage_actor::behavior_type remote_stage(remote_stage_actor::stateful_poin
 remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options options) {
   options_ = std::move(options);
   name_ = options_.accounts->at(options_.at).name;
+  options_.place.incarnation = options_.incarnation;
+  options_.place.name = name_;
+  options_.place.has_tcp_edges = options_.setup->tcp != nullptr;
   self_->set_down_handler([this](const caf::down_msg&) {
     tell_after(self_, patience_with_a_broken_link, remote_stage_actor{self_}, worker_silent{});
   });
   tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
   return {
       [this](const open_call& what) { return open(what); },
-      [this](const end_call& end) { to_worker(end); },
-      [this](const cancel_call& cancel) { to_worker(cancel); },
+      [this](const end_call& end) { over(end); },
+      [this](const cancel_call& cancel) { over(cancel); },
       [](const rewire_stage&) {},  // its edges are made where it lives: pass_on
       [this](const meet_aggregator& meet) { options_.aggregator = meet.aggregator; },
       [this](const stop_request& request) { stop(request); },
@@ -48,9 +51,7 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
       [this](const worker_exited& what) { exited(what.report); },
       [this](const worker_silent&) { link_broke(); },
       [this](const start_overdue&) { check_start(); },
-      [this](const pass_on& what) {
-        if (phase_ == phase::seated) tell(self_, worker_, what.message);
-      },
+      [this](const pass_on& what) { pass(what); },
   };
 }
 
@@ -61,6 +62,7 @@ void remote_stage_state::take_seat(const worker_given& given) {
   if (phase_ != phase::waiting) return process_->kill();  // the run has ended meanwhile
   phase_ = phase::seated;
   worker_ = given.actor;
+  claims_.emplace(options_.place, options_.sent);
   process_->rename(name_);
   self_->monitor(worker_);
   // A worker that takes nothing is as good as dead; its end is told as any other's.
@@ -115,30 +117,58 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(worker_process& process
 template <class Message>
 void remote_stage_state::to_worker(const Message& message) {
   if (phase_ != phase::seated) return;
-  if (auto wire = to_wire(message)) tell(self_, worker_, std::move(*wire));
+  auto wire = to_wire(message);
+  if (!wire) return kill_for("it cannot be told what it must know: " + to_string(wire.error()));
+  tell(self_, worker_, std::move(*wire));
+}
+
+void remote_stage_state::pass(const pass_on& what) {
+  if (phase_ != phase::seated) return;
+  claims_->told_epoch(what.epoch);
+  tell(self_, worker_, what.message);
+}
+
+/// A call that has ended or was cancelled.
+template <class Message>
+void remote_stage_state::over(const Message& end) {
+  if (claims_) claims_->told_end(end.call);
+  to_worker(end);
 }
 
 void remote_stage_state::from_worker(const wire_message& message) {
-  if (phase_ == phase::lost) return;
+  if (!claims_ || phase_ == phase::lost || !believed_) return;
   const auto taken =
-      dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost>(message, [this](auto&& what) {
-        using type = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<type, call_opened>) {
-          opened(what);
-        } else if constexpr (std::is_same_v<type, score_batch>) {
-          tell(self_, options_.aggregator, std::forward<decltype(what)>(what));
-        } else {
-          if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
-          ready_ = ready_ || std::is_same_v<type, stage_ready>;
-          tell(self_, options_.director, what);
-        }
+      dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost>(message, [this](auto&& said) {
+        if (const objection wrong = claims_->to(said)) return kill_for(lie(*wrong));
+        believe(std::forward<decltype(said)>(said));
       });
-  if (!taken) process_->kill("it sent nonsense: " + to_string(taken.error()));
+  if (!taken) kill_for("it sent nonsense: " + to_string(taken.error()));
+}
+
+template <class Message>
+void remote_stage_state::believe(Message&& said) {
+  using type = std::decay_t<Message>;
+  if constexpr (std::is_same_v<type, call_opened>) {
+    opened(said);
+  } else if constexpr (std::is_same_v<type, score_batch>) {
+    tell(self_, options_.aggregator, std::forward<Message>(said));
+  } else {
+    if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
+    ready_ = ready_ || std::is_same_v<type, stage_ready>;
+    tell(self_, options_.director, said);
+  }
+}
+
+/// Its end is told as any other's.
+void remote_stage_state::kill_for(std::string why) {
+  believed_ = false;
+  process_->kill(std::move(why));
 }
 
 caf::result<call_opened> remote_stage_state::open(const open_call& open) {
   auto promise = self_->make_response_promise<call_opened>();
   opening_.insert_or_assign(open.ticket->number, promise);
+  if (claims_) claims_->told_call(open.ticket->number, open.ticket->score_words);
   to_worker(begin_call{open.ticket->number, open.ticket->start.first()});
   return promise;
 }
@@ -152,6 +182,7 @@ void remote_stage_state::opened(const call_opened& what) {
 
 /// A drain reaches the worker over its edges.
 void remote_stage_state::stop(const stop_request& request) {
+  if (claims_) claims_->told_to_stop();
   if (request.mode == stop_mode::drain) return;
   if (phase_ == phase::seated) return to_worker(request);
   if (phase_ != phase::waiting) return;
@@ -185,8 +216,13 @@ void remote_stage_state::exited(const exit_report& report) {
   const error cause{error_code::stage_lost, name_ + " (process " + std::to_string(report.pid) + ")",
                     reason.empty() ? report.describe() : report.describe(reason + ", and was killed"),
                     "see its last lines, if any"};
-  tell(self_, options_.director,
-       stage_lost{options_.at, options_.incarnation, cause, page_ ? page_->work.working_on() : std::nullopt});
+  tell(self_, options_.director, stage_lost{options_.at, options_.incarnation, cause, working_on()});
+}
+
+/// The worker wrote it: what was never sent accuses nothing.
+std::optional<micro_batch_id> remote_stage_state::working_on() const {
+  const auto id = page_ ? page_->work.working_on() : std::nullopt;
+  return id && options_.sent->find(*id).now == handed_out::standing::never ? std::nullopt : id;
 }
 
 void remote_stage_state::fail_stage(const error& cause) {

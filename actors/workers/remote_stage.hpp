@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <troupe/actors/workers/worker_claims.hpp>
 #include <troupe/actors/workers/worker_pool.hpp>
 #include <troupe/actors/workers/worker_setup.hpp>
 #include <troupe/runtime/engine/edge_depths.hpp>
@@ -20,13 +21,18 @@ struct remote_stage_options {
   std::shared_ptr<worker_seats> seats;
   std::shared_ptr<stage_accounts> accounts;
   edge_depths depths;
+  /// Of the run's plan (place_in).
+  worker_place place;
+  /// The loader's.
+  std::shared_ptr<const handed_out> sent;
   worker_pool_actor pool;
   director_actor director;
   aggregator_actor aggregator;
 };
 
-/// The face of one incarnation of a stage in a worker process: passes the director's messages on, and the worker's; and
-/// tells the director how the process ended.
+/// The face of one incarnation of a stage in a worker process: passes the director's messages on, and the worker's as
+/// far as they can be true (worker_claims); and tells the director how the process ended. Of a worker that has said
+/// what cannot be, nothing more is believed: it is killed, and its end is told as any other's.
 ///
 ///   waiting --worker_given--> seated --stopped--> stopped
 ///   waiting --no_worker--> (failure);   seated --exit--> lost
@@ -44,14 +50,21 @@ class remote_stage_state {
   [[nodiscard]] expected<void> seat(const worker_given& given);
   [[nodiscard]] expected<std::uint64_t> send_warm_up(worker_process& process, const payload_ptr& warm_up) const;
   void from_worker(const wire_message& message);
+  template <class Message>
+  void believe(Message&& said);
+  void kill_for(std::string why);
   [[nodiscard]] caf::result<call_opened> open(const open_call& open);
   void opened(const call_opened& what);
   template <class Message>
   void to_worker(const Message& message);
+  void pass(const pass_on& what);
+  template <class Message>
+  void over(const Message& end);
   void stop(const stop_request& request);
   void link_broke();
   void check_start();
   void exited(const exit_report& report);
+  [[nodiscard]] std::optional<micro_batch_id> working_on() const;
   void fail_stage(const error& cause);
 
   remote_stage_actor::pointer self_;
@@ -59,6 +72,9 @@ class remote_stage_state {
   std::string name_;
   phase phase_ = phase::waiting;
   bool ready_ = false;
+  bool believed_ = true;
+  /// Once it is seated.
+  std::optional<worker_claims> claims_;
   std::shared_ptr<worker_process> process_;
   wire_actor worker_;
   std::shared_ptr<const engine_page> page_;

@@ -40,10 +40,34 @@ expected<stage_actor> worker_crew::start(director_actor::pointer director, const
                                                                                   .seats = seats_,
                                                                                   .accounts = engines_->accounts,
                                                                                   .depths = engines_->depths,
+                                                                                  .place = place_in(engines_->plan, at),
+                                                                                  .sent = sent(),
                                                                                   .pool = pool_,
                                                                                   .director = director_actor{director},
                                                                                   .aggregator = aggregator});
   return stage_actor{faces_[at]};
+}
+
+/// What comes from a worker can only be what the loader has sent.
+std::unique_ptr<edge_consumer> worker_crew::checked(std::unique_ptr<edge_consumer> end, std::size_t channel) const {
+  const std::size_t producer = engines_->plan.channels[channel].producer;
+  if (!is_remote(producer)) return end;
+  const auto check = [sent = sent()](const activation& message) -> expected<void> {
+    if (auto fine = check_form(message); !fine) return fine;
+    const handed_out::micro_batch known = sent->find(message.id);
+    const bool fits = known.now != handed_out::standing::out || known.samples == message.samples.size();
+    if (known.now != handed_out::standing::never && fits) return {};
+    return fail(error_code::wire_malformed, "edge, " + to_string(message.id),
+                fits ? "no such micro-batch was sent" : "it was sent with another number of samples");
+  };
+  return check_arrivals(std::move(end),
+                        {.message = check,
+                         .ended = [sent = sent()](call_number call) { return call < sent->next_call(); },
+                         .on_damaged = end_towards(producer).on_damaged});
+}
+
+std::shared_ptr<const handed_out> worker_crew::sent() const {
+  return {engines_->loader, &engines_->loader->sent()};
 }
 
 bool worker_crew::is_remote(std::size_t instance) const {
@@ -97,7 +121,12 @@ expected<void> worker_crew::make_edges(epoch_edges& edges) {
 
 expected<engine_wiring> worker_crew::wire_here(epoch_edges& edges, std::size_t instance) {
   const end_maker make{
-      .consumer = [&](std::size_t channel) { return consumer_here(edges, channel); },
+      .consumer =
+          [&](std::size_t channel) {
+            return consumer_here(edges, channel).map([&](std::unique_ptr<edge_consumer>&& end) {
+              return checked(std::move(end), channel);
+            });
+          },
       .producer = [&](std::size_t channel) { return producer_here(edges, channel); },
   };
   return wire_instance(engines_->plan, ends_of(engines_->plan, instance, edges.present), make);
@@ -151,7 +180,9 @@ void worker_crew::wire_there(const epoch_edges& edges, std::size_t instance, con
   if (auto sent = send_edges(edges, instance, order, *seat->process); !sent) {
     return seat->process->kill(to_string(sent.error()));  // another one takes its place
   }
-  if (auto wire = to_wire(order)) post(faces_.at(at), pass_on{std::move(*wire)});
+  auto wire = to_wire(order);
+  if (!wire) return seat->process->kill("its edges cannot be told: " + to_string(wire.error()));
+  post(faces_.at(at), pass_on{std::move(*wire), order.epoch});
 }
 
 expected<void> worker_crew::send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,

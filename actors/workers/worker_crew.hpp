@@ -7,6 +7,7 @@
 
 #include <troupe/actors/local_crew.hpp>
 #include <troupe/actors/workers/remote_stage.hpp>
+#include <troupe/runtime/edge/checked_consumer.hpp>
 #include <troupe/runtime/edge/shm/shm_edge.hpp>
 
 namespace troupe {
@@ -31,6 +32,9 @@ class worker_crew final : public local_crew {
     std::map<std::size_t, edge_ends> local;
   };
 
+  [[nodiscard]] std::unique_ptr<edge_consumer> checked(std::unique_ptr<edge_consumer> end, std::size_t channel) const;
+  /// What the loader has sent.
+  [[nodiscard]] std::shared_ptr<const handed_out> sent() const;
   [[nodiscard]] bool is_remote(std::size_t instance) const;
   [[nodiscard]] expected<void> make_edges(epoch_edges& edges);
   [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);

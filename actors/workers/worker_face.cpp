@@ -7,6 +7,7 @@
 #include <troupe/actors/workers/wire_codec.hpp>
 #include <troupe/actors/workers/worker_crew.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
+#include <troupe/runtime/edge/checked_consumer.hpp>
 #include <troupe/runtime/os/room.hpp>
 #include <troupe/runtime/os/shared_memory.hpp>
 
@@ -46,19 +47,25 @@ wire_actor::behavior_type worker_face(wire_actor::stateful_pointer<worker_face_s
 
 wire_actor::behavior_type worker_face_state::start(std::shared_ptr<worker_body> body, const wire_actor& driver) {
   body_ = std::move(body);
+  orders_.emplace(body_->description.plan, body_->description.tcp_edges);
   self_->set_down_handler([](const caf::down_msg&) {
     end_worker({error_code::peer_lost, "worker", "its driver is gone", {}});
   });
   self_->monitor(driver);
   const worker_hello hello{.pid = static_cast<std::uint32_t>(::getpid()),
                            .edge_port = body_->tcp ? body_->tcp->port() : std::uint16_t{0}};
-  if (auto wire = to_wire(hello)) tell(self_, driver, std::move(*wire));
+  auto wire = to_wire(hello);
+  if (!wire) end_worker(wire.error());
+  tell(self_, driver, std::move(*wire));
   return {[this](const wire_message& message) { obey(message); }};
 }
 
 void worker_face_state::obey(const wire_message& message) {
   const auto taken = dispatch<begin_call, end_call, cancel_call, wiring_order, stop_request, worker_assignment>(
-      message, [this](const auto& what) { handle(what); });
+      message, [this](const auto& what) {
+        if (auto fine = orders_->check(what); !fine) end_worker(fine.error());
+        handle(what);
+      });
   if (!taken) end_worker(taken.error());
 }
 
@@ -89,9 +96,6 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   if (auto same = check_fingerprint(to); !same) return same;
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), page->page());
   if (body_->tcp) {
-    if (to.edge_secret.size() != edge_secret{}.size()) {
-      return fail(error_code::worker_mismatch, "worker", "its driver has no tcp edges", "use the same --transport");
-    }
     body_->tcp->know({to.edge_secret[0], to.edge_secret[1]});
   }
   engine_->listen(report_to_driver());
@@ -126,8 +130,16 @@ stage_listener worker_face_state::report_to_driver() const {
     caf::anon_send(driver, std::move(*wire));
   };
   return {.on_ready = [send, ready = stage_ready{seat_.address, seat_.incarnation}] { send(ready); },
-          .on_scores = [send](std::vector<score> scores) { send_in_parts(std::move(scores), send); },
-          .on_failure = [send](const failure& what) { send(what); },
+          .on_scores =
+              [send, incarnation = seat_.incarnation](std::vector<score> scores) {
+                for (score& each : scores) each.sender_incarnation = incarnation;
+                send_in_parts(std::move(scores), send);
+              },
+          .on_failure =
+              [send, incarnation = seat_.incarnation](failure what) {
+                what.incarnation = incarnation;
+                send(what);
+              },
           .on_finished =
               [send, at = seat_.address, incarnation = seat_.incarnation, counters = engine_->page()] {
                 send(stopped{.address = at,
@@ -163,7 +175,8 @@ void worker_face_state::handle(const cancel_call& cancel) {
 void worker_face_state::handle(const stop_request& stop) {
   if (stop.mode == stop_mode::drain) return;
   if (engine_) return order(stage_command::stop{});
-  to_driver(stopped{.address = seat_.address, .incarnation = seat_.incarnation});  // it never became a stage
+  if (driver_)
+    to_driver(stopped{.address = seat_.address, .incarnation = seat_.incarnation});  // it never became a stage
 }
 
 void worker_face_state::handle(const wiring_order& wiring) {
@@ -176,12 +189,15 @@ void worker_face_state::handle(const wiring_order& wiring) {
 expected<engine_wiring> worker_face_state::open_edges(const wiring_order& wiring) {
   const wiring_plan& plan = body_->description.plan;
   std::vector<bool> present(plan.instances.size(), false);
-  for (const std::uint64_t instance : wiring.present) {
-    if (instance >= present.size()) return fail(error_code::wire_malformed, "wiring order", "no such instance");
-    present[instance] = true;
-  }
-  return wire_instance(plan, ends_of(plan, plan.instance_at(seat_.address), present),
-                       body_->tcp ? tcp_ends_of(wiring) : shm_ends_of(wiring));
+  for (const std::uint64_t instance : wiring.present) present[instance] = true;
+  end_maker make = body_->tcp ? tcp_ends_of(wiring) : shm_ends_of(wiring);
+  make.consumer = [made = std::move(make.consumer)](std::size_t channel) {
+    return made(channel).map([](std::unique_ptr<edge_consumer>&& end) {
+      return check_arrivals(std::move(end),
+                            {.message = check_form, .on_damaged = [](const error& what) { end_worker(what); }});
+    });
+  };
+  return wire_instance(plan, ends_of(plan, plan.instance_at(seat_.address), present), make);
 }
 
 end_maker worker_face_state::shm_ends_of(const wiring_order& wiring) {
@@ -207,7 +223,9 @@ end_maker worker_face_state::tcp_ends_of(const wiring_order& wiring) {
     return made;
   };
   const auto on_lost = [driver = driver_](epoch_number epoch, const error& why) {
-    if (auto wire = to_wire(edge_lost{epoch, why})) caf::anon_send(driver, std::move(*wire));
+    auto wire = to_wire(edge_lost{epoch, why});
+    if (!wire) end_worker(wire.error());
+    caf::anon_send(driver, std::move(*wire));
   };
   return {.consumer = [this, epoch = wiring.epoch, shape, on_lost](
                           std::size_t channel) { return body_->tcp->accept(epoch, channel, shape(channel), on_lost); },

@@ -5,6 +5,7 @@
 #include <troupe/actors/engine_threads.hpp>
 #include <troupe/actors/link/wire_message.hpp>
 #include <troupe/actors/workers/descriptor_box.hpp>
+#include <troupe/actors/workers/driver_orders.hpp>
 #include <troupe/actors/workers/serve_worker.hpp>
 #include <troupe/actors/workers/tcp_ends.hpp>
 #include <troupe/runtime/edge/shm/shm_edge.hpp>
@@ -56,6 +57,7 @@ class worker_face_state {
 
   wire_actor::pointer self_;
   std::shared_ptr<worker_body> body_;
+  std::optional<driver_orders> orders_;
   wire_actor driver_;
   worker_assignment seat_;
   std::shared_ptr<stage_engine> engine_;

@@ -4,6 +4,7 @@
 
 #include <troupe/actors/link/control_link.hpp>
 #include <troupe/actors/workers/wire_codec.hpp>
+#include <troupe/actors/workers/worker_claims.hpp>
 #include <troupe/actors/workers/worker_pool.hpp>
 #include <troupe/messages/limits.hpp>
 
@@ -39,9 +40,10 @@ wire_actor::behavior_type entrance(wire_actor::pointer self, const worker_pool_a
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
                                              std::shared_ptr<worker_launcher> launcher,
-                                             std::chrono::milliseconds patience) {
+                                             std::chrono::milliseconds patience, bool has_tcp_edges) {
   self->state.launcher = std::move(launcher);
   self->state.patience = patience;
+  self->state.has_tcp_edges = has_tcp_edges;
   return self->state.behavior();
 }
 
@@ -57,7 +59,9 @@ worker_pool_actor::behavior_type worker_pool_state::behavior() {
 void worker_pool_state::hello(const worker_said& what) {
   static_cast<void>(dispatch<worker_hello>(what.message, [&](const worker_hello& said) {
     const auto found = workers.find(what.process);
-    if (found == workers.end() || found->second.has_said_hello()) return;
+    if (found == workers.end()) return;
+    const hello_facts known{what.process->pid(), has_tcp_edges, !found->second.has_said_hello()};
+    if (const auto wrong = objection_to(said, known)) return what.process->kill(lie(*wrong));
     found->second.now = worker::phase::spare;
     found->second.actor = what.actor;
     found->second.edge_port = said.edge_port;

@@ -33,6 +33,8 @@ struct start_overdue {};
 /// worker_crew -> face: passed on to the worker, in order with what the director says.
 struct pass_on {
   wire_message message;
+  /// Of the edges that it speaks of.
+  epoch_number epoch = 0;
 };
 
 /// A stage whose engine is in a worker process.
@@ -89,6 +91,7 @@ struct worker_pool_state {
   worker_pool_actor::pointer self;
   std::shared_ptr<worker_launcher> launcher;
   std::chrono::milliseconds patience{0};
+  bool has_tcp_edges = false;
 
   struct worker {
     enum class phase : std::uint8_t { starting, late, spare, given };
@@ -107,7 +110,7 @@ struct worker_pool_state {
 /// `launcher` outlives it.
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
                                              std::shared_ptr<worker_launcher> launcher,
-                                             std::chrono::milliseconds patience);
+                                             std::chrono::milliseconds patience, bool has_tcp_edges);
 
 }  // namespace troupe
 

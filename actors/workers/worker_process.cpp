@@ -19,6 +19,11 @@ std::string worker_process::name() const {
   return name_;
 }
 
+std::optional<pid_t> worker_process::pid() const {
+  const std::lock_guard lock{mutex_};
+  return id_ ? host_.pid_of(*id_) : std::nullopt;
+}
+
 void worker_process::rename(std::string name) {
   const std::lock_guard lock{mutex_};
   name_ = std::move(name);

@@ -32,6 +32,8 @@ class worker_process final : public process_listener {
   void started(worker_id id);
 
   [[nodiscard]] std::string name() const;
+  /// Nothing before it was started and once it has ended.
+  [[nodiscard]] std::optional<pid_t> pid() const;
   void rename(std::string name);
 
   /// Copies of the descriptors go to the worker under this tag. E0614, also if the worker takes none for

@@ -47,6 +47,7 @@ class child_process {
   [[nodiscard]] std::optional<time_point> wakes_at() const noexcept { return output_until_; }
   [[nodiscard]] worker_id id() const noexcept { return report_.worker; }
   [[nodiscard]] int pidfd() const noexcept { return process_.pidfd.get(); }
+  [[nodiscard]] pid_t pid() const noexcept { return process_.pid; }
   /// After an abandoned start: the listener is not told.
   void forget_listener() noexcept { listener_.reset(); }
 

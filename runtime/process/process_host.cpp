@@ -84,7 +84,13 @@ expected<worker_id> process_host::start(spawn_request request, std::shared_ptr<p
 bool process_host::kill(worker_id worker, int signal) {
   const std::lock_guard lock(mutex_);
   const auto found = alive_.find(worker);
-  return found != alive_.end() && send_signal(found->second, signal);
+  return found != alive_.end() && send_signal(found->second.pidfd, signal);
+}
+
+std::optional<pid_t> process_host::pid_of(worker_id worker) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = alive_.find(worker);
+  return found == alive_.end() ? std::nullopt : std::optional(found->second.pid);
 }
 
 bool process_host::stop(time_point deadline, std::chrono::milliseconds grace) {

@@ -46,6 +46,9 @@ class process_host {
   /// True if the worker has got the signal, false if it has ended. Never hits another process.
   bool kill(worker_id worker, int signal);
 
+  /// Nothing once it has ended.
+  [[nodiscard]] std::optional<pid_t> pid_of(worker_id worker) const;
+
   /// Nothing can be started any more. SIGTERM to all workers, SIGKILL to those that live after `grace` or
   /// worker_reap_time before `deadline`. True if all were reaped and their listeners told by `deadline`. May be
   /// repeated.
@@ -83,8 +86,12 @@ class process_host {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<pending_start>> starts_;
-  /// The pidfds of children_, for kill(): an entry goes before its descriptor does.
-  std::map<worker_id, int> alive_;
+  struct living {
+    int pidfd = -1;
+    pid_t pid = 0;
+  };
+  /// Of children_, for kill(): an entry goes before its descriptor does.
+  std::map<worker_id, living> alive_;
   bool stopping_ = false;
   bool terminate_ = false;
   std::optional<time_point> kill_at_;

@@ -82,7 +82,7 @@ void process_host::start_child(pending_start& pending) {
   children_.push_back(
       std::make_unique<child_process>(id, pending.request.name, std::move(*spawned), std::move(pending.listener)));
   const std::lock_guard lock(mutex_);
-  alive_.emplace(id, children_.back()->pidfd());
+  alive_.emplace(id, living{children_.back()->pidfd(), children_.back()->pid()});
   pending.result = id;
   if (!pending.abandoned) return;
   children_.back()->forget_listener();

@@ -165,4 +165,14 @@ expected<wiring_plan> expand(const stage_graph& graph) {
   });
 }
 
+// Channels are ordered by producer, and nodes are in topological order.
+std::vector<bool> nodes_with_parts(const wiring_plan& plan) {
+  std::vector<bool> found;
+  for (const wired_node& each : plan.nodes) found.push_back(each.kind == node_kind::route);
+  for (const wired_channel& each : plan.channels) {
+    if (found[plan.instances[each.producer].address.stage]) found[plan.instances[each.consumer].address.stage] = true;
+  }
+  return found;
+}
+
 }  // namespace troupe

@@ -241,7 +241,7 @@ TEST_F(journaled_evaluation, refuses_states_that_it_cannot_have) {
     return made;
   };
   EXPECT_TRUE(call.take_over(state(0, 0, 4, 2)));
-  for (const score& wrong : {state(1, 1, 4, 2), state(1, 0, 5, 2), state(3, 0, 2, 2), state(1, 0, 4, 3)}) {
+  for (const score& wrong : {state(1, 1, 4, 2), state(1, 0, 5, 2), state(1, 0, 3, 2), state(3, 0, 2, 2), state(1, 0, 4, 3)}) {
     const auto taken = call.take_over(wrong);
     ASSERT_FALSE(taken);
     EXPECT_EQ(taken.error().code, error_code::journal_damaged);

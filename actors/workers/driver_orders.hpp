@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include <troupe/messages/error.hpp>
+#include <troupe/messages/lifecycle.hpp>
+#include <troupe/messages/worker.hpp>
+#include <troupe/runtime/topology/wiring_plan.hpp>
+
+namespace troupe {
+
+/// Holds what a driver says against what a worker knows of the run, as worker_claims does on the other side: numbers
+/// that no run has are E0702, and end the worker instead of breaking an invariant of what it is made of. Threads: one.
+class driver_orders {
+ public:
+  /// `plan` outlives it.
+  driver_orders(const wiring_plan& plan, bool has_tcp_edges) : plan_(plan), has_tcp_edges_(has_tcp_edges) {}
+
+  [[nodiscard]] expected<void> check(const worker_assignment& said) const;
+  [[nodiscard]] expected<void> check(const wiring_order& said) const;
+  /// At most limits::calls_queued_max are open at a time.
+  [[nodiscard]] expected<void> check(const begin_call& said);
+  [[nodiscard]] expected<void> check(const end_call& said);
+  [[nodiscard]] expected<void> check(const cancel_call& said);
+  [[nodiscard]] expected<void> check(const stop_request&) const { return {}; }
+
+ private:
+  const wiring_plan& plan_;
+  const bool has_tcp_edges_;
+  std::set<call_number> open_;
+};
+
+}  // namespace troupe

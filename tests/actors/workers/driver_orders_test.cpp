@@ -1,0 +1,77 @@
+// Goal: numbers that no run has, said by a driver, are errors that name the field; what drivers say passes. Method: a
+// lie for every field of an assignment and of a wiring order that is held against something.
+#include <functional>
+
+#include <gmock/gmock.h>
+
+#include <troupe/actors/workers/driver_orders.hpp>
+#include <troupe/messages/limits.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct orders : ::testing::Test {
+  wiring_plan plan = *expand(make_chain({.stages = 2, .replicas = 2, .num_pipe_buffers = 2}));
+  driver_orders in_memory{plan, false};
+  driver_orders over_tcp{plan, true};
+  const worker_assignment assignment = [] {
+    worker_assignment made;
+    made.address = {1, 1};
+    made.prefetch_slots = 8;
+    made.edge_secret = {1, 2};
+    return made;
+  }();
+
+  void expect_refused(const std::string& field, const std::function<void(worker_assignment&)>& forge) {
+    worker_assignment said = assignment;
+    forge(said);
+    const auto checked = over_tcp.check(said);
+    ASSERT_FALSE(checked) << field;
+    EXPECT_EQ(checked.error().code, error_code::wire_malformed);
+    EXPECT_EQ(checked.error().where, "worker_assignment." + field);
+  }
+};
+
+TEST_F(orders, to_become_a_stage_are_held_against_the_plan_and_the_limits) {
+  EXPECT_TRUE(over_tcp.check(assignment));
+  EXPECT_TRUE(in_memory.check(assignment));
+  expect_refused("address", [](auto& said) { said.address.stage = 77; });
+  expect_refused("address", [](auto& said) { said.address.replica = 2; });
+  expect_refused("address", [](auto& said) { said.address.stage = 2; });  // the source
+  expect_refused("prefetch_slots", [](auto& said) { said.prefetch_slots = 0; });
+  expect_refused("stage_slots", [](auto& said) { said.stage_slots = limits::pipe_buffers_max + 1; });
+  expect_refused("threads", [](auto& said) { said.threads = 0; });
+  expect_refused("boundaries", [](auto& said) { said.boundaries.resize(limits::stages_max + 2); });
+  expect_refused("warm_up_bytes", [](auto& said) { said.warm_up_bytes = ~std::uint64_t{0}; });
+  expect_refused("edge_secret", [](auto& said) { said.edge_secret.clear(); });
+}
+
+TEST_F(orders, to_wire_are_held_against_the_plan) {
+  const wiring_order fine{.epoch = 1, .from = {}, .present = {0, 2, 4}, .edge_ports = {0, 0, 0}};
+  EXPECT_TRUE(in_memory.check(fine));
+  EXPECT_FALSE(over_tcp.check(fine)) << "no port";
+  const auto where = [&](std::vector<std::uint64_t> present, std::vector<std::uint64_t> ports) {
+    const auto checked = over_tcp.check(wiring_order{1, {}, std::move(present), std::move(ports)});
+    return checked ? "" : checked.error().where;
+  };
+  EXPECT_EQ(where({0, 4}, {7, 7}), "");
+  EXPECT_EQ(where({0, 5}, {7, 7}), "wiring_order.present");
+  EXPECT_EQ(where({4, 0}, {7, 7}), "wiring_order.present");
+  EXPECT_EQ(where({0, 0}, {7, 7}), "wiring_order.present");
+  EXPECT_EQ(where({0, 4}, {7, 65'536}), "wiring_order.edge_ports");
+}
+
+TEST_F(orders, to_open_more_calls_than_there_can_be_are_refused) {
+  for (call_number call = 0; call < limits::calls_queued_max; ++call) EXPECT_TRUE(in_memory.check(begin_call{call}));
+  EXPECT_TRUE(in_memory.check(begin_call{3})) << "again";
+  EXPECT_TRUE(in_memory.check(end_call{0}));
+  EXPECT_TRUE(in_memory.check(begin_call{100}));
+  EXPECT_TRUE(in_memory.check(cancel_call{100, {}}));
+  EXPECT_TRUE(in_memory.check(begin_call{101}));
+  EXPECT_FALSE(in_memory.check(begin_call{102}));
+}
+
+}  // namespace
+}  // namespace troupe

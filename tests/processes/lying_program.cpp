@@ -1,0 +1,119 @@
+// A program whose workers tell lies: the linker puts forge() before the codec (--wrap), so that everything
+// else is the production program. Its arguments are NAME=VALUE:
+//   lie=none|FIELD         which field of which message (lies below)
+//   once=FILE              made at the first lie; no lie after that
+//   processes=all|none
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include <troupe/messages/codec/codec.hpp>
+#include <troupe/troupe.hpp>
+
+namespace {
+
+using settings = std::map<std::string, std::string>;
+
+settings& given() {
+  static settings found = {{"lie", "none"}, {"processes", "all"}};
+  return found;
+}
+
+/// Sample n is the number n, of class n % 10.
+class numbers final : public troupe::data_set {
+ public:
+  [[nodiscard]] std::uint64_t size() const noexcept override { return 400; }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return {1}; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return 10; }
+  [[nodiscard]] std::string name() const override { return "numbers"; }
+  [[nodiscard]] troupe::expected<troupe::sample_block> read(troupe::sample_range range) const override {
+    const auto each = at::arange(static_cast<std::int64_t>(range.begin), static_cast<std::int64_t>(range.end));
+    return troupe::sample_block{each.to(at::kFloat).unsqueeze(1), each.remainder(10)};
+  }
+};
+
+at::Tensor guess(const at::Tensor& numbers) {
+  const at::Tensor wanted = (numbers * 1.03).floor().remainder(10);
+  return at::log_softmax(-(wanted - at::arange(10)).square() / 7, 1);
+}
+
+// --- lies ------------------------------------------------------------------------------------------------------------
+
+template <class Message>
+using lies = std::map<std::string, std::function<void(Message&)>>;
+
+/// Of a message that was about to be sent; the last score of several, as the others are true.
+const lies<troupe::score_batch> about_scores = {
+    {"score.sink", [](troupe::score_batch& said) { said.scores.back().sink = 77; }},
+    {"score.id.call", [](troupe::score_batch& said) { said.scores.back().id.call = 99; }},
+    {"score.id.index", [](troupe::score_batch& said) { said.scores.back().id.index = 1'000'000; }},
+    {"score.samples", [](troupe::score_batch& said) { ++said.scores.back().samples; }},
+    {"score.words", [](troupe::score_batch& said) { said.scores.back().words.push_back(1); }},
+    {"score.sender_incarnation", [](troupe::score_batch& said) { ++said.scores.back().sender_incarnation; }},
+};
+const lies<troupe::stage_ready> about_readiness = {
+    {"stage_ready.address", [](troupe::stage_ready& said) { said.address.stage = 77; }},
+    {"stage_ready.incarnation", [](troupe::stage_ready& said) { said.incarnation = 77; }},
+};
+const lies<troupe::call_opened> about_calls = {
+    {"call_opened.call", [](troupe::call_opened& said) { said.call = 99; }},
+};
+const lies<troupe::worker_hello> about_itself = {
+    {"worker_hello.pid", [](troupe::worker_hello& said) { ++said.pid; }},
+    {"worker_hello.edge_port", [](troupe::worker_hello& said) { said.edge_port = 77; }},
+};
+
+template <class Message>
+Message forge(const Message& truth, const lies<Message>& known) {
+  Message said = truth;
+  const auto found = known.find(given()["lie"]);
+  const std::string once = given()["once"];
+  if (found == known.end() || (!once.empty() && std::ifstream(once).good())) return said;
+  found->second(said);
+  if (!once.empty()) std::ofstream(once) << "told";
+  return said;
+}
+
+using encoded = troupe::expected<troupe::codec::bytes>;
+
+}  // namespace
+
+// clang-format off
+#define TROUPE_ENCODE(length_and_name) \
+  "_ZN6troupe5codec6encodeINS_" length_and_name "EEEN2tl8expectedISt6vectorISt4byteSaIS6_EENS_5errorEEERKT_"
+#define TROUPE_FORGE(type, length_and_name, known) \
+  encoded tell_truth(const troupe::type& said) asm("__real_" TROUPE_ENCODE(length_and_name)); \
+  encoded tell(const troupe::type& said) asm("__wrap_" TROUPE_ENCODE(length_and_name)); \
+  encoded tell(const troupe::type& said) { return tell_truth(forge(said, known)); }
+// clang-format on
+TROUPE_FORGE(score_batch, "11score_batch", about_scores)
+TROUPE_FORGE(stage_ready, "11stage_ready", about_readiness)
+TROUPE_FORGE(call_opened, "11call_opened", about_calls)
+TROUPE_FORGE(worker_hello, "12worker_hello", about_itself)
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    given()[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  const troupe::program program{argc, argv};
+  troupe::topology made;
+  made.source("loader", std::make_shared<numbers>())
+      .stage("pass", [](const at::Tensor& numbers) { return numbers; })
+      .stage("guess", guess)
+      .sink("metrics", {"accuracy", "nll"});
+  const troupe::evaluation_hooks hooks{.on_progress = {},
+                                       .on_log = [](const std::string& line) { std::cerr << line << std::endl; }};
+  const troupe::run_options options{.micro_batch = 4, .threads = 1, .processes = given()["processes"] == "all"};
+  const auto result = troupe::run(made, options, hooks);
+  if (!result) {
+    std::cerr << to_string(result.error()) << '\n';
+    return static_cast<int>(troupe::status_of(result.error().code));
+  }
+  std::cout << troupe::result_json(*result).text << '\f';
+  return 0;
+}

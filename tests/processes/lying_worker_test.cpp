@@ -1,0 +1,65 @@
+// Goal: whatever a worker says that cannot be true costs that worker and nothing else: the driver names the field, goes
+// on with another worker, and the metrics are those of an undisturbed run to the last bit. Method: lying_program, whose
+// workers' messages are forged on their way out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/tests/processes/marked_run.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using json = nlohmann::json;
+
+class lie : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(lie, once_costs_its_worker_and_changes_nothing) {
+  marked_run truth({"processes=none"}, LYING_PROGRAM);
+  const auto undisturbed = results_of(truth.run()).front();
+
+  marked_run run({std::string("lie=") + GetParam(), "once=told"}, LYING_PROGRAM);
+  const auto outcome = run.run();
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json result = results_of(outcome).front();
+  EXPECT_EQ(words_of(result["metrics"]), words_of(undisturbed["metrics"]));
+  EXPECT_EQ(result["delivery"]["folded"], 100);
+  EXPECT_EQ(result["delivery"]["lost"], 0);
+  EXPECT_THAT(outcome.err, HasSubstr(std::string("it said what cannot be: ") + GetParam()));
+  run.expect_nothing_left({"told"});
+}
+
+INSTANTIATE_TEST_SUITE_P(of, lie,
+                         ::testing::Values("score.sink", "score.id.call", "score.id.index", "score.samples",
+                                           "score.words", "score.sender_incarnation", "stage_ready.address",
+                                           "stage_ready.incarnation", "call_opened.call"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           for (char& each : name) each = each == '.' ? '_' : each;
+                           return name;
+                         });
+
+TEST(a_worker_that_lies_every_time, ends_the_run_and_is_named) {
+  marked_run run({"lie=score.sink"}, LYING_PROGRAM);
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("error E0616: guess (process "));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("it said what cannot be: score.sink is 77, which is none of its own, and was killed"));
+  run.expect_nothing_left();
+}
+
+TEST(a_worker_that_lies_about_itself, becomes_no_stage) {
+  for (const std::string field : {"worker_hello.pid", "worker_hello.edge_port"}) {
+    marked_run run({"lie=" + field}, LYING_PROGRAM);
+    const auto outcome = run.run();
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr("it said what cannot be: " + field + " is "));
+    run.expect_nothing_left();
+  }
+}
+
+}  // namespace
+}  // namespace troupe::testing
