@@ -62,7 +62,9 @@ class numbers final : public troupe::data_set {
 void do_harm(const std::string& fault) {
   std::fprintf(stderr, "last words before %s\n", fault.c_str());
   if (fault == "list" && std::system("ls -l /proc/self/fd 1>&2") != 0) std::abort();
-  if (fault == "orphan" && std::system("setsid sleep 600 </dev/null >/dev/null 2>&1 &") != 0) std::abort();
+  constexpr const char* leave_the_group =
+      "setsid sh -c 'echo > left; exec sleep 600' </dev/null >/dev/null 2>&1 & until [ -e left ]; do :; done";
+  if (fault == "orphan" && std::system(leave_the_group) != 0) std::abort();
   if (fault == "kill" || fault == "orphan") ::raise(SIGKILL);
   if (fault == "abort") std::abort();
   if (fault == "exit") ::_exit(3);

@@ -41,6 +41,10 @@ void expect_refused(unique_fd descriptor, std::uint64_t bytes_min, const char* w
   EXPECT_NE(adopted.error().cause.find(why), std::string::npos) << adopted.error().cause;
 }
 
+TEST(shared_memory, is_for_its_user_alone) {
+  EXPECT_EQ(status_of(made(page)).st_mode & 0777u, 0600u);
+}
+
 TEST(shared_memory, two_mappings_see_the_same_bytes) {
   shared_memory memory = made(2 * page);
   const auto first = memory.map(0, 2 * page);

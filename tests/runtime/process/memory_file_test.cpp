@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <troupe/messages/limits.hpp>
@@ -28,6 +29,14 @@ TEST(memory_file, is_read_by_its_path_as_often_as_wanted) {
   EXPECT_NE(copy->get(), file->fd());
   EXPECT_EQ(text_at(memory_file::path_of(copy->get())), text);
   EXPECT_EQ(::fcntl(copy->get(), F_GETFD), FD_CLOEXEC);
+}
+
+TEST(memory_file, is_for_its_user_alone) {
+  const auto file = memory_file::make("test", "text");
+  ASSERT_TRUE(file);
+  struct stat status {};
+  ASSERT_EQ(::fstat(file->fd(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777u, 0600u);
 }
 
 TEST(memory_file, is_sealed) {
