@@ -9,6 +9,7 @@
 #include <troupe/actors/local_crew.hpp>
 #include <troupe/actors/pipeline.hpp>
 #include <troupe/actors/workers/worker_crew.hpp>
+#include <troupe/actors/workers/worker_launcher.hpp>
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/engine/stall_watch.hpp>
 
@@ -86,8 +87,9 @@ expected<void> pipeline::impl::open_to_workers() {
   launcher = std::move(*made);
   config = std::make_unique<link_config>(liveness{workers->silence_timeout});
   system = std::make_unique<caf::actor_system>(*config);
-  pool = system->spawn(worker_pool, launcher, std::max(limits::worker_hello_patience, workers->silence_timeout),
-                       workers->tcp != nullptr);
+  const auto start_worker = [made = launcher](auto on_exit) { return made->launch(std::move(on_exit)); };
+  pool = system->spawn(worker_pool, worker_source{start_worker},
+                       std::max(limits::worker_hello_patience, workers->silence_timeout), workers->tcp != nullptr);
   return {};
 }
 

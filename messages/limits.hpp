@@ -93,6 +93,14 @@ inline constexpr std::chrono::milliseconds park_max = 100ms;
 /// also, and even more, where stages outnumber cores.
 inline constexpr std::chrono::nanoseconds spin_budget = 500us;
 inline constexpr std::chrono::seconds control_request_timeout = 30s;
+/// Where stages are in workers: beyond the time after which a silent worker is ended, for the news of it to arrive.
+inline constexpr std::chrono::seconds control_request_margin = 10s;
+/// A stage that has not acknowledged a call is asked again: the time may have passed while this process did not run.
+inline constexpr std::uint32_t control_request_attempts = 2;
+/// A wait for a worker is made of so many timers: one that fires late, as this process was frozen, ends one slice.
+inline constexpr std::uint32_t wait_slices = 10;
+/// Who looks after a run does so every report_interval; after such a pause it was frozen itself.
+inline constexpr std::chrono::milliseconds look_pause_max = 1s;
 /// From the request to stop until every engine has reported; a forward in progress is waited for.
 inline constexpr std::chrono::seconds stop_timeout = 60s;
 /// The same after a deadline or a second Ctrl-C, when the process is about to end anyway.
@@ -171,8 +179,14 @@ inline constexpr std::chrono::milliseconds worker_hello_patience = 5s;
 /// From the moment it is told which stage it shall be until it is ready: it reads its layers, makes them and warms
 /// them up. What a user has who does not ask for another time.
 inline constexpr std::chrono::seconds worker_start_deadline = 600s;
-/// Workers in a row that end before they have said hello: the next one would, too.
+/// Workers in a row that end by themselves before they have said hello: the next one would, too.
 inline constexpr std::uint32_t worker_failed_starts_max = 3;
+/// Workers that are killed from outside before a single one has said hello, for each one that is waited for.
+inline constexpr std::uint32_t worker_starts_killed_max = 10;
+/// Workers that end between their hello and the first step of becoming a stage: those that one stage is given in a row,
+/// and those without a stage that are replaced within death_window.
+inline constexpr std::uint32_t workers_dead_when_given_max = 10;
+inline constexpr std::uint32_t spares_lost_in_window_max = 20;
 /// Workers that wait without a stage, so that a replacement takes no program start.
 inline constexpr std::uint32_t worker_spares = 1;
 /// A worker that has no stage after this time prepares for whatever it may become. The first ones have theirs by then.
@@ -194,6 +208,8 @@ inline constexpr std::chrono::milliseconds worker_silence_timeout = 10s;
 inline constexpr std::int64_t heartbeats_per_timeout = 10;
 inline constexpr std::chrono::milliseconds heartbeat_min = 250ms;
 inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
+/// An end that did not look for so many heartbeats was frozen itself, and gives the other one a new period.
+inline constexpr std::int64_t frozen_after_heartbeats = 2;
 /// From a worker's greeting over its link until it has the driver's address.
 inline constexpr std::chrono::milliseconds worker_connect_timeout = 30s;
 
@@ -256,6 +272,8 @@ inline constexpr std::chrono::seconds journal_sync_interval = 1s;
 /// A full queue that no disk takes anything from fails the run after this time.
 inline constexpr std::chrono::seconds journal_stall_max = 10s;
 
+static_assert(control_request_margin > heartbeat_max + 1s, "a worker that is silent is ended before its call is");
+static_assert(frozen_after_heartbeats < heartbeats_per_timeout, "a freeze is seen before the other end is judged");
 static_assert(window_extra >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");

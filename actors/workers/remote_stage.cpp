@@ -27,8 +27,9 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
   options_.place.incarnation = options_.incarnation;
   options_.place.name = name_;
   options_.place.has_tcp_edges = options_.setup->tcp != nullptr;
-  self_->set_down_handler([this](const caf::down_msg&) {
-    tell_after(self_, patience_with_a_broken_link, remote_stage_actor{self_}, worker_silent{});
+  self_->set_down_handler([this](const caf::down_msg& down) {
+    if (!worker_ || down.source != worker_.address()) return;
+    tell_after(self_, patience_with_a_broken_link, remote_stage_actor{self_}, worker_silent{process_});
   });
   tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
   return {
@@ -48,9 +49,9 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
       [this](const wire_message& message) { from_worker(message); },
       [this](const worker_given& given) { take_seat(given); },
       [this](const no_worker& refused) { fail_stage(refused.cause); },
-      [this](const worker_exited& what) { exited(what.report); },
-      [this](const worker_silent&) { link_broke(); },
-      [this](const start_overdue&) { check_start(); },
+      [this](const worker_exited& what) { exited(what); },
+      [this](const worker_silent& what) { link_broke(what); },
+      [this](const start_overdue& what) { check_start(what); },
       [this](const pass_on& what) { pass(what); },
   };
 }
@@ -63,11 +64,16 @@ void remote_stage_state::take_seat(const worker_given& given) {
   phase_ = phase::seated;
   worker_ = given.actor;
   claims_.emplace(options_.place, options_.sent);
+  believed_ = true;
+  page_.reset();
+  takes_descriptors_ = true;
   process_->rename(name_);
   self_->monitor(worker_);
   // A worker that takes nothing is as good as dead; its end is told as any other's.
-  if (auto seated = seat(given); !seated) process_->kill(to_string(seated.error()));
-  tell_after(self_, options_.setup->start_deadline, remote_stage_actor{self_}, start_overdue{});
+  const auto seated = seat(given);
+  driver_failed_ = !seated && takes_descriptors_;
+  if (!seated) process_->kill(to_string(seated.error()));
+  wait_for_start(limits::wait_slices - 1);
 }
 
 expected<void> remote_stage_state::seat(const worker_given& given) {
@@ -77,10 +83,10 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
   const int descriptor = page->descriptor();
   options_.accounts->add(options_.at, page_);
   options_.seats->put(options_.at, {given.process, std::move(*page), given.edge_port});
-  if (auto sent = process_->send("page", {&descriptor, 1}); !sent) return sent;
+  if (auto sent = hand_over("page", descriptor); !sent) return sent;
 
   const stage_parcel parcel = options_.setup->parcel(options_.at);
-  const auto warm_up_bytes = send_warm_up(*process_, parcel.warm_up);
+  const auto warm_up_bytes = send_warm_up(parcel.warm_up);
   if (!warm_up_bytes) return tl::make_unexpected(warm_up_bytes.error());
   to_worker(worker_assignment{.address = options_.at,
                               .incarnation = options_.incarnation,
@@ -95,8 +101,13 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
   return {};
 }
 
-expected<std::uint64_t> remote_stage_state::send_warm_up(worker_process& process, const payload_ptr& warm_up) const
-    try {
+expected<void> remote_stage_state::hand_over(const std::string& tag, int descriptor) {
+  auto sent = process_->send(tag, {&descriptor, 1});
+  takes_descriptors_ = sent.has_value();
+  return sent;
+}
+
+expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm_up) try {
   if (warm_up == nullptr) return 0;
   const payload_codec& codec = *options_.setup->codec;
   const std::uint64_t bytes = codec.size_of(*warm_up);
@@ -106,8 +117,7 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(worker_process& process
   const auto mapped = memory->map(0, bytes);
   if (!mapped) return tl::make_unexpected(mapped.error());
   codec.write(*warm_up, mapped->bytes().first(bytes));
-  const int descriptor = memory->descriptor();
-  return process.send("warm-up", {&descriptor, 1}).map([bytes] { return bytes; });
+  return hand_over("warm-up", memory->descriptor()).map([bytes] { return bytes; });
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, name_, std::string("its inputs cannot be sent: ") + e.what());
 }
@@ -193,29 +203,38 @@ void remote_stage_state::stop(const stop_request& request) {
 // --- the end of the worker -------------------------------------------------------------------------------------------
 
 /// A process whose link is gone and that still lives is frozen, or as good as that: it must not wake up again.
-void remote_stage_state::link_broke() {
-  if (phase_ != phase::seated) return;
+void remote_stage_state::link_broke(const worker_silent& what) {
+  if (phase_ != phase::seated || what.process != process_) return;
   process_->kill("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
 }
 
+/// In slices: of a freeze of this process no more than one counts.
+void remote_stage_state::wait_for_start(std::uint32_t slices_left) {
+  tell_after(self_, options_.setup->start_deadline / limits::wait_slices, remote_stage_actor{self_},
+             start_overdue{process_, slices_left});
+}
+
 /// Its heartbeats say that the process lives, not that its stage will ever be there.
-void remote_stage_state::check_start() {
-  if (phase_ != phase::seated || ready_) return;
+void remote_stage_state::check_start(const start_overdue& what) {
+  if (phase_ != phase::seated || ready_ || what.process != process_) return;
+  if (what.slices_left > 0) return wait_for_start(what.slices_left - 1);
   const double seconds = std::chrono::duration<double>(options_.setup->start_deadline).count();
   process_->kill(fmt::format("it did not become its stage within {} s", seconds));
 }
 
-void remote_stage_state::exited(const exit_report& report) {
-  if (phase_ != phase::seated) return;
-  phase_ = phase::lost;
-  opening_.clear();
+void remote_stage_state::exited(const worker_exited& what) {
+  if (phase_ != phase::seated || what.process != process_) return;
   options_.accounts->end(options_.at);
   // It may have died of something else just before.
+  const exit_report& report = what.report;
   const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
   const std::string reason = was_killed ? process_->killed_for() : std::string{};
   const error cause{error_code::stage_lost, name_ + " (process " + std::to_string(report.pid) + ")",
                     reason.empty() ? report.describe() : report.describe(reason + ", and was killed"),
                     "see its last lines, if any"};
+  if (was_dead_before()) return ask_for_another(cause);
+  phase_ = phase::lost;
+  opening_.clear();
   tell(self_, options_.director, stage_lost{options_.at, options_.incarnation, cause, working_on()});
 }
 
@@ -223,6 +242,23 @@ void remote_stage_state::exited(const exit_report& report) {
 std::optional<micro_batch_id> remote_stage_state::working_on() const {
   const auto id = page_ ? page_->work.working_on() : std::nullopt;
   return id && options_.sent->find(*id).now == handed_out::standing::never ? std::nullopt : id;
+}
+
+/// It never began to become the stage, so that the stage has no part in its death.
+bool remote_stage_state::was_dead_before() const {
+  return !driver_failed_ && page_ != nullptr && !page_->taken.load(std::memory_order_acquire);
+}
+
+void remote_stage_state::ask_for_another(const error& cause) {
+  phase_ = phase::waiting;
+  if (!first_dead_) first_dead_ = cause;
+  if (++dead_when_given_ < limits::workers_dead_when_given_max) {
+    return tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
+  }
+  fail_stage({error_code::process_failed, first_dead_->where,
+              fmt::format("{} workers in a row ended before they began to become it; the first: {}", dead_when_given_,
+                          first_dead_->cause),
+              "find out who ends them: the kernel's log names processes that took too much memory"});
 }
 
 void remote_stage_state::fail_stage(const error& cause) {

@@ -35,6 +35,7 @@ struct remote_stage_options {
 /// what cannot be, nothing more is believed: it is killed, and its end is told as any other's.
 ///
 ///   waiting --worker_given--> seated --stopped--> stopped
+///   seated --exit before the worker has taken its page--> waiting (another one is asked for, without a death)
 ///   waiting --no_worker--> (failure);   seated --exit--> lost
 class remote_stage_state {
  public:
@@ -48,7 +49,7 @@ class remote_stage_state {
 
   void take_seat(const worker_given& given);
   [[nodiscard]] expected<void> seat(const worker_given& given);
-  [[nodiscard]] expected<std::uint64_t> send_warm_up(worker_process& process, const payload_ptr& warm_up) const;
+  [[nodiscard]] expected<std::uint64_t> send_warm_up(const payload_ptr& warm_up);
   void from_worker(const wire_message& message);
   template <class Message>
   void believe(Message&& said);
@@ -61,10 +62,14 @@ class remote_stage_state {
   template <class Message>
   void over(const Message& end);
   void stop(const stop_request& request);
-  void link_broke();
-  void check_start();
-  void exited(const exit_report& report);
+  [[nodiscard]] expected<void> hand_over(const std::string& tag, int descriptor);
+  void link_broke(const worker_silent& what);
+  void wait_for_start(std::uint32_t slices_left);
+  void check_start(const start_overdue& what);
+  void exited(const worker_exited& what);
   [[nodiscard]] std::optional<micro_batch_id> working_on() const;
+  [[nodiscard]] bool was_dead_before() const;
+  void ask_for_another(const error& cause);
   void fail_stage(const error& cause);
 
   remote_stage_actor::pointer self_;
@@ -75,6 +80,12 @@ class remote_stage_state {
   bool believed_ = true;
   /// Once it is seated.
   std::optional<worker_claims> claims_;
+  /// The worker could not be told what to become, and not because it took nothing.
+  bool driver_failed_ = false;
+  bool takes_descriptors_ = true;
+  /// Workers in a row that were dead before they began, and how the first of them ended.
+  std::uint32_t dead_when_given_ = 0;
+  std::optional<error> first_dead_;
   std::shared_ptr<worker_process> process_;
   wire_actor worker_;
   std::shared_ptr<const engine_page> page_;

@@ -218,11 +218,7 @@ shared_page worker_crew::page_of(std::size_t instance) const {
 /// For an end in this process: who is at the other one, and what becomes of nonsense from there.
 shm_end worker_crew::end_towards(std::size_t instance) const {
   const stage_address at = engines_->plan.instances[instance].address;
-  return {.peer_bell = page_of(instance).bell(),
-          .codec = setup_->codec,
-          .on_damaged = [seats = seats_, at](const error& what) {
-            if (const auto seat = seats->at(at)) seat->process->kill(to_string(what));
-          }};
+  return {.peer_bell = page_of(instance).bell(), .codec = setup_->codec, .on_damaged = seats_->end_of_sitter(at)};
 }
 
 }  // namespace troupe

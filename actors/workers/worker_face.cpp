@@ -88,6 +88,7 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
   auto page = body_->descriptors.take("page", 1).and_then(
       [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
   if (!page) return tl::make_unexpected(page.error());
+  page->page()->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
   const auto warm_up = warm_up_of(to);
   if (!warm_up) return tl::make_unexpected(warm_up.error());
   auto stage = what.make_body(to, *warm_up);

@@ -1,26 +1,18 @@
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include <troupe/actors/link/control_link.hpp>
 #include <troupe/actors/workers/wire_codec.hpp>
 #include <troupe/actors/workers/worker_claims.hpp>
 #include <troupe/actors/workers/worker_pool.hpp>
-#include <troupe/messages/limits.hpp>
 
 namespace troupe {
 namespace {
 
-/// A program that is no worker ends by itself, or goes on without a hello until the pool kills it.
-error ended_early(const worker_process& process, const exit_report& report) {
-  const std::string reason = process.killed_for();
-  const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL && reason.empty();
-  return {error_code::process_failed, process.name(),
-          "a worker ended before it said hello: " +
-              (reason.empty() ? report.describe() : report.describe(reason + ", and was killed")),
-          was_killed
-              ? "find out who killed it: the kernel's log names processes that took too much memory"
-              : "call troupe::program, or the command line, in main() of this program; see its last lines, if any"};
+/// A wait that this process's own freeze cannot use up.
+template <class Overdue>
+void wait_a_slice(worker_pool_actor::pointer self, std::chrono::nanoseconds whole, Overdue what) {
+  tell_after(self, whole / limits::wait_slices, worker_pool_actor{self}, std::move(what));
 }
 
 /// What one worker finds at the other end of its link, as long as its process is known.
@@ -39,9 +31,9 @@ wire_actor::behavior_type entrance(wire_actor::pointer self, const worker_pool_a
 }  // namespace
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
-                                             std::shared_ptr<worker_launcher> launcher,
-                                             std::chrono::milliseconds patience, bool has_tcp_edges) {
-  self->state.launcher = std::move(launcher);
+                                             worker_source source, std::chrono::milliseconds patience,
+                                             bool has_tcp_edges) {
+  self->state.source = std::move(source);
   self->state.patience = patience;
   self->state.has_tcp_edges = has_tcp_edges;
   return self->state.behavior();
@@ -65,13 +57,14 @@ void worker_pool_state::hello(const worker_said& what) {
     found->second.now = worker::phase::spare;
     found->second.actor = what.actor;
     found->second.edge_port = said.edge_port;
-    failed_starts = 0;
+    budget.hello();
     give();
     launch_missing();
   }));
 }
 
 void worker_pool_state::want(const want_worker& wanted) {
+  if (waiting.empty()) budget.begin();
   waiting.push_back(wanted.face);
   give();
   launch_missing();
@@ -91,6 +84,7 @@ void worker_pool_state::give() {
 /// Those that are waited for first; a spare only when nobody waits, so that it does not slow them down. Each one that
 /// is waited for is started anew once: if all are late, the machine is slow, and would only be slower.
 void worker_pool_state::launch_missing() {
+  if (waiting.empty() && !budget.may_start_spare(self->clock().now().time_since_epoch())) return;
   std::size_t coming = 0;
   std::size_t late = 0;
   for (const auto& [process, one] : workers) {
@@ -105,7 +99,7 @@ void worker_pool_state::launch_missing() {
 
 bool worker_pool_state::launch() {
   const caf::actor_addr address = self->address();
-  auto made = launcher->launch([address](const std::shared_ptr<worker_process>& process, const exit_report& report) {
+  auto made = source([address](const std::shared_ptr<worker_process>& process, const exit_report& report) {
     if (auto pool = caf::actor_cast<caf::strong_actor_ptr>(address)) {
       caf::anon_send(caf::actor_cast<worker_pool_actor>(pool), worker_exited{process, report});
     }
@@ -117,9 +111,9 @@ bool worker_pool_state::launch() {
   const std::shared_ptr<worker_process>& process = made->process;
   const auto at =
       workers.insert_or_assign(process, worker{self->spawn(entrance, worker_pool_actor{self}, process)}).first;
-  offer_link(self->system(), std::move(made->link), at->second.entrance);
-  tell_after(self, patience, worker_pool_actor{self}, hello_late{process});
-  tell_after(self, limits::worker_hello_timeout, worker_pool_actor{self}, hello_overdue{process});
+  if (made->link) offer_link(self->system(), std::move(made->link), at->second.entrance);
+  wait_a_slice(self, patience, hello_late{process, limits::wait_slices - 1});
+  wait_a_slice(self, limits::worker_hello_timeout, hello_overdue{process, limits::wait_slices - 1});
   return true;
 }
 
@@ -130,8 +124,11 @@ void worker_pool_state::exited(const worker_exited& what) {
   workers.erase(found);
   self->send_exit(ended.entrance, caf::exit_reason::user_shutdown);
   if (ended.now == worker::phase::given) return tell(self, ended.face, what);
-  if (!ended.has_said_hello() && ++failed_starts >= limits::worker_failed_starts_max) {
-    return refuse_all(ended_early(*what.process, what.report));
+  if (ended.has_said_hello()) {
+    budget.spare_lost(self->clock().now().time_since_epoch());
+  } else if (const auto spent =
+                 budget.failed(what.process->name(), what.report, what.process->killed_for(), waiting.size())) {
+    return refuse_all(*spent);
   }
   launch_missing();
 }
@@ -141,15 +138,18 @@ void worker_pool_state::exited(const worker_exited& what) {
 void worker_pool_state::late(const hello_late& what) {
   const auto found = workers.find(what.process);
   if (found == workers.end() || found->second.now != worker::phase::starting) return;
+  if (what.slices_left > 0) return wait_a_slice(self, patience, hello_late{what.process, what.slices_left - 1});
   found->second.now = worker::phase::late;
   if (!waiting.empty()) launch_missing();
 }
 
 void worker_pool_state::overdue(const hello_overdue& what) {
   const auto found = workers.find(what.process);
-  if (found != workers.end() && !found->second.has_said_hello()) {
-    what.process->kill("it said no hello for " + std::to_string(limits::worker_hello_timeout.count()) + " s");
+  if (found == workers.end() || found->second.has_said_hello()) return;
+  if (what.slices_left > 0) {
+    return wait_a_slice(self, limits::worker_hello_timeout, hello_overdue{what.process, what.slices_left - 1});
   }
+  what.process->kill("it said no hello for " + std::to_string(limits::worker_hello_timeout.count()) + " s");
 }
 
 void worker_pool_state::refuse_all(const error& cause) {

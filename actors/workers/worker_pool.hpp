@@ -7,6 +7,8 @@
 #include <troupe/actors/link/wire_message.hpp>
 #include <troupe/actors/protocol.hpp>
 #include <troupe/actors/workers/worker_launcher.hpp>
+#include <troupe/messages/limits.hpp>
+#include <troupe/runtime/process/start_budget.hpp>
 
 namespace troupe {
 
@@ -26,10 +28,15 @@ struct worker_exited {
   std::shared_ptr<worker_process> process;
   exit_report report;
 };
-/// A face, to itself: the link to its worker broke a moment ago.
-struct worker_silent {};
-/// worker_setup::start_deadline is over.
-struct start_overdue {};
+/// A face, to itself: the link to this worker broke a moment ago.
+struct worker_silent {
+  std::shared_ptr<worker_process> process;
+};
+/// One more slice of worker_setup::start_deadline is over.
+struct start_overdue {
+  std::shared_ptr<worker_process> process;
+  std::uint32_t slices_left = 0;
+};
 /// worker_crew -> face: passed on to the worker, in order with what the director says.
 struct pass_on {
   wire_message message;
@@ -52,14 +59,20 @@ struct worker_said {
 struct want_worker {
   remote_stage_actor face;
 };
-/// The pool, to itself: its hello is late, and nobody counts on it any more.
+/// The pool, to itself: one more slice of its patience is over. After the last one nobody counts on it any more.
 struct hello_late {
   std::shared_ptr<worker_process> process;
+  std::uint32_t slices_left = 0;
 };
-/// The pool, to itself: time to have said hello is over.
+/// The pool, to itself: one more slice of the time to have said hello is over.
 struct hello_overdue {
   std::shared_ptr<worker_process> process;
+  std::uint32_t slices_left = 0;
 };
+
+/// Starts a worker, as worker_launcher::launch() does; one without a link is offered none.
+using worker_source = std::function<expected<launched_worker>(
+    std::function<void(const std::shared_ptr<worker_process>&, const exit_report&)> on_exit)>;
 
 /// Starts workers, takes their hellos, hands them to faces, keeps spares. Each worker is offered an entrance of its
 /// own, an actor that lives as long as its process, so that the link tells which one says hello.
@@ -69,7 +82,12 @@ struct hello_overdue {
 ///           starting | late | spare --exit, overdue--> (gone)
 ///
 /// A frozen machine or process may let a worker start that never says hello. After `patience` a face that waits gets
-/// another one, whoever comes first; after limits::worker_hello_timeout the late one is killed.
+/// another one, whoever comes first; after limits::worker_hello_timeout the late one is killed. Both waits are made of
+/// limits::wait_slices timers, of which a freeze of this process takes one at the most.
+///
+/// Workers that end before their hello are replaced until the start_budget is spent: then all faces that wait get
+/// no_worker with the first cause. A face whose worker was dead already asks again. Spares that die are replaced up to
+/// limits::spares_lost_in_window_max; after that a worker is started when a face wants one.
 using worker_pool_actor =
     caf::typed_actor<cast<worker_said>, cast<want_worker>, cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
 
@@ -89,7 +107,7 @@ struct worker_pool_state {
   void refuse_all(const error& cause);
 
   worker_pool_actor::pointer self;
-  std::shared_ptr<worker_launcher> launcher;
+  worker_source source;
   std::chrono::milliseconds patience{0};
   bool has_tcp_edges = false;
 
@@ -104,13 +122,12 @@ struct worker_pool_state {
   };
   std::map<std::shared_ptr<worker_process>, worker> workers;
   std::deque<remote_stage_actor> waiting;
-  std::uint32_t failed_starts = 0;
+  start_budget budget;
 };
 
-/// `launcher` outlives it.
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
-                                             std::shared_ptr<worker_launcher> launcher,
-                                             std::chrono::milliseconds patience, bool has_tcp_edges);
+                                             worker_source source, std::chrono::milliseconds patience,
+                                             bool has_tcp_edges);
 
 }  // namespace troupe
 

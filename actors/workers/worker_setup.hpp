@@ -75,6 +75,16 @@ class worker_seats {
     const auto found = seats_.find(address);
     return found == seats_.end() ? std::nullopt : std::optional(found->second);
   }
+  [[nodiscard]] std::map<stage_address, worker_seat> all() const {
+    const std::lock_guard lock{mutex_};
+    return seats_;
+  }
+  /// Ends the process that sits there now, also when another one has taken its place since; with the error as reason.
+  [[nodiscard]] std::function<void(const error&)> end_of_sitter(stage_address address) const {
+    const auto seat = at(address);
+    if (!seat) return {};
+    return [process = seat->process](const error& why) { process->kill(to_string(why)); };
+  }
 
  private:
   mutable std::mutex mutex_;

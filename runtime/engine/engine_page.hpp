@@ -78,9 +78,13 @@ class alignas(64) work_sign {
 /// incarnation.
 struct engine_page {
   doorbell_words bell;
+  /// Set by the worker that the page was given to, before it begins to become the stage: what ends it from then on is
+  /// the stage's own death.
+  std::atomic<bool> taken{false};
   stage_counters counters;
   work_sign work;
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
 
 }  // namespace troupe

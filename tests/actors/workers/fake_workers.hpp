@@ -1,0 +1,82 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include <troupe/actors/workers/remote_stage.hpp>
+
+namespace troupe::testing {
+
+/// What the faces have told.
+struct director_news {
+  std::vector<stage_lost> lost;
+  std::vector<failure> failures;
+};
+
+/// The production pool and faces in one thread and virtual time, with workers that are no processes: the test says what
+/// becomes of them.
+class fake_workers {
+ public:
+  explicit fake_workers(std::uint32_t stages);
+  ~fake_workers();
+  fake_workers(const fake_workers&) = delete;
+  fake_workers& operator=(const fake_workers&) = delete;
+
+  struct worker {
+    std::shared_ptr<worker_process> process;
+    std::function<void(const std::shared_ptr<worker_process>&, const exit_report&)> on_exit;
+    unique_fd channel;
+    wire_actor actor;
+    pid_t pid = 0;
+    bool is_alive = true;
+  };
+  /// In the order of their starts.
+  [[nodiscard]] std::deque<worker>& all() { return workers_; }
+  [[nodiscard]] std::size_t alive() const;
+  [[nodiscard]] worker& newest() { return workers_.back(); }
+
+  void says_hello(worker& one);
+  /// The process is gone, its channel with it, and the pool is told.
+  void ends(worker& one, exit_kind kind, int value);
+  void is_shot(worker& one);
+  /// The worker that sits there begins to become the stage.
+  void begins(stage_address at) { seats_->at(at)->page.page()->taken.store(true); }
+  /// The process that was seated there last.
+  [[nodiscard]] std::shared_ptr<worker_process> sitter(stage_address at) const;
+
+  /// All actors have done what they were told.
+  void settle() { scheduler().run(); }
+  /// Passes in one leap, as after a freeze.
+  void freeze(std::chrono::nanoseconds time);
+  /// Passes in steps that are shorter than what anybody waits for.
+  void pass(std::chrono::nanoseconds time);
+  /// The link of this worker breaks.
+  void breaks_link(worker& one);
+
+  [[nodiscard]] const director_news& news() const { return *news_; }
+  [[nodiscard]] const worker_setup& setup() const { return *setup_; }
+
+ private:
+  struct testing_config : caf::actor_system_config {
+    testing_config() { set("scheduler.policy", caf::atom("testing")); }
+  };
+  caf::scheduler::test_coordinator& scheduler();
+  [[nodiscard]] expected<launched_worker> launch(decltype(worker::on_exit) on_exit);
+
+  std::shared_ptr<director_news> news_ = std::make_shared<director_news>();
+  std::unique_ptr<process_host> host_;
+  std::shared_ptr<worker_setup> setup_ = std::make_shared<worker_setup>();
+  std::shared_ptr<worker_seats> seats_ = std::make_shared<worker_seats>();
+  std::deque<worker> workers_;
+  testing_config config_;
+  caf::actor_system system_{config_};
+  director_actor director_;
+  worker_pool_actor pool_;
+  std::vector<remote_stage_actor> faces_;
+};
+
+}  // namespace troupe::testing

@@ -1,0 +1,102 @@
+// Goal: a stage answers for the deaths of its own workers, and for no others. Method: the production pool and faces,
+// workers that the test ends at chosen moments, in virtual time.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fake_workers.hpp"
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr stage_address first{0, 0};
+
+TEST(remote_stage, asks_for_another_worker_when_the_one_it_is_given_is_dead) {
+  fake_workers workers(1);
+  workers.all()[0].channel.reset();  // dead, and its end is not told yet
+  workers.says_hello(workers.all()[0]);
+  ASSERT_EQ(workers.sitter(first), workers.all()[0].process);
+  workers.is_shot(workers.all()[0]);
+  EXPECT_TRUE(workers.news().lost.empty()) << to_string(workers.news().lost.front().cause);
+  workers.says_hello(workers.newest());
+  EXPECT_EQ(workers.sitter(first), workers.all()[1].process);
+  EXPECT_TRUE(workers.news().lost.empty());
+}
+
+TEST(remote_stage, does_not_count_a_worker_that_dies_before_it_begins) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.is_shot(workers.all()[0]);  // it was told what to become, and has not begun
+  EXPECT_TRUE(workers.news().lost.empty());
+  workers.says_hello(workers.newest());
+  workers.begins(first);
+  workers.ends(workers.all()[1], exit_kind::signalled, SIGSEGV);
+  ASSERT_EQ(workers.news().lost.size(), 1u) << "this one dies of becoming the stage";
+  EXPECT_THAT(workers.news().lost.front().cause.cause, HasSubstr("killed by SIGSEGV"));
+}
+
+TEST(remote_stage, gives_up_when_every_worker_is_dead_already) {
+  fake_workers workers(1);
+  while (workers.news().failures.empty()) {
+    ASSERT_LE(workers.all().size(), limits::workers_dead_when_given_max) << "without end";
+    auto& given = workers.newest();
+    workers.says_hello(given);  // another one is started as a spare
+    ASSERT_EQ(workers.sitter(first), given.process);
+    workers.is_shot(given);
+  }
+  EXPECT_TRUE(workers.news().lost.empty());
+  const error cause = workers.news().failures.front().cause;
+  EXPECT_EQ(cause.code, error_code::process_failed);
+  EXPECT_EQ(cause.where, "stage 0 (process 1000)") << "the first one";
+  EXPECT_THAT(cause.cause, HasSubstr("killed by SIGKILL"));
+}
+
+TEST(remote_stage, is_not_hurt_by_the_link_of_a_worker_before) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.breaks_link(workers.all()[0]);
+  workers.is_shot(workers.all()[0]);
+  workers.says_hello(workers.newest());
+  ASSERT_EQ(workers.sitter(first), workers.all()[1].process);
+  workers.pass(2s);
+  EXPECT_EQ(workers.all()[1].process->killed_for(), "");
+}
+
+TEST(remote_stage, kills_a_worker_whose_link_is_broken) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.breaks_link(workers.all()[0]);
+  workers.pass(2s);
+  EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("it was silent for"));
+}
+
+TEST(remote_stage, gives_a_worker_its_time_to_become_the_stage_and_no_more) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.begins(first);
+  workers.freeze(2 * workers.setup().start_deadline);
+  EXPECT_EQ(workers.all()[0].process->killed_for(), "") << "this process was frozen, not only the worker";
+  workers.pass(workers.setup().start_deadline);
+  EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("it did not become its stage within"));
+}
+
+TEST(worker_seats, end_the_process_that_sat_there_when_it_was_asked_for) {
+  fake_workers workers(2);
+  workers.says_hello(workers.all()[0]);
+  workers.says_hello(workers.all()[1]);
+  worker_seats seats;
+  seats.put(first, {workers.all()[0].process, *shared_page::create(), 0});
+  const auto end = seats.end_of_sitter(first);
+  seats.put(first, {workers.all()[1].process, *shared_page::create(), 0});
+  end({error_code::wire_malformed, "edge", "nonsense", {}});
+  EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("nonsense"));
+  EXPECT_EQ(workers.all()[1].process->killed_for(), "") << "it has written nothing there";
+  EXPECT_FALSE(static_cast<bool>(seats.end_of_sitter({1, 0}))) << "a stage of this process";
+}
+
+}  // namespace
+}  // namespace troupe::testing
