@@ -85,7 +85,9 @@ expected<void> pipeline::impl::open_to_workers() {
   auto made = worker_launcher::create([reports = reports](std::string line) { reports->put(std::move(line)); });
   if (!made) return tl::make_unexpected(made.error());
   launcher = std::move(*made);
-  config = std::make_unique<link_config>(liveness{workers->silence_timeout});
+  auto links = std::make_unique<link_config>(liveness{workers->silence_timeout});
+  if (auto watched = links->watch().start(); !watched) return tl::make_unexpected(watched.error());
+  config = std::move(links);
   system = std::make_unique<caf::actor_system>(*config);
   const auto start_worker = [made = launcher](auto on_exit) { return made->launch(std::move(on_exit)); };
   pool = system->spawn(worker_pool, worker_source{start_worker},
@@ -137,10 +139,12 @@ void pipeline::look_after() {
   }
   if (!impl_->workers || !impl_->workers->forward_deadline) return;
   const auto limit = *impl_->workers->forward_deadline;
-  for (const stall& each : stall_watch::longer_than(limit, *engines_->accounts, steady_now())) {
-    const auto seat = impl_->seats->at(each.stage.address);
-    if (!seat) continue;
-    seat->process->kill(
+  // Before the forwards are looked at: who takes a seat after that has no part in them.
+  const auto seated = impl_->seats->all();
+  for (const stall& each : impl_->stalls.longer_than(limit, *engines_->accounts, steady_now())) {
+    const auto seat = seated.find(each.stage.address);
+    if (seat == seated.end()) continue;
+    seat->second.process->kill(
         fmt::format("its forward of {} took longer than {} s", to_string(each.working_on), seconds(limit)));
   }
 }

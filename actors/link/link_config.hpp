@@ -6,6 +6,7 @@
 
 #include <troupe/actors/caf.hpp>
 #include <troupe/actors/link/link_sockets.hpp>
+#include <troupe/actors/link/link_watch.hpp>
 #include <troupe/messages/limits.hpp>
 
 namespace troupe {
@@ -33,12 +34,16 @@ class link_config : public caf::actor_system_config {
   [[nodiscard]] const liveness& times() const noexcept { return times_; }
   [[nodiscard]] link_sockets& sockets() const noexcept { return *sockets_; }
 
+  /// Ends links whose other end is silent; started before the system, or with it.
+  [[nodiscard]] link_watch& watch() const noexcept { return *watch_; }
+
   /// Of a system made of a link_config; anything else stops the process.
   [[nodiscard]] static const link_config& of(const caf::actor_system& system);
 
  private:
   liveness times_;
   std::unique_ptr<link_sockets> sockets_ = std::make_unique<link_sockets>();
+  std::unique_ptr<link_watch> watch_ = std::make_unique<link_watch>(times_.timeout, times_.heartbeat());
 };
 
 }  // namespace troupe

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,15 +44,22 @@ struct frame_header {
 
 class link_scribe : public caf::io::scribe {
  public:
-  link_scribe(default_multiplexer& network, native_socket socket, link_sockets& sockets)
-      : scribe(caf::io::network::conn_hdl_from_socket(socket)), sockets_(sockets), stream_(network, socket) {
+  link_scribe(default_multiplexer& network, native_socket socket, const link_config& config)
+      : scribe(caf::io::network::conn_hdl_from_socket(socket)),
+        sockets_(config.sockets()),
+        link_(config.watch().watch(socket)),
+        stream_(network, socket) {
     sockets_.know(socket);
   }
-  ~link_scribe() override { sockets_.forget(stream_.fd()); }
+  ~link_scribe() override {
+    link_->closed();
+    sockets_.forget(stream_.fd());
+  }
 
   /// A header, then its payload if it has one, as CAF's broker asks for them.
   bool consume(caf::execution_unit* context, const void* bytes, std::size_t size) override {
     if (is_refused_) return true;
+    link_->heard();
     if (is_payload_next_) {
       is_payload_next_ = false;
     } else {
@@ -89,6 +97,7 @@ class link_scribe : public caf::io::scribe {
   }
 
   link_sockets& sockets_;
+  const std::shared_ptr<watched_link> link_;
   bool is_launched_ = false;
   bool is_payload_next_ = false;
   bool is_refused_ = false;
@@ -99,7 +108,7 @@ class link_scribe : public caf::io::scribe {
 
 caf::io::scribe_ptr make_link_scribe(caf::actor_system& system, unique_fd socket) {
   auto& network = dynamic_cast<default_multiplexer&>(system.middleman().backend());
-  return caf::make_counted<link_scribe>(network, socket.release(), link_config::of(system).sockets());
+  return caf::make_counted<link_scribe>(network, socket.release(), link_config::of(system));
 }
 
 }  // namespace troupe

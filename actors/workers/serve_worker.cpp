@@ -47,6 +47,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
   if (auto greeted = greet_driver(*link); !greeted) end_worker(greeted.error());
 
   link_config config({description.silence_timeout});
+  if (auto watched = config.watch().start(); !watched) end_worker(watched.error());
   caf::actor_system system{config};
   const auto driver = join_driver(system, std::move(*link));
   if (!driver) end_worker(driver.error());

@@ -59,7 +59,8 @@ bool stage_engine::take_up_command() {
 // --- commands --------------------------------------------------------------------------------------------------------
 
 void stage_engine::handle(stage_command::begin_call&& command) {
-  TROUPE_CHECK(scorers_.size() < limits::calls_queued_max, "the director queues no more calls than that");
+  TROUPE_CHECK(scorers_.contains(command.call) || scorers_.size() < limits::calls_queued_max,
+               "the director queues no more calls than that");
   TROUPE_CHECK(command.scorers.size() == options_.sinks.size(), "every sink scores every call");
   inbound_.begin(command.call, command.first);
   if (scores()) scorers_[command.call] = std::move(command.scorers);

@@ -7,7 +7,8 @@ namespace {
 
 /// Everybody who is in a forward, with how long.
 template <class Visit>
-void each_busy(const stage_accounts& stages, std::chrono::nanoseconds now, Visit visit) {
+void each_busy(const stage_accounts& stages, freeze_watch& freezes, std::chrono::nanoseconds now, Visit visit) {
+  freezes.look(now);
   const auto pages = stages.living();
   for (std::size_t stage = 0; stage < pages.size(); ++stage) {
     if (pages[stage] == nullptr) continue;
@@ -17,7 +18,7 @@ void each_busy(const stage_accounts& stages, std::chrono::nanoseconds now, Visit
     if (!said || !id) continue;
     // Another process wrote it, and may have written anything.
     const std::optional begun = std::clamp(*said, std::chrono::nanoseconds{0}, now);
-    visit(*begun, stall{stages.owners()[stage], *id, now - *begun, work.median().value_or(now)});
+    visit(*begun, stall{stages.owners()[stage], *id, freezes.lasted(*begun, now), work.median().value_or(now)});
   }
 }
 
@@ -25,7 +26,7 @@ void each_busy(const stage_accounts& stages, std::chrono::nanoseconds now, Visit
 
 std::vector<stall> stall_watch::new_stalls(const stage_accounts& stages, std::chrono::nanoseconds now) {
   std::vector<stall> found;
-  each_busy(stages, now, [&](std::chrono::nanoseconds begun, const stall& one) {
+  each_busy(stages, freezes_, now, [&](std::chrono::nanoseconds begun, const stall& one) {
     if (one.since < std::max<std::chrono::nanoseconds>(limits::stall_factor * one.median, limits::stall_time_min))
       return;
     const auto [known, is_new] = told_.try_emplace(one.stage.address, begun);
@@ -39,7 +40,7 @@ std::vector<stall> stall_watch::new_stalls(const stage_accounts& stages, std::ch
 std::vector<stall> stall_watch::longer_than(std::chrono::nanoseconds limit, const stage_accounts& stages,
                                             std::chrono::nanoseconds now) {
   std::vector<stall> found;
-  each_busy(stages, now, [&](std::chrono::nanoseconds, const stall& one) {
+  each_busy(stages, freezes_, now, [&](std::chrono::nanoseconds, const stall& one) {
     if (one.since > limit) found.push_back(one);
   });
   return found;

@@ -4,7 +4,9 @@
 #include <map>
 #include <vector>
 
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/engine/stage_accounts.hpp>
+#include <troupe/runtime/os/freeze_watch.hpp>
 
 namespace troupe {
 
@@ -16,7 +18,8 @@ struct stall {
   std::chrono::nanoseconds median{0};
 };
 
-/// Looks at what the stages of a run are doing. Threads: one.
+/// Looks at what the stages of a run are doing, more often than every limits::look_pause_max: after a longer pause, for
+/// which this process was frozen and perhaps all of them, times count from its end. Threads: one.
 class stall_watch {
  public:
   /// Forwards that have taken limits::stall_factor times the median of those before, and at least stall_time_min; each
@@ -24,10 +27,11 @@ class stall_watch {
   [[nodiscard]] std::vector<stall> new_stalls(const stage_accounts& stages, std::chrono::nanoseconds now);
 
   /// Forwards under way for longer than this, told every time.
-  [[nodiscard]] static std::vector<stall> longer_than(std::chrono::nanoseconds limit, const stage_accounts& stages,
-                                                      std::chrono::nanoseconds now);
+  [[nodiscard]] std::vector<stall> longer_than(std::chrono::nanoseconds limit, const stage_accounts& stages,
+                                               std::chrono::nanoseconds now);
 
  private:
+  freeze_watch freezes_{limits::look_pause_max};
   /// Since when the forward that was told goes on.
   std::map<stage_address, std::chrono::nanoseconds> told_;
 };

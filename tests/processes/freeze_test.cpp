@@ -121,6 +121,43 @@ TEST_F(frozen, for_a_moment_costs_nothing_but_that) {
   }
 }
 
+/// All of its processes, twice, each time for longer than the time-out: each finds that it did not run itself.
+TEST(frozen_as_a_whole, a_run_goes_on_where_it_was) {
+  const undisturbed& whole = undisturbed::of(arguments());
+  constexpr int times = 2;
+  marked_run run(with(arguments(), {"--processes", "--stages", "2", "--worker-timeout", sanitized ? "3" : "1",
+                                    "--journal", killer::journal}));
+  std::vector<pid_t> all;
+  std::optional<clock::time_point> thaw_at;
+  int frozen = 0;
+  run.on_tick = [&]() -> std::vector<int> {
+    if (thaw_at) {
+      if (clock::now() < *thaw_at) return {};
+      for (const pid_t each : all) ::kill(each, SIGCONT);
+      thaw_at.reset();
+      return {};
+    }
+    const double share = 0.25 * (frozen + 1);
+    const bool is_due =
+        static_cast<double>(run.size_of(killer::journal)) >= share * static_cast<double>(whole.journal_bytes);
+    if (frozen == times || !is_due || run.workers().size() <= spare || !run.has_greeted(spare + 1)) return {};
+    all = run.workers();
+    all.push_back(run.driver());
+    for (const pid_t each : all) ::kill(each, SIGSTOP);
+    thaw_at = clock::now() + (sanitized ? 5s : 2s);
+    ++frozen;
+    return {};
+  };
+  const auto outcome = run.run();
+  SCOPED_TRACE("stderr:\n" + outcome.err);
+  EXPECT_EQ(frozen, times) << "the run was too short";
+  whole.expect_same(outcome);
+  EXPECT_THAT(outcome.err, Not(HasSubstr("was lost")));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("killed")));
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["delivery"]["replayed"], 0);
+  run.expect_nothing_left({killer::journal});
+}
+
 /// Nobody waits for a spare, neither when it is frozen nor when the run ends.
 TEST_F(frozen, spare_is_not_waited_for) {
   allow("1");

@@ -24,7 +24,8 @@ connection::connection(std::unique_ptr<wire_stream> stream, const connection_lim
       traffic_(traffic),
       role_(std::move(role)),
       on_end_(std::move(on_end)),
-      timer_(stream_->socket().get_executor()) {}
+      timer_(stream_->socket().get_executor()),
+      freezes_(limits_.keep_alive) {}
 
 void connection::serve() {
   std::error_code failed;
@@ -61,6 +62,7 @@ void connection::assume(std::shared_ptr<connection_role> role) {
   established_ = true;
   decoder_.limit_payloads(limits_.payload_bytes_max);
   last_written_ = clock::now();
+  freezes_.look(last_written_.time_since_epoch());
   watch(limits_.keep_alive / 2);
 }
 
@@ -180,7 +182,7 @@ void connection::look_at_the_clock() {
     return fail(code, "no handshake within " + in_ms(limits_.handshake));
   }
   const auto now = clock::now();
-  if (now - last_read_ >= limits_.silence) {
+  if (freezes_.lasted(last_read_.time_since_epoch(), now.time_since_epoch()) >= limits_.silence) {
     if (finishing_) return drop();
     return fail(error_code::peer_lost, "silent for " + in_ms(limits_.silence));
   }

@@ -12,6 +12,7 @@
 #include <troupe/runtime/edge/tcp/buffer_pool.hpp>
 #include <troupe/runtime/edge/tcp/frame_decoder.hpp>
 #include <troupe/runtime/edge/tcp/wire_stream.hpp>
+#include <troupe/runtime/os/freeze_watch.hpp>
 
 namespace troupe {
 
@@ -112,6 +113,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   outgoing out_;
   asio::steady_timer timer_;
   clock::time_point last_read_;
+  /// Looks at the clock as often as watch() says, unless this process is frozen.
+  freeze_watch freezes_;
   clock::time_point last_written_;
   bool connected_ = false;
   bool established_ = false;
