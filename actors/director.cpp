@@ -86,7 +86,7 @@ void director_state::open_at_aggregator(call_number number) {
     cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
                     "the aggregator did not open it: " + self_->system().render(e), "see the log"});
   };
-  self_->request(aggregator_, limits::control_request_timeout, open_call{calls_.at(number).ticket})
+  self_->request(aggregator_, plan_.request_timeout, open_call{calls_.at(number).ticket})
       .then([this, number](const call_opened&) { opened_by_aggregator(number); }, on_error);
 }
 
@@ -94,15 +94,27 @@ void director_state::open_at_aggregator(call_number number) {
 void director_state::open_at(stage_address at, call_number number) {
   call& entry = calls_.at(number);
   if (entry.phase == call_phase::opening) entry.missing.insert(at);
+  ask_to_open(at, number, limits::control_request_attempts - 1);
+}
+
+/// The time of an attempt may have passed while this process was frozen. A call may be opened twice.
+void director_state::ask_to_open(stage_address at, call_number number, std::uint32_t attempts_left) {
   const stage_roster::member& one = stages_.members().at(at);
-  const auto on_error = [this, at, number, incarnation = one.incarnation](const caf::error& e) {
+  const auto on_error = [this, at, number, attempts_left, incarnation = one.incarnation](const caf::error& e) {
     const stage_roster::member& now = stages_.members().at(at);
     if (now.incarnation != incarnation || now.now == stage_roster::standing::lost) return;  // its successor opens it
+    if (e == caf::sec::request_timeout && attempts_left > 0 && calls_.contains(number)) {
+      return ask_to_open(at, number, attempts_left - 1);
+    }
     cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
                     "a stage did not open it: " + self_->system().render(e), "see the log for its end"});
   };
-  self_->request(one.face, limits::control_request_timeout, open_call{entry.ticket})
+  self_->request(one.face, time_of_an_attempt(), open_call{calls_.at(number).ticket})
       .then([this, at, number](const call_opened&) { opened_by(at, number); }, on_error);
+}
+
+std::chrono::nanoseconds director_state::time_of_an_attempt() const {
+  return plan_.request_timeout / limits::control_request_attempts;
 }
 
 void director_state::opened_by_aggregator(call_number number) {
@@ -212,14 +224,17 @@ void director_state::stop(stop_mode mode) {
 }
 
 void director_state::fatal(const error& cause) {
-  if (!failed_for_) failed_for_ = cause;
-  tell(self_, monitor_, log_line{to_string(cause)});
+  const bool is_first = !failed_for_;
+  if (is_first) failed_for_ = cause;
   if (phase_ < run_phase::aborting) phase_ = run_phase::aborting;
+  bool is_told = !is_first && to_string(cause) == to_string(*failed_for_);
   // Answered here, since the actor that ends calls may be the one that is gone.
   for (auto& [number, entry] : std::exchange(calls_, {})) {
     tell_stages(cancel_call{number, cause});
+    is_told = is_told || !entry.cause;
     refuse(entry.ticket, entry.cause.value_or(cause));
   }
+  if (!is_told) tell(self_, monitor_, log_line{to_string(cause)});
   stop_engines_if_quiet();
 }
 

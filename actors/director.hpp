@@ -13,6 +13,7 @@
 #include <troupe/actors/report_box.hpp>
 #include <troupe/actors/stage_crew.hpp>
 #include <troupe/actors/stage_roster.hpp>
+#include <troupe/messages/limits.hpp>
 #include <troupe/runtime/engine/assembly.hpp>
 #include <troupe/runtime/engine/fold_ledger.hpp>
 #include <troupe/runtime/engine/restart_budget.hpp>
@@ -28,6 +29,8 @@ struct director_plan {
   /// Where the stages come from.
   std::shared_ptr<stage_crew> crew;
   std::shared_ptr<report_box> reports;
+  /// In all, for each acknowledgement of a call; longer than the time after which a stage that is silent is replaced.
+  std::chrono::nanoseconds request_timeout = limits::control_request_timeout;
   /// For tests that make actors die: the loader's face and the aggregator, each time one is made. May be empty.
   std::function<void(const caf::actor& child)> on_child = {};
   /// Called once, when a stop was asked for, every engine has finished and every child was told to exit.
@@ -73,6 +76,8 @@ class director_state {
   void start_engines();
   void submit(const call_ticket_ptr& ticket);
   void open_at(stage_address at, call_number number);
+  void ask_to_open(stage_address at, call_number number, std::uint32_t attempts_left);
+  [[nodiscard]] std::chrono::nanoseconds time_of_an_attempt() const;
   void opened_by_aggregator(call_number number);
   void opened_by(stage_address at, call_number number);
   void load_if_opened(call_number number);
@@ -97,6 +102,7 @@ class director_state {
   void stage_is_lost(const stage_lost& lost);
   /// False: there is no point in starting it again.
   [[nodiscard]] bool may_restart(const stage_lost& lost);
+  void tell_of_replacements(const std::vector<stage_address>& present);
   void edge_is_lost(const edge_lost& lost);
   void rewire_if_needed();
   void rewire(const loading_paused& paused);
@@ -128,6 +134,8 @@ class director_state {
   bool ended_ = false;
   stage_roster stages_;
   restart_budget budget_;
+  /// Stages that are being replaced, since when.
+  std::map<stage_address, std::chrono::nanoseconds> lost_at_;
   epoch_number epoch_ = 0;
   bool pausing_ = false;
   epoch_number pause_round_ = 0;

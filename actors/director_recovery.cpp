@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <troupe/actors/aggregator.hpp>
 #include <troupe/actors/director.hpp>
 #include <troupe/actors/loader.hpp>
@@ -38,8 +40,12 @@ void director_state::stage_is_lost(const stage_lost& lost) {
     stop_stages(stop_mode::abort);  // what was draining through it no longer does
     return end_if_all_stopped();
   }
-  tell(self_, monitor_, log_line{to_string(lost.cause)});
-  if (!may_restart(lost)) return;
+  const bool again = may_restart(lost);
+  tell(self_, monitor_,
+       log_line{"warning: " + lost.cause.where + " was lost" + (again ? " and is being replaced: " : ": ") +
+                lost.cause.cause});
+  if (!again) return;
+  lost_at_.try_emplace(lost.address, steady_now());
   start_stage(lost.address);
   rewire_if_needed();
   for (auto number = next_to_load_; number < next_number_; ++number) {
@@ -65,11 +71,12 @@ bool director_state::may_restart(const stage_lost& lost) {
 /// A connection may break between two processes that live: new edges, all over again.
 void director_state::edge_is_lost(const edge_lost& lost) {
   if (lost.epoch != epoch_ || phase_ >= run_phase::aborting || pausing_ || stages_.needs_wiring()) return;
-  tell(self_, monitor_, log_line{to_string(lost.cause)});
   const micro_batch_id mark = plan_.engines->loader->low_water();
   edges_lost_ = mark == edge_lost_at_ ? edges_lost_ + 1 : 1;
   edge_lost_at_ = mark;
   if (edges_lost_ >= limits::deaths_without_progress_max) return fatal(lost.cause);
+  tell(self_, monitor_,
+       log_line{"warning: " + lost.cause.where + " was lost, and new edges are made: " + lost.cause.cause});
   stages_.require_wiring();
   rewire_if_needed();
 }
@@ -89,7 +96,20 @@ void director_state::rewire(const loading_paused& paused) {
   auto edges = make_edges({.epoch = ++epoch_, .present = present, .from = first_awaited(paused.first)});
   if (!edges) return fatal(edges.error());
   tell(self_, loader_, rewire_loader{std::move(*edges)});
+  tell_of_replacements(present);
   load_in_order();
+}
+
+void director_state::tell_of_replacements(const std::vector<stage_address>& present) {
+  for (const stage_address& at : present) {
+    const auto found = lost_at_.find(at);
+    if (found == lost_at_.end()) continue;
+    const double seconds = std::chrono::duration<double>(steady_now() - found->second).count();
+    tell(self_, monitor_,
+         log_line{fmt::format("{} was replaced and works again after {:.2f} s", plan_.engines->accounts->at(at).name,
+                              seconds)});
+    lost_at_.erase(found);
+  }
 }
 
 expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const wiring_round& round) try {

@@ -53,13 +53,17 @@ struct pipeline::impl {
 };
 
 void pipeline::impl::direct(std::shared_ptr<stage_crew> crew) {
-  director =
-      system->spawn(troupe::director, director_plan{.engines = engines,
-                                                    .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
-                                                    .host = threads,
-                                                    .crew = std::move(crew),
-                                                    .reports = reports,
-                                                    .on_stopped = [this] { stopped_promise.set_value(); }});
+  // Who is silent is replaced, and its successor opens the call: the request must outlast that.
+  const std::chrono::nanoseconds silence = workers ? workers->silence_timeout : std::chrono::nanoseconds{0};
+  director = system->spawn(troupe::director,
+                           director_plan{.engines = engines,
+                                         .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                                         .host = threads,
+                                         .crew = std::move(crew),
+                                         .reports = reports,
+                                         .request_timeout = std::max<std::chrono::nanoseconds>(
+                                             limits::control_request_timeout, silence + limits::control_request_margin),
+                                         .on_stopped = [this] { stopped_promise.set_value(); }});
 }
 
 std::unique_ptr<pipeline> pipeline::start(assembly engines) {

@@ -1,0 +1,76 @@
+// Goal: how long the director waits for the acknowledgement of a call, and what it tells of deaths and failures.
+// Method: the production actors in one thread and virtual time; the test speaks for the stages.
+#include <gtest/gtest.h>
+
+#include "support/directed_run.hpp"
+
+namespace troupe::testing {
+namespace {
+
+TEST(director, waits_for_an_acknowledgement_until_the_silent_worker_is_replaced) {
+  using std::chrono::seconds;
+  constexpr seconds silence{45};
+  directed_run run(silence + limits::control_request_margin);
+  run.crew->deaf = true;
+  run.replace_stage();
+  run.submit(3);
+  run.pass_in_steps(silence + limits::heartbeat_max);
+  EXPECT_TRUE(run.is_open()) << to_string(*run.outcome.get().cause);
+  run.crew->deaf = false;
+  run.replace_stage("it was silent for 45000 ms, and was killed");
+  run.pass_in_steps(seconds{120});
+  EXPECT_TRUE(run.is_open()) << "its successor has opened it";
+  EXPECT_GT(run.source->position, 0u) << "and it is loaded";
+}
+
+TEST(director, gives_up_a_stage_that_lives_and_acknowledges_nothing) {
+  directed_run run;
+  run.crew->deaf = true;
+  run.replace_stage();
+  run.submit(3);
+  run.pass_in_steps(limits::control_request_timeout - std::chrono::seconds{1});
+  EXPECT_TRUE(run.is_open());
+  run.pass_in_steps(std::chrono::seconds{2});
+  ASSERT_FALSE(run.is_open());
+  EXPECT_EQ(run.outcome.get().cause->code, error_code::stage_unresponsive);
+}
+
+TEST(director, asks_again_when_it_was_frozen_itself) {
+  directed_run run;
+  run.crew->deaf = true;
+  run.replace_stage();
+  run.submit(3);
+  run.pass_time(std::chrono::hours{1});
+  EXPECT_TRUE(run.is_open()) << "the answer may wait to be read";
+  EXPECT_EQ(*run.crew->times_asked, 2);
+}
+
+TEST(director, tells_of_a_death_that_is_survived_as_a_warning_with_its_time) {
+  directed_run run;
+  run.submit(3);
+  static_cast<void>(run.log_with(""));
+  run.replace_stage("killed by SIGKILL");
+  const auto lines = run.log_with("");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], "warning: stage 0 (process 7) was lost and is being replaced: killed by SIGKILL");
+  EXPECT_EQ(lines[1].find(run.engines->accounts->at(run.stage).name + " was replaced and works again after "), 0u)
+      << lines[1];
+}
+
+TEST(director, does_not_log_the_error_that_the_call_is_answered_with) {
+  directed_run run;
+  run.submit(3);
+  const failure same{run.stage, 0, "stage 0", std::nullopt, {error_code::process_failed, "worker 2", "no", {}}, 0};
+  for (int stages = 0; stages < 3; ++stages) post(run.directs, same);
+  run.settle();
+  EXPECT_EQ(run.outcome.get().cause->code, error_code::process_failed);
+  EXPECT_TRUE(run.log_with("E0614").empty());
+  failure other = same;
+  other.cause.cause = "something else";
+  post(run.directs, other);
+  run.settle();
+  EXPECT_EQ(run.log_with("E0614").size(), 1u) << "this one is not in any answer";
+}
+
+}  // namespace
+}  // namespace troupe::testing
