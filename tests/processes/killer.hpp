@@ -13,7 +13,7 @@ namespace troupe::testing {
 /// Kills random workers of a run that keeps a journal, as often as asked for, evenly over its length; after about half
 /// of these deaths one more in the middle of the recovery. Never so many that giving up would be right: between two
 /// pairs the run makes progress (limits::deaths_without_progress_max), and no three in a row are workers that have just
-/// been started (limits::worker_failed_starts_max).
+/// been started.
 class killer {
  public:
   static inline const char* journal = "run.journal";
