@@ -120,7 +120,7 @@ inline auto key(const stage_ready& m) {
   return std::tuple(m.address, m.incarnation);
 }
 inline auto key(const worker_hello& m) {
-  return std::tuple(m.token, m.pid, m.edge_port);
+  return std::tuple(m.pid, m.edge_port);
 }
 inline auto key(const worker_assignment& m) {
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads, m.classes,
