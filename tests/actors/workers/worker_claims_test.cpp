@@ -121,7 +121,7 @@ struct seated_worker {
   }
   static worker_pool_actor::behavior_type pool(worker_pool_actor::pointer self, seated_worker* world) {
     world->others.push_back(caf::actor_cast<caf::actor>(self));
-    return {[](const wire_message&) {}, [](const want_worker&) {}, [](const worker_exited&) {},
+    return {[](const worker_said&) {}, [](const want_worker&) {}, [](const worker_exited&) {},
             [](const hello_late&) {}, [](const hello_overdue&) {}};
   }
   static wire_actor::behavior_type worker(wire_actor::pointer self, seated_worker* world) {
