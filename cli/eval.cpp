@@ -8,6 +8,7 @@
 #include <troupe/runtime/report/atomic_file.hpp>
 #include <troupe/runtime/report/json_report.hpp>
 #include <troupe/runtime/report/result_table.hpp>
+#include <troupe/runtime/report/writable_directory.hpp>
 
 #include "command.hpp"
 #include "eval_interrupt.hpp"
@@ -26,15 +27,22 @@ constexpr const char* examples =
     "  troupe eval --config run.toml --journal run.journal            (killed in the middle)\n"
     "  troupe eval --config run.toml --journal run.journal --resume   (does the rest)\n";
 
+constexpr const char* result_file = "result.json";
+constexpr const char* trace_file = "trace.jsonl";
+
 expected<eval_options> checked_options(const option_flags& flags) {
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (const auto together = check_together(*resolved, true); !together) return tl::make_unexpected(together.error());
-  const std::string& output = resolved->options.output;
-  if (!output.empty()) {
-    if (const auto writable = check_writable_directory(output); !writable) return tl::make_unexpected(writable.error());
-  }
   return resolved->options;
+}
+
+/// Hours before there is anything to write.
+expected<void> check_output(const eval_options& options) {
+  if (options.output.empty()) return {};
+  std::vector<std::string> files = {result_file};
+  if (options.trace) files.emplace_back(trace_file);
+  return check_writable_directory(options.output, files);
 }
 
 expected<void> write_file(const std::filesystem::path& path, const std::string& content) {
@@ -45,9 +53,9 @@ expected<void> write_output(const run_result& result, const std::string& json) {
   if (result.config.output.empty()) return {};
   const std::filesystem::path directory = result.config.output;
   if (result.config.trace) {
-    if (auto written = write_file(directory / "trace.jsonl", trace_json_lines(result.trace)); !written) return written;
+    if (auto written = write_file(directory / trace_file, trace_json_lines(result.trace)); !written) return written;
   }
-  return write_file(directory / "result.json", json);
+  return write_file(directory / result_file, json);
 }
 
 exit_status status_of_result(const run_result& result) {
@@ -58,7 +66,10 @@ exit_status status_of_result(const run_result& result) {
 /// The result is printed even if its file cannot be written: it may have taken hours.
 expected<exit_status> deliver(const run_result& result) {
   const json_report json = result_json(result);
-  for (const std::string& warning : json.warnings) say_warning(warning);
+  const bool is_json_asked_for = result.config.json || !result.config.output.empty();
+  for (const std::string& warning : json.warnings) {
+    if (is_json_asked_for) say_warning(warning);
+  }
   const auto written = write_output(result, json.text);
   const auto printed = print(result.config.json ? json.text : result_table(result, output_width()));
   for (const error& each : result.errors) say_error(each);
@@ -68,6 +79,7 @@ expected<exit_status> deliver(const run_result& result) {
 }
 
 expected<exit_status> evaluate(const eval_options& options) {
+  if (const auto writable = check_output(options); !writable) return tl::make_unexpected(writable.error());
   const auto interrupt = eval_interrupt::start();
   if (!interrupt) return tl::make_unexpected(interrupt.error());
   live_report live;

@@ -92,14 +92,4 @@ expected<void> atomic_write_file(const fs::path& path, std::string_view content)
   return unwritable(path, reason);
 }
 
-expected<void> check_writable_directory(const fs::path& directory) {
-  std::error_code status;
-  fs::path existing = directory;
-  while (!existing.empty() && !fs::exists(existing, status)) existing = existing.parent_path();
-  if (existing.empty()) existing = ".";
-  if (!fs::is_directory(existing, status)) return unwritable(directory, ENOTDIR);
-  if (::access(existing.c_str(), W_OK | X_OK) != 0) return unwritable(directory, errno);
-  return {};
-}
-
 }  // namespace troupe

@@ -13,8 +13,4 @@ namespace troupe {
 /// other. Errors are E0611 with the path and the system's reason.
 expected<void> atomic_write_file(const std::filesystem::path& path, std::string_view content);
 
-/// Whether files could be written into `directory` later, without making anything: it, or else its nearest existing
-/// ancestor, is a directory with write permission. E0611 otherwise.
-expected<void> check_writable_directory(const std::filesystem::path& directory);
-
 }  // namespace troupe

@@ -15,6 +15,9 @@ constexpr std::size_t width_min = 40;
 /// Longer lists (a confusion matrix, thousands of classes) are for --json.
 constexpr std::size_t list_rows_max = 32;
 
+/// The quotient of nothing by nothing.
+constexpr const char* no_value = "-";
+
 std::string item_text(const field& item, std::size_t index) {
   if (item.is_count) return index < item.counts.size() ? fmt::format("{}", item.counts[index]) : "";
   return index < item.reals.size() ? fmt::format("{:.5g}", item.reals[index]) : "";
@@ -44,10 +47,12 @@ std::string basis(const metric_value& metric) {
   return count == nullptr ? "" : "mean over " + item_text(*count, 0);
 }
 
-void add_metrics(text_table& table, const std::vector<metric_value>& metrics, const std::string& indent) {
+/// A metric of no samples is not a number; one of some samples that is none says something about the model.
+void add_metrics(text_table& table, const std::vector<metric_value>& metrics, std::uint64_t samples,
+                 const std::string& indent) {
   for (const metric_value& metric : metrics) {
     if (is_listed(metric) || metric.fields.empty()) continue;
-    const std::string value = item_text(metric.fields.front(), 0);
+    const std::string value = samples == 0 ? no_value : item_text(metric.fields.front(), 0);
     const std::string under = basis(metric);
     table.add({indent + metric.name, under.empty() ? value : value + "  (" + under + ")"});
   }
@@ -65,12 +70,12 @@ std::string summary(const run_result& result, std::size_t width) {
   table.add({"delivery", fmt::format("{} of {} micro-batches folded{}, {} replayed, {} lost", d.folded, d.expected,
                                      resumed, d.replayed, d.lost)});
   if (result.sinks.size() < 2) {
-    add_metrics(table, result.metrics, {});
+    add_metrics(table, result.metrics, result.samples, {});
   }
   for (const sink_report& sink : result.sinks) {
     if (result.sinks.size() < 2) break;
     table.add({sink.name, fmt::format("{} samples", sink.samples)});
-    add_metrics(table, sink.metrics, "  ");
+    add_metrics(table, sink.metrics, sink.samples, "  ");
   }
   return table.text(width);
 }
@@ -109,7 +114,7 @@ std::string result_table(const run_result& result, std::size_t width) {
   width = std::max(width, width_min);
   std::string text = summary(result, width);
   for (const metric_value& metric : result.metrics) {
-    if (is_listed(metric)) text += fmt::format("\n{}", list_table(metric, width));
+    if (is_listed(metric) && result.samples > 0) text += fmt::format("\n{}", list_table(metric, width));
   }
   if (!result.stages.empty()) text += fmt::format("\n{}", stage_table(result.stages, width));
   return text;

@@ -99,14 +99,5 @@ TEST_F(atomic_file, taking_back_leaves_what_was_there_before) {
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(atomic_file, writable_is_known_before_anything_is_made) {
-  EXPECT_TRUE(check_writable_directory(root_));
-  EXPECT_TRUE(check_writable_directory(root_ / "x" / "y"));
-  EXPECT_EQ(entries(), 0U);
-  ASSERT_TRUE(atomic_write_file(root_ / "file", "text"));
-  EXPECT_FALSE(check_writable_directory(root_ / "file"));
-  EXPECT_FALSE(check_writable_directory(root_ / "file" / "below"));
-}
-
 }  // namespace
 }  // namespace troupe

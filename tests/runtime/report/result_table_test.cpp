@@ -1,5 +1,6 @@
 // Goal: the table for people says what it should and never overflows its width. Method: a result with known values;
 // lines are looked for and measured.
+#include <cmath>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -47,6 +48,29 @@ TEST(result_table, has_metrics_classes_rate_and_stages) {
   EXPECT_THAT(table, HasSubstr("stage    replica    busy  forward  micro-batches  layers\n"));
   EXPECT_THAT(table, HasSubstr("stage 0        1  93.4 %  0.250 s            157  0 Conv2d, 1 ReLU\n"));
   EXPECT_THAT(table, Not(HasSubstr("PARTIAL")));
+}
+
+TEST(result_table, of_no_samples_has_no_number_that_is_none) {
+  run_result result = sample_result();
+  result.samples = 0;
+  const double nothing = std::nan("");
+  result.metrics[0].fields = {
+      {"value", false, false, {-nothing}, {}}, {"correct", false, true, {}, {0}}, {"total", false, true, {}, {0}}};
+  result.metrics[1].fields = {{"mean", false, false, {nothing}, {}}, {"count", false, true, {}, {0}}};
+  result.metrics[2].fields = {{"value", true, false, {nothing, -nothing}, {}}};
+  result.sinks = {{"early", 0, result.metrics}, {"late", 0, result.metrics}};
+  for (const std::size_t sinks : {2, 1}) {
+    result.sinks.resize(sinks);
+    const std::string table = result_table(result, 100);
+    EXPECT_THAT(table, Not(HasSubstr("nan")));
+    EXPECT_THAT(table, ::testing::ContainsRegex("accuracy  +-  \\(0 of 0\\)"));
+  }
+}
+
+TEST(result_table, of_some_samples_tells_that_a_metric_is_not_a_number) {
+  run_result result = sample_result();
+  result.metrics[1].fields[0].reals = {std::nan("")};
+  EXPECT_THAT(result_table(result, 100), HasSubstr("nll       nan  (mean over 10000)"));
 }
 
 TEST(result_table, labels_what_is_partial) {

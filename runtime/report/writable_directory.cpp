@@ -1,0 +1,61 @@
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <troupe/runtime/report/made_directories.hpp>
+#include <troupe/runtime/report/writable_directory.hpp>
+
+namespace troupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A disk that is full takes an empty file.
+constexpr std::size_t proof_bytes = 4096;
+
+tl::unexpected<error> unwritable(const fs::path& path, int reason) {
+  return fail(error_code::output_unwritable, path.string(), std::strerror(reason),
+              "name a directory that can be written to, with space left");
+}
+
+int write_proof(const fs::path& directory) {
+  std::string path = (directory / ".troupe-XXXXXX").string();
+  const int file = ::mkstemp(path.data());
+  if (file < 0) return errno;
+  const std::array<char, proof_bytes> block{};
+  int reason = 0;
+  const ssize_t written = ::write(file, block.data(), block.size());
+  if (written != static_cast<ssize_t>(block.size())) reason = written < 0 ? errno : ENOSPC;
+  if (reason == 0 && ::fsync(file) != 0) reason = errno;
+  if (::close(file) != 0 && reason == 0) reason = errno;
+  ::unlink(path.c_str());
+  return reason;
+}
+
+expected<void> prove(made_directories& made, const fs::path& directory, const std::vector<std::string>& files) {
+  if (const int reason = made.make(directory)) return unwritable(directory, reason);
+  if (const int reason = write_proof(directory)) return unwritable(directory, reason);
+  for (const std::string& name : files) {
+    struct stat found {};
+    if (::stat((directory / name).c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
+      return unwritable(directory / name, EISDIR);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+expected<void> check_writable_directory(const fs::path& directory, const std::vector<std::string>& files) {
+  made_directories made;
+  auto proved = prove(made, directory, files);
+  made.take_back();
+  return proved;
+}
+
+}  // namespace troupe
