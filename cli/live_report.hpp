@@ -8,7 +8,8 @@
 
 namespace troupe::cli {
 
-/// Progress and log lines of a running evaluation, on stderr. Used by the thread that is in evaluator::run().
+/// Progress and log lines of a running evaluation, on stderr. Its hooks are called by one thread; finish() is for after
+/// them.
 class live_report {
  public:
   live_report();

@@ -1,12 +1,17 @@
 #include "output.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <troupe/messages/limits.hpp>
+
+#include "message_writer.hpp"
 
 namespace troupe::cli {
 namespace {
@@ -20,6 +25,20 @@ int write_all(int fd, std::string_view text) {
   }
   return 0;
 }
+
+/// Longer than another message takes that is read.
+constexpr std::chrono::milliseconds time_to_say_it{100};
+
+struct standard_error {
+  std::timed_mutex mutex;
+  message_writer writer{STDERR_FILENO};
+
+  /// Never destroyed: a thread that was left behind may still say something.
+  static standard_error& instance() {
+    static auto* const only = new standard_error;
+    return *only;
+  }
+};
 
 std::size_t terminal_width(int fd) {
   winsize size{};
@@ -36,12 +55,15 @@ expected<void> print(std::string_view text) {
 }
 
 void say(std::string_view text) {
-  static_cast<void>(write_all(STDERR_FILENO, text));
+  standard_error& out = standard_error::instance();
+  const std::lock_guard lock(out.mutex);
+  out.writer.write(text, limits::stderr_patience);
 }
 
 void say_if_read(std::string_view text) {
-  pollfd reader{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  if (::poll(&reader, 1, 0) == 1) say(text);
+  standard_error& out = standard_error::instance();
+  const std::unique_lock lock(out.mutex, time_to_say_it);
+  if (lock) out.writer.write(text, std::chrono::milliseconds{0});
 }
 
 void say_error(const error& problem) {

@@ -10,9 +10,10 @@ namespace troupe::cli {
 /// Results, to stdout, unbuffered and whole. A closed pipe or a full disk is E0611.
 expected<void> print(std::string_view text);
 
-/// All else, to stderr. That nobody reads it is no error.
+/// All else, to stderr. That nobody reads it is no error: where a full pipe or a stopped terminal takes nothing for
+/// limits::stderr_patience the text is lost, and a later one says that. Any thread.
 void say(std::string_view text);
-/// The same, unless that would block: a pipe that is full, and whose reader reads nothing. Texts of up to 4,096 bytes.
+/// The same for texts that nothing may wait for: lost at once where they would.
 void say_if_read(std::string_view text);
 
 /// The error with its code's explanation pointed to.

@@ -108,6 +108,12 @@ inline constexpr std::chrono::seconds stop_timeout_in_a_hurry = 2s;
 /// Samples of the micro-batch that stages are warmed up with.
 inline constexpr std::int64_t warm_up_samples_max = 64;
 inline constexpr std::chrono::milliseconds report_interval = 100ms;
+/// At the end of a run, for hooks to take what is left for them.
+inline constexpr std::chrono::seconds hooks_finish_time = 2s;
+/// Of a preparation that was told to stop, until its thread is left behind. Layers and rounds look in between.
+inline constexpr std::chrono::milliseconds preparation_stop_time = 1s;
+/// For a reader of stderr that takes nothing, until what is written there is lost.
+inline constexpr std::chrono::milliseconds stderr_patience = 1s;
 
 // --- data ------------------------------------------------------------------------------------------------------------
 /// Payloads start at such an address, as alignment changes the bits of some kernels; 64 is what LibTorch allocates
@@ -150,6 +156,13 @@ inline constexpr std::uint32_t profile_passes_max = 101;
 inline constexpr std::chrono::milliseconds profile_budget = 2000ms;
 
 // --- worker processes ------------------------------------------------------------------------------------------------
+/// Processes in which a model is tried out, one after another, while each is killed from outside.
+inline constexpr std::uint32_t probe_attempts_max = 3;
+/// Of the report of such a process: its text, and all of it. Larger inputs to warm up with are left out.
+inline constexpr std::uint64_t probe_text_bytes_max = 16u << 20;
+inline constexpr std::uint64_t probe_report_bytes_max = std::uint64_t{1} << 30;
+/// The part of a model or topology that is being tried out, for the message about a crash.
+inline constexpr std::size_t probe_place_bytes_max = 240;
 /// Of a worker's standard error, for the message about its end.
 inline constexpr std::size_t worker_output_lines_kept = 20;
 /// A longer line of output is cut.

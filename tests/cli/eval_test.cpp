@@ -144,6 +144,33 @@ TEST(eval, past_its_deadline_is_partial_with_status_124) {
   EXPECT_THAT(outcome.err, HasSubstr("error E0605"));
 }
 
+TEST(eval, keeps_its_deadline_while_nobody_reads_stderr) {
+  for (const bool as_json : {true, false}) {
+    program_call call = slow_call({"--deadline", "2"});
+    if (as_json) call.arguments.emplace_back("--json");
+    call.stderr_full = true;
+    call.deadline = std::chrono::seconds{60};
+    const auto outcome = run_troupe(call);
+    EXPECT_EQ(outcome.status, 124);
+    if (!as_json || outcome.out.empty()) continue;
+    EXPECT_EQ(json::parse(outcome.out)["errors"][0]["code"], "E0605");
+  }
+}
+
+TEST(eval, refuses_an_output_that_cannot_be_written_before_it_evaluates) {
+  const scratch directory;
+  directory.write("out/result.json/in the way", "");
+  for (const std::string output : {"/proc/self", "/proc/new", "out", "/dev/null"}) {
+    program_call call{.arguments = lenet({"--limit", "10", "--output", output})};
+    call.directory = directory.path().string();
+    const auto outcome = run_troupe(call);
+    EXPECT_EQ(outcome.status, 1) << output << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("error E0611: " + output));
+    EXPECT_EQ(outcome.out, "") << output;
+  }
+  EXPECT_THAT(directory.entries(), UnorderedElementsAre("out", "out/result.json", "out/result.json/in the way"));
+}
+
 TEST(eval, names_a_full_disk_and_a_reader_that_went_away) {
   program_call call{.arguments = lenet({"--limit", "10"})};
   call.stdout_file = "/dev/full";

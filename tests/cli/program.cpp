@@ -29,6 +29,14 @@ pipe_ends make_pipe() {
   return {ends[0], ends[1]};
 }
 
+void fill(int fd) {
+  const std::array<char, 4096> filler{};
+  ::fcntl(fd, F_SETFL, O_NONBLOCK);
+  while (::write(fd, filler.data(), filler.size()) > 0) {
+  }
+  ::fcntl(fd, F_SETFL, 0);
+}
+
 void close_end(int& fd) {
   if (fd >= 0) ::close(fd);
   fd = -1;
@@ -86,8 +94,8 @@ void read_some(int& fd, std::string& into) {
 /// False if the deadline came first.
 bool read_to_end(const program_call& call, pid_t child, pipe_ends& out, pipe_ends& err, program_outcome& outcome) {
   const auto end = clock::now() + call.deadline;
-  while (out.read >= 0 || err.read >= 0) {
-    std::array<pollfd, 2> waited = {{{out.read, POLLIN, 0}, {err.read, POLLIN, 0}}};
+  while (out.read >= 0 || (err.read >= 0 && !call.stderr_full)) {
+    std::array<pollfd, 2> waited = {{{out.read, POLLIN, 0}, {call.stderr_full ? -1 : err.read, POLLIN, 0}}};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
     if (left <= 0) return false;
     const int patience = static_cast<int>(call.on_tick ? 1 : left);
@@ -111,6 +119,7 @@ program_outcome run_troupe(const program_call& call) {
   pipe_ends out = make_pipe();
   pipe_ends err = make_pipe();
   if (call.stdout_closed) close_end(out.read);
+  if (call.stderr_full) fill(err.write);
   const pid_t child = start(call, out.write, err.write);
   close_end(out.write);
   close_end(err.write);

@@ -21,6 +21,8 @@ struct program_call {
   std::string stdout_file = {};
   /// Close the reading end of stdout before the program starts.
   bool stdout_closed = false;
+  /// Let stderr be a pipe that is full, and that is never read.
+  bool stderr_full = false;
   /// Sees all of stderr so far whenever more comes; the signals it returns are sent then.
   std::function<std::vector<int>(const std::string& so_far)> on_stderr = {};
   /// Asked every millisecond; the signals it returns are sent.
