@@ -16,7 +16,7 @@ namespace troupe {
 namespace {
 
 expected<part_boundaries> find_boundaries(const layer_chain& chain, const cut_request& request,
-                                          const at::Tensor& sample) {
+                                          const at::Tensor& sample, const std::stop_token& stop) {
   auto method = parse_partition_method(request.partition);
   if (!method) return tl::make_unexpected(method.error());
   std::vector<layer_weight> weights;
@@ -27,7 +27,7 @@ expected<part_boundaries> find_boundaries(const layer_chain& chain, const cut_re
                   "\"profile\" times the layers on a sample, and there is none",
                   "give pipeline_engine_options::sample, or use another method");
     }
-    auto seconds = profile_layers(chain, request.optimize, sample, request.threads);
+    auto seconds = profile_layers(chain, request.optimize, sample, request.threads, stop);
     if (!seconds) return tl::make_unexpected(seconds.error());
     for (std::size_t index = 0; index < weights.size(); ++index) weights[index].seconds = (*seconds)[index];
   }
@@ -44,15 +44,26 @@ std::uint64_t largest_between(const std::vector<at::Tensor>& inputs, std::int64_
   return largest;
 }
 
+bool can_be_cut(const layer_chain& chain, const cut_request& request, const part_boundaries& boundaries) {
+  return boundaries.size() == request.stages + 1 && std::ranges::is_sorted(boundaries) && boundaries.front() == 0 &&
+         boundaries.back() == chain.layers.size();
+}
+
+tl::unexpected<error> other_cut(const layer_chain& chain) {
+  return fail(error_code::worker_mismatch, chain.file, "it was not cut like this",
+              "leave the model's file alone while it is evaluated");
+}
+
 }  // namespace
 
-expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample) {
+expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample,
+                        const std::stop_token& stop) {
   at::set_num_threads(static_cast<int>(request.threads));  // probes and profiles as the stages will run
   if (sample.defined()) {
-    auto probed = probe_chain(chain, sample.narrow(0, 0, std::min<std::int64_t>(1, sample.size(0))));
+    auto probed = probe_chain(chain, sample.narrow(0, 0, std::min<std::int64_t>(1, sample.size(0))), stop);
     if (!probed) return tl::make_unexpected(probed.error());
   }
-  auto boundaries = find_boundaries(chain, request, sample);
+  auto boundaries = find_boundaries(chain, request, sample, stop);
   if (!boundaries) return tl::make_unexpected(boundaries.error());
 
   cut_model made{
@@ -60,13 +71,13 @@ expected<cut_model> cut(const layer_chain& chain, const cut_request& request, co
   made.warm_up.resize(request.stages);
   if (sample.defined()) {
     auto inputs = stage_inputs(chain, made.boundaries,
-                               sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))));
+                               sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))), stop);
     if (!inputs) return tl::make_unexpected(inputs.error());
     made.warm_up = std::move(*inputs);
     made.activation_bytes = largest_between(made.warm_up, sample.size(0));
   }
   if (request.optimize == optimize_mode::layer) {  // once, so that replicas share the rewritten weights
-    auto optimized = optimize_layers(chain);
+    auto optimized = optimize_layers(chain, stop);
     if (!optimized) return tl::make_unexpected(optimized.error());
     made.chain = std::move(*optimized);
   }
@@ -75,11 +86,7 @@ expected<cut_model> cut(const layer_chain& chain, const cut_request& request, co
 
 expected<cut_model> cut_again(layer_chain chain, const cut_request& request, part_boundaries boundaries,
                               std::size_t part, const at::Tensor& warm_up, bool is_optimized) {
-  if (boundaries.size() != request.stages + 1 || !std::ranges::is_sorted(boundaries) || boundaries.front() != 0 ||
-      boundaries.back() != chain.layers.size() || part >= request.stages) {
-    return fail(error_code::worker_mismatch, chain.file, "it was not cut like this",
-                "leave the model's file alone while it is evaluated");
-  }
+  if (!can_be_cut(chain, request, boundaries) || part >= request.stages) return other_cut(chain);
   const auto first = chain.layers.begin() + static_cast<std::ptrdiff_t>(boundaries[part]);
   const auto last = chain.layers.begin() + static_cast<std::ptrdiff_t>(boundaries[part + 1]);
   if (request.optimize == optimize_mode::layer && !is_optimized) {
@@ -95,6 +102,19 @@ expected<cut_model> cut_again(layer_chain chain, const cut_request& request, par
   made.warm_up.resize(request.stages);
   made.warm_up[part] = warm_up;
   return made;
+}
+
+expected<cut_model> cut_as(const layer_chain& chain, const cut_request& request, part_boundaries boundaries,
+                           std::vector<at::Tensor> warm_up, const std::stop_token& stop) {
+  if (!can_be_cut(chain, request, boundaries) || warm_up.size() != request.stages) return other_cut(chain);
+  auto optimized =
+      request.optimize == optimize_mode::layer ? optimize_layers(chain, stop) : expected<layer_chain>(chain);
+  if (!optimized) return tl::make_unexpected(optimized.error());
+  return cut_model{.request = request,
+                   .chain = std::move(*optimized),
+                   .boundaries = std::move(boundaries),
+                   .warm_up = std::move(warm_up),
+                   .activation_bytes = 0};
 }
 
 expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize, const model_loading& how) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -43,14 +44,20 @@ struct cut_model {
 
 /// `sample`: a real micro-batch [N, ...] that goes through all layers (E0209), warms the stages up and is what
 /// partition = "profile" times; undefined: none of these. Errors: E0106 more stages than layers, E05xx partition,
-/// E0211. Sets the calling thread's intra-op threads, and keeps a team of them: call it on a thread that ends.
-expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample);
+/// E0211; E0607 if it is told to stop between layers or rounds. Sets the calling thread's intra-op threads, and keeps a
+/// team of them: call it on a thread that ends.
+expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample,
+                        const std::stop_token& stop = {});
 
 /// The same cut again, in a process that needs one part of it alone: where it was cut and what the part is warmed up
 /// with (undefined: nothing) come from whoever made it. `is_optimized`: the chain comes from load_optimized(). E0617
 /// for boundaries that this chain cannot have; E0211.
 expected<cut_model> cut_again(layer_chain chain, const cut_request& request, part_boundaries boundaries,
                               std::size_t part, const at::Tensor& warm_up, bool is_optimized = false);
+
+/// The same cut again for all parts, in the process that runs them, where another one has tried it out.
+expected<cut_model> cut_as(const layer_chain& chain, const cut_request& request, part_boundaries boundaries,
+                           std::vector<at::Tensor> warm_up, const std::stop_token& stop = {});
 
 /// A model's file as cut_again() wants it where no time is left: with optimize_mode::layer all layers are optimized.
 expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize, const model_loading& how = {});

@@ -6,8 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
+#include <troupe/actors/abandoned_threads.hpp>
+#include <troupe/actors/evaluation_hooks.hpp>
 #include <troupe/actors/topology.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/runtime/config/eval_options.hpp>
@@ -15,18 +18,7 @@
 
 namespace troupe {
 
-struct progress_update {
-  std::uint64_t samples_done = 0;
-  std::uint64_t samples_total = 0;
-  std::uint64_t micro_batches_done = 0;
-  double samples_per_second = 0;
-};
-
-/// Called from the thread that is in run(), so they may block; a slow one delays nothing but the next report.
-struct evaluation_hooks {
-  std::function<void(const progress_update&)> on_progress;
-  std::function<void(const std::string&)> on_log;
-};
+struct prepared_run;
 
 /// How a topology is run.
 struct run_options {
@@ -56,11 +48,15 @@ enum class stop_kind : std::uint8_t {
 class evaluator {
  public:
   /// Everything that can be wrong with the input is found here, before anything runs: data, model, shapes (one real
-  /// sample goes through all layers), partition. `options` are validated. The deadline counts from this call.
+  /// sample goes through all layers), partition. `options` are validated. With worker processes the model is tried out
+  /// in one, too: E0215 if it takes that process with it. The deadline counts from this call, and E0605 comes here if
+  /// it passes; a forward in this process that does not return is then abandoned (has_abandoned_threads). Nothing else
+  /// stops this call: a program that must end on a signal while it prepares ends its process.
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks);
 
   /// The same for a topology of one's own: also its errors are found here, and the first micro-batch goes through every
-  /// stage before anything runs (start_topology).
+  /// stage before anything runs (start_topology); if any stage lives in a worker process, all are tried out in one, and
+  /// none in this. Of `what` a copy is kept; an abandoned thread may go on using what its callables refer to.
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const topology& what, const run_options& options,
                                                                    evaluation_hooks hooks);
 
@@ -69,19 +65,24 @@ class evaluator {
   ~evaluator();
 
   /// Once. An error is a failed evaluation; a run that was stopped or ran into its deadline is a result with `partial`
-  /// set and E0606 or E0605 in `errors`.
+  /// set and E0606 or E0605 in `errors`, behind the cause if it failed meanwhile.
   [[nodiscard]] expected<run_result> run();
 
   /// From any thread, before or during run(), more than once.
   void request_stop(stop_kind kind) noexcept;
 
-  /// After run(): a stage never came back from its forward. Its thread goes on until the process ends, which must not
-  /// wait for it: leave by std::_Exit.
+  /// After run(): a stage never came back from its forward, or a hook never returned. Its thread goes on until the
+  /// process ends, which must not wait for it: leave by std::_Exit. has_abandoned_threads() says the same of all.
   [[nodiscard]] bool stuck() const noexcept;
 
  private:
   struct impl;
   explicit evaluator(std::unique_ptr<impl> state);
+  using preparation =
+      std::function<expected<prepared_run>(const std::function<void(std::string)>& log, const std::stop_token& stop)>;
+  [[nodiscard]] static expected<std::unique_ptr<evaluator>> create_with(const eval_options& options,
+                                                                        evaluation_hooks hooks,
+                                                                        const preparation& prepare);
   std::unique_ptr<impl> impl_;
 };
 

@@ -6,6 +6,7 @@
 #include <troupe/runtime/edge/inproc/inproc_edge.hpp>
 #include <troupe/runtime/edge/shm/shm_edge.hpp>
 #include <troupe/runtime/engine/allocator.hpp>
+#include <troupe/runtime/model/stopped_early.hpp>
 #include <troupe/runtime/os/start_thread.hpp>
 #include <troupe/runtime/tensor/tensor_codec.hpp>
 #include <troupe/runtime/tensor/tensor_set.hpp>
@@ -14,6 +15,47 @@
 namespace troupe {
 namespace {
 
+/// A chain that has been cut, here or in another process.
+struct cut_stages {
+  cut_report cut;
+  /// See cut_model.
+  std::uint64_t activation_bytes = 0;
+  body_factory make_body;
+};
+
+expected<std::shared_ptr<worker_setup>> set_up_workers(const wiring_plan& plan, const model_pipeline_options& options,
+                                                       const cut_report& cut) {
+  if (!options.workers) return std::shared_ptr<worker_setup>();
+  auto setup = make_worker_setup(plan, *options.workers, [](stage_address) { return true; });
+  if (!setup) return setup;
+  std::vector<stage_parcel> parcels;
+  for (std::size_t part = 0; part < options.stages; ++part) parcels.push_back(parcel_of(cut, options.threads, part));
+  (*setup)->parcel = [parcels = std::move(parcels)](stage_address at) { return parcels[at.stage]; };
+  return setup;
+}
+
+expected<model_pipeline> start_cut(cut_stages stages, const model_pipeline_options& options, const at::Tensor& sample) {
+  auto plan = plan_of_chain(options.stages, options.replicas, options.num_pipe_buffers);
+  if (!plan) return tl::make_unexpected(plan.error());
+  model_pipeline made;
+  if (options.trace) made.trace = std::make_shared<trace_clock>();
+  made.layers = stages.cut.layers;
+  auto workers = set_up_workers(*plan, options, stages.cut);
+  if (!workers) return tl::make_unexpected(workers.error());
+  const std::uint64_t micro_batch_bytes = sample.defined() ? sample.nbytes() + options.passenger_bytes : 0;
+  const std::uint64_t between_bytes =
+      stages.activation_bytes == 0 ? 0 : stages.activation_bytes + options.passenger_bytes;
+  const assembly_options how{.depths = {.from_loader = prefetch_slots_for(micro_batch_bytes),
+                                        .between_stages = stage_slots_for(between_bytes)},
+                             .trace = made.trace.get(),
+                             .is_elsewhere = *workers ? (*workers)->is_remote : nullptr,
+                             .page_of = *workers ? (*workers)->page_finder() : nullptr};
+  auto engines = assemble(std::move(*plan), local_edges(options.transport), stages.make_body, how);
+  if (!engines) return tl::make_unexpected(engines.error());
+  if (options.stop.stop_requested()) return stopped_early("the model");
+  return start_assembly(std::move(made), std::move(*engines), std::move(*workers));
+}
+
 expected<model_pipeline> prepare_and_start(const layer_chain& chain, const model_pipeline_options& options,
                                            const at::Tensor& sample) {
   auto cut_chain = cut(chain,
@@ -21,35 +63,13 @@ expected<model_pipeline> prepare_and_start(const layer_chain& chain, const model
                         .threads = options.threads,
                         .optimize = options.optimize,
                         .partition = options.partition},
-                       sample);
+                       sample, options.stop);
   if (!cut_chain) return tl::make_unexpected(cut_chain.error());
   const auto model = std::make_shared<const cut_model>(std::move(*cut_chain));
-  auto plan = plan_of_chain(options.stages, options.replicas, options.num_pipe_buffers);
-  if (!plan) return tl::make_unexpected(plan.error());
-
-  model_pipeline made;
-  if (options.trace) made.trace = std::make_shared<trace_clock>();
-  for (std::size_t part = 0; part < options.stages; ++part) made.layers.push_back(model->layer_names(part));
-  std::shared_ptr<worker_setup> workers;
-  if (options.workers) {
-    auto setup = make_worker_setup(*plan, *options.workers, [](stage_address) { return true; });
-    if (!setup) return tl::make_unexpected(setup.error());
-    workers = std::move(*setup);
-    workers->parcel = [model](stage_address at) { return parcel_of(*model, at.stage); };
-  }
-  const std::uint64_t micro_batch_bytes = sample.defined() ? sample.nbytes() + options.passenger_bytes : 0;
-  const std::uint64_t between_bytes =
-      model->activation_bytes == 0 ? 0 : model->activation_bytes + options.passenger_bytes;
-  const assembly_options how{.depths = {.from_loader = prefetch_slots_for(micro_batch_bytes),
-                                        .between_stages = stage_slots_for(between_bytes)},
-                             .trace = made.trace.get(),
-                             .is_elsewhere = workers ? workers->is_remote : nullptr,
-                             .page_of = workers ? workers->page_finder() : nullptr};
-  auto engines = assemble(
-      std::move(*plan), local_edges(options.transport),
-      [&](stage_address address) { return model->make_body(address.stage, address.stage); }, how);
-  if (!engines) return tl::make_unexpected(engines.error());
-  return start_assembly(std::move(made), std::move(*engines), std::move(workers));
+  return start_cut({.cut = report_of(*model, {}),
+                    .activation_bytes = model->activation_bytes,
+                    .make_body = [model](stage_address at) { return model->make_body(at.stage, at.stage); }},
+                   options, sample);
 }
 
 }  // namespace
@@ -93,11 +113,18 @@ expected<std::shared_ptr<worker_setup>> make_worker_setup(const wiring_plan& pla
   return setup;
 }
 
-stage_parcel parcel_of(const cut_model& model, std::size_t part) {
-  stage_parcel parcel{.threads = model.request.threads};
-  parcel.boundaries.assign(model.boundaries.begin(), model.boundaries.end());
-  if (model.warm_up[part].defined()) parcel.warm_up = make_tensors(model.warm_up[part]);
-  return parcel;
+cut_report report_of(const cut_model& model, std::string name) {
+  cut_report made{.name = std::move(name), .boundaries = {}, .layers = {}, .warm_up = {}};
+  made.boundaries.assign(model.boundaries.begin(), model.boundaries.end());
+  for (std::size_t part = 0; part < model.warm_up.size(); ++part) {
+    made.layers.push_back(model.layer_names(part));
+    made.warm_up.push_back(model.warm_up[part].defined() ? make_tensors(model.warm_up[part]) : nullptr);
+  }
+  return made;
+}
+
+stage_parcel parcel_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
+  return {.threads = threads, .boundaries = cut.boundaries, .warm_up = cut.warm_up[part]};
 }
 
 expected<model_pipeline> start_assembly(model_pipeline made, assembly engines, std::shared_ptr<worker_setup> workers) {
@@ -114,6 +141,20 @@ expected<model_pipeline> start_assembly(model_pipeline made, assembly engines, s
 expected<model_pipeline> start_model_pipeline(const layer_chain& chain, const model_pipeline_options& options,
                                               const at::Tensor& sample) {
   return in_starting_thread(chain.file, [&] { return prepare_and_start(chain, options, sample); });
+}
+
+expected<model_pipeline> start_reported_pipeline(const probe_report& report, const model_pipeline_options& options,
+                                                 const at::Tensor& sample) {
+  if (report.cuts.size() != 1) {
+    return fail(error_code::wire_malformed, "the report of the try-out", "it is not of one model");
+  }
+  if (auto fits = check_cut(report.cuts.front(), options.stages); !fits) return tl::make_unexpected(fits.error());
+  return start_cut({.cut = report.cuts.front(),
+                    .activation_bytes = report.between_bytes,
+                    .make_body = [](stage_address) -> expected<std::shared_ptr<stage_body>> {
+                      return fail(error_code::internal, "pipeline", "all stages are in workers", "report this");
+                    }},
+                   options, sample);
 }
 
 // Whoever runs kernels keeps a team of OpenMP threads, and libgomp lets no team spin when it counts more threads than

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include <troupe/actors/cut_model.hpp>
 #include <troupe/actors/pipeline.hpp>
+#include <troupe/actors/probe_report.hpp>
 #include <troupe/messages/error.hpp>
 #include <troupe/runtime/config/eval_options.hpp>
 #include <troupe/runtime/model/layer_chain.hpp>
@@ -49,6 +51,8 @@ struct model_pipeline_options {
   transport_kind transport = transport_kind::automatic;
   /// Every stage replica in a worker process; nothing: all in this one.
   std::optional<worker_options> workers = std::nullopt;
+  /// Ends the preparation between layers and rounds, with E0607.
+  std::stop_token stop = {};
 };
 
 /// A model cut into stages, running. Replicas share the weights.
@@ -67,6 +71,11 @@ struct model_pipeline {
 expected<model_pipeline> start_model_pipeline(const layer_chain& chain, const model_pipeline_options& options,
                                               const at::Tensor& sample);
 
+/// The same with a model that was tried out and cut in another process, and runs in workers alone: nothing of it is
+/// read or computed here. `options.workers` is set; `sample` is only measured. E0702 for a report that does not fit.
+expected<model_pipeline> start_reported_pipeline(const probe_report& report, const model_pipeline_options& options,
+                                                 const at::Tensor& sample);
+
 /// The plan of `troupe eval`: a chain of stages, each in so many copies.
 expected<wiring_plan> plan_of_chain(std::uint32_t stages, std::uint32_t replicas,
                                     std::optional<std::uint32_t> num_pipe_buffers);
@@ -81,8 +90,10 @@ expected<std::shared_ptr<worker_setup>> make_worker_setup(const wiring_plan& pla
 /// Starts what was assembled, with workers if there are any.
 expected<model_pipeline> start_assembly(model_pipeline made, assembly engines, std::shared_ptr<worker_setup> workers);
 
-/// What a worker needs of a cut to become one of its parts.
-stage_parcel parcel_of(const cut_model& model, std::size_t part);
+/// What a driver needs to know of a cut.
+cut_report report_of(const cut_model& model, std::string name);
+/// What a worker needs of a cut to become one of its parts, with so many threads.
+stage_parcel parcel_of(const cut_report& cut, std::uint32_t threads, std::size_t part);
 
 /// Runs `start` on a thread that ends with it; an exception becomes E0601, which names `what`.
 expected<model_pipeline> in_starting_thread(const std::string& what,

@@ -5,6 +5,7 @@
 #include <troupe/actors/program.hpp>
 #include <troupe/actors/workers/worker_face.hpp>
 #include <troupe/runtime/os/standard_descriptors.hpp>
+#include <troupe/runtime/process/probe_environment.hpp>
 
 namespace troupe {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 struct process_role {
   bool known = false;
   std::optional<worker_environment> worker;
+  bool probes = false;
 };
 
 process_role& role() {
@@ -35,10 +37,17 @@ program::program(int, char**) {
   auto worker = take_worker_environment();
   if (!worker) end_worker(worker.error());
   role().worker = *worker;
+  const auto probes = take_probe_environment();
+  if (!probes) end_worker(probes.error());
+  role().probes = *probes;
 }
 
 const worker_environment* program::worker() {
   return role().worker ? &*role().worker : nullptr;
+}
+
+bool program::is_probe() {
+  return role().probes;
 }
 
 bool program::exists() {

@@ -7,7 +7,8 @@ namespace troupe {
 
 /// The first thing in main() of a program whose stages run in worker processes. A worker is this same program, started
 /// again with the same arguments: it comes through main() up to the run, and there it becomes a stage and never
-/// returns. So whatever stands before the run happens in every worker, too, and has to lead to the same topology; what
+/// returns. One more such process tries every stage out before, and ends. So whatever stands before the run happens in
+/// all of them, too, and has to lead to the same topology; what
 /// stands behind it happens in the driver alone.
 ///
 ///   int main(int argc, char** argv) {
@@ -27,8 +28,10 @@ class program {
     return troupe::run(what, options, std::move(hooks));
   }
 
-  /// What tells this process that it is a worker; null in a driver.
+  /// What tells this process that it is a worker; null in a driver, and in the process that tries the run out.
   [[nodiscard]] static const worker_environment* worker();
+  /// This process tries the run out for its driver: at the run it computes the first micro-batch and never returns.
+  [[nodiscard]] static bool is_probe();
   /// One has been made.
   [[nodiscard]] static bool exists();
 };

@@ -12,7 +12,10 @@ void report_box::put(const call_progress& progress) {
 
 void report_box::put(std::string log_line) {
   const std::lock_guard lock{mutex_};
-  if (waiting_.log_lines.size() == limits::log_lines_max) waiting_.log_lines.pop_front();
+  if (waiting_.log_lines.size() == limits::log_lines_max) {
+    waiting_.log_lines.pop_front();
+    ++waiting_.lines_lost;
+  }
   waiting_.log_lines.push_back(std::move(log_line));
   changed_.notify_one();
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -24,6 +25,8 @@ class report_box {
   struct reports {
     std::optional<call_progress> progress;
     std::deque<std::string> log_lines;
+    /// That came before these and were dropped.
+    std::uint64_t lines_lost = 0;
   };
   /// What has come since the last time; waits for something to come, `at_most` that long.
   [[nodiscard]] reports take(std::chrono::nanoseconds at_most);

@@ -11,11 +11,12 @@ namespace {
 
 /// CAF's worker, its clock, and the actor that prints.
 constexpr std::uint32_t caf_threads = 3;
-/// CAF's network and the actor that guards it.
-constexpr std::uint32_t network_threads = 2;
+/// CAF's network, the actor that guards it, and the watch over links.
+constexpr std::uint32_t network_threads = 3;
 constexpr std::uint32_t process_host_threads = 1;
-/// One starts the run and ends before the journal's begins; one reads the data; one reports.
-constexpr std::uint32_t helper_threads = 3;
+/// One prepares the run and ends before it, another starts it and ends before the journal's begins; one reads the data;
+/// one calls the hooks; one watches for interrupts.
+constexpr std::uint32_t helper_threads = 5;
 constexpr std::uint32_t tcp_threads = 1;
 /// A worker's: prepares while it is a spare.
 constexpr std::uint32_t preparing_threads = 1;

@@ -4,12 +4,15 @@
 
 #include <troupe/actors/cut_model.hpp>
 #include <troupe/actors/topology_start.hpp>
+#include <troupe/actors/topology_worker.hpp>
 #include <troupe/messages/check.hpp>
 #include <troupe/runtime/engine/make_wiring.hpp>
 #include <troupe/runtime/model/optimize.hpp>
+#include <troupe/runtime/model/stopped_early.hpp>
 #include <troupe/runtime/stage/casting_body.hpp>
 #include <troupe/runtime/stage/function_body.hpp>
 #include <troupe/runtime/tensor/tensor_set.hpp>
+#include <troupe/runtime/topology/plan_fingerprint.hpp>
 
 namespace troupe {
 namespace {
@@ -40,7 +43,34 @@ class starter {
   starter(const topology& what, wiring_plan plan, const topology_start_options& options)
       : what_(what), plan_(std::move(plan)), options_(options), outputs_(plan_.nodes.size()) {}
 
-  expected<void> try_out(const sample_block& first) {
+  expected<void> try_out(const sample_block& first, const std::function<void(const std::string&)>& note = {}) {
+    take_first(first);
+    for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
+      if (plan_.nodes[node].kind == node_kind::source) continue;
+      if (options_.stop.stop_requested()) return stopped_early("topology");
+      if (note) note(plan_.nodes[node].name);
+      if (auto ran = try_node(node); !ran) return ran;
+    }
+    reported_ = report();
+    return {};
+  }
+
+  /// What try_out() found in another process, in place of it.
+  expected<void> adopt(const sample_block& first) {
+    take_first(first);
+    reported_ = *options_.report;
+    for (const auto& [name, asked] : what_.pipelines()) {
+      const cut_report* cut = find_cut(name);
+      if (cut == nullptr) return not_reported(name);
+      if (auto fits = check_cut(*cut, asked.options.stages); !fits) return fits;
+      if (auto made = cut_if_local(name, asked, *cut); !made) return made;
+    }
+    return {};
+  }
+
+  [[nodiscard]] const probe_report& found() const { return reported_; }
+
+  void take_first(const sample_block& first) {
     activation loaded;
     loaded.samples = {0, static_cast<std::uint64_t>(first.inputs.size(0))};
     loaded.tensors = make_tensors(first.inputs);
@@ -48,11 +78,6 @@ class starter {
     for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
       if (plan_.nodes[node].kind == node_kind::source) outputs_[node] = {loaded};
     }
-    for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
-      if (plan_.nodes[node].kind == node_kind::source) continue;
-      if (auto ran = try_node(node); !ran) return ran;
-    }
-    return {};
   }
 
   expected<std::shared_ptr<stage_body>> make_body(stage_address at) {
@@ -123,9 +148,7 @@ class starter {
   expected<std::shared_ptr<worker_setup>> set_up_workers() {
     if (!options_.workers) return std::shared_ptr<worker_setup>();
     std::vector<bool> remote;
-    for (const wired_node& node : plan_.nodes) {
-      remote.push_back(options_.all_in_processes || what_.wants_process(node.name));
-    }
+    for (const wired_node& node : plan_.nodes) remote.push_back(is_remote(node.name));
     auto setup = make_worker_setup(plan_, *options_.workers, [remote](stage_address at) { return remote[at.stage]; });
     if (!setup) return setup;
     std::vector<stage_parcel> parcels;
@@ -138,7 +161,46 @@ class starter {
     const auto content = what_.contents().find(node.name);
     const auto* part = content == what_.contents().end() ? nullptr : std::get_if<topology::cut_node>(&content->second);
     if (part == nullptr) return {.threads = options_.threads};
-    return parcel_of(cuts_.at(part->pipeline), part->part);
+    return parcel_of(*find_cut(part->pipeline), threads_of(what_.pipelines().at(part->pipeline)), part->part);
+  }
+
+  [[nodiscard]] bool is_remote(const std::string& node) const {
+    return options_.all_in_processes || what_.wants_process(node);
+  }
+  [[nodiscard]] std::uint32_t threads_of(const topology::cut_pipeline& asked) const {
+    return asked.options.threads.value_or(options_.threads);
+  }
+
+  [[nodiscard]] const cut_report* find_cut(const std::string& pipeline) const {
+    const auto found = std::ranges::find(reported_.cuts, pipeline, &cut_report::name);
+    return found == reported_.cuts.end() ? nullptr : &*found;
+  }
+
+  static tl::unexpected<error> not_reported(const std::string& pipeline) {
+    return fail(error_code::wire_malformed, "the report of the try-out", "it does not know pipeline " + pipeline);
+  }
+
+  [[nodiscard]] probe_report report() const {
+    probe_report made{.cuts = {}, .between_bytes = largest_between()};
+    for (const auto& [name, cut] : cuts_) made.cuts.push_back(report_of(cut, name));
+    return made;
+  }
+
+  /// The parts of a pipeline live all in workers, or all here.
+  expected<void> cut_if_local(const std::string& name, const topology::cut_pipeline& asked,
+                              const cut_report& reported) {
+    if (options_.all_in_processes || asked.options.process) return {};
+    auto chain = open_chain(asked.model, name, asked.options.dtype);
+    if (!chain) return tl::make_unexpected(chain.error());
+    std::vector<at::Tensor> warm_up;
+    for (const payload_ptr& each : reported.warm_up) {
+      warm_up.push_back(each ? as_tensors(each).single() : at::Tensor());
+    }
+    auto made = cut_as(*chain, request_of(asked, threads_of(asked)),
+                       {reported.boundaries.begin(), reported.boundaries.end()}, std::move(warm_up), options_.stop);
+    if (!made) return tl::make_unexpected(made.error());
+    cuts_.emplace(name, std::move(*made));
+    return {};
   }
 
   expected<void> try_node(stage_index node) {
@@ -180,7 +242,7 @@ class starter {
     const topology::cut_pipeline& asked = what_.pipelines().at(part->pipeline);
     auto chain = open_chain(asked.model, part->pipeline, asked.options);
     if (!chain) return tl::make_unexpected(chain.error());
-    cut_request request = request_of(asked, asked.options.threads.value_or(options_.threads));
+    cut_request request = request_of(asked, threads_of(asked));
     at::Tensor sample;
     if (input.is_empty_part()) {
       if (request.partition == "profile") request.partition = "parameters";
@@ -192,7 +254,7 @@ class starter {
       sample = as_tensors(input.tensors).single();
       if (asked.options.dtype && sample.is_floating_point()) sample = sample.to(*asked.options.dtype);
     }
-    auto made = cut(*chain, request, sample);
+    auto made = cut(*chain, request, sample, options_.stop);
     if (!made) return tl::make_unexpected(made.error());
     cuts_.emplace(part->pipeline, std::move(*made));
     return {};
@@ -225,13 +287,13 @@ class starter {
     const auto content = what_.contents().find(plan_.nodes[node].name);
     if (content == what_.contents().end()) return {};
     const auto* part = std::get_if<topology::cut_node>(&content->second);
-    return part == nullptr ? std::vector<std::string>{} : cuts_.at(part->pipeline).layer_names(part->part);
+    return part == nullptr ? std::vector<std::string>{} : find_cut(part->pipeline)->layers[part->part];
   }
 
   [[nodiscard]] edge_depths depths() const {
     const auto& loaded = outputs_.back();  // the source is the last node
     return {.from_loader = prefetch_slots_for(bytes_of(loaded.front())),
-            .between_stages = stage_slots_for(largest_between())};
+            .between_stages = stage_slots_for(reported_.between_bytes)};
   }
 
   /// Of what passes for a whole micro-batch over edges whose depth follows from that; 0 where the first one left one of
@@ -262,12 +324,26 @@ class starter {
   const topology& what_;
   const wiring_plan plan_;
   const topology_start_options options_;
+  /// Of the pipelines that are run, or tried, in this process.
   std::map<std::string, cut_model> cuts_;
+  probe_report reported_;
   /// Of the first micro-batch, by node and output.
   std::vector<std::vector<activation>> outputs_;
 };
 
 }  // namespace
+
+expected<probe_report> try_topology(const topology& what, std::uint32_t threads, const sample_block& first,
+                                    const std::function<void(const std::string& node)>& note) {
+  auto plan = expand(what.graph());
+  if (!plan) return tl::make_unexpected(plan.error());
+  const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
+  starter one(what, std::move(*plan), {.threads = threads});
+  if (auto tried = one.try_out(first, note); !tried) return tl::make_unexpected(tried.error());
+  probe_report made = one.found();
+  made.fingerprint = fingerprint;
+  return made;
+}
 
 expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
                                                          const worker_assignment& to, const payload_ptr& warm_up,
@@ -295,7 +371,9 @@ expected<model_pipeline> start_topology(const topology& what, const topology_sta
   if (!plan) return tl::make_unexpected(plan.error());
   return in_starting_thread("topology", [&]() -> expected<model_pipeline> {
     starter one(what, std::move(*plan), options);
-    if (auto tried = one.try_out(first); !tried) return tl::make_unexpected(tried.error());
+    if (auto ready = options.report ? one.adopt(first) : one.try_out(first); !ready) {
+      return tl::make_unexpected(ready.error());
+    }
     return one.start();
   });
 }

@@ -5,6 +5,8 @@
 
 #include <troupe/actors/evaluator.hpp>
 #include <troupe/actors/model_worker.hpp>
+#include <troupe/actors/serve_probe.hpp>
+#include <troupe/runtime/process/probe_environment.hpp>
 #include <troupe/runtime/report/atomic_file.hpp>
 #include <troupe/runtime/report/json_report.hpp>
 #include <troupe/runtime/report/result_table.hpp>
@@ -58,7 +60,12 @@ expected<void> write_output(const run_result& result, const std::string& json) {
   return write_file(directory / result_file, json);
 }
 
+/// A run that was told to end says so by its status, whatever else stands in its errors.
 exit_status status_of_result(const run_result& result) {
+  for (const error& each : result.errors) {
+    const exit_status status = status_of(each.code);
+    if (status == exit_status::interrupted || status == exit_status::deadline) return status;
+  }
   if (!result.errors.empty()) return status_of(result.errors.front().code);
   return result.delivery.lost == 0 ? exit_status::ok : exit_status::work_lost;
 }
@@ -78,24 +85,27 @@ expected<exit_status> deliver(const run_result& result) {
   return status_of_result(result);
 }
 
+/// Returns unless a thread was left behind, that goes on using what would be destroyed.
+expected<exit_status> leave(expected<exit_status> status) {
+  if (!has_abandoned_threads()) return status;
+  if (!status) say_error(status.error());
+  std::_Exit(static_cast<int>(status ? *status : status_of(status.error().code)));
+}
+
 expected<exit_status> evaluate(const eval_options& options) {
   if (const auto writable = check_output(options); !writable) return tl::make_unexpected(writable.error());
   const auto interrupt = eval_interrupt::start();
   if (!interrupt) return tl::make_unexpected(interrupt.error());
   live_report live;
   auto created = evaluator::create(options, live.hooks());
-  if (!created) return tl::make_unexpected(created.error());
+  if (!created) return leave(tl::make_unexpected(created.error()));
   evaluator& evaluation = **created;
   (*interrupt)->attach(evaluation);
   const auto result = evaluation.run();
-  live.finish();
+  if (!evaluation.stuck()) live.finish();
   auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));
   (*interrupt)->detach();
-  if (evaluation.stuck()) {
-    if (!status) say_error(status.error());
-    std::_Exit(static_cast<int>(status ? *status : status_of(status.error().code)));
-  }
-  return status;
+  return leave(std::move(status));
 }
 
 /// This process is a worker of the evaluation that it would be with the same arguments.
@@ -110,6 +120,8 @@ expected<exit_status> serve(const worker_environment& environment, const eval_op
 expected<exit_status> run_eval(const arguments& given) {
   const auto worker = take_worker_environment();
   if (!worker) return tl::make_unexpected(worker.error());
+  const auto probes = take_probe_environment();
+  if (!probes) return tl::make_unexpected(probes.error());
   parser reader("eval",
                 "Evaluate a model on data through a pipeline of stages.\n"
                 "Ctrl-C once finishes what is under way and prints it, labelled partial; twice stops at once.",
@@ -120,6 +132,7 @@ expected<exit_status> run_eval(const arguments& given) {
   if (*read == parsed::help_printed) return exit_status::ok;
   const auto options = checked_options(flags);
   if (!options) return tl::make_unexpected(options.error());
+  if (*probes) serve_model_probe(*options);
   if (*worker) return serve(**worker, *options);
   return evaluate(*options);
 }

@@ -35,6 +35,7 @@ enum class error_code : std::uint16_t {
   model_has_effects = 212,
   model_damaged = 213,
   model_beyond_limits = 214,
+  model_crashed = 215,
 
   data_missing = 301,
   data_truncated = 302,

@@ -158,6 +158,8 @@ inline constexpr std::chrono::milliseconds profile_budget = 2000ms;
 // --- worker processes ------------------------------------------------------------------------------------------------
 /// Processes in which a model is tried out, one after another, while each is killed from outside.
 inline constexpr std::uint32_t probe_attempts_max = 3;
+/// For such a process to come to its first step, beside the time that its stages have to become ready.
+inline constexpr std::chrono::milliseconds probe_start_time = 20s;
 /// Of the report of such a process: its text, and all of it. Larger inputs to warm up with are left out.
 inline constexpr std::uint64_t probe_text_bytes_max = 16u << 20;
 inline constexpr std::uint64_t probe_report_bytes_max = std::uint64_t{1} << 30;

@@ -1,12 +1,12 @@
 #include <csignal>
 #include <string>
-#include <system_error>
 
 #include <pthread.h>
 #include <sys/socket.h>
 
 #include <troupe/actors/link/link_watch.hpp>
 #include <troupe/messages/limits.hpp>
+#include <troupe/runtime/os/start_thread.hpp>
 
 namespace troupe {
 namespace {
@@ -46,13 +46,12 @@ link_watch::~link_watch() {
   if (thread_.joinable()) thread_.join();
 }
 
-expected<void> link_watch::start() try {
+expected<void> link_watch::start() {
   const std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  return {};
-} catch (const std::system_error& failure) {
-  return fail(error_code::process_failed, "control plane", std::string("cannot start a thread: ") + failure.what(),
-              "raise the limit of processes (ulimit -u)");
+  if (thread_.joinable()) return {};
+  return start_thread("control plane", [this] { run(); }).map([this](std::thread&& started) {
+    thread_ = std::move(started);
+  });
 }
 
 std::shared_ptr<watched_link> link_watch::watch(int socket) {

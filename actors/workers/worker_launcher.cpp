@@ -1,28 +1,14 @@
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <troupe/actors/link/control_link.hpp>
 #include <troupe/actors/workers/worker_launcher.hpp>
+#include <troupe/runtime/process/own_arguments.hpp>
 #include <troupe/runtime/process/worker_environment.hpp>
 
 namespace troupe {
 namespace {
 
 constexpr worker_environment numbers{.channel = 3, .link = 4};
-
-/// With argv[0], as the kernel has them: a worker is the same program with the same arguments.
-std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::vector<std::string> arguments;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\0', at), text.size());
-    arguments.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return arguments;
-}
 
 }  // namespace
 

@@ -114,6 +114,14 @@ inline constexpr std::array input = {
         "nested far deeper than in any model that was exported; LibTorch could run out of memory or stack on it. The "
         "message names the entry and the limit, and messages/limits.hpp has them all. Export the model again, and use "
         "no file that you did not ask for."},
+    error_explanation{
+        error_code::model_crashed, exit_status::bad_input, "model ends its process when it is tried out",
+        "Before a run with worker processes the model, or each stage of a topology, computes one micro-batch in a "
+        "process "
+        "of its own. That process crashed, was killed or came to no end. The message names the part that was being "
+        "tried "
+        "out, the signal or exit status, and the last lines of standard error. A model that crashes there would crash "
+        "every worker; SIGKILL usually means that memory ran out."},
 
     error_explanation{
         error_code::data_missing, exit_status::bad_input, "data does not exist",
@@ -123,7 +131,8 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::data_truncated, exit_status::bad_input, "data file is truncated",
         "A data file is shorter than its own header or its record size says, or became shorter while it was "
-        "evaluated. A download or unpacking that was cut short is the usual cause. The message gives the offset, the bytes expected and the bytes found; fetch "
+        "evaluated. A download or unpacking that was cut short is the usual cause. The message gives the offset, the "
+        "bytes expected and the bytes found; fetch "
         "the file again."},
     error_explanation{
         error_code::data_bad_format, exit_status::bad_input, "data file has the wrong format",

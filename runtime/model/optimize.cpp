@@ -3,6 +3,7 @@
 #include <troupe/messages/check.hpp>
 #include <troupe/runtime/model/libtorch_error.hpp>
 #include <troupe/runtime/model/optimize.hpp>
+#include <troupe/runtime/model/stopped_early.hpp>
 
 namespace troupe {
 namespace {
@@ -30,9 +31,10 @@ torch::jit::Module container_of(std::span<const layer> layers) {
 
 }  // namespace
 
-expected<layer_chain> optimize_layers(const layer_chain& chain) {
+expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop) {
   layer_chain optimized = chain;
   for (layer& one : optimized.layers) {
+    if (stop.stop_requested()) return stopped_early(chain.file);
     if (one.passes_through) continue;
     try {
       one.module = frozen_and_fused(one.module);

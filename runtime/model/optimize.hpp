@@ -1,6 +1,8 @@
 #pragma once
 
 #include <span>
+#include <stop_token>
+#include <string>
 
 #include <torch/csrc/jit/api/module.h>
 
@@ -11,8 +13,8 @@ namespace troupe {
 
 /// The chain with each layer frozen and fused on its own (optimize_mode::layer): same names, types and counts, new
 /// code. Weights that fusing rewrites are new; stages that share one such chain share them. E0211 names the layer that
-/// LibTorch refuses. Any thread.
-expected<layer_chain> optimize_layers(const layer_chain& chain);
+/// LibTorch refuses; E0607 if it is told to stop between layers. Any thread.
+expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop = {});
 
 /// One module that runs `layers` in order, frozen and fused as a whole (optimize_mode::stage). Results move in the last
 /// digits with the choice of layers. Layers that pass their input on are left out; at least one other must be there.

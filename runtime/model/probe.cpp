@@ -8,6 +8,7 @@
 #include <troupe/runtime/model/layer_code.hpp>
 #include <troupe/runtime/model/libtorch_error.hpp>
 #include <troupe/runtime/model/probe.hpp>
+#include <troupe/runtime/model/stopped_early.hpp>
 
 namespace troupe {
 namespace {
@@ -42,11 +43,13 @@ std::string to_string(const std::vector<std::int64_t>& sizes) {
   return text + "]";
 }
 
-expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples) {
+expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples,
+                                               const std::stop_token& stop) {
   const c10::InferenceMode inference;
   std::vector<layer_shape> shapes;
   at::Tensor value = samples;
   for (const layer& one : chain.layers) {
+    if (stop.stop_requested()) return stopped_early(chain.file);
     const at::Tensor input = value;
     try {
       value = layer_code(one).run(input);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,10 @@ struct layer_shape {
 
 /// Runs real samples (mostly one, as [1, ...]) through all layers before anything else does. E0209 names the layer, the
 /// shape it got and, where its parameters tell, the shape it takes; also if a layer gives a sparse tensor, or the last
-/// output has another number of rows than the input. Runs in the calling thread, with that thread's settings.
-expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples);
+/// output has another number of rows than the input. Runs in the calling thread, with that thread's settings. E0607 if
+/// it is told to stop between layers.
+expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples,
+                                               const std::stop_token& stop = {});
 
 /// "[64, 3, 32, 32]"
 std::string to_string(const std::vector<std::int64_t>& sizes);

@@ -11,6 +11,7 @@
 #include <troupe/runtime/model/libtorch_error.hpp>
 #include <troupe/runtime/model/optimize.hpp>
 #include <troupe/runtime/model/profile.hpp>
+#include <troupe/runtime/model/stopped_early.hpp>
 #include <troupe/runtime/os/start_thread.hpp>
 
 namespace troupe {
@@ -28,9 +29,9 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Per layer its times, one per pass. `at` tells how far the last pass came.
+/// Per layer its times, one per pass; nothing if it was told to stop. `at` tells how far the last pass came.
 std::vector<std::vector<double>> time_passes(std::vector<layer_code>& codes, const at::Tensor& micro_batch,
-                                             std::size_t& at) {
+                                             const std::stop_token& stop, std::size_t& at) {
   std::vector<std::vector<double>> times(codes.size());
   auto start = clock_type::now();
   for (std::uint32_t pass = 0; pass < limits::profile_warm_up_passes + limits::profile_passes_max; ++pass) {
@@ -40,6 +41,7 @@ std::vector<std::vector<double>> time_passes(std::vector<layer_code>& codes, con
     if (enough && clock_type::now() - start > limits::profile_budget) break;
     at::Tensor value = micro_batch;
     for (at = 0; at < codes.size(); ++at) {
+      if (stop.stop_requested()) return {};
       const auto begin = clock_type::now();
       value = codes[at].run(std::move(value));
       if (measured) times[at].push_back(seconds_since(begin));
@@ -48,7 +50,8 @@ std::vector<std::vector<double>> time_passes(std::vector<layer_code>& codes, con
   return times;
 }
 
-expected<std::vector<double>> measure(const layer_chain& chain, const at::Tensor& micro_batch, std::uint32_t threads) {
+expected<std::vector<double>> measure(const layer_chain& chain, const at::Tensor& micro_batch, std::uint32_t threads,
+                                      const std::stop_token& stop) {
   at::get_num_threads();
   at::set_num_threads(static_cast<int>(threads));
   const c10::InferenceMode inference;
@@ -56,7 +59,8 @@ expected<std::vector<double>> measure(const layer_chain& chain, const at::Tensor
   try {
     std::vector<layer_code> codes = code_of(chain.layers);
     std::vector<double> seconds;
-    for (auto& times : time_passes(codes, micro_batch, at)) seconds.push_back(median(std::move(times)));
+    for (auto& times : time_passes(codes, micro_batch, stop, at)) seconds.push_back(median(std::move(times)));
+    if (seconds.empty()) return stopped_early(chain.file);
     return seconds;
   } catch (const std::exception& caught) {
     return fail(error_code::forward_failed, chain.file + ", " + to_string(chain.layers[at]),
@@ -68,12 +72,13 @@ expected<std::vector<double>> measure(const layer_chain& chain, const at::Tensor
 }  // namespace
 
 expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
-                                             const at::Tensor& micro_batch, std::uint32_t threads) {
+                                             const at::Tensor& micro_batch, std::uint32_t threads,
+                                             const std::stop_token& stop) {
   TROUPE_CHECK(threads >= 1 && !chain.layers.empty(), "profiling follows loading and the resolution of threads");
-  expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain);
+  expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain, stop);
   if (!prepared) return tl::make_unexpected(prepared.error());
   expected<std::vector<double>> result;
-  auto measuring = start_thread(chain.file, [&] { result = measure(*prepared, micro_batch, threads); });
+  auto measuring = start_thread(chain.file, [&] { result = measure(*prepared, micro_batch, threads, stop); });
   if (!measuring) return tl::make_unexpected(measuring.error());
   measuring->join();
   return result;

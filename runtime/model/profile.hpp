@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -14,8 +15,10 @@ namespace troupe {
 /// Seconds that each layer takes for one micro-batch: the median over passes through the whole chain, after a warm-up,
 /// within limits::profile_budget. Measures in a thread of its own with `threads` intra-op threads. Layers are optimised
 /// one by one also for optimize_mode::stage, where nothing else can be said before the cuts are known. `micro_batch`
-/// has the shape and dtype of the real ones and passed probe_chain. E0211, E0602.
+/// has the shape and dtype of the real ones and passed probe_chain. E0211, E0602; E0607 if it is told to stop between
+/// layers.
 expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
-                                             const at::Tensor& micro_batch, std::uint32_t threads);
+                                             const at::Tensor& micro_batch, std::uint32_t threads,
+                                             const std::stop_token& stop = {});
 
 }  // namespace troupe

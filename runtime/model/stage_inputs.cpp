@@ -2,11 +2,12 @@
 
 #include <troupe/messages/check.hpp>
 #include <troupe/runtime/model/stage_inputs.hpp>
+#include <troupe/runtime/model/stopped_early.hpp>
 
 namespace troupe {
 
 expected<std::vector<at::Tensor>> stage_inputs(const layer_chain& chain, std::span<const std::size_t> boundaries,
-                                               const at::Tensor& micro_batch) {
+                                               const at::Tensor& micro_batch, const std::stop_token& stop) {
   TROUPE_CHECK(!boundaries.empty() && boundaries.back() == chain.layers.size(), "boundaries cover the chain");
   const c10::InferenceMode no_gradients;
   std::vector<at::Tensor> inputs;
@@ -17,6 +18,7 @@ expected<std::vector<at::Tensor>> stage_inputs(const layer_chain& chain, std::sp
     current = current.clone();                  // layers may write their input
     for (std::size_t index = boundaries[stage]; index < boundaries[stage + 1]; ++index) {
       const layer& each = chain.layers[index];
+      if (stop.stop_requested()) return stopped_early(chain.file);
       if (each.passes_through) continue;
       try {
         torch::jit::Module module = each.module;

@@ -39,7 +39,8 @@ struct micro_batch_info {
 /// Life: made by its factory once per replica, before the run starts; start() once, in the stage's thread, before the
 ///   first run(); run() once per micro-batch (once more if it failed); destroyed after the run, in any thread. Before
 ///   all that the factory makes one more object, for replica 0, through which the first micro-batch goes: what cannot
-///   work is found before anything starts.
+///   work is found before anything starts. If any stage of the run lives in a worker process, that happens in another
+///   process. A stage given as one object (std::make_shared) is that object both times where all is in one process.
 /// Thread: start() and run() of one object are called from one thread, one at a time, under c10::InferenceMode.
 ///   Replicas have an object and a thread each; what their factory lets them share is theirs to guard.
 /// Input: belongs to the edge it came on. Keep no tensor of it beyond the call, nor a view of one: clone what you keep.

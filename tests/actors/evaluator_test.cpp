@@ -1,8 +1,12 @@
 // Goal: an evaluation ends as documented whatever happens to it: whole, cut, stopped, late, refused. Method: real model
 // and data; stops are asked for from the progress hook, never by time; a legal trace is demanded of a real run.
+#include <atomic>
 #include <chrono>
+#include <future>
+#include <stdexcept>
 #include <thread>
 
+#include <ATen/Functions.h>
 #include <dirent.h>
 #include <gmock/gmock.h>
 
@@ -160,6 +164,82 @@ TEST(evaluator, a_deadline_ends_the_run_with_what_is_done) {
   ASSERT_FALSE(result->errors.empty());
   EXPECT_EQ(result->errors[0].code, error_code::deadline_passed);
   EXPECT_TRUE(result->partial);
+}
+
+/// The stage fails once the run was told to stop.
+TEST(evaluator, a_failure_is_not_hidden_by_a_stop_that_was_asked_for_before) {
+  eval_options options = lenet_options();
+  std::atomic<evaluator*> running{nullptr};
+  std::atomic<bool> is_stopped{false};
+  topology what;
+  what.source("loader", options.data)
+      .stage("late",
+             [&](const at::Tensor& input, const micro_batch_info& which) {
+               if (which.id.index < 5) return input.flatten(1).narrow(1, 0, 10);
+               while (!is_stopped) std::this_thread::yield();
+               throw std::runtime_error("thrown on purpose");
+             })
+      .stage("scored", [](const at::Tensor& input) { return at::log_softmax(input, 1); })  // as the other one waits
+      .sink("metrics", {"accuracy"});
+  evaluation_hooks hooks;
+  hooks.on_progress = [&](const progress_update&) {
+    if (running == nullptr) return;
+    running.load()->request_stop(stop_kind::drain);
+    is_stopped = true;
+  };
+  auto created = evaluator::create(what, {.micro_batch = 16, .threads = 1}, hooks);
+  ASSERT_TRUE(created) << to_string(created.error());
+  running = created->get();
+  const auto result = (*created)->run();
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_TRUE(result->partial);
+  ASSERT_EQ(result->errors.size(), 2);
+  EXPECT_EQ(result->errors[0].code, error_code::forward_failed);
+  EXPECT_THAT(result->errors[0].cause, HasSubstr("thrown on purpose"));
+  EXPECT_EQ(result->errors[1].code, error_code::interrupted);
+}
+
+TEST(evaluator, a_hook_that_never_returns_holds_up_no_deadline) {
+  std::promise<void> let_go;
+  const auto waited_for = std::make_shared<std::shared_future<void>>(let_go.get_future());
+  eval_options options = lenet_options();
+  options.micro_batch = 1;
+  options.stages = 2;
+  options.deadline = 20;
+  evaluation_hooks hooks;
+  hooks.on_progress = [waited_for](const progress_update&) { waited_for->wait(); };
+  auto created = evaluator::create(options, hooks);
+  ASSERT_TRUE(created) << to_string(created.error());
+  const auto result = (*created)->run();
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_TRUE((*created)->stuck());
+  EXPECT_TRUE(has_abandoned_threads());
+  created->reset();
+  let_go.set_value();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  while (has_abandoned_threads() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_FALSE(has_abandoned_threads());
+}
+
+/// A stage in this process cannot be interrupted: its thread is left behind.
+TEST(evaluator, a_stage_that_hangs_when_it_is_tried_out_ends_at_the_deadline) {
+  const auto is_over = std::make_shared<std::atomic<bool>>(false);
+  topology what;
+  what.source("loader", lenet_options().data)
+      .stage("hangs",
+             [is_over](const at::Tensor& input) {
+               while (!*is_over) std::this_thread::yield();
+               return input;
+             })
+      .sink("metrics", {});
+  const auto created = evaluator::create(what, {.deadline = 0.2}, {});
+  ASSERT_FALSE(created);
+  EXPECT_EQ(created.error().code, error_code::deadline_passed);
+  EXPECT_TRUE(has_abandoned_threads());
+  *is_over = true;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  while (has_abandoned_threads() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_FALSE(has_abandoned_threads()) << "it has come back, and nothing was started";
 }
 
 TEST(evaluator, limit_counts_samples_not_micro_batches) {

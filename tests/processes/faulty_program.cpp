@@ -1,6 +1,6 @@
 // A program with a topology of its own, one of whose stages does harm when it meets a certain sample. Its arguments are
 // NAME=VALUE:
-//   fault=none|kill|abort|exit|throw|hang|slow|sparse
+//   fault=none|kill|abort|exit|throw|hang|slow|sparse|noise
 //   fault=list             prints the descriptors of a program that it starts
 //   fault=orphan           starts a program that leaves its group, and is killed
 //   fault=unready          a worker hangs that makes the stage
@@ -12,6 +12,10 @@
 //   forward_deadline=SECONDS    start_deadline=SECONDS
 //   pace=MICROSECONDS      of each micro-batch
 //   model=FILE             a pipeline in place of the stages
+//   deadline=SECONDS       of the whole run
+//   stop=at-last-words     asks the run to stop once a worker has said something
+//   shared=yes             one object computes, and tells how often
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -73,6 +77,12 @@ void do_harm(const std::string& fault) {
   if (fault == "slow") std::this_thread::sleep_for(3s);
 }
 
+/// Far more than a pipe holds.
+void make_noise() {
+  const std::string line(200, '.');
+  for (int i = 0; i < 2000; ++i) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 /// Passes on what it gets.
 struct fragile {
   std::string fault;
@@ -88,6 +98,7 @@ struct fragile {
 
   at::Tensor operator()(const at::Tensor& input, const troupe::micro_batch_info& which) const {
     std::this_thread::sleep_for(pace);
+    if (fault == "noise") make_noise();
     const bool meets_it = which.samples.begin <= at && at < which.samples.end;
     if (fault != "none" && meets_it && !is_harmless()) {
       do_harm_once();
@@ -95,6 +106,20 @@ struct fragile {
     }
     return input;
   }
+};
+
+/// Counts what it computes, and passes it on.
+class counting final : public troupe::stage_function {
+ public:
+  [[nodiscard]] troupe::named_tensors run(const troupe::named_tensors& inputs,
+                                          const troupe::micro_batch_info&) override {
+    ++calls_;
+    return inputs;
+  }
+  ~counting() override { std::fprintf(stderr, "counted %d\n", calls_); }
+
+ private:
+  int calls_ = 0;
 };
 
 /// Log-probabilities that are right for most samples.
@@ -116,8 +141,9 @@ troupe::topology describe(settings& given, int run) {
     if (stage.fault == "unready" && troupe::program::worker() != nullptr && !stage.is_harmless()) stage.do_harm_once();
     return std::make_shared<troupe::callable_stage<fragile>>(stage);
   };
-  made.source("loader", std::make_shared<numbers>())
-      .stage("fragile", troupe::stage_factory(make_stage), {.process = given["processes"] == "first"})
+  made.source("loader", std::make_shared<numbers>());
+  if (given["shared"] == "yes") made.stage("counting", std::make_shared<counting>());
+  made.stage("fragile", troupe::stage_factory(make_stage), {.process = given["processes"] == "first"})
       .stage("guess", guess);
   const bool other = given["other"] == "second-run" && run > 0;
   if (given["other"] == "pid" || other) {
@@ -130,11 +156,43 @@ troupe::run_options options_of(settings& given) {
   troupe::run_options options{.micro_batch = micro_batch, .threads = 1, .processes = given["processes"] == "all"};
   if (given.contains("forward_deadline")) options.forward_deadline = std::stod(given["forward_deadline"]);
   if (given.contains("start_deadline")) options.start_deadline = std::stod(given["start_deadline"]);
+  if (given.contains("deadline")) options.deadline = std::stod(given["deadline"]);
   if (given.contains("limit")) options.limit = std::stoull(given["limit"]);
   if (given["transport"] == "inproc") options.transport = troupe::transport_kind::inproc;
   if (given["transport"] == "tcp") options.transport = troupe::transport_kind::tcp;
   options.trace = given["trace"] == "yes";
   return options;
+}
+
+/// As troupe::run(), which nothing can ask to stop.
+troupe::expected<troupe::run_result> run_once(settings& given, int run) {
+  std::atomic<troupe::evaluator*> running{nullptr};
+  const troupe::evaluation_hooks hooks{.on_progress = {}, .on_log = [&](const std::string& line) {
+                                         std::cerr << line << std::endl;
+                                         const bool is_due = line.find("last words") != std::string::npos;
+                                         if (!is_due || given["stop"] != "at-last-words" || !running) return;
+                                         running.load()->request_stop(troupe::stop_kind::drain);
+                                       }};
+  auto made = troupe::evaluator::create(describe(given, run), options_of(given), hooks);
+  if (!made) return tl::make_unexpected(made.error());
+  running = made->get();
+  return (*made)->run();
+}
+
+/// As `troupe eval`: a run that was told to end says so.
+int status_of(const troupe::run_result& result) {
+  troupe::exit_status status = troupe::status_of(result.errors.front().code);
+  for (const troupe::error& each : result.errors) {
+    const troupe::exit_status other = troupe::status_of(each.code);
+    if (other == troupe::exit_status::deadline || other == troupe::exit_status::interrupted) status = other;
+  }
+  return static_cast<int>(status);
+}
+
+/// A thread that was left behind goes on using what would be destroyed.
+int leave(int status) {
+  if (troupe::has_abandoned_threads()) std::_Exit(status);
+  return status;
 }
 
 }  // namespace
@@ -143,15 +201,14 @@ int main(int argc, char** argv) {
   settings given = parse(argc, argv);
   std::optional<troupe::program> program;
   if (given["program"] != "no") program.emplace(argc, argv);
-  const troupe::evaluation_hooks hooks{.on_progress = {},
-                                       .on_log = [](const std::string& line) { std::cerr << line << std::endl; }};
   for (int run = 0; run < std::stoi(given["runs"]); ++run) {
-    const auto result = troupe::run(describe(given, run), options_of(given), hooks);
+    const auto result = run_once(given, run);
     if (!result) {
-      std::cerr << to_string(result.error()) << '\n';
-      return static_cast<int>(troupe::status_of(result.error().code));
+      if (!troupe::has_abandoned_threads()) std::cerr << to_string(result.error()) << '\n';
+      return leave(static_cast<int>(troupe::status_of(result.error().code)));
     }
-    std::cout << troupe::result_json(*result).text << '\f';
+    std::cout << troupe::result_json(*result).text << '\f' << std::flush;
+    if (!result->errors.empty()) return leave(status_of(*result));
   }
-  return 0;
+  return leave(0);
 }

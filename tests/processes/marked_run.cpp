@@ -41,6 +41,7 @@ program_outcome marked_run::run() {
                                    .program = command.front(),
                                    .environment = {mark_, places_.variable()},
                                    .directory = directory_.path().string(),
+                                   .stderr_full = stderr_full,
                                    .on_stderr = on_stderr,
                                    .on_tick = on_tick,
                                    .on_start = [this](pid_t process) { driver_ = process; },

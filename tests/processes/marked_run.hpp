@@ -26,6 +26,8 @@ class marked_run {
   std::function<std::vector<int>()> on_tick = {};
   std::function<std::vector<int>(const std::string& so_far)> on_stderr = {};
   std::chrono::seconds deadline{90};
+  /// See program_call.
+  bool stderr_full = false;
 
   /// May be called again, with other arguments.
   program_outcome run();

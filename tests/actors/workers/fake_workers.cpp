@@ -40,6 +40,8 @@ fake_workers::fake_workers(std::uint32_t stages) {
   director_ = system_.spawn(noting_director, news_);
   const worker_source source = [this](auto on_exit) { return launch(std::move(on_exit)); };
   pool_ = system_.spawn(worker_pool, source, limits::worker_hello_patience, false);
+  const auto plan = expand(make_chain({.stages = stages, .replicas = 1, .num_pipe_buffers = 2}));
+  TROUPE_CHECK(plan.has_value(), "a chain of stages has a plan");
   for (const auto& owner : owners) {
     faces_.push_back(system_.spawn(remote_stage, remote_stage_options{.at = owner.address,
                                                                       .incarnation = 0,
@@ -47,6 +49,8 @@ fake_workers::fake_workers(std::uint32_t stages) {
                                                                       .seats = seats_,
                                                                       .accounts = accounts,
                                                                       .depths = {},
+                                                                      .place = place_in(*plan, owner.address),
+                                                                      .sent = std::make_shared<handed_out>(),
                                                                       .pool = pool_,
                                                                       .director = director_,
                                                                       .aggregator = {}}));
