@@ -190,7 +190,7 @@ class starter {
   expected<void> cut_if_local(const std::string& name, const topology::cut_pipeline& asked,
                               const cut_report& reported) {
     if (options_.all_in_processes || asked.options.process) return {};
-    auto chain = open_chain(asked.model, name, asked.options.dtype);
+    auto chain = open_chain(asked.model, name, asked.options);
     if (!chain) return tl::make_unexpected(chain.error());
     std::vector<at::Tensor> warm_up;
     for (const payload_ptr& each : reported.warm_up) {
