@@ -141,9 +141,15 @@ expected<void> check_cut(const cut_report& cut, std::uint32_t parts) {
 
 expected<probe_file> probe_file::make() {
   unique_fd file(::memfd_create("troupe-probe", MFD_CLOEXEC));
-  if (file) return probe_file(std::move(file));
-  return fail(error_code::process_failed, "file in memory (troupe-probe)", errno_text(),
-              "raise the limits of open files and of memory");
+  // Room for the text of any error, so that a lack of it is seen here.
+  const int lack =
+      !file || ::fchmod(file.get(), S_IRUSR | S_IWUSR) != 0
+          ? errno
+          : ::posix_fallocate(file.get(), 0,
+                              text_begin + limits::worker_output_lines_kept * limits::worker_output_line_bytes_max);
+  if (lack == 0) return probe_file(std::move(file));
+  return fail(error_code::process_failed, "file in memory (troupe-probe)", errno_text(lack),
+              "raise the limits of open files, of memory, and of the size of files (ulimit -f)");
 }
 
 expected<unique_fd> probe_file::duplicate() const {

@@ -14,9 +14,8 @@ constexpr std::uint32_t caf_threads = 3;
 /// CAF's network, the actor that guards it, and the watch over links.
 constexpr std::uint32_t network_threads = 3;
 constexpr std::uint32_t process_host_threads = 1;
-/// One prepares the run and ends before it, another starts it and ends before the journal's begins; one reads the data;
-/// one calls the hooks; one watches for interrupts.
-constexpr std::uint32_t helper_threads = 5;
+/// One starts the run and ends before the journal's begins; one reads the data; one to spare.
+constexpr std::uint32_t helper_threads = 3;
 constexpr std::uint32_t tcp_threads = 1;
 /// A worker's: prepares while it is a spare.
 constexpr std::uint32_t preparing_threads = 1;

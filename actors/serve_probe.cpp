@@ -74,7 +74,11 @@ void serve_probe(const std::function<expected<probe_report>(const probe_note& no
   keep_freed_memory();
   const probe_file file(unique_fd{probe_report_number});
   const auto report = caught(probe, [&](const std::string& place) { file.note(place); });
-  if (auto written = file.write(report); !written) end_worker(written.error());
+  if (auto written = file.write(report); !written) {
+    // What a report cannot say for its size, a short one can.
+    const expected<probe_report> shorter = tl::make_unexpected(written.error());
+    if (!file.write(shorter)) end_worker(written.error());
+  }
   std::cout.flush();
   std::fflush(nullptr);
   std::_Exit(0);

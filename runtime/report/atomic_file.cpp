@@ -10,6 +10,7 @@
 
 #include <troupe/messages/limits.hpp>
 #include <troupe/runtime/os/unique_fd.hpp>
+#include <troupe/runtime/os/write_all.hpp>
 #include <troupe/runtime/report/atomic_file.hpp>
 #include <troupe/runtime/report/made_directories.hpp>
 
@@ -21,16 +22,6 @@ namespace fs = std::filesystem;
 tl::unexpected<error> unwritable(const fs::path& path, int reason) {
   return fail(error_code::output_unwritable, path.string(), std::strerror(reason),
               "name a directory that can be written to, with space left");
-}
-
-int write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
 }
 
 /// A file that was not there before, with a name that begins with `path`. A killed program leaves its own behind, and

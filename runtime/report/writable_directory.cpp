@@ -1,4 +1,3 @@
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <troupe/runtime/os/write_all.hpp>
 #include <troupe/runtime/report/made_directories.hpp>
 #include <troupe/runtime/report/writable_directory.hpp>
 
@@ -27,10 +27,7 @@ int write_proof(const fs::path& directory) {
   std::string path = (directory / ".troupe-XXXXXX").string();
   const int file = ::mkstemp(path.data());
   if (file < 0) return errno;
-  const std::array<char, proof_bytes> block{};
-  int reason = 0;
-  const ssize_t written = ::write(file, block.data(), block.size());
-  if (written != static_cast<ssize_t>(block.size())) reason = written < 0 ? errno : ENOSPC;
+  int reason = write_all(file, std::string(proof_bytes, '\0'));
   if (reason == 0 && ::fsync(file) != 0) reason = errno;
   if (::close(file) != 0 && reason == 0) reason = errno;
   ::unlink(path.c_str());

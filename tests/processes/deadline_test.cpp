@@ -254,7 +254,8 @@ TEST(a_reader_of_stderr_that_reads_nothing, holds_up_no_deadline_of_the_command_
   run.stderr_full = true;
   run.deadline = 60s;
   const std::string model = save_model(run, chatter);
-  const auto outcome = run.run(eval_with(model, {"--processes", "--deadline", "5", "--metrics", "accuracy"}));
+  const auto outcome =
+      run.run(eval_with(model, {"--processes", "--allow-effects", "--deadline", "5", "--metrics", "accuracy"}));
   EXPECT_EQ(outcome.status, deadline_status);
   EXPECT_LT(run.seconds(), soon_seconds);
   run.expect_nothing_left({"model.pt"});

@@ -5,6 +5,7 @@
 // of their own, or a user namespace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -63,6 +64,11 @@ void use_two_cores() {
   ::sched_setaffinity(0, sizeof two, &two);
 }
 
+/// What started this test may have left some open, and each of them counts against a limit.
+void inherit_no_descriptors() {
+  ASSERT_EQ(::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC), 0);
+}
+
 /// Files stay readable: the tree may lie in a directory that is closed to others.
 words as_a_user_of_its_own() {
   static int next = 50'000 + ::getpid() % 9'000;
@@ -106,6 +112,7 @@ class room : public ::testing::TestWithParam<bool> {
   void SetUp() override {
     if (sanitized) GTEST_SKIP() << "a sanitizer has threads, files and memory of its own";
     use_two_cores();
+    inherit_no_descriptors();
   }
   static bool with_workers() { return GetParam(); }
 };

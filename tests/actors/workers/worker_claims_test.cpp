@@ -55,7 +55,7 @@ struct seated_worker {
     face = system.spawn(remote_stage, remote_stage_options{.at = address,
                                                            .incarnation = incarnation,
                                                            .setup = setup,
-                                                           .seats = std::make_shared<worker_seats>(),
+                                                           .seats = seats,
                                                            .accounts = accounts,
                                                            .depths = {},
                                                            .place = place_in(*plan, address),
@@ -65,6 +65,8 @@ struct seated_worker {
                                                            .aggregator = system.spawn(aggregator, this)});
     run();
     post(face, worker_given{process, system.spawn(worker, this), 1});
+    run();
+    seats->at(address)->page.page()->taken.store(true);  // it begins to become the stage
     auto ticket = std::make_shared<call_ticket>();
     ticket->number = 1;
     ticket->score_words = {3};
@@ -121,8 +123,8 @@ struct seated_worker {
   }
   static worker_pool_actor::behavior_type pool(worker_pool_actor::pointer self, seated_worker* world) {
     world->others.push_back(caf::actor_cast<caf::actor>(self));
-    return {[](const worker_said&) {}, [](const want_worker&) {}, [](const worker_exited&) {},
-            [](const hello_late&) {}, [](const hello_overdue&) {}};
+    return {[](const worker_said&) {}, [](const want_worker&) {}, [](const worker_exited&) {}, [](const hello_late&) {},
+            [](const hello_overdue&) {}};
   }
   static wire_actor::behavior_type worker(wire_actor::pointer self, seated_worker* world) {
     world->others.push_back(caf::actor_cast<caf::actor>(self));
@@ -132,6 +134,7 @@ struct seated_worker {
   testing_config config;
   caf::actor_system system{config};
   std::vector<caf::actor> others;
+  const std::shared_ptr<worker_seats> seats = std::make_shared<worker_seats>();
   std::shared_ptr<handed_out> sent = std::make_shared<handed_out>();
   std::shared_ptr<stage_accounts> accounts =
       std::make_shared<stage_accounts>(std::vector<stage_accounts::owner>{{"guess", address}});
@@ -389,19 +392,6 @@ TEST(worker_claims, lets_parts_have_fewer_samples_and_each_replica_its_own_ids) 
   EXPECT_THAT(about(1, 5, 3), HasSubstr("score.samples is 5"));
   EXPECT_THAT(about(2, 4, 3), HasSubstr("score.id.index is 2, which is another replica's"));
   EXPECT_THAT(about(1, 4, 0), HasSubstr("score.words"));
-}
-
-TEST(worker_hello, is_held_against_the_process) {
-  const worker_hello said{.pid = 7, .edge_port = 0};
-  const auto wrong = [&](const hello_facts& known) { return objection_to(said, known).value_or(""); };
-  EXPECT_EQ(wrong({.pid = 7}), "");
-  EXPECT_EQ(wrong({.pid = std::nullopt}), "") << "it has ended";
-  EXPECT_THAT(wrong({.pid = 8}), HasSubstr("worker_hello.pid is 7, and it is process 8"));
-  EXPECT_THAT(wrong({.pid = 7, .has_tcp_edges = true}), HasSubstr("worker_hello.edge_port is 0"));
-  EXPECT_THAT(wrong({.pid = 7, .is_first = false}), HasSubstr("worker_hello comes a second time"));
-  const worker_hello with_port{.pid = 7, .edge_port = 9};
-  EXPECT_THAT(objection_to(with_port, {.pid = 7}).value_or(""), HasSubstr("worker_hello.edge_port is 9"));
-  EXPECT_FALSE(objection_to(with_port, {.pid = 7, .has_tcp_edges = true}));
 }
 
 }  // namespace
