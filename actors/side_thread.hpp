@@ -18,7 +18,7 @@ class side_thread {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// `work` gets a token that says when nobody wants its result any more. E0614 names `what` if the system gives no
+  /// `work` gets a token that says when its result is no longer wanted. E0614 names `what` if the system gives no
   /// thread.
   [[nodiscard]] static expected<side_thread> start(const std::string& what,
                                                    std::function<void(const std::stop_token&)> work);

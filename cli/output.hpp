@@ -10,7 +10,7 @@ namespace troupe::cli {
 /// Results, to stdout, unbuffered and whole. A closed pipe or a full disk is E0611.
 expected<void> print(std::string_view text);
 
-/// All else, to stderr. That nobody reads it is no error: where a full pipe or a stopped terminal takes nothing for
+/// All else, to stderr. A missing reader is no error: where a full pipe or a stopped terminal takes nothing for
 /// limits::stderr_patience the text is lost, and a later one says that. Any thread.
 void say(std::string_view text);
 /// The same for texts that nothing may wait for: lost at once where they would.

@@ -16,7 +16,7 @@ class link_cutter : public caf::actor_system::module {
   }
   explicit link_cutter(caf::actor_system& system) : system_(system) {}
 
-  // Whoever can tell an error has started it before.
+  // What can tell an error has started it before.
   void start() override { static_cast<void>(link_config::of(system_).watch().start()); }
   void init(caf::actor_system_config&) override {}
   void stop() override { link_config::of(system_).sockets().cut(); }

@@ -59,7 +59,7 @@ struct worker_said {
 struct want_worker {
   remote_stage_actor face;
 };
-/// The pool, to itself: one more slice of its patience is over. After the last one nobody counts on it any more.
+/// The pool, to itself: one more slice of its patience is over. After the last one the pool counts on it no more.
 struct hello_late {
   std::shared_ptr<worker_process> process;
   std::uint32_t slices_left = 0;
@@ -82,7 +82,7 @@ using worker_source = std::function<expected<launched_worker>(
 ///           starting | late | spare --exit, overdue--> (gone)
 ///
 /// A frozen machine or process may let a worker start that never says hello. After `patience` a face that waits gets
-/// another one, whoever comes first; after limits::worker_hello_timeout the late one is killed. Both waits are made of
+/// another one, and takes the first to come; after limits::worker_hello_timeout the late one is killed. Both waits are made of
 /// limits::wait_slices timers, of which a freeze of this process takes one at the most.
 ///
 /// Workers that end before their hello are replaced until the start_budget is spent: then all faces that wait get

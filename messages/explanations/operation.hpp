@@ -158,7 +158,7 @@ inline constexpr std::array operation = {
         "both machines."},
     error_explanation{
         error_code::wire_handshake, exit_status::failure, "peer was refused",
-        "Whoever connected is not the peer that was expected: it does not prove to know the run's secret, "
+        "The process that connected is not the peer that was expected: it does not prove to know the run's secret, "
         "shows no certificate of this run, or another edge or incarnation. Nothing was accepted from it. A foreign program on the port, or a process "
         "left over from an earlier run, is the usual cause."},
     error_explanation{

@@ -127,7 +127,7 @@ void random_schedule::freeze(const std::vector<pid_t>& processes, milliseconds t
   note("SIGSTOP to " + std::to_string(processes.size()) + " processes for " + std::to_string(time.count()) + " ms");
 }
 
-/// A process that was ended meanwhile is nobody's child any more.
+/// A process that was ended meanwhile has no parent any more.
 void random_schedule::thaw() {
   std::ranges::shuffle(frozen_, random_);
   const std::vector<pid_t> alive = children_of(run_.driver());

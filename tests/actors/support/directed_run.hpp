@@ -211,7 +211,7 @@ struct directed_run {
   std::shared_ptr<report_box> reports = std::make_shared<report_box>();
   std::shared_ptr<idle_host> host = std::make_shared<idle_host>();
   std::shared_ptr<noting_crew> crew = std::make_shared<noting_crew>(engines, host);
-  /// The aggregator, the loader's face, and whoever came for them.
+  /// The aggregator, the loader's face, and what came in their place.
   std::vector<caf::actor> children;
   testing_config config;
   caf::actor_system system{config};
