@@ -124,12 +124,15 @@ TEST(a_profile, ends_at_the_deadline) {
   }
 }
 
+/// AddressSanitizer makes an exit of the signal, and says so.
+const std::string how_it_crashed = sanitized ? "AddressSanitizer: SEGV" : "killed by SIG";
+
 TEST(a_model_that_crashes, is_named_with_the_signal) {
   marked_run run({});
   const std::string model = save_model(run, crash);
   const auto outcome = run.run(eval_with(model, {"--processes"}));
   EXPECT_EQ(outcome.status, bad_input_status) << outcome.err;
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("error E0215: " + model + ": "), HasSubstr("killed by SIG")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("error E0215: " + model + ": "), HasSubstr(how_it_crashed)));
   EXPECT_EQ(outcome.out, "");
   run.expect_nothing_left({"model.pt"});
 }
