@@ -146,7 +146,7 @@ TEST(eval, past_its_deadline_is_partial_with_status_124) {
 
 TEST(eval, keeps_its_deadline_while_nobody_reads_stderr) {
   for (const bool as_json : {true, false}) {
-    program_call call = slow_call({"--deadline", "2"});
+    program_call call = slow_call({"--deadline", "0.5", "--replicas", "1"});
     if (as_json) call.arguments.emplace_back("--json");
     call.stderr_full = true;
     call.deadline = std::chrono::seconds{60};
