@@ -25,7 +25,7 @@ class message_writer {
 
   int fd_;
   bool is_socket_ = false;
-  /// The same pipe or terminal once more: for this one alone writes that would block can be refused, whoever else
+  /// The same pipe or terminal once more: for this one alone writes that would block can be refused, whatever else
   /// shares the descriptor.
   unique_fd own_;
   std::uint64_t lost_ = 0;

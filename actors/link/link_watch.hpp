@@ -34,9 +34,9 @@ class watched_link {
   std::atomic<std::int64_t> heard_at_;
 };
 
-/// Ends links whose other end has said nothing for `timeout`: their sockets are shut down, which whoever reads or
-/// writes there is told as any loss. When this process was frozen itself the others get a new period, so that the ends
-/// of a run that is stopped as a whole do not blame each other. Threads: any; it has one of its own.
+/// Ends links whose other end has said nothing for `timeout`: their sockets are shut down, which the thread that reads
+/// or writes there is told as any loss. When this process was frozen itself the others get a new period, so that the
+/// ends of a run that is stopped as a whole do not blame each other. Threads: any; it has one of its own.
 class link_watch {
  public:
   /// Looks at the links every `interval`.

@@ -26,8 +26,8 @@ struct schedule_options {
 };
 
 /// Sends the signals of one schedule. It never gives a run a reason to end: of the workers that had begun to become a
-/// stage at most two end without progress in between, whoever they are; others may die in any number. What a worker is
-/// it finds in the memory that the process has mapped, while it is stopped.
+/// stage at most two end without progress in between, whichever they are; others may die in any number. What a worker
+/// is it finds in the memory that the process has mapped, while it is stopped.
 class random_schedule {
  public:
   static inline const char* journal = "run.journal";

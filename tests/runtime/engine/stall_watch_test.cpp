@@ -40,7 +40,7 @@ TEST(stall_watch, gives_a_forward_its_time_again_after_a_freeze_of_all) {
   stage.look_until(11s);
   stage.page->work.begin({0, 7}, stage.now);
   stage.now += 1h;
-  EXPECT_TRUE(stage.watch.longer_than(2s, stage.accounts, stage.now).empty()) << "nobody has run";
+  EXPECT_TRUE(stage.watch.longer_than(2s, stage.accounts, stage.now).empty()) << "no stage has run";
   EXPECT_TRUE(stage.watch.new_stalls(stage.accounts, stage.now).empty());
   stage.look_until(stage.now + 2s + 100ms);
   EXPECT_EQ(stage.watch.longer_than(2s, stage.accounts, stage.now).size(), 1u);
