@@ -1,6 +1,6 @@
-#include <atomic>
+#include "actors/abandoned_threads.hpp"
 
-#include <troupe/actors/abandoned_threads.hpp>
+#include <atomic>
 
 namespace troupe {
 namespace {

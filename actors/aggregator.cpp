@@ -1,7 +1,8 @@
+#include "actors/aggregator.hpp"
+
 #include <utility>
 
-#include <troupe/actors/aggregator.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

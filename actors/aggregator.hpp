@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include <troupe/actors/protocol.hpp>
-#include <troupe/runtime/engine/fold_ledger.hpp>
+#include "actors/protocol.hpp"
+#include "runtime/engine/fold_ledger.hpp"
 
 namespace troupe {
 

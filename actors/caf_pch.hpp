@@ -1,3 +1,3 @@
 #include <caf/all.hpp>
 
-#include <troupe/messages/std_pch.hpp>
+#include "messages/std_pch.hpp"

@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/engine/call_fold.hpp>
-#include <troupe/runtime/engine/fold_ledger.hpp>
-#include <troupe/runtime/engine/micro_batch_source.hpp>
-#include <troupe/runtime/engine/stage_body.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "runtime/engine/call_fold.hpp"
+#include "runtime/engine/fold_ledger.hpp"
+#include "runtime/engine/micro_batch_source.hpp"
+#include "runtime/engine/stage_body.hpp"
 
 namespace troupe {
 

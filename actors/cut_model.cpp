@@ -1,16 +1,17 @@
+#include "actors/cut_model.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include <ATen/Parallel.h>
 
-#include <troupe/actors/cut_model.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/optimize.hpp>
-#include <troupe/runtime/model/probe.hpp>
-#include <troupe/runtime/model/profile.hpp>
-#include <troupe/runtime/model/stage_inputs.hpp>
-#include <troupe/runtime/model/stage_module.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/limits.hpp"
+#include "runtime/model/optimize.hpp"
+#include "runtime/model/probe.hpp"
+#include "runtime/model/profile.hpp"
+#include "runtime/model/stage_inputs.hpp"
+#include "runtime/model/stage_module.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

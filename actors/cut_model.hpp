@@ -7,13 +7,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/payload.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/partition/partition_layers.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "messages/payload.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/partition/partition_layers.hpp"
 
 namespace troupe {
 

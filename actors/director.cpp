@@ -1,12 +1,13 @@
+#include "actors/director.hpp"
+
 #include <utility>
 
-#include <troupe/actors/aggregator.hpp>
-#include <troupe/actors/director.hpp>
-#include <troupe/actors/loader.hpp>
-#include <troupe/actors/monitor.hpp>
-#include <troupe/actors/stage.hpp>
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
+#include "actors/aggregator.hpp"
+#include "actors/loader.hpp"
+#include "actors/monitor.hpp"
+#include "actors/stage.hpp"
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -8,15 +8,15 @@
 #include <optional>
 #include <set>
 
-#include <troupe/actors/engine_host.hpp>
-#include <troupe/actors/protocol.hpp>
-#include <troupe/actors/report_box.hpp>
-#include <troupe/actors/stage_crew.hpp>
-#include <troupe/actors/stage_roster.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
-#include <troupe/runtime/engine/fold_ledger.hpp>
-#include <troupe/runtime/engine/restart_budget.hpp>
+#include "actors/engine_host.hpp"
+#include "actors/protocol.hpp"
+#include "actors/report_box.hpp"
+#include "actors/stage_crew.hpp"
+#include "actors/stage_roster.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/assembly.hpp"
+#include "runtime/engine/fold_ledger.hpp"
+#include "runtime/engine/restart_budget.hpp"
 
 namespace troupe {
 

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <troupe/actors/aggregator.hpp>
-#include <troupe/actors/director.hpp>
-#include <troupe/actors/loader.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "actors/aggregator.hpp"
+#include "actors/director.hpp"
+#include "actors/loader.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe {
 

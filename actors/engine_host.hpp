@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/engine/engine.hpp>
+#include "messages/error.hpp"
+#include "runtime/engine/engine.hpp"
 
 namespace troupe {
 

@@ -1,5 +1,6 @@
-#include <troupe/actors/engine_threads.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "actors/engine_threads.hpp"
+
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actors/engine_host.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
+#include "actors/engine_host.hpp"
+#include "runtime/engine/engine_thread.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,12 @@
+#include "actors/evaluation.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/actors/evaluation.hpp>
-#include <troupe/runtime/data/data_set_source.hpp>
-#include <troupe/runtime/journal/journaling_fold.hpp>
-#include <troupe/runtime/metric/metric_fold.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
+#include "runtime/data/data_set_source.hpp"
+#include "runtime/journal/journaling_fold.hpp"
+#include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/metric_scorer.hpp"
 
 namespace troupe {
 namespace {

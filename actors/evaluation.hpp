@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/call_ticket.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
-#include <troupe/runtime/journal/journal_writer.hpp>
-#include <troupe/runtime/metric/metric.hpp>
-#include <troupe/runtime/report/run_result.hpp>
+#include "actors/call_ticket.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/engine/assembly.hpp"
+#include "runtime/journal/journal_writer.hpp"
+#include "runtime/metric/metric.hpp"
+#include "runtime/report/run_result.hpp"
 
 namespace troupe {
 

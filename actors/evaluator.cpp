@@ -1,16 +1,17 @@
+#include "actors/evaluator.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/prepared_run.hpp>
-#include <troupe/actors/program.hpp>
-#include <troupe/actors/report_courier.hpp>
-#include <troupe/actors/run_checks.hpp>
-#include <troupe/actors/serve_probe.hpp>
-#include <troupe/actors/side_thread.hpp>
-#include <troupe/actors/topology_worker.hpp>
-#include <troupe/messages/limits.hpp>
+#include "actors/prepared_run.hpp"
+#include "actors/program.hpp"
+#include "actors/report_courier.hpp"
+#include "actors/run_checks.hpp"
+#include "actors/serve_probe.hpp"
+#include "actors/side_thread.hpp"
+#include "actors/topology_worker.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -9,12 +9,12 @@
 #include <stop_token>
 #include <string>
 
-#include <troupe/actors/abandoned_threads.hpp>
-#include <troupe/actors/evaluation_hooks.hpp>
-#include <troupe/actors/topology.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/report/run_result.hpp>
+#include "actors/abandoned_threads.hpp"
+#include "actors/evaluation_hooks.hpp"
+#include "actors/topology.hpp"
+#include "messages/error.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/report/run_result.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "actors/journal_pins.hpp"
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -6,11 +8,10 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
-#include <troupe/actors/journal_pins.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/journal/file_hash.hpp>
-#include <troupe/runtime/journal/open_journal.hpp>
-#include <troupe/runtime/journal/processor.hpp>
+#include "messages/limits.hpp"
+#include "runtime/journal/file_hash.hpp"
+#include "runtime/journal/open_journal.hpp"
+#include "runtime/journal/processor.hpp"
 
 namespace troupe {
 namespace {

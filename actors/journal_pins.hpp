@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/journal/journal_format.hpp>
+#include "messages/error.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/journal/journal_format.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include <troupe/actors/loader.hpp>
+#include "actors/loader.hpp"
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <troupe/actors/protocol.hpp>
+#include "actors/protocol.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
+#include "actors/local_crew.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/actors/local_crew.hpp>
-#include <troupe/actors/stage.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
+#include "actors/stage.hpp"
+#include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
 

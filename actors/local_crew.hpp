@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/actors/engine_host.hpp>
-#include <troupe/actors/stage_crew.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
+#include "actors/engine_host.hpp"
+#include "actors/stage_crew.hpp"
+#include "runtime/engine/assembly.hpp"
 
 namespace troupe {
 

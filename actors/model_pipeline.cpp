@@ -1,16 +1,17 @@
+#include "actors/model_pipeline.hpp"
+
 #include <exception>
 #include <string>
 #include <utility>
 
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/edge/shm/shm_edge.hpp>
-#include <troupe/runtime/engine/allocator.hpp>
-#include <troupe/runtime/model/stopped_early.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
-#include <troupe/runtime/tensor/tensor_codec.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/engine/allocator.hpp"
+#include "runtime/model/stopped_early.hpp"
+#include "runtime/os/start_thread.hpp"
+#include "runtime/tensor/tensor_codec.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 namespace {

@@ -11,13 +11,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/actors/cut_model.hpp>
-#include <troupe/actors/pipeline.hpp>
-#include <troupe/actors/probe_report.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/trace/trace_recorder.hpp>
+#include "actors/cut_model.hpp"
+#include "actors/pipeline.hpp"
+#include "actors/probe_report.hpp"
+#include "messages/error.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/trace/trace_recorder.hpp"
 
 namespace troupe {
 

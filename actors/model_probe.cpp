@@ -1,14 +1,15 @@
+#include "actors/model_probe.hpp"
+
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include <troupe/actors/model_probe.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/own_arguments.hpp>
-#include <troupe/runtime/process/probe_environment.hpp>
-#include <troupe/runtime/process/process_host.hpp>
+#include "messages/limits.hpp"
+#include "runtime/process/own_arguments.hpp"
+#include "runtime/process/probe_environment.hpp"
+#include "runtime/process/process_host.hpp"
 
 namespace troupe {
 namespace {

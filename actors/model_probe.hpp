@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <string>
 
-#include <troupe/actors/probe_report.hpp>
-#include <troupe/messages/error.hpp>
+#include "actors/probe_report.hpp"
+#include "messages/error.hpp"
 
 namespace troupe {
 

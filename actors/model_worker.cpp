@@ -1,3 +1,5 @@
+#include "actors/model_worker.hpp"
+
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -5,17 +7,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <troupe/actors/cut_model.hpp>
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/actors/spare_models.hpp>
-#include <troupe/runtime/engine/allocator.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/model/first_use.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
-#include <troupe/runtime/tensor/tensor_codec.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
+#include "actors/cut_model.hpp"
+#include "actors/model_pipeline.hpp"
+#include "actors/spare_models.hpp"
+#include "runtime/engine/allocator.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/model/first_use.hpp"
+#include "runtime/os/start_thread.hpp"
+#include "runtime/tensor/tensor_codec.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 namespace {

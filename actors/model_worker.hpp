@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/workers/serve_worker.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/metric/metric.hpp>
+#include "actors/workers/serve_worker.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/metric/metric.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include <troupe/actors/monitor.hpp>
+#include "actors/monitor.hpp"
 
 namespace troupe {
 

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include <troupe/actors/protocol.hpp>
-#include <troupe/actors/report_box.hpp>
+#include "actors/protocol.hpp"
+#include "actors/report_box.hpp"
 
 namespace troupe {
 

@@ -1,17 +1,18 @@
+#include "actors/pipeline.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <troupe/actors/director.hpp>
-#include <troupe/actors/engine_threads.hpp>
-#include <troupe/actors/link/link_config.hpp>
-#include <troupe/actors/local_crew.hpp>
-#include <troupe/actors/pipeline.hpp>
-#include <troupe/actors/workers/worker_crew.hpp>
-#include <troupe/actors/workers/worker_launcher.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/stall_watch.hpp>
+#include "actors/director.hpp"
+#include "actors/engine_threads.hpp"
+#include "actors/link/link_config.hpp"
+#include "actors/local_crew.hpp"
+#include "actors/workers/worker_crew.hpp"
+#include "actors/workers/worker_launcher.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/stall_watch.hpp"
 
 namespace troupe {
 namespace {

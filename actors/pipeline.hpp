@@ -6,11 +6,11 @@
 #include <memory>
 #include <mutex>
 
-#include <troupe/actors/call_ticket.hpp>
-#include <troupe/actors/report_box.hpp>
-#include <troupe/actors/workers/worker_setup.hpp>
-#include <troupe/messages/lifecycle.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
+#include "actors/call_ticket.hpp"
+#include "actors/report_box.hpp"
+#include "actors/workers/worker_setup.hpp"
+#include "messages/lifecycle.hpp"
+#include "runtime/engine/assembly.hpp"
 
 namespace troupe {
 

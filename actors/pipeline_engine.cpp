@@ -1,11 +1,12 @@
+#include "actors/pipeline_engine.hpp"
+
 #include <utility>
 
-#include <troupe/actors/evaluation.hpp>
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/actors/pipeline_engine.hpp>
-#include <troupe/actors/run_checks.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
+#include "actors/evaluation.hpp"
+#include "actors/model_pipeline.hpp"
+#include "actors/run_checks.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/engine_thread.hpp"
 
 namespace troupe {
 namespace {

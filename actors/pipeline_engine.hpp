@@ -10,13 +10,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/actors/pipeline_module.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/data/iterator_source.hpp>
-#include <troupe/runtime/metric/loss.hpp>
-#include <troupe/runtime/report/run_result.hpp>
+#include "actors/pipeline_module.hpp"
+#include "messages/error.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/data/iterator_source.hpp"
+#include "runtime/metric/loss.hpp"
+#include "runtime/report/run_result.hpp"
 
 namespace troupe {
 

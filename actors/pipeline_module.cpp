@@ -1,12 +1,13 @@
+#include "actors/pipeline_module.hpp"
+
 #include <utility>
 
 #include <ATen/Parallel.h>
 
-#include <troupe/actors/pipeline_module.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/model/layer_stack.hpp>
-#include <troupe/runtime/partition/partition_layers.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/model/layer_stack.hpp"
+#include "runtime/partition/partition_layers.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

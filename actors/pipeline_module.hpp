@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/runtime/metric/loss.hpp>
-#include <troupe/runtime/model/layer_spec.hpp>
-#include <troupe/runtime/topology/process_topology.hpp>
+#include "actors/model_pipeline.hpp"
+#include "runtime/metric/loss.hpp"
+#include "runtime/model/layer_spec.hpp"
+#include "runtime/topology/process_topology.hpp"
 
 namespace troupe {
 

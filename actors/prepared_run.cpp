@@ -1,18 +1,19 @@
+#include "actors/prepared_run.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/actors/journal_pins.hpp>
-#include <troupe/actors/model_probe.hpp>
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/actors/prepared_run.hpp>
-#include <troupe/actors/run_checks.hpp>
-#include <troupe/actors/topology_start.hpp>
-#include <troupe/actors/topology_worker.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
-#include <troupe/runtime/journal/open_journal.hpp>
-#include <troupe/runtime/model/stopped_early.hpp>
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
+#include "actors/journal_pins.hpp"
+#include "actors/model_probe.hpp"
+#include "actors/model_worker.hpp"
+#include "actors/run_checks.hpp"
+#include "actors/topology_start.hpp"
+#include "actors/topology_worker.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/engine_thread.hpp"
+#include "runtime/journal/open_journal.hpp"
+#include "runtime/model/stopped_early.hpp"
+#include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 namespace {

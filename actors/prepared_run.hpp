@@ -5,11 +5,11 @@
 #include <stop_token>
 #include <string>
 
-#include <troupe/actors/evaluation.hpp>
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/journal/journal_writer.hpp>
+#include "actors/evaluation.hpp"
+#include "actors/evaluator.hpp"
+#include "actors/model_pipeline.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/journal/journal_writer.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "actors/probe_report.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -9,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/actors/probe_report.hpp>
-#include <troupe/actors/probe_text.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/tcp/buffer_pool.hpp>
-#include <troupe/runtime/process/errno_text.hpp>
-#include <troupe/runtime/tensor/tensor_codec.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "actors/probe_text.hpp"
+#include "messages/limits.hpp"
+#include "runtime/edge/tcp/buffer_pool.hpp"
+#include "runtime/process/errno_text.hpp"
+#include "runtime/tensor/tensor_codec.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

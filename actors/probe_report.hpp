@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/payload.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/error.hpp"
+#include "messages/payload.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
+#include "actors/probe_text.hpp"
+
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
-#include <troupe/actors/probe_text.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

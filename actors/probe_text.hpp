@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/probe_report.hpp>
+#include "actors/probe_report.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,12 @@
+#include "actors/program.hpp"
+
 #include <csignal>
 #include <optional>
 #include <utility>
 
-#include <troupe/actors/program.hpp>
-#include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/runtime/os/standard_descriptors.hpp>
-#include <troupe/runtime/process/probe_environment.hpp>
+#include "actors/workers/worker_face.hpp"
+#include "runtime/os/standard_descriptors.hpp"
+#include "runtime/process/probe_environment.hpp"
 
 namespace troupe {
 namespace {

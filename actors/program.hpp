@@ -1,7 +1,7 @@
 #pragma once
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
+#include "actors/evaluator.hpp"
+#include "runtime/process/worker_environment.hpp"
 
 namespace troupe {
 

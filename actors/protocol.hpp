@@ -2,14 +2,14 @@
 
 #include <memory>
 
-#include <troupe/actors/caf.hpp>
-#include <troupe/actors/call_ticket.hpp>
-#include <troupe/messages/end_of_call.hpp>
-#include <troupe/messages/failure.hpp>
-#include <troupe/messages/lifecycle.hpp>
-#include <troupe/messages/score_batch.hpp>
-#include <troupe/messages/worker.hpp>
-#include <troupe/runtime/engine/loader_engine.hpp>
+#include "actors/caf.hpp"
+#include "actors/call_ticket.hpp"
+#include "messages/end_of_call.hpp"
+#include "messages/failure.hpp"
+#include "messages/lifecycle.hpp"
+#include "messages/score_batch.hpp"
+#include "messages/worker.hpp"
+#include "runtime/engine/loader_engine.hpp"
 
 /// Who says what to whom (docs/messages.md has the table). Inside one process messages are handed over as they are;
 /// between processes they travel as the bytes of messages/codec, hence "unsafe" for CAF's own serializer.

@@ -1,6 +1,6 @@
-#include <utility>
+#include "actors/report_box.hpp"
 
-#include <troupe/actors/report_box.hpp>
+#include <utility>
 
 namespace troupe {
 

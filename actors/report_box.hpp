@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include <troupe/messages/lifecycle.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/lifecycle.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,11 @@
+#include "actors/report_courier.hpp"
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <utility>
 
-#include <troupe/actors/report_courier.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

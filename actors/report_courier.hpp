@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include <troupe/actors/evaluation_hooks.hpp>
-#include <troupe/actors/side_thread.hpp>
-#include <troupe/messages/error.hpp>
+#include "actors/evaluation_hooks.hpp"
+#include "actors/side_thread.hpp"
+#include "messages/error.hpp"
 
 namespace troupe {
 

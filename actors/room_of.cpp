@@ -1,10 +1,11 @@
+#include "actors/room_of.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
-#include <troupe/actors/room_of.hpp>
-#include <troupe/actors/workers/serve_worker.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
+#include "actors/workers/serve_worker.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/engine_thread.hpp"
 
 namespace troupe {
 namespace {

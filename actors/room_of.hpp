@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <functional>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/os/room.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "messages/ids.hpp"
+#include "runtime/os/room.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

@@ -1,13 +1,14 @@
+#include "actors/run_checks.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/actors/program.hpp>
-#include <troupe/actors/room_of.hpp>
-#include <troupe/actors/run_checks.hpp>
-#include <troupe/messages/limits.hpp>
+#include "actors/model_pipeline.hpp"
+#include "actors/program.hpp"
+#include "actors/room_of.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

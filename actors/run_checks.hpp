@@ -1,7 +1,7 @@
 #pragma once
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/messages/error.hpp>
+#include "actors/evaluator.hpp"
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "actors/serve_probe.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -5,21 +7,20 @@
 #include <iostream>
 #include <utility>
 
-#include <troupe/actors/journal_pins.hpp>
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/actors/prepared_run.hpp>
-#include <troupe/actors/run_checks.hpp>
-#include <troupe/actors/serve_probe.hpp>
-#include <troupe/actors/topology_start.hpp>
-#include <troupe/actors/topology_worker.hpp>
-#include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/engine/allocator.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
-#include <troupe/runtime/process/probe_environment.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
+#include "actors/journal_pins.hpp"
+#include "actors/model_pipeline.hpp"
+#include "actors/model_worker.hpp"
+#include "actors/prepared_run.hpp"
+#include "actors/run_checks.hpp"
+#include "actors/topology_start.hpp"
+#include "actors/topology_worker.hpp"
+#include "actors/workers/worker_face.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/engine/allocator.hpp"
+#include "runtime/engine/engine_thread.hpp"
+#include "runtime/process/probe_environment.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 namespace {

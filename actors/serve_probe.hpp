@@ -3,10 +3,10 @@
 #include <functional>
 #include <string>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/probe_report.hpp>
-#include <troupe/actors/topology.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
+#include "actors/evaluator.hpp"
+#include "actors/probe_report.hpp"
+#include "actors/topology.hpp"
+#include "runtime/config/eval_options.hpp"
 
 namespace troupe {
 

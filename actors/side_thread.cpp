@@ -1,11 +1,12 @@
+#include "actors/side_thread.hpp"
+
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
-#include <troupe/actors/abandoned_threads.hpp>
-#include <troupe/actors/side_thread.hpp>
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
+#include "actors/abandoned_threads.hpp"
+#include "messages/check.hpp"
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 

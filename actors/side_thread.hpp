@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "actors/spare_models.hpp"
+
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -5,8 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <troupe/actors/spare_models.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include <troupe/actors/stage.hpp>
+#include "actors/stage.hpp"
 
 namespace troupe {
 

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include <troupe/actors/protocol.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "actors/protocol.hpp"
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe {
 

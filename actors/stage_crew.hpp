@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include <troupe/actors/protocol.hpp>
+#include "actors/protocol.hpp"
 
 namespace troupe {
 

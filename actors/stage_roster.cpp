@@ -1,9 +1,10 @@
+#include "actors/stage_roster.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/actors/stage_roster.hpp>
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
+#include "messages/check.hpp"
+#include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include <troupe/actors/protocol.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "actors/protocol.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

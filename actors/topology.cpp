@@ -1,8 +1,9 @@
+#include "actors/topology.hpp"
+
 #include <algorithm>
 
-#include <troupe/actors/topology.hpp>
-#include <troupe/runtime/stage/module_stage.hpp>
-#include <troupe/runtime/topology/draw/draw.hpp>
+#include "runtime/stage/module_stage.hpp"
+#include "runtime/topology/draw/draw.hpp"
 
 namespace troupe {
 namespace {

@@ -11,13 +11,13 @@
 
 #include <torch/csrc/jit/api/module.h>
 
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/metric/metric.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/stage/route_body.hpp>
-#include <troupe/runtime/stage/stage_function.hpp>
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "runtime/config/eval_options.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/metric/metric.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/stage/route_body.hpp"
+#include "runtime/stage/stage_function.hpp"
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe {
 

@@ -1,18 +1,19 @@
+#include "actors/topology_start.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include <troupe/actors/cut_model.hpp>
-#include <troupe/actors/topology_start.hpp>
-#include <troupe/actors/topology_worker.hpp>
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
-#include <troupe/runtime/model/optimize.hpp>
-#include <troupe/runtime/model/stopped_early.hpp>
-#include <troupe/runtime/stage/casting_body.hpp>
-#include <troupe/runtime/stage/function_body.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
+#include "actors/cut_model.hpp"
+#include "actors/topology_worker.hpp"
+#include "messages/check.hpp"
+#include "runtime/engine/make_wiring.hpp"
+#include "runtime/model/optimize.hpp"
+#include "runtime/model/stopped_early.hpp"
+#include "runtime/stage/casting_body.hpp"
+#include "runtime/stage/function_body.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 namespace {

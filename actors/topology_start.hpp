@@ -7,11 +7,11 @@
 #include <stop_token>
 #include <string>
 
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/actors/spare_models.hpp>
-#include <troupe/actors/topology.hpp>
-#include <troupe/messages/worker.hpp>
-#include <troupe/runtime/data/data_set.hpp>
+#include "actors/model_pipeline.hpp"
+#include "actors/spare_models.hpp"
+#include "actors/topology.hpp"
+#include "messages/worker.hpp"
+#include "runtime/data/data_set.hpp"
 
 namespace troupe {
 

@@ -1,17 +1,18 @@
+#include "actors/topology_worker.hpp"
+
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/actors/topology_start.hpp>
-#include <troupe/actors/topology_worker.hpp>
-#include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/runtime/engine/allocator.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/model/first_use.hpp>
-#include <troupe/runtime/tensor/tensor_codec.hpp>
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
+#include "actors/model_worker.hpp"
+#include "actors/topology_start.hpp"
+#include "actors/workers/worker_face.hpp"
+#include "runtime/engine/allocator.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/model/first_use.hpp"
+#include "runtime/tensor/tensor_codec.hpp"
+#include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/evaluation.hpp>
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/topology.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
+#include "actors/evaluation.hpp"
+#include "actors/evaluator.hpp"
+#include "actors/topology.hpp"
+#include "runtime/process/worker_environment.hpp"
 
 namespace troupe {
 

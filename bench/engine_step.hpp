@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe::bench {
 

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <torch/version.h>
 
-#include <troupe/runtime/engine/engine_thread.hpp>
-
 #include "machine.hpp"
+#include "runtime/engine/engine_thread.hpp"
 
 namespace troupe::bench {
 

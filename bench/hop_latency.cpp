@@ -14,11 +14,10 @@
 
 #include <immintrin.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
-
 #include "engine_step.hpp"
+#include "messages/limits.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/engine/engine_thread.hpp"
 
 namespace {
 

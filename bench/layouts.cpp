@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/runtime/metric/metric.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "actors/evaluator.hpp"
+#include "runtime/metric/metric.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::bench {
 namespace {

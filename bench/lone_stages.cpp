@@ -4,12 +4,11 @@
 #include <latch>
 #include <optional>
 
-#include <troupe/runtime/data/data_set_source.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/model/stage_module.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-
 #include "loops.hpp"
+#include "runtime/data/data_set_source.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/model/stage_module.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe::bench {
 

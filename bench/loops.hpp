@@ -5,9 +5,8 @@
 
 #include <torch/csrc/jit/api/method.h>
 
-#include <troupe/messages/activation.hpp>
-
 #include "measurement.hpp"
+#include "messages/activation.hpp"
 #include "workload.hpp"
 
 namespace troupe::bench {

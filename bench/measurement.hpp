@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/runtime/metric/metric.hpp>
+#include "runtime/metric/metric.hpp"
 
 namespace troupe::bench {
 

@@ -10,12 +10,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/runtime/engine/allocator.hpp>
-
 #include "environment.hpp"
 #include "layouts.hpp"
 #include "machine.hpp"
 #include "ratios.hpp"
+#include "runtime/engine/allocator.hpp"
 
 namespace {
 

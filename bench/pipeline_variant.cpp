@@ -1,6 +1,6 @@
 #include "pipeline_variant.hpp"
 
-#include <troupe/actors/evaluation.hpp>
+#include "actors/evaluation.hpp"
 
 namespace troupe::bench {
 

@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/runtime/journal/journal_writer.hpp>
-
+#include "actors/model_pipeline.hpp"
 #include "measurement.hpp"
+#include "runtime/journal/journal_writer.hpp"
 #include "workload.hpp"
 
 namespace troupe::bench {

@@ -3,13 +3,12 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
-#include <troupe/runtime/data/data_set_source.hpp>
-#include <troupe/runtime/metric/metric_fold.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/model/optimize.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-
 #include "loops.hpp"
+#include "runtime/data/data_set_source.hpp"
+#include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/model/optimize.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe::bench {
 namespace {

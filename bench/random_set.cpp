@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include <troupe/messages/check.hpp>
+#include "messages/check.hpp"
 
 namespace troupe::bench {
 namespace {

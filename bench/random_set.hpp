@@ -1,6 +1,6 @@
 #pragma once
 
-#include <troupe/runtime/data/data_set.hpp>
+#include "runtime/data/data_set.hpp"
 
 namespace troupe::bench {
 

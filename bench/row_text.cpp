@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/runtime/report/text_table.hpp>
-
 #include "ratios.hpp"
+#include "runtime/report/text_table.hpp"
 
 namespace troupe::bench {
 namespace {

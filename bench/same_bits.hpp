@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <troupe/runtime/metric/metric.hpp>
+#include "runtime/metric/metric.hpp"
 
 namespace troupe::bench {
 

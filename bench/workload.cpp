@@ -7,11 +7,10 @@
 #include <ATen/TensorOperators.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/model/optimize.hpp>
-#include <troupe/tests/support/paths.hpp>
-
+#include "messages/check.hpp"
 #include "random_set.hpp"
+#include "runtime/model/optimize.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::bench {
 namespace {

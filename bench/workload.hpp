@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/metric/metric.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
+#include "runtime/data/data_set.hpp"
+#include "runtime/metric/metric.hpp"
+#include "runtime/model/layer_chain.hpp"
 
 namespace troupe::bench {
 

@@ -1,3 +1,3 @@
 #include <fmt/format.h>
 
-#include <troupe/messages/std_pch.hpp>
+#include "messages/std_pch.hpp"

@@ -1,2 +1,2 @@
-#include <troupe/cli/cli_pch.hpp>
-#include <troupe/runtime/torch_pch.hpp>
+#include "cli/cli_pch.hpp"
+#include "runtime/torch_pch.hpp"

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/exit_status.hpp>
+#include "messages/error.hpp"
+#include "messages/exit_status.hpp"
 
 namespace troupe::cli {
 

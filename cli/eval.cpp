@@ -3,21 +3,20 @@
 
 #include <fmt/format.h>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/actors/serve_probe.hpp>
-#include <troupe/runtime/process/probe_environment.hpp>
-#include <troupe/runtime/report/atomic_file.hpp>
-#include <troupe/runtime/report/json_report.hpp>
-#include <troupe/runtime/report/result_table.hpp>
-#include <troupe/runtime/report/writable_directory.hpp>
-
+#include "actors/evaluator.hpp"
+#include "actors/model_worker.hpp"
+#include "actors/serve_probe.hpp"
 #include "command.hpp"
 #include "eval_interrupt.hpp"
 #include "live_report.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/process/probe_environment.hpp"
+#include "runtime/report/atomic_file.hpp"
+#include "runtime/report/json_report.hpp"
+#include "runtime/report/result_table.hpp"
+#include "runtime/report/writable_directory.hpp"
 
 namespace troupe::cli {
 namespace {

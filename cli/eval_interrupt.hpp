@@ -2,8 +2,7 @@
 
 #include <mutex>
 
-#include <troupe/actors/evaluator.hpp>
-
+#include "actors/evaluator.hpp"
 #include "interrupt.hpp"
 
 namespace troupe::cli {

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <troupe/messages/error_code.hpp>
-#include <troupe/runtime/suggest/suggest.hpp>
-
 #include "command.hpp"
+#include "messages/error_code.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe::cli {
 namespace {

@@ -1,16 +1,15 @@
 #include <fmt/format.h>
 
-#include <troupe/actors/room_of.hpp>
-#include <troupe/runtime/config/option_table.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/model/chain_summary.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/model/probe.hpp>
-#include <troupe/runtime/report/text_table.hpp>
-
+#include "actors/room_of.hpp"
 #include "command.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/config/option_table.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/model/chain_summary.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/model/probe.hpp"
+#include "runtime/report/text_table.hpp"
 
 namespace troupe::cli {
 namespace {

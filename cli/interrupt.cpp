@@ -9,10 +9,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/os/room.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
-#include <troupe/runtime/process/errno_text.hpp>
+#include "messages/check.hpp"
+#include "runtime/os/room.hpp"
+#include "runtime/os/start_thread.hpp"
+#include "runtime/process/errno_text.hpp"
 
 namespace troupe::cli {
 

@@ -11,8 +11,7 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include <troupe/actors/room_of.hpp>
-
+#include "actors/room_of.hpp"
 #include "machine_checks.hpp"
 
 namespace troupe::cli {

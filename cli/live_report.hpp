@@ -3,8 +3,8 @@
 #include <chrono>
 #include <optional>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/runtime/report/progress.hpp>
+#include "actors/evaluator.hpp"
+#include "runtime/report/progress.hpp"
 
 namespace troupe::cli {
 

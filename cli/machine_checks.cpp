@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <troupe/actors/caf.hpp>
+#include "actors/caf.hpp"
 
 namespace troupe::cli {
 namespace {

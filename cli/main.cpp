@@ -1,8 +1,7 @@
 #include <csignal>
 
-#include <troupe/runtime/os/standard_descriptors.hpp>
-
 #include "command.hpp"
+#include "runtime/os/standard_descriptors.hpp"
 
 int main(int argc, char** argv) {
   troupe::reserve_standard_descriptors();

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe::cli {
 

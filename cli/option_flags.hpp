@@ -4,9 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <troupe/runtime/config/resolve.hpp>
-
 #include "parse.hpp"
+#include "runtime/config/resolve.hpp"
 
 namespace troupe::cli {
 

@@ -9,9 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-
 #include "message_writer.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe::cli {
 

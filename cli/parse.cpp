@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <troupe/runtime/suggest/suggest.hpp>
-
 #include "output.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe::cli {
 namespace {

@@ -4,9 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <troupe/messages/error.hpp>
-
 #include "command.hpp"
+#include "messages/error.hpp"
 
 namespace troupe::cli {
 

@@ -1,17 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <troupe/actors/room_of.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
-#include <troupe/runtime/partition/weights.hpp>
-#include <troupe/runtime/plan/plan_report.hpp>
-#include <troupe/runtime/report/atomic_file.hpp>
-#include <troupe/runtime/topology/draw/draw.hpp>
-
+#include "actors/room_of.hpp"
 #include "command.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/engine/engine_thread.hpp"
+#include "runtime/partition/weights.hpp"
+#include "runtime/plan/plan_report.hpp"
+#include "runtime/report/atomic_file.hpp"
+#include "runtime/topology/draw/draw.hpp"
 
 namespace troupe::cli {
 namespace {

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/runtime/report/json_report.hpp>
-
 #include "command.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/report/json_report.hpp"
 
 namespace troupe::cli {
 namespace {

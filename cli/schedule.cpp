@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/config/setting.hpp>
-#include <troupe/runtime/schedule/schedule_text.hpp>
-
 #include "command.hpp"
+#include "messages/limits.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/config/setting.hpp"
+#include "runtime/schedule/schedule_text.hpp"
 
 namespace troupe::cli {
 namespace {

@@ -28,14 +28,12 @@ if(TROUPE_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
-# <troupe/messages/ids.hpp> means the same in the tree and installed.
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
-file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/include/troupe SYMBOLIC)
-
 add_library(troupe_options INTERFACE)
 target_compile_features(troupe_options INTERFACE cxx_std_20)
+# Includes are paths of the tree: <troupe/...> is the public interface in include/, "runtime/..." is our own.
 target_include_directories(troupe_options INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/troupe/internal>)
 
 add_library(troupe_warnings INTERFACE)
 target_compile_options(troupe_warnings INTERFACE

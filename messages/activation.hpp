@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/payload.hpp>
+#include "messages/ids.hpp"
+#include "messages/payload.hpp"
 
 namespace troupe {
 

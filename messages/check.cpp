@@ -1,7 +1,7 @@
+#include "messages/check.hpp"
+
 #include <cstdio>
 #include <cstdlib>
-
-#include <troupe/messages/check.hpp>
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <troupe/messages/ids.hpp>
+#include "messages/ids.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <troupe/messages/ids.hpp>
+#include "messages/ids.hpp"
 
 namespace troupe {
 

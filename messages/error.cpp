@@ -1,4 +1,4 @@
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -5,7 +5,7 @@
 
 #include <tl/expected.hpp>
 
-#include <troupe/messages/error_code.hpp>
+#include "messages/error_code.hpp"
 
 namespace troupe {
 

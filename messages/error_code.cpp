@@ -1,12 +1,13 @@
+#include "messages/error_code.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <functional>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/error_code.hpp>
-#include <troupe/messages/explanations/input.hpp>
-#include <troupe/messages/explanations/operation.hpp>
+#include "messages/check.hpp"
+#include "messages/explanations/input.hpp"
+#include "messages/explanations/operation.hpp"
 
 namespace troupe {
 namespace {

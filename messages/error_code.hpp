@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <troupe/messages/exit_status.hpp>
+#include "messages/exit_status.hpp"
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include <troupe/messages/ids.hpp>
+#include "messages/ids.hpp"
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
 
 /// The control plane of a run. Plain values: who they come from is the contract, not the type. A request is answered
 /// within limits::control_request_timeout or counts as E0609; what is marked "no reply" may be sent again and changes

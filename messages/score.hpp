@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/payload.hpp>
+#include "messages/ids.hpp"
+#include "messages/payload.hpp"
 
 namespace troupe {
 

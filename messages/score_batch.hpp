@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <troupe/messages/score.hpp>
+#include "messages/score.hpp"
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
 
 /// What a driver and its worker processes say to each other beside what a stage and its run do (lifecycle.hpp). They
 /// travel over the control plane as the bytes of messages/codec; descriptors that they speak of come over the worker's

@@ -2,4 +2,4 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include <troupe/messages/std_pch.hpp>
+#include "messages/std_pch.hpp"

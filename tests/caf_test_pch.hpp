@@ -2,4 +2,4 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/std_pch.hpp>
+#include "messages/std_pch.hpp"

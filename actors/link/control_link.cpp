@@ -1,3 +1,5 @@
+#include "actors/link/control_link.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -9,9 +11,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <troupe/actors/link/control_link.hpp>
-#include <troupe/actors/link/link_scribe.hpp>
-#include <troupe/actors/link/waiting_link.hpp>
+#include "actors/link/link_scribe.hpp"
+#include "actors/link/waiting_link.hpp"
 
 namespace troupe {
 namespace {

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <utility>
 
-#include <troupe/actors/link/wire_message.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "actors/link/wire_message.hpp"
+#include "messages/error.hpp"
+#include "messages/limits.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 /// The two ends of the control plane (docs/control_plane.md). Systems are made of a link_config; functions that take
 /// one may be called from any thread except from its actors.

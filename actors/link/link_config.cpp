@@ -1,8 +1,9 @@
+#include "actors/link/link_config.hpp"
+
 #include <caf/io/middleman.hpp>
 
-#include <troupe/actors/link/link_config.hpp>
-#include <troupe/actors/link/wire_message.hpp>
-#include <troupe/messages/check.hpp>
+#include "actors/link/wire_message.hpp"
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

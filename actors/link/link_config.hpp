@@ -4,10 +4,10 @@
 #include <chrono>
 #include <memory>
 
-#include <troupe/actors/caf.hpp>
-#include <troupe/actors/link/link_sockets.hpp>
-#include <troupe/actors/link/link_watch.hpp>
-#include <troupe/messages/limits.hpp>
+#include "actors/caf.hpp"
+#include "actors/link/link_sockets.hpp"
+#include "actors/link/link_watch.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "actors/link/link_scribe.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,8 +13,7 @@
 #include <caf/policy/tcp.hpp>
 #include <sys/socket.h>
 
-#include <troupe/actors/link/link_config.hpp>
-#include <troupe/actors/link/link_scribe.hpp>
+#include "actors/link/link_config.hpp"
 
 namespace troupe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <caf/io/scribe.hpp>
 
-#include <troupe/actors/caf.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "actors/caf.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include <sys/socket.h>
+#include "actors/link/link_sockets.hpp"
 
-#include <troupe/actors/link/link_sockets.hpp>
+#include <sys/socket.h>
 
 namespace troupe {
 

@@ -1,12 +1,13 @@
+#include "actors/link/link_watch.hpp"
+
 #include <csignal>
 #include <string>
 
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include <troupe/actors/link/link_watch.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
+#include "messages/limits.hpp"
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 namespace {

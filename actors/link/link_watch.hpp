@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/os/freeze_watch.hpp>
+#include "messages/error.hpp"
+#include "runtime/os/freeze_watch.hpp"
 
 namespace troupe {
 

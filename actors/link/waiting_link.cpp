@@ -1,3 +1,5 @@
+#include "actors/link/waiting_link.hpp"
+
 #include <cerrno>
 #include <utility>
 
@@ -7,9 +9,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <troupe/actors/link/link_config.hpp>
-#include <troupe/actors/link/link_scribe.hpp>
-#include <troupe/actors/link/waiting_link.hpp>
+#include "actors/link/link_config.hpp"
+#include "actors/link/link_scribe.hpp"
 
 namespace troupe {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <caf/io/network/event_handler.hpp>
 
-#include <troupe/actors/link/link_sockets.hpp>
-#include <troupe/actors/link/wire_message.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "actors/link/link_sockets.hpp"
+#include "actors/link/wire_message.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <troupe/actors/caf.hpp>
+#include "actors/caf.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,11 @@
+#include "actors/workers/descriptor_box.hpp"
+
 #include <cerrno>
 #include <utility>
 
 #include <poll.h>
 
-#include <troupe/actors/workers/descriptor_box.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/process/fd_channel.hpp>
+#include "runtime/process/fd_channel.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,11 @@
+#include "actors/workers/driver_orders.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <string>
 
-#include <troupe/actors/workers/driver_orders.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/tcp/edge_key.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/tcp/edge_key.hpp"
 
 namespace troupe {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <set>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/lifecycle.hpp>
-#include <troupe/messages/worker.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "messages/error.hpp"
+#include "messages/lifecycle.hpp"
+#include "messages/worker.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

@@ -1,12 +1,13 @@
+#include "actors/workers/remote_stage.hpp"
+
 #include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <troupe/actors/workers/remote_stage.hpp>
-#include <troupe/actors/workers/wire_codec.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/shared_memory.hpp>
+#include "actors/workers/wire_codec.hpp"
+#include "messages/limits.hpp"
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
 namespace {

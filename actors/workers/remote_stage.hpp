@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include <troupe/actors/workers/worker_claims.hpp>
-#include <troupe/actors/workers/worker_pool.hpp>
-#include <troupe/actors/workers/worker_setup.hpp>
-#include <troupe/runtime/engine/edge_depths.hpp>
-#include <troupe/runtime/engine/stage_accounts.hpp>
+#include "actors/workers/worker_claims.hpp"
+#include "actors/workers/worker_pool.hpp"
+#include "actors/workers/worker_setup.hpp"
+#include "runtime/engine/edge_depths.hpp"
+#include "runtime/engine/stage_accounts.hpp"
 
 namespace troupe {
 

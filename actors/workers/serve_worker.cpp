@@ -1,3 +1,5 @@
+#include "actors/workers/serve_worker.hpp"
+
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -6,15 +8,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <troupe/actors/link/control_link.hpp>
-#include <troupe/actors/link/link_config.hpp>
-#include <troupe/actors/room_of.hpp>
-#include <troupe/actors/workers/serve_worker.hpp>
-#include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/room.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
-#include <troupe/runtime/process/adopt_socket.hpp>
+#include "actors/link/control_link.hpp"
+#include "actors/link/link_config.hpp"
+#include "actors/room_of.hpp"
+#include "actors/workers/worker_face.hpp"
+#include "messages/limits.hpp"
+#include "runtime/os/room.hpp"
+#include "runtime/os/start_thread.hpp"
+#include "runtime/process/adopt_socket.hpp"
 
 namespace troupe {
 namespace {

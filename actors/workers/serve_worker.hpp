@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/messages/worker.hpp>
-#include <troupe/runtime/edge/payload_codec.hpp>
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "messages/limits.hpp"
+#include "messages/worker.hpp"
+#include "runtime/edge/payload_codec.hpp"
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/process/worker_environment.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "actors/workers/tcp_ends.hpp"
+
 #include <cstring>
 #include <utility>
 
-#include <troupe/actors/workers/tcp_ends.hpp>
-#include <troupe/runtime/process/run_token.hpp>
+#include "runtime/process/run_token.hpp"
 
 namespace troupe {
 namespace {

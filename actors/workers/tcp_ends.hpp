@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include <troupe/runtime/edge/tcp/tcp_edge.hpp>
+#include "runtime/edge/tcp/tcp_edge.hpp"
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <span>
 
-#include <troupe/actors/link/wire_message.hpp>
-#include <troupe/messages/codec/codec.hpp>
+#include "actors/link/wire_message.hpp"
+#include "messages/codec/codec.hpp"
 
 namespace troupe {
 

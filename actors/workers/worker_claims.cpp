@@ -1,10 +1,11 @@
+#include "actors/workers/worker_claims.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <troupe/actors/workers/worker_claims.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

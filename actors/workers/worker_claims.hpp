@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/failure.hpp>
-#include <troupe/messages/lifecycle.hpp>
-#include <troupe/messages/score_batch.hpp>
-#include <troupe/messages/worker.hpp>
-#include <troupe/runtime/engine/handed_out.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "messages/failure.hpp"
+#include "messages/lifecycle.hpp"
+#include "messages/score_batch.hpp"
+#include "messages/worker.hpp"
+#include "runtime/engine/handed_out.hpp"
+#include "runtime/engine/stage_engine.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,12 @@
+#include "actors/workers/worker_crew.hpp"
+
 #include <utility>
 
 #include <fcntl.h>
 
-#include <troupe/actors/workers/wire_codec.hpp>
-#include <troupe/actors/workers/worker_crew.hpp>
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
+#include "actors/workers/wire_codec.hpp"
+#include "messages/check.hpp"
+#include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
 namespace {

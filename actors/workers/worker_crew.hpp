@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/local_crew.hpp>
-#include <troupe/actors/workers/remote_stage.hpp>
-#include <troupe/runtime/edge/checked_consumer.hpp>
-#include <troupe/runtime/edge/shm/shm_edge.hpp>
+#include "actors/local_crew.hpp"
+#include "actors/workers/remote_stage.hpp"
+#include "runtime/edge/checked_consumer.hpp"
+#include "runtime/edge/shm/shm_edge.hpp"
 
 namespace troupe {
 

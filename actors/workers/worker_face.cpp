@@ -1,15 +1,16 @@
+#include "actors/workers/worker_face.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
-#include <troupe/actors/room_of.hpp>
-#include <troupe/actors/workers/wire_codec.hpp>
-#include <troupe/actors/workers/worker_crew.hpp>
-#include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/runtime/edge/checked_consumer.hpp>
-#include <troupe/runtime/os/room.hpp>
-#include <troupe/runtime/os/shared_memory.hpp>
+#include "actors/room_of.hpp"
+#include "actors/workers/wire_codec.hpp"
+#include "actors/workers/worker_crew.hpp"
+#include "runtime/edge/checked_consumer.hpp"
+#include "runtime/os/room.hpp"
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
 

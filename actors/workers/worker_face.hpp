@@ -2,16 +2,16 @@
 
 #include <memory>
 
-#include <troupe/actors/engine_threads.hpp>
-#include <troupe/actors/link/wire_message.hpp>
-#include <troupe/actors/workers/descriptor_box.hpp>
-#include <troupe/actors/workers/driver_orders.hpp>
-#include <troupe/actors/workers/serve_worker.hpp>
-#include <troupe/actors/workers/tcp_ends.hpp>
-#include <troupe/runtime/edge/shm/shm_edge.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "actors/engine_threads.hpp"
+#include "actors/link/wire_message.hpp"
+#include "actors/workers/descriptor_box.hpp"
+#include "actors/workers/driver_orders.hpp"
+#include "actors/workers/serve_worker.hpp"
+#include "actors/workers/tcp_ends.hpp"
+#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/engine/assembly.hpp"
+#include "runtime/engine/make_wiring.hpp"
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
+#include "actors/workers/worker_launcher.hpp"
+
 #include <utility>
 
-#include <troupe/actors/link/control_link.hpp>
-#include <troupe/actors/workers/worker_launcher.hpp>
-#include <troupe/runtime/process/own_arguments.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
+#include "actors/link/control_link.hpp"
+#include "runtime/process/own_arguments.hpp"
+#include "runtime/process/worker_environment.hpp"
 
 namespace troupe {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/workers/worker_process.hpp>
+#include "actors/workers/worker_process.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,11 @@
+#include "actors/workers/worker_pool.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/actors/link/control_link.hpp>
-#include <troupe/actors/workers/wire_codec.hpp>
-#include <troupe/actors/workers/worker_claims.hpp>
-#include <troupe/actors/workers/worker_pool.hpp>
+#include "actors/link/control_link.hpp"
+#include "actors/workers/wire_codec.hpp"
+#include "actors/workers/worker_claims.hpp"
 
 namespace troupe {
 namespace {

@@ -4,11 +4,11 @@
 #include <map>
 #include <memory>
 
-#include <troupe/actors/link/wire_message.hpp>
-#include <troupe/actors/protocol.hpp>
-#include <troupe/actors/workers/worker_launcher.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/start_budget.hpp>
+#include "actors/link/wire_message.hpp"
+#include "actors/protocol.hpp"
+#include "actors/workers/worker_launcher.hpp"
+#include "messages/limits.hpp"
+#include "runtime/process/start_budget.hpp"
 
 namespace troupe {
 
@@ -82,8 +82,8 @@ using worker_source = std::function<expected<launched_worker>(
 ///           starting | late | spare --exit, overdue--> (gone)
 ///
 /// A frozen machine or process may let a worker start that never says hello. After `patience` a face that waits gets
-/// another one, and takes the first to come; after limits::worker_hello_timeout the late one is killed. Both waits are made of
-/// limits::wait_slices timers, of which a freeze of this process takes one at the most.
+/// another one, and takes the first to come; after limits::worker_hello_timeout the late one is killed. Both waits are
+/// made of limits::wait_slices timers, of which a freeze of this process takes one at the most.
 ///
 /// Workers that end before their hello are replaced until the start_budget is spent: then all faces that wait get
 /// no_worker with the first cause. A face whose worker was dead already asks again. Spares that die are replaced up to

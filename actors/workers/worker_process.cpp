@@ -1,10 +1,11 @@
+#include "actors/workers/worker_process.hpp"
+
 #include <csignal>
 #include <utility>
 
 #include <poll.h>
 
-#include <troupe/actors/workers/worker_process.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

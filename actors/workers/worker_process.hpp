@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include <troupe/runtime/process/fd_channel.hpp>
-#include <troupe/runtime/process/process_host.hpp>
-#include <troupe/runtime/process/process_listener.hpp>
+#include "runtime/process/fd_channel.hpp"
+#include "runtime/process/process_host.hpp"
+#include "runtime/process/process_listener.hpp"
 
 namespace troupe {
 

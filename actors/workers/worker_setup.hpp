@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include <troupe/actors/workers/tcp_ends.hpp>
-#include <troupe/actors/workers/worker_process.hpp>
-#include <troupe/messages/payload.hpp>
-#include <troupe/runtime/edge/payload_codec.hpp>
-#include <troupe/runtime/engine/shared_page.hpp>
+#include "actors/workers/tcp_ends.hpp"
+#include "actors/workers/worker_process.hpp"
+#include "messages/payload.hpp"
+#include "runtime/edge/payload_codec.hpp"
+#include "runtime/engine/shared_page.hpp"
 
 namespace troupe {
 

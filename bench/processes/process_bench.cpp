@@ -13,14 +13,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/actors/program.hpp>
-#include <troupe/runtime/engine/allocator.hpp>
-
 #include "../environment.hpp"
 #include "../machine.hpp"
+#include "actors/program.hpp"
 #include "contestants.hpp"
 #include "process_report.hpp"
 #include "process_worker.hpp"
+#include "runtime/engine/allocator.hpp"
 #include "thread_times.hpp"
 
 namespace {

@@ -6,16 +6,15 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <troupe/actors/cut_model.hpp>
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/runtime/engine/allocator.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/tensor/tensor_codec.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
-
 #include "../workload.hpp"
+#include "actors/cut_model.hpp"
+#include "actors/model_worker.hpp"
+#include "actors/workers/worker_face.hpp"
+#include "runtime/engine/allocator.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/tensor/tensor_codec.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/actors/model_pipeline.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
+#include "actors/model_pipeline.hpp"
+#include "runtime/process/worker_environment.hpp"
 
 namespace troupe::bench {
 

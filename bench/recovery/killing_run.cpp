@@ -4,12 +4,11 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
-
 #include "../children.hpp"
 #include "../same_bits.hpp"
+#include "actors/evaluator.hpp"
+#include "actors/model_worker.hpp"
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe::bench {
 namespace {

@@ -10,8 +10,7 @@
 
 #include <sys/types.h>
 
-#include <troupe/actors/model_pipeline.hpp>
-
+#include "actors/model_pipeline.hpp"
 #include "recovery_case.hpp"
 #include "timed_call.hpp"
 #include "worker_steps.hpp"

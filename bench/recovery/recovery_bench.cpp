@@ -11,12 +11,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/actors/program.hpp>
-#include <troupe/runtime/engine/allocator.hpp>
-
 #include "../environment.hpp"
 #include "../machine.hpp"
+#include "actors/program.hpp"
 #include "recovery_report.hpp"
+#include "runtime/engine/allocator.hpp"
 
 namespace {
 

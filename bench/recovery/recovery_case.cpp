@@ -6,11 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <troupe/actors/model_worker.hpp>
-#include <troupe/actors/workers/worker_face.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
-#include <troupe/tests/support/paths.hpp>
-
+#include "actors/model_worker.hpp"
+#include "actors/workers/worker_face.hpp"
+#include "runtime/engine/stage_engine.hpp"
+#include "tests/support/paths.hpp"
 #include "worker_steps.hpp"
 
 namespace troupe::bench {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
+#include "runtime/config/eval_options.hpp"
+#include "runtime/process/worker_environment.hpp"
 
 namespace troupe::bench {
 

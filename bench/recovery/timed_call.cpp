@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe::bench {
 namespace {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include <troupe/actors/evaluation.hpp>
-#include <troupe/actors/pipeline.hpp>
+#include "actors/evaluation.hpp"
+#include "actors/pipeline.hpp"
 
 namespace troupe::bench {
 

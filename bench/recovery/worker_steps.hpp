@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/engine/stage_body.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "runtime/engine/stage_body.hpp"
 
 namespace troupe::bench {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include <troupe/runtime/edge/payload_codec.hpp>
+#include "runtime/edge/payload_codec.hpp"
 
 namespace troupe::bench {
 

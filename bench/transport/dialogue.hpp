@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/runtime/process/fd_channel.hpp>
-
 #include "lane_end.hpp"
+#include "runtime/process/fd_channel.hpp"
 
 namespace troupe::bench {
 

@@ -5,10 +5,9 @@
 #include <mutex>
 #include <string>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-
 #include "lane_end.hpp"
+#include "messages/error.hpp"
+#include "runtime/edge/edge.hpp"
 
 namespace troupe::bench {
 

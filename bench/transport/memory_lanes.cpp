@@ -3,10 +3,9 @@
 #include <cstring>
 #include <vector>
 
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-
 #include "edge_lane.hpp"
 #include "lanes.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
 
 namespace troupe::bench {
 namespace {

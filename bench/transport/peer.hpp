@@ -6,10 +6,9 @@
 #include <string>
 #include <thread>
 
-#include <troupe/runtime/process/spawn.hpp>
-
 #include "dialogue.hpp"
 #include "lanes.hpp"
+#include "runtime/process/spawn.hpp"
 
 namespace troupe::bench {
 

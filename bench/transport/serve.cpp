@@ -1,5 +1,4 @@
-#include <troupe/messages/limits.hpp>
-
+#include "messages/limits.hpp"
 #include "peer.hpp"
 
 namespace troupe::bench {

@@ -1,10 +1,9 @@
 // Two shared-memory edges, there and back, and a page for the bells of both processes.
-#include <troupe/runtime/edge/shm/shm_edge.hpp>
-#include <troupe/runtime/os/shared_memory.hpp>
-
 #include "block_codec.hpp"
 #include "edge_lane.hpp"
 #include "lanes.hpp"
+#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe::bench {
 namespace {

@@ -5,13 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <troupe/runtime/edge/tcp/tcp_edge.hpp>
-#include <troupe/runtime/process/job_credentials.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
-
 #include "block_codec.hpp"
 #include "edge_lane.hpp"
 #include "lanes.hpp"
+#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/process/job_credentials.hpp"
+#include "runtime/process/memory_file.hpp"
 
 namespace troupe::bench {
 namespace {

@@ -12,8 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/messages/limits.hpp>
-
+#include "messages/limits.hpp"
 #include "opened_lanes.hpp"
 #include "transport_report.hpp"
 

@@ -4,10 +4,9 @@
 #include <openssl/crypto.h>
 #include <sys/utsname.h>
 
-#include <troupe/runtime/engine/engine_thread.hpp>
-
 #include "../machine.hpp"
 #include "lanes.hpp"
+#include "runtime/engine/engine_thread.hpp"
 #include "transport_report.hpp"
 
 namespace troupe::bench {

@@ -1,8 +1,9 @@
-#include <troupe/messages/codec/codec.hpp>
-#include <troupe/messages/codec/envelope.hpp>
-#include <troupe/messages/codec/reader.hpp>
-#include <troupe/messages/codec/schema.hpp>
-#include <troupe/messages/codec/writer.hpp>
+#include "messages/codec/codec.hpp"
+
+#include "messages/codec/envelope.hpp"
+#include "messages/codec/reader.hpp"
+#include "messages/codec/schema.hpp"
+#include "messages/codec/writer.hpp"
 
 namespace troupe::codec {
 

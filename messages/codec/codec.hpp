@@ -4,16 +4,16 @@
 #include <span>
 #include <vector>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/messages/codec/message_kind.hpp>
-#include <troupe/messages/credit.hpp>
-#include <troupe/messages/end_of_call.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/failure.hpp>
-#include <troupe/messages/lifecycle.hpp>
-#include <troupe/messages/score.hpp>
-#include <troupe/messages/score_batch.hpp>
-#include <troupe/messages/worker.hpp>
+#include "messages/activation.hpp"
+#include "messages/codec/message_kind.hpp"
+#include "messages/credit.hpp"
+#include "messages/end_of_call.hpp"
+#include "messages/error.hpp"
+#include "messages/failure.hpp"
+#include "messages/lifecycle.hpp"
+#include "messages/score.hpp"
+#include "messages/score_batch.hpp"
+#include "messages/worker.hpp"
 
 /// Messages as bytes, for the way between processes: msgpack in an envelope [version, kind, [fields...]]
 /// (docs/messages.md).

@@ -1,9 +1,10 @@
+#include "messages/codec/envelope.hpp"
+
 #include <array>
 #include <string>
 
-#include <troupe/messages/codec/envelope.hpp>
-#include <troupe/messages/codec/head.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/codec/head.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::codec {
 namespace {

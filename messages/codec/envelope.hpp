@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 
-#include <troupe/messages/codec/message_kind.hpp>
-#include <troupe/messages/error.hpp>
+#include "messages/codec/message_kind.hpp"
+#include "messages/error.hpp"
 
 namespace troupe::codec {
 

@@ -1,8 +1,9 @@
+#include "messages/codec/head.hpp"
+
 #include <array>
 #include <string>
 
-#include <troupe/messages/codec/head.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe::codec {
 namespace {

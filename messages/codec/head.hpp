@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe::codec {
 

@@ -1,4 +1,4 @@
-#include <troupe/messages/codec/message_kind.hpp>
+#include "messages/codec/message_kind.hpp"
 
 namespace troupe {
 

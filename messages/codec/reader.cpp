@@ -1,4 +1,4 @@
-#include <troupe/messages/codec/reader.hpp>
+#include "messages/codec/reader.hpp"
 
 namespace troupe::codec {
 

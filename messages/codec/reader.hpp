@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include <troupe/messages/codec/head.hpp>
-#include <troupe/messages/codec/schema.hpp>
+#include "messages/codec/head.hpp"
+#include "messages/codec/schema.hpp"
 
 namespace troupe::codec {
 

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <vector>
 
-#include <troupe/messages/codec/codec.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/codec/codec.hpp"
+#include "messages/limits.hpp"
 
 /// Which fields travel, in which order: the one place that encoding and decoding share. A change raises
 /// limits::wire_version, from the first release on.

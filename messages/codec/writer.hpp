@@ -12,7 +12,7 @@
 
 #include <msgpack.hpp>
 
-#include <troupe/messages/codec/schema.hpp>
+#include "messages/codec/schema.hpp"
 
 namespace troupe::codec {
 

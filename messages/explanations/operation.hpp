@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include <troupe/messages/error_code.hpp>
+#include "messages/error_code.hpp"
 
 /// What the codes 5xx to 8xx mean: the pipeline that was asked for, its run, the bytes between processes, and
 /// the journal.
@@ -159,7 +159,8 @@ inline constexpr std::array operation = {
     error_explanation{
         error_code::wire_handshake, exit_status::failure, "peer was refused",
         "The process that connected is not the peer that was expected: it does not prove to know the run's secret, "
-        "shows no certificate of this run, or another edge or incarnation. Nothing was accepted from it. A foreign program on the port, or a process "
+        "shows no certificate of this run, or another edge or incarnation. Nothing was accepted from it. A foreign "
+        "program on the port, or a process "
         "left over from an earlier run, is the usual cause."},
     error_explanation{
         error_code::peer_lost, exit_status::failure, "connection to the peer was lost",

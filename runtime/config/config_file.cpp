@@ -1,3 +1,5 @@
+#include "runtime/config/config_file.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -8,10 +10,9 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/config/config_file.hpp>
-#include <troupe/runtime/config/toml_excess.hpp>
-#include <troupe/runtime/suggest/suggest.hpp>
+#include "messages/limits.hpp"
+#include "runtime/config/toml_excess.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/setting.hpp>
+#include "messages/error.hpp"
+#include "runtime/config/setting.hpp"
 
 namespace troupe {
 

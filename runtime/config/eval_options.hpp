@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -1,13 +1,14 @@
+#include "runtime/config/option_names.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/config/option_names.hpp>
-#include <troupe/runtime/metric/metric.hpp>
-#include <troupe/runtime/partition/partition_method.hpp>
-#include <troupe/runtime/suggest/suggest.hpp>
+#include "messages/check.hpp"
+#include "runtime/metric/metric.hpp"
+#include "runtime/partition/partition_method.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/config/option_table.hpp>
+#include "runtime/config/option_table.hpp"
 
 namespace troupe {
 

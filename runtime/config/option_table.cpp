@@ -1,12 +1,13 @@
+#include "runtime/config/option_table.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/config/option_names.hpp>
-#include <troupe/runtime/config/option_table.hpp>
+#include "messages/limits.hpp"
+#include "runtime/config/option_names.hpp"
 
 namespace troupe {
 namespace {

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include <troupe/messages/error_code.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
+#include "messages/error_code.hpp"
+#include "runtime/config/eval_options.hpp"
 
 namespace troupe {
 

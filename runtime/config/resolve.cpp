@@ -1,10 +1,11 @@
+#include "runtime/config/resolve.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include <troupe/runtime/config/config_file.hpp>
-#include <troupe/runtime/config/resolve.hpp>
-#include <troupe/runtime/suggest/suggest.hpp>
+#include "runtime/config/config_file.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 extern char** environ;  // POSIX: declared by no header without _GNU_SOURCE.
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/setting.hpp>
+#include "messages/error.hpp"
+#include "runtime/config/setting.hpp"
 
 namespace troupe {
 

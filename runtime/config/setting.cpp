@@ -1,6 +1,6 @@
-#include <fmt/format.h>
+#include "runtime/config/setting.hpp"
 
-#include <troupe/runtime/config/setting.hpp>
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {

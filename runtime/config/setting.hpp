@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/option_table.hpp>
-#include <troupe/runtime/config/value.hpp>
+#include "messages/error.hpp"
+#include "runtime/config/option_table.hpp"
+#include "runtime/config/value.hpp"
 
 namespace troupe {
 

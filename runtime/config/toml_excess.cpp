@@ -1,9 +1,10 @@
+#include "runtime/config/toml_excess.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/config/toml_excess.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <troupe/runtime/config/resolve.hpp>
+#include "runtime/config/resolve.hpp"
 
 namespace troupe {
 namespace {

@@ -1,9 +1,9 @@
+#include "runtime/config/value.hpp"
+
 #include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <troupe/runtime/config/value.hpp>
 
 namespace troupe {
 namespace {

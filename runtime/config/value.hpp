@@ -6,7 +6,7 @@
 
 #include <tl/expected.hpp>
 
-#include <troupe/runtime/config/option_table.hpp>
+#include "runtime/config/option_table.hpp"
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
+#include "runtime/data/byte_image_set.hpp"
+
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/byte_image_set.hpp>
-#include <troupe/runtime/data/new_tensor.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/data/new_tensor.hpp"
 
 namespace troupe {
 

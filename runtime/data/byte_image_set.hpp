@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/data/byte_region.hpp>
-#include <troupe/runtime/data/data_set.hpp>
+#include "runtime/data/byte_region.hpp"
+#include "runtime/data/data_set.hpp"
 
 namespace troupe {
 

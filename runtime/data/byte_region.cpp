@@ -1,3 +1,5 @@
+#include "runtime/data/byte_region.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -6,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/data/byte_region.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/check.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

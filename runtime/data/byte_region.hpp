@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

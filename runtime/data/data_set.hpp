@@ -7,8 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
 
 namespace troupe {
 

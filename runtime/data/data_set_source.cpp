@@ -1,11 +1,12 @@
+#include "runtime/data/data_set_source.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/data_set_source.hpp>
-#include <troupe/runtime/data/new_tensor.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/data/new_tensor.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include <troupe/runtime/data/aligned_rows.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/engine/micro_batch_source.hpp>
+#include "runtime/data/aligned_rows.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/engine/micro_batch_source.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/data/gzip_reader.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -5,9 +7,8 @@
 
 #include <zlib.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/gzip_reader.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include <troupe/runtime/data/byte_region.hpp>
+#include "runtime/data/byte_region.hpp"
 
 namespace troupe {
 

@@ -1,12 +1,13 @@
+#include "runtime/data/idx_file.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <new>
 #include <optional>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/gzip_reader.hpp>
-#include <troupe/runtime/data/idx_file.hpp>
+#include "messages/limits.hpp"
+#include "runtime/data/gzip_reader.hpp"
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/data/byte_region.hpp>
+#include "runtime/data/byte_region.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "runtime/data/iterator_source.hpp"
+
 #include <string>
 #include <utility>
 
-#include <troupe/runtime/data/iterator_source.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 

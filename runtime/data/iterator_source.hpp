@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/runtime/engine/micro_batch_source.hpp>
+#include "runtime/engine/micro_batch_source.hpp"
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <troupe/runtime/data/data_set.hpp>
+#include "runtime/data/data_set.hpp"
 
 namespace troupe {
 

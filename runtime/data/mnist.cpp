@@ -1,8 +1,8 @@
 #include <filesystem>
 
-#include <troupe/runtime/data/byte_image_set.hpp>
-#include <troupe/runtime/data/idx_file.hpp>
-#include <troupe/runtime/data/kinds.hpp>
+#include "runtime/data/byte_image_set.hpp"
+#include "runtime/data/idx_file.hpp"
+#include "runtime/data/kinds.hpp"
 
 namespace troupe {
 

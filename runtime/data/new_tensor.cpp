@@ -1,6 +1,6 @@
-#include <ATen/ops/empty.h>
+#include "runtime/data/new_tensor.hpp"
 
-#include <troupe/runtime/data/new_tensor.hpp>
+#include <ATen/ops/empty.h>
 
 namespace troupe {
 

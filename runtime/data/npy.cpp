@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/kinds.hpp>
-#include <troupe/runtime/data/new_tensor.hpp>
-#include <troupe/runtime/data/npy_array.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/data/kinds.hpp"
+#include "runtime/data/new_tensor.hpp"
+#include "runtime/data/npy_array.hpp"
 
 namespace troupe {
 

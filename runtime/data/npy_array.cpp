@@ -1,13 +1,14 @@
+#include "runtime/data/npy_array.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/new_tensor.hpp>
-#include <troupe/runtime/data/npy_array.hpp>
-#include <troupe/runtime/data/npy_header.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/data/new_tensor.hpp"
+#include "runtime/data/npy_header.hpp"
 
 namespace troupe {
 

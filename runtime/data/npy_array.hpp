@@ -6,8 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/data/byte_region.hpp>
+#include "messages/ids.hpp"
+#include "runtime/data/byte_region.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "runtime/data/npy_dictionary.hpp"
+
 #include <algorithm>
 #include <charconv>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/npy_dictionary.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

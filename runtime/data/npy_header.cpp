@@ -1,10 +1,11 @@
+#include "runtime/data/npy_header.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/npy_dictionary.hpp>
-#include <troupe/runtime/data/npy_header.hpp>
+#include "messages/limits.hpp"
+#include "runtime/data/npy_dictionary.hpp"
 
 namespace troupe {
 

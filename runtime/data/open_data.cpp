@@ -1,7 +1,7 @@
 #include <array>
 
-#include <troupe/runtime/data/kinds.hpp>
-#include <troupe/runtime/suggest/suggest.hpp>
+#include "runtime/data/kinds.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "runtime/edge/checked_consumer.hpp"
+
 #include <string>
 #include <utility>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/checked_consumer.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

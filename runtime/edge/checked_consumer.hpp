@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/edge.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/edge.hpp"
 
 namespace troupe {
 

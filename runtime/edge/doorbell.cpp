@@ -1,10 +1,10 @@
+#include "runtime/edge/doorbell.hpp"
+
 #include <ctime>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <troupe/runtime/edge/doorbell.hpp>
 
 namespace troupe {
 namespace {

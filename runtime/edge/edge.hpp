@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/edge/doorbell.hpp>
+#include "messages/activation.hpp"
+#include "messages/ids.hpp"
+#include "runtime/edge/doorbell.hpp"
 
 namespace troupe {
 

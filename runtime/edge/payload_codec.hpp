@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/payload.hpp>
+#include "messages/error.hpp"
+#include "messages/payload.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
+#include "runtime/engine/allocator.hpp"
+
 #include <cstdlib>
 #include <initializer_list>
 
 #include <malloc.h>
-
-#include <troupe/runtime/engine/allocator.hpp>
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
+#include "runtime/engine/assembly.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
+#include "messages/check.hpp"
+#include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
 namespace {

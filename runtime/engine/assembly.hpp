@@ -5,14 +5,14 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/engine/edge_depths.hpp>
-#include <troupe/runtime/engine/fold_ledger.hpp>
-#include <troupe/runtime/engine/loader_engine.hpp>
-#include <troupe/runtime/engine/stage_accounts.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/edge.hpp"
+#include "runtime/engine/edge_depths.hpp"
+#include "runtime/engine/fold_ledger.hpp"
+#include "runtime/engine/loader_engine.hpp"
+#include "runtime/engine/stage_accounts.hpp"
+#include "runtime/engine/stage_engine.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/score.hpp>
+#include "messages/error.hpp"
+#include "messages/score.hpp"
 
 namespace troupe {
 

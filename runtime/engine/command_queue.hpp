@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/doorbell.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/doorbell.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "runtime/engine/edge_depths.hpp"
 
-#include <troupe/runtime/engine/edge_depths.hpp>
+#include <algorithm>
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

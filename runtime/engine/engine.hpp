@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/doorbell.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/doorbell.hpp"
 
 namespace troupe {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <optional>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/doorbell.hpp>
+#include "messages/ids.hpp"
+#include "messages/limits.hpp"
+#include "runtime/edge/doorbell.hpp"
 
 namespace troupe {
 

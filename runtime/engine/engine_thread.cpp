@@ -1,3 +1,5 @@
+#include "runtime/engine/engine_thread.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -5,9 +7,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
+#include "messages/check.hpp"
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 namespace {

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <thread>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/engine.hpp>
+#include "messages/error.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/engine.hpp"
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/engine/fan_out.hpp>
+#include "runtime/edge/edge.hpp"
+#include "runtime/engine/fan_out.hpp"
 
 namespace troupe {
 

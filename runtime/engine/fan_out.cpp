@@ -1,8 +1,9 @@
+#include "runtime/engine/fan_out.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/fan_out.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

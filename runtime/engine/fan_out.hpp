@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/runtime/edge/edge.hpp>
+#include "messages/activation.hpp"
+#include "runtime/edge/edge.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
+#include "runtime/engine/fold_ledger.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/fold_ledger.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

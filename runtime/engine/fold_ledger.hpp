@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include <troupe/messages/end_of_call.hpp>
-#include <troupe/messages/score.hpp>
-#include <troupe/runtime/engine/call_fold.hpp>
+#include "messages/end_of_call.hpp"
+#include "messages/score.hpp"
+#include "runtime/engine/call_fold.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "runtime/engine/gather.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/gather.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/runtime/edge/edge.hpp>
+#include "messages/activation.hpp"
+#include "runtime/edge/edge.hpp"
 
 namespace troupe {
 

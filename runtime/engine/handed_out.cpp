@@ -1,7 +1,8 @@
+#include "runtime/engine/handed_out.hpp"
+
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/handed_out.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include <troupe/messages/ids.hpp>
+#include "messages/ids.hpp"
 
 namespace troupe {
 

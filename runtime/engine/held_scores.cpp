@@ -1,8 +1,9 @@
+#include "runtime/engine/held_scores.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/held_scores.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

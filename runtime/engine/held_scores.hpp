@@ -3,8 +3,8 @@
 #include <chrono>
 #include <vector>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/messages/score.hpp>
+#include "messages/limits.hpp"
+#include "messages/score.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,11 @@
+#include "runtime/engine/loader_engine.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <set>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/loader_engine.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

@@ -9,19 +9,19 @@
 #include <variant>
 #include <vector>
 
-#include <troupe/messages/end_of_call.hpp>
-#include <troupe/messages/failure.hpp>
-#include <troupe/messages/lifecycle.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/engine/command_queue.hpp>
-#include <troupe/runtime/engine/engine.hpp>
-#include <troupe/runtime/engine/engine_page.hpp>
-#include <troupe/runtime/engine/engine_wiring.hpp>
-#include <troupe/runtime/engine/fan_out.hpp>
-#include <troupe/runtime/engine/handed_out.hpp>
-#include <troupe/runtime/engine/low_water_cell.hpp>
-#include <troupe/runtime/engine/micro_batch_source.hpp>
-#include <troupe/runtime/engine/replay_window.hpp>
+#include "messages/end_of_call.hpp"
+#include "messages/failure.hpp"
+#include "messages/lifecycle.hpp"
+#include "runtime/edge/edge.hpp"
+#include "runtime/engine/command_queue.hpp"
+#include "runtime/engine/engine.hpp"
+#include "runtime/engine/engine_page.hpp"
+#include "runtime/engine/engine_wiring.hpp"
+#include "runtime/engine/fan_out.hpp"
+#include "runtime/engine/handed_out.hpp"
+#include "runtime/engine/low_water_cell.hpp"
+#include "runtime/engine/micro_batch_source.hpp"
+#include "runtime/engine/replay_window.hpp"
 
 namespace troupe {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <optional>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/edge/doorbell.hpp>
+#include "messages/ids.hpp"
+#include "runtime/edge/doorbell.hpp"
 
 namespace troupe {
 

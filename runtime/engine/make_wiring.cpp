@@ -1,9 +1,10 @@
+#include "runtime/engine/make_wiring.hpp"
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/engine/edge_depths.hpp>
-#include <troupe/runtime/engine/engine_wiring.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/edge.hpp"
+#include "runtime/engine/edge_depths.hpp"
+#include "runtime/engine/engine_wiring.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/payload.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "messages/payload.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,11 @@
+#include "runtime/engine/replay_window.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/replay_window.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 

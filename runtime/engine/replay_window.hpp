@@ -7,9 +7,9 @@
 #include <memory>
 #include <set>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/engine/micro_batch_source.hpp>
+#include "messages/activation.hpp"
+#include "messages/error.hpp"
+#include "runtime/engine/micro_batch_source.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,8 @@
+#include "runtime/engine/restart_budget.hpp"
+
 #include <string>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/restart_budget.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/lifecycle.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "messages/lifecycle.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "runtime/engine/shared_page.hpp"
+
 #include <new>
 #include <utility>
 
-#include <troupe/runtime/engine/shared_page.hpp>
-#include <troupe/runtime/os/shared_memory.hpp>
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/engine/engine_page.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/error.hpp"
+#include "runtime/engine/engine_page.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "runtime/engine/stage_accounts.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/stage_accounts.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/engine/engine_page.hpp>
+#include "messages/ids.hpp"
+#include "runtime/engine/engine_page.hpp"
 
 namespace troupe {
 

@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/score.hpp>
+#include "messages/activation.hpp"
+#include "messages/error.hpp"
+#include "messages/score.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
+#include "runtime/engine/stage_engine.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

@@ -10,19 +10,19 @@
 #include <variant>
 #include <vector>
 
-#include <troupe/messages/failure.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/messages/score.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/engine/command_queue.hpp>
-#include <troupe/runtime/engine/engine.hpp>
-#include <troupe/runtime/engine/engine_page.hpp>
-#include <troupe/runtime/engine/engine_wiring.hpp>
-#include <troupe/runtime/engine/fan_out.hpp>
-#include <troupe/runtime/engine/gather.hpp>
-#include <troupe/runtime/engine/held_scores.hpp>
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/trace/trace_recorder.hpp>
+#include "messages/failure.hpp"
+#include "messages/limits.hpp"
+#include "messages/score.hpp"
+#include "runtime/edge/edge.hpp"
+#include "runtime/engine/command_queue.hpp"
+#include "runtime/engine/engine.hpp"
+#include "runtime/engine/engine_page.hpp"
+#include "runtime/engine/engine_wiring.hpp"
+#include "runtime/engine/fan_out.hpp"
+#include "runtime/engine/gather.hpp"
+#include "runtime/engine/held_scores.hpp"
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/trace/trace_recorder.hpp"
 
 namespace troupe {
 

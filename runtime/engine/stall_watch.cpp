@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "runtime/engine/stall_watch.hpp"
 
-#include <troupe/runtime/engine/stall_watch.hpp>
+#include <algorithm>
 
 namespace troupe {
 namespace {

@@ -4,9 +4,9 @@
 #include <map>
 #include <vector>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/engine/stage_accounts.hpp>
-#include <troupe/runtime/os/freeze_watch.hpp>
+#include "messages/limits.hpp"
+#include "runtime/engine/stage_accounts.hpp"
+#include "runtime/os/freeze_watch.hpp"
 
 namespace troupe {
 

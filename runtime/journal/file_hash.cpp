@@ -1,3 +1,5 @@
+#include "runtime/journal/file_hash.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -8,9 +10,8 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/journal/file_hash.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/check.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 namespace {

@@ -1,8 +1,9 @@
+#include "runtime/journal/journal_format.hpp"
+
 #include <zlib.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/journal/journal_format.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::journal_format {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/score.hpp>
+#include "messages/score.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/journal/journal_reader.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -7,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/journal/journal_reader.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/journal/journal_format.hpp>
+#include "messages/error.hpp"
+#include "runtime/journal/journal_format.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/journal/journal_writer.hpp"
+
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -6,9 +8,8 @@
 
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/journal/journal_writer.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
+#include "messages/limits.hpp"
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <thread>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/score.hpp>
-#include <troupe/runtime/journal/journal_format.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/error.hpp"
+#include "messages/score.hpp"
+#include "runtime/journal/journal_format.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

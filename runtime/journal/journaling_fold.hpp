@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include <troupe/runtime/engine/call_fold.hpp>
-#include <troupe/runtime/journal/journal_writer.hpp>
+#include "runtime/engine/call_fold.hpp"
+#include "runtime/journal/journal_writer.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/journal/open_journal.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -10,9 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/journal/journal_reader.hpp>
-#include <troupe/runtime/journal/open_journal.hpp>
+#include "messages/limits.hpp"
+#include "runtime/journal/journal_reader.hpp"
 
 namespace troupe {
 namespace {

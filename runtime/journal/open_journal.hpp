@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/journal/journal_writer.hpp>
+#include "messages/error.hpp"
+#include "runtime/journal/journal_writer.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,11 @@
+#include "runtime/journal/processor.hpp"
+
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <vector>
-
-#include <troupe/runtime/journal/processor.hpp>
 
 namespace troupe {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/metric/metric.hpp>
+#include "messages/check.hpp"
+#include "runtime/metric/metric.hpp"
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <troupe/runtime/metric/metric.hpp>
+#include "runtime/metric/metric.hpp"
 
 namespace troupe {
 

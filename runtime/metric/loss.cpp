@@ -1,12 +1,13 @@
+#include "runtime/metric/loss.hpp"
+
 #include <bit>
 #include <utility>
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/clone.h>
 
-#include <troupe/runtime/metric/loss.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/runtime/engine/call_fold.hpp>
-#include <troupe/runtime/engine/stage_body.hpp>
+#include "runtime/engine/call_fold.hpp"
+#include "runtime/engine/stage_body.hpp"
 
 namespace troupe {
 

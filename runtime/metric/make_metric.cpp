@@ -1,9 +1,9 @@
 #include <charconv>
 #include <optional>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/metric/kinds.hpp>
-#include <troupe/runtime/suggest/suggest.hpp>
+#include "messages/limits.hpp"
+#include "runtime/metric/kinds.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,7 @@
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/metric/metric_fold.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
+#include "runtime/metric/metric_fold.hpp"
+
+#include "messages/check.hpp"
+#include "runtime/metric/metric_scorer.hpp"
 
 namespace troupe {
 

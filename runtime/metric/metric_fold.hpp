@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include <troupe/messages/score.hpp>
-#include <troupe/runtime/metric/metric.hpp>
+#include "messages/score.hpp"
+#include "runtime/metric/metric.hpp"
 
 namespace troupe {
 

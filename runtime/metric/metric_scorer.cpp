@@ -1,7 +1,8 @@
+#include "runtime/metric/metric_scorer.hpp"
+
 #include <ATen/ops/clone.h>
 
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/metric/metric.hpp>
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/metric/metric.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include <sstream>
+#include "runtime/metric/output_rows.hpp"
 
-#include <troupe/runtime/metric/output_rows.hpp>
+#include <sstream>
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/metric/fields.hpp>
-#include <troupe/runtime/metric/kinds.hpp>
-#include <troupe/runtime/metric/output_rows.hpp>
+#include "messages/check.hpp"
+#include "runtime/metric/fields.hpp"
+#include "runtime/metric/kinds.hpp"
+#include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
 

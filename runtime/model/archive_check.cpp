@@ -1,15 +1,16 @@
+#include "runtime/model/archive_check.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <string_view>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/archive_check.hpp>
-#include <troupe/runtime/model/code_effects.hpp>
-#include <troupe/runtime/model/code_scan.hpp>
-#include <troupe/runtime/model/layer_names.hpp>
-#include <troupe/runtime/model/pickle_scan.hpp>
-#include <troupe/runtime/model/reference_depth.hpp>
-#include <troupe/runtime/model/zip_content.hpp>
+#include "messages/limits.hpp"
+#include "runtime/model/code_effects.hpp"
+#include "runtime/model/code_scan.hpp"
+#include "runtime/model/layer_names.hpp"
+#include "runtime/model/pickle_scan.hpp"
+#include "runtime/model/reference_depth.hpp"
+#include "runtime/model/zip_content.hpp"
 
 namespace troupe {
 namespace {

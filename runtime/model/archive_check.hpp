@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/model/model_loading.hpp>
-#include <troupe/runtime/model/zip_directory.hpp>
+#include "messages/error.hpp"
+#include "runtime/model/model_loading.hpp"
+#include "runtime/model/zip_directory.hpp"
 
 namespace troupe {
 

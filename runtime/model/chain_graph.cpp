@@ -1,3 +1,5 @@
+#include "runtime/model/chain_graph.hpp"
+
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -5,8 +7,6 @@
 
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/passes/inliner.h>
-
-#include <troupe/runtime/model/chain_graph.hpp>
 
 namespace troupe {
 namespace {

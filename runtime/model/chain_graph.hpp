@@ -7,7 +7,7 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/ir/ir.h>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,8 @@
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/model/chain_summary.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/model/probe.hpp>
+#include "runtime/model/chain_summary.hpp"
+
+#include "messages/check.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/model/probe.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
+#include "runtime/model/code_effects.hpp"
+
 #include <algorithm>
 #include <array>
-
-#include <troupe/runtime/model/code_effects.hpp>
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/model/code_scan.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -6,10 +8,9 @@
 #include <torch/csrc/jit/frontend/lexer.h>
 #include <torch/csrc/jit/frontend/parse_string_literal.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/code_effects.hpp>
-#include <troupe/runtime/model/code_scan.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
+#include "messages/limits.hpp"
+#include "runtime/model/code_effects.hpp"
+#include "runtime/model/libtorch_error.hpp"
 
 namespace troupe {
 namespace {

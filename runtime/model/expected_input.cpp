@@ -1,10 +1,11 @@
+#include "runtime/model/expected_input.hpp"
+
 #include <array>
 #include <string_view>
 
 #include <torch/csrc/jit/ir/constants.h>
 
-#include <troupe/runtime/model/chain_graph.hpp>
-#include <troupe/runtime/model/expected_input.hpp>
+#include "runtime/model/chain_graph.hpp"
 
 namespace troupe {
 namespace {

@@ -1,12 +1,13 @@
+#include "runtime/model/first_use.hpp"
+
 #include <exception>
 
 #include <ATen/Functions.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/first_use.hpp>
-#include <troupe/runtime/model/optimize.hpp>
+#include "messages/limits.hpp"
+#include "runtime/model/optimize.hpp"
 
 namespace troupe {
 namespace {

@@ -1,10 +1,11 @@
+#include "runtime/model/layer_chain.hpp"
+
 #include <torch/csrc/jit/serialization/import.h>
 
-#include <troupe/runtime/model/chain_graph.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/model/model_file.hpp>
-#include <troupe/runtime/model/model_output.hpp>
+#include "runtime/model/chain_graph.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/model_file.hpp"
+#include "runtime/model/model_output.hpp"
 
 namespace troupe {
 namespace {

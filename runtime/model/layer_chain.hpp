@@ -9,8 +9,8 @@
 
 #include <torch/csrc/jit/api/module.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/model/model_loading.hpp>
+#include "messages/error.hpp"
+#include "runtime/model/model_loading.hpp"
 
 namespace troupe {
 

@@ -1,12 +1,13 @@
+#include "runtime/model/layer_code.hpp"
+
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
 
 #include <ATen/Functions.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/chain_graph.hpp>
-#include <troupe/runtime/model/layer_code.hpp>
+#include "messages/limits.hpp"
+#include "runtime/model/chain_graph.hpp"
 
 namespace troupe {
 namespace {

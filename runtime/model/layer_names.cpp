@@ -1,6 +1,6 @@
-#include <set>
+#include "runtime/model/layer_names.hpp"
 
-#include <troupe/runtime/model/layer_names.hpp>
+#include <set>
 
 namespace troupe {
 

@@ -11,7 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

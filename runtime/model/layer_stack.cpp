@@ -1,12 +1,13 @@
+#include "runtime/model/layer_stack.hpp"
+
 #include <exception>
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
-#include <troupe/runtime/model/layer_code.hpp>
-#include <troupe/runtime/model/layer_stack.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/model/layer_code.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 

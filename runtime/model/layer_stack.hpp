@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/model/layer_spec.hpp>
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/model/layer_spec.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,8 @@
+#include "runtime/model/libtorch_error.hpp"
+
 #include <string_view>
 
 #include <c10/util/Exception.h>
-
-#include <troupe/runtime/model/libtorch_error.hpp>
 
 namespace troupe {
 namespace {

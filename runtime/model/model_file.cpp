@@ -1,3 +1,5 @@
+#include "runtime/model/model_file.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -6,9 +8,8 @@
 #include <string_view>
 #include <system_error>
 
-#include <troupe/runtime/model/archive_check.hpp>
-#include <troupe/runtime/model/model_file.hpp>
-#include <troupe/runtime/model/zip_directory.hpp>
+#include "runtime/model/archive_check.hpp"
+#include "runtime/model/zip_directory.hpp"
 
 namespace troupe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/model/model_loading.hpp>
+#include "messages/error.hpp"
+#include "runtime/model/model_loading.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,11 @@
+#include "runtime/model/model_output.hpp"
+
 #include <cerrno>
 #include <string>
 #include <string_view>
 
 #include <torch/csrc/jit/runtime/print_handler.h>
 #include <unistd.h>
-
-#include <troupe/runtime/model/model_output.hpp>
 
 namespace troupe {
 namespace {

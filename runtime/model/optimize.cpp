@@ -1,9 +1,10 @@
+#include "runtime/model/optimize.hpp"
+
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/model/optimize.hpp>
-#include <troupe/runtime/model/stopped_early.hpp>
+#include "messages/check.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/stopped_early.hpp"
 
 namespace troupe {
 namespace {

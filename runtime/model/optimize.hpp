@@ -6,8 +6,8 @@
 
 #include <torch/csrc/jit/api/module.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
+#include "messages/error.hpp"
+#include "runtime/model/layer_chain.hpp"
 
 namespace troupe {
 

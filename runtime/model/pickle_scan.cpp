@@ -1,9 +1,10 @@
+#include "runtime/model/pickle_scan.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 
-#include <troupe/runtime/model/pickle_scan.hpp>
-#include <troupe/runtime/model/zip_directory.hpp>
+#include "runtime/model/zip_directory.hpp"
 
 namespace troupe {
 namespace {

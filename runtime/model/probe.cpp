@@ -1,14 +1,15 @@
+#include "runtime/model/probe.hpp"
+
 #include <exception>
 #include <sstream>
 #include <utility>
 
 #include <c10/core/InferenceMode.h>
 
-#include <troupe/runtime/model/expected_input.hpp>
-#include <troupe/runtime/model/layer_code.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/model/probe.hpp>
-#include <troupe/runtime/model/stopped_early.hpp>
+#include "runtime/model/expected_input.hpp"
+#include "runtime/model/layer_code.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/stopped_early.hpp"
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/model/profile.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -5,14 +7,13 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/layer_code.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/model/optimize.hpp>
-#include <troupe/runtime/model/profile.hpp>
-#include <troupe/runtime/model/stopped_early.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/model/layer_code.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/optimize.hpp"
+#include "runtime/model/stopped_early.hpp"
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
+#include "messages/error.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/model/layer_chain.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
+#include "runtime/model/reference_depth.hpp"
+
 #include <algorithm>
 #include <set>
-
-#include <troupe/runtime/model/reference_depth.hpp>
 
 namespace troupe {
 

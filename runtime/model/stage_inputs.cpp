@@ -1,8 +1,9 @@
+#include "runtime/model/stage_inputs.hpp"
+
 #include <torch/script.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/model/stage_inputs.hpp>
-#include <troupe/runtime/model/stopped_early.hpp>
+#include "messages/check.hpp"
+#include "runtime/model/stopped_early.hpp"
 
 namespace troupe {
 

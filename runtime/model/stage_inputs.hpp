@@ -7,8 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
+#include "messages/error.hpp"
+#include "runtime/model/layer_chain.hpp"
 
 namespace troupe {
 

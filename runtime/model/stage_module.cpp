@@ -1,14 +1,15 @@
+#include "runtime/model/stage_module.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/model/optimize.hpp>
-#include <troupe/runtime/model/stage_module.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/check.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/optimize.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

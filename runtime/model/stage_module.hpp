@@ -10,11 +10,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/model/layer_code.hpp>
+#include "messages/ids.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/model/layer_code.hpp"
 
 namespace troupe {
 

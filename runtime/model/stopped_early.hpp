@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,12 @@
+#include "runtime/model/zip_content.hpp"
+
 #include <algorithm>
 #include <string>
 
 #include <zlib.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/zip_content.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -1,8 +1,8 @@
+#include "runtime/model/zip_directory.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
-
-#include <troupe/runtime/model/zip_directory.hpp>
 
 namespace troupe {
 namespace {

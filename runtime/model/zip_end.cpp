@@ -2,8 +2,8 @@
 #include <optional>
 #include <string_view>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/zip_directory.hpp>
+#include "messages/limits.hpp"
+#include "runtime/model/zip_directory.hpp"
 
 namespace troupe {
 namespace {

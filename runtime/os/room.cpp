@@ -1,3 +1,5 @@
+#include "runtime/os/room.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,10 +11,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/room.hpp>
-#include <troupe/runtime/os/thread_crowd.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/limits.hpp"
+#include "runtime/os/thread_crowd.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 
@@ -24,7 +24,8 @@ struct room_request {
 /// their start end the process, or wait without end: after this they are refused none, as long as no other process of
 /// the user takes what was free.
 ///
-/// Starts and joins at most limits::room_threads_max threads, all signals blocked. Errors: E0614, with need, supply and limit.
+/// Starts and joins at most limits::room_threads_max threads, all signals blocked. Errors: E0614, with need, supply and
+/// limit.
 [[nodiscard]] expected<void> ensure_room(const room_request& needed);
 
 }  // namespace troupe

@@ -1,3 +1,5 @@
+#include "runtime/os/shared_memory.hpp"
+
 #include <cerrno>
 #include <fstream>
 #include <limits>
@@ -9,8 +11,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-
-#include <troupe/runtime/os/shared_memory.hpp>
 
 namespace troupe {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/error.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
+#include "runtime/os/standard_descriptors.hpp"
+
 #include <cerrno>
 
 #include <fcntl.h>
 #include <unistd.h>
-
-#include <troupe/runtime/os/standard_descriptors.hpp>
 
 namespace troupe {
 

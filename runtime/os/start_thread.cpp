@@ -1,4 +1,4 @@
-#include <troupe/runtime/os/start_thread.hpp>
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 

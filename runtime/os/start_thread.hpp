@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

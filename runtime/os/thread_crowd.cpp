@@ -1,11 +1,12 @@
+#include "runtime/os/thread_crowd.hpp"
+
 #include <chrono>
 #include <csignal>
 
 #include <sched.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/thread_crowd.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <limits>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/partition/weights.hpp>
+#include "messages/check.hpp"
+#include "runtime/partition/weights.hpp"
 
 namespace troupe {
 namespace {

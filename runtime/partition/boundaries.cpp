@@ -1,7 +1,8 @@
+#include "runtime/partition/boundaries.hpp"
+
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/partition/boundaries.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

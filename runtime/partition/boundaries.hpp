@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <string_view>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/partition/partition_method.hpp>
-#include <troupe/runtime/partition/weights.hpp>
+#include "messages/error.hpp"
+#include "runtime/partition/partition_method.hpp"
+#include "runtime/partition/weights.hpp"
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <limits>
 #include <tuple>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/partition/weights.hpp>
+#include "messages/check.hpp"
+#include "runtime/partition/weights.hpp"
 
 namespace troupe {
 namespace {

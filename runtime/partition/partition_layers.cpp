@@ -1,12 +1,13 @@
+#include "runtime/partition/partition_layers.hpp"
+
 #include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/partition/boundaries.hpp>
-#include <troupe/runtime/partition/partition_layers.hpp>
-#include <troupe/runtime/partition/type_regex.hpp>
+#include "messages/check.hpp"
+#include "runtime/partition/boundaries.hpp"
+#include "runtime/partition/type_regex.hpp"
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/partition/partition_method.hpp"
+
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -5,10 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/partition/partition_method.hpp>
-#include <troupe/runtime/partition/type_regex.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/partition/type_regex.hpp"
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/partition/type_regex.hpp"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -6,8 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/partition/type_regex.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

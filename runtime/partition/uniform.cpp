@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/partition/weights.hpp>
+#include "messages/check.hpp"
+#include "runtime/partition/weights.hpp"
 
 namespace troupe {
 

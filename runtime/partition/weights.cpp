@@ -1,12 +1,13 @@
+#include "runtime/partition/weights.hpp"
+
 #include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/partition/boundaries.hpp>
-#include <troupe/runtime/partition/weights.hpp>
+#include "messages/limits.hpp"
+#include "runtime/partition/boundaries.hpp"
 
 namespace troupe {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/partition/partition_method.hpp>
+#include "messages/error.hpp"
+#include "runtime/partition/partition_method.hpp"
 
 namespace troupe {
 

@@ -3,15 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/engine/edge_depths.hpp>
-#include <troupe/runtime/model/chain_summary.hpp>
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/model/probe.hpp>
-#include <troupe/runtime/model/profile.hpp>
-#include <troupe/runtime/partition/partition_layers.hpp>
-#include <troupe/runtime/plan/plan_report.hpp>
+#include "messages/limits.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/engine/edge_depths.hpp"
+#include "runtime/model/chain_summary.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/model/probe.hpp"
+#include "runtime/model/profile.hpp"
+#include "runtime/partition/partition_layers.hpp"
+#include "runtime/plan/plan_report.hpp"
 
 namespace troupe {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/partition/weights.hpp>
+#include "messages/error.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/partition/weights.hpp"
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <troupe/runtime/plan/plan_report.hpp>
-#include <troupe/runtime/report/text_table.hpp>
+#include "runtime/plan/plan_report.hpp"
+#include "runtime/report/text_table.hpp"
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/process/adopt_socket.hpp"
+
 #include <string>
 #include <utility>
 
@@ -5,8 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <troupe/runtime/process/adopt_socket.hpp>
-#include <troupe/runtime/process/errno_text.hpp>
+#include "runtime/process/errno_text.hpp"
 
 namespace troupe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <sys/types.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/error.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/process/child_process.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -6,9 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/child_process.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

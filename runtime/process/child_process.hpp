@@ -11,9 +11,9 @@
 
 #include <poll.h>
 
-#include <troupe/runtime/process/line_splitter.hpp>
-#include <troupe/runtime/process/process_listener.hpp>
-#include <troupe/runtime/process/spawn.hpp>
+#include "runtime/process/line_splitter.hpp"
+#include "runtime/process/process_listener.hpp"
+#include "runtime/process/spawn.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/process/child_side.hpp"
+
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -6,8 +8,6 @@
 #include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#include <troupe/runtime/process/child_side.hpp>
 
 namespace troupe {
 namespace {

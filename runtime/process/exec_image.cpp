@@ -1,11 +1,12 @@
+#include "runtime/process/exec_image.hpp"
+
 #include <algorithm>
 #include <set>
 #include <string_view>
 
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/exec_image.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

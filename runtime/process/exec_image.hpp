@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/process/spawn_request.hpp>
+#include "messages/error.hpp"
+#include "runtime/process/spawn_request.hpp"
 
 namespace troupe {
 

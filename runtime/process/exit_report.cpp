@@ -1,6 +1,6 @@
-#include <cstring>
+#include "runtime/process/exit_report.hpp"
 
-#include <troupe/runtime/process/exit_report.hpp>
+#include <cstring>
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/process/fd_channel.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -8,10 +10,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/adopt_socket.hpp>
-#include <troupe/runtime/process/errno_text.hpp>
-#include <troupe/runtime/process/fd_channel.hpp>
+#include "messages/limits.hpp"
+#include "runtime/process/adopt_socket.hpp"
+#include "runtime/process/errno_text.hpp"
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/process/job_credentials.hpp"
+
 #include <initializer_list>
 #include <memory>
 #include <utility>
@@ -10,9 +12,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/job_credentials.hpp>
-#include <troupe/runtime/process/run_token.hpp>
+#include "messages/limits.hpp"
+#include "runtime/process/run_token.hpp"
 
 namespace troupe {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

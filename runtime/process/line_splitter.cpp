@@ -1,5 +1,6 @@
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/line_splitter.hpp>
+#include "runtime/process/line_splitter.hpp"
+
+#include "messages/limits.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/process/memory_file.hpp"
+
 #include <cerrno>
 
 #include <fcntl.h>
@@ -5,9 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/errno_text.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
+#include "messages/limits.hpp"
+#include "runtime/process/errno_text.hpp"
 
 namespace troupe {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/error.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

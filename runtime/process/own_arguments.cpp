@@ -1,8 +1,8 @@
+#include "runtime/process/own_arguments.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-
-#include <troupe/runtime/process/own_arguments.hpp>
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
+#include "runtime/process/probe_environment.hpp"
+
 #include <cstdlib>
 #include <string_view>
 
 #include <fcntl.h>
-
-#include <troupe/runtime/process/probe_environment.hpp>
 
 namespace troupe {
 

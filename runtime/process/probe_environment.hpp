@@ -1,6 +1,6 @@
 #pragma once
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/process/process_host.hpp"
+
 #include <algorithm>
 #include <csignal>
 
@@ -5,10 +7,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
-#include <troupe/runtime/process/errno_text.hpp>
-#include <troupe/runtime/process/process_host.hpp>
+#include "messages/check.hpp"
+#include "runtime/os/start_thread.hpp"
+#include "runtime/process/errno_text.hpp"
 
 namespace troupe {
 namespace {

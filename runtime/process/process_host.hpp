@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
-#include <troupe/runtime/process/child_process.hpp>
-#include <troupe/runtime/process/process_listener.hpp>
-#include <troupe/runtime/process/spawn_request.hpp>
+#include "messages/error.hpp"
+#include "messages/limits.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/process/child_process.hpp"
+#include "runtime/process/process_listener.hpp"
+#include "runtime/process/spawn_request.hpp"
 
 namespace troupe {
 

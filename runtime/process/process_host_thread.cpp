@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/process/process_host.hpp>
+#include "messages/check.hpp"
+#include "runtime/process/process_host.hpp"
 
 namespace troupe {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include <troupe/runtime/process/exit_report.hpp>
+#include "runtime/process/exit_report.hpp"
 
 namespace troupe {
 

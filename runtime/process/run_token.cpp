@@ -1,10 +1,11 @@
+#include "runtime/process/run_token.hpp"
+
 #include <cerrno>
 #include <string_view>
 
 #include <sys/random.h>
 
-#include <troupe/runtime/process/errno_text.hpp>
-#include <troupe/runtime/process/run_token.hpp>
+#include "runtime/process/errno_text.hpp"
 
 namespace troupe {
 

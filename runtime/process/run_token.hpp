@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

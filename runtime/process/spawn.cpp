@@ -1,3 +1,5 @@
+#include "runtime/process/spawn.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -10,12 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/child_side.hpp>
-#include <troupe/runtime/process/errno_text.hpp>
-#include <troupe/runtime/process/exec_image.hpp>
-#include <troupe/runtime/process/spawn.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/process/child_side.hpp"
+#include "runtime/process/errno_text.hpp"
+#include "runtime/process/exec_image.hpp"
 
 namespace troupe {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <sys/types.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
-#include <troupe/runtime/process/spawn_request.hpp>
+#include "messages/error.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/process/spawn_request.hpp"
 
 namespace troupe {
 

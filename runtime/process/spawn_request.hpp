@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

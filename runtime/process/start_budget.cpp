@@ -1,9 +1,10 @@
+#include "runtime/process/start_budget.hpp"
+
 #include <algorithm>
 #include <array>
 #include <csignal>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/start_budget.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/process/exit_report.hpp>
+#include "messages/error.hpp"
+#include "runtime/process/exit_report.hpp"
 
 namespace troupe {
 

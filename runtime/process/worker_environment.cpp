@@ -1,3 +1,5 @@
+#include "runtime/process/worker_environment.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,8 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -1,3 +1,5 @@
+#include "runtime/report/atomic_file.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -8,11 +10,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
-#include <troupe/runtime/os/write_all.hpp>
-#include <troupe/runtime/report/atomic_file.hpp>
-#include <troupe/runtime/report/made_directories.hpp>
+#include "messages/limits.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "runtime/os/write_all.hpp"
+#include "runtime/report/made_directories.hpp"
 
 namespace troupe {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
+#include "runtime/report/json_report.hpp"
+
 #include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <troupe/runtime/report/json_report.hpp>
 
 namespace troupe {
 namespace {

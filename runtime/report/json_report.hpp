@@ -5,9 +5,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/config/option_table.hpp>
-#include <troupe/runtime/report/run_result.hpp>
+#include "runtime/config/eval_options.hpp"
+#include "runtime/config/option_table.hpp"
+#include "runtime/report/run_result.hpp"
 
 namespace troupe {
 

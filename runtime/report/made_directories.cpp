@@ -1,9 +1,9 @@
+#include "runtime/report/made_directories.hpp"
+
 #include <cerrno>
 #include <system_error>
 
 #include <unistd.h>
-
-#include <troupe/runtime/report/made_directories.hpp>
 
 namespace troupe {
 

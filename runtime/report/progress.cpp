@@ -1,11 +1,11 @@
+#include "runtime/report/progress.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
-
-#include <troupe/runtime/report/progress.hpp>
 
 namespace troupe {
 namespace {

@@ -1,9 +1,10 @@
+#include "runtime/report/result_table.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include <troupe/runtime/report/result_table.hpp>
-#include <troupe/runtime/report/text_table.hpp>
+#include "runtime/report/text_table.hpp"
 
 namespace troupe {
 namespace {

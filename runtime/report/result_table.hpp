@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <troupe/runtime/report/run_result.hpp>
+#include "runtime/report/run_result.hpp"
 
 namespace troupe {
 

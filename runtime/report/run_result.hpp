@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/config/eval_options.hpp>
-#include <troupe/runtime/metric/metric.hpp>
-#include <troupe/runtime/trace/trace_event.hpp>
+#include "messages/error.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/metric/metric.hpp"
+#include "runtime/trace/trace_event.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,8 @@
+#include "runtime/report/text_table.hpp"
+
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/report/text_table.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

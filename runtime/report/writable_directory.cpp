@@ -1,3 +1,5 @@
+#include "runtime/report/writable_directory.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -6,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/runtime/os/write_all.hpp>
-#include <troupe/runtime/report/made_directories.hpp>
-#include <troupe/runtime/report/writable_directory.hpp>
+#include "runtime/os/write_all.hpp"
+#include "runtime/report/made_directories.hpp"
 
 namespace troupe {
 namespace {

@@ -1,5 +1,6 @@
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/schedule/data_parallel_schedule.hpp>
+#include "runtime/schedule/data_parallel_schedule.hpp"
+
+#include "messages/check.hpp"
 
 namespace troupe {
 

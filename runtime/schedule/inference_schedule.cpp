@@ -1,7 +1,8 @@
+#include "runtime/schedule/inference_schedule.hpp"
+
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/schedule/inference_schedule.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

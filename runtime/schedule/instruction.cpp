@@ -1,5 +1,6 @@
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/schedule/instruction.hpp>
+#include "runtime/schedule/instruction.hpp"
+
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

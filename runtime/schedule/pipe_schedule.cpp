@@ -1,13 +1,14 @@
+#include "runtime/schedule/pipe_schedule.hpp"
+
 #include <array>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/schedule/data_parallel_schedule.hpp>
-#include <troupe/runtime/schedule/inference_schedule.hpp>
-#include <troupe/runtime/schedule/pipe_schedule.hpp>
-#include <troupe/runtime/schedule/train_schedule.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/schedule/data_parallel_schedule.hpp"
+#include "runtime/schedule/inference_schedule.hpp"
+#include "runtime/schedule/train_schedule.hpp"
 
 namespace troupe {
 namespace {

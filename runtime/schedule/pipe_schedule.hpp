@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/schedule/instruction.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "runtime/schedule/instruction.hpp"
 
 namespace troupe {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <troupe/runtime/schedule/schedule_text.hpp>
+#include "runtime/schedule/schedule_text.hpp"
 
 namespace troupe {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <string>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/schedule/pipe_schedule.hpp>
+#include "messages/error.hpp"
+#include "runtime/schedule/pipe_schedule.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,8 @@
+#include "runtime/schedule/train_schedule.hpp"
+
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/schedule/train_schedule.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <troupe/runtime/schedule/pipe_schedule.hpp>
+#include "runtime/schedule/pipe_schedule.hpp"
 
 namespace troupe {
 

@@ -5,8 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/stage/function_body.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -5,12 +7,11 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/InferenceMode.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/model/layer_code.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/stage/function_body.hpp>
-#include <troupe/runtime/stage/rows.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/check.hpp"
+#include "runtime/model/layer_code.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/stage/rows.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

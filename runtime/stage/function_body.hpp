@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/stage/stage_function.hpp>
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/stage/stage_function.hpp"
 
 namespace troupe {
 

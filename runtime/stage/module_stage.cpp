@@ -1,12 +1,13 @@
+#include "runtime/stage/module_stage.hpp"
+
 #include <stdexcept>
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include <troupe/runtime/model/model_file.hpp>
-#include <troupe/runtime/model/model_output.hpp>
-#include <troupe/runtime/stage/module_stage.hpp>
+#include "runtime/model/model_file.hpp"
+#include "runtime/model/model_output.hpp"
 
 namespace troupe {
 namespace {

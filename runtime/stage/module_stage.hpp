@@ -4,9 +4,9 @@
 
 #include <torch/csrc/jit/api/module.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/model/model_loading.hpp>
-#include <troupe/runtime/stage/stage_function.hpp>
+#include "messages/error.hpp"
+#include "runtime/model/model_loading.hpp"
+#include "runtime/stage/stage_function.hpp"
 
 namespace troupe {
 

@@ -1,14 +1,15 @@
+#include "runtime/stage/route_body.hpp"
+
 #include <algorithm>
 #include <exception>
 
 #include <ATen/Functions.h>
 #include <c10/core/InferenceMode.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/model/libtorch_error.hpp>
-#include <troupe/runtime/stage/route_body.hpp>
-#include <troupe/runtime/stage/rows.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/check.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/stage/rows.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/runtime/engine/stage_body.hpp>
-#include <troupe/runtime/tensor/named_tensors.hpp>
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/tensor/named_tensors.hpp"
 
 namespace troupe {
 

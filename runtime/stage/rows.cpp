@@ -1,10 +1,11 @@
+#include "runtime/stage/rows.hpp"
+
 #include <algorithm>
 #include <numeric>
 
 #include <ATen/Functions.h>
 
-#include <troupe/runtime/stage/rows.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/tensor/named_tensors.hpp>
+#include "messages/activation.hpp"
+#include "messages/error.hpp"
+#include "runtime/tensor/named_tensors.hpp"
 
 namespace troupe {
 

@@ -10,8 +10,8 @@
 
 #include <c10/core/ScalarType.h>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/runtime/tensor/named_tensors.hpp>
+#include "messages/activation.hpp"
+#include "runtime/tensor/named_tensors.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,8 @@
+#include "runtime/suggest/suggest.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <vector>
-
-#include <troupe/runtime/suggest/suggest.hpp>
 
 namespace troupe {
 namespace {

@@ -1,8 +1,9 @@
+#include "runtime/tensor/named_tensors.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
-#include <troupe/runtime/tensor/named_tensors.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/tensor/tensor_codec.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -8,10 +10,9 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/util/strides.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/tensor/tensor_codec.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <troupe/runtime/edge/payload_codec.hpp>
+#include "runtime/edge/payload_codec.hpp"
 
 namespace troupe {
 

@@ -1,5 +1,6 @@
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/tensor/tensor_set.hpp"
+
+#include "messages/check.hpp"
 
 namespace troupe {
 

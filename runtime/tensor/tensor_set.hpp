@@ -9,7 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/messages/payload.hpp>
+#include "messages/payload.hpp"
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "messages/check.hpp"
+#include "runtime/topology/stage_graph.hpp"
 
 // What follows from how micro-batches flow: where their order is kept, and where slots are too few to keep a fork full.
 namespace troupe {

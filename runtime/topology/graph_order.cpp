@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe {
 namespace {

@@ -1,9 +1,10 @@
+#include "runtime/topology/pipeline_grid.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/topology/pipeline_grid.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 

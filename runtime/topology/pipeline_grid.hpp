@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/topology/process_topology.hpp>
+#include "messages/error.hpp"
+#include "runtime/topology/process_topology.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include <string>
+#include "runtime/topology/plan_fingerprint.hpp"
 
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
+#include <string>
 
 namespace troupe {
 namespace {

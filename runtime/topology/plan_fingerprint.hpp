@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 

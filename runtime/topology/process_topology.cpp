@@ -1,10 +1,11 @@
+#include "runtime/topology/process_topology.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/topology/process_topology.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
+#include "messages/error.hpp"
 
 namespace troupe {
 

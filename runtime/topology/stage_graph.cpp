@@ -1,10 +1,11 @@
+#include "runtime/topology/stage_graph.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/error.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 

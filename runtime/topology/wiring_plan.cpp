@@ -1,10 +1,11 @@
+#include "runtime/topology/wiring_plan.hpp"
+
 #include <algorithm>
 #include <compare>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/topology/wiring_plan.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe {
 

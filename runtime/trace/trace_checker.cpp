@@ -1,11 +1,12 @@
+#include "runtime/trace/trace_checker.hpp"
+
 #include <algorithm>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/trace/trace_checker.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/trace/trace_event.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "runtime/trace/trace_event.hpp"
 
 namespace troupe {
 

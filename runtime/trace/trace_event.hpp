@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/schedule/instruction.hpp>
+#include "messages/ids.hpp"
+#include "runtime/schedule/instruction.hpp"
 
 namespace troupe {
 

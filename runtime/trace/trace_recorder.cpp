@@ -1,8 +1,8 @@
+#include "runtime/trace/trace_recorder.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include <troupe/runtime/trace/trace_recorder.hpp>
 
 namespace troupe {
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/trace/trace_event.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "messages/limits.hpp"
+#include "runtime/trace/trace_event.hpp"
 
 namespace troupe {
 

@@ -1,5 +1,7 @@
 // Goal: an evaluation ends as documented whatever happens to it: whole, cut, stopped, late, refused. Method: real model
 // and data; stops are asked for from the progress hook, never by time; a legal trace is demanded of a real run.
+#include "actors/evaluator.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -10,10 +12,9 @@
 #include <dirent.h>
 #include <gmock/gmock.h>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/trace/trace_checker.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "runtime/data/data_set.hpp"
+#include "runtime/trace/trace_checker.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -2,8 +2,8 @@
 // on all 10,000 CIFAR-10 records, which are not in the repository.
 #include <gmock/gmock.h>
 
-#include <troupe/tests/actors/support/known_answers.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/actors/support/known_answers.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -3,10 +3,9 @@
 // deadline.
 #include <gmock/gmock.h>
 
-#include <troupe/actors/pipeline.hpp>
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-
+#include "actors/pipeline.hpp"
+#include "messages/check.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
 #include "support/graph_bodies.hpp"
 #include "support/graph_case.hpp"
 #include "support/random_graph.hpp"

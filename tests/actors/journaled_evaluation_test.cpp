@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <troupe/actors/evaluation.hpp>
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/journal_pins.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
-#include <troupe/runtime/journal/open_journal.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "actors/evaluation.hpp"
+#include "actors/evaluator.hpp"
+#include "actors/journal_pins.hpp"
+#include "runtime/engine/engine_thread.hpp"
+#include "runtime/journal/open_journal.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -241,7 +241,8 @@ TEST_F(journaled_evaluation, refuses_states_that_it_cannot_have) {
     return made;
   };
   EXPECT_TRUE(call.take_over(state(0, 0, 4, 2)));
-  for (const score& wrong : {state(1, 1, 4, 2), state(1, 0, 5, 2), state(1, 0, 3, 2), state(3, 0, 2, 2), state(1, 0, 4, 3)}) {
+  for (const score& wrong :
+       {state(1, 1, 4, 2), state(1, 0, 5, 2), state(1, 0, 3, 2), state(3, 0, 2, 2), state(1, 0, 4, 3)}) {
     const auto taken = call.take_over(wrong);
     ASSERT_FALSE(taken);
     EXPECT_EQ(taken.error().code, error_code::journal_damaged);

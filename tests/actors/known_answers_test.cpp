@@ -1,10 +1,11 @@
 // Goal: the known answers, and loss sums equal to the last bit, whatever the layout. Method: a pairwise cover of
 // stages, replicas, micro-batch sizes, threads and optimize modes on the full MNIST test set, which is in the
 // repository; bits are compared within this run only. The whole product is `pipeline_bench --all-layouts`.
+#include "tests/actors/support/known_answers.hpp"
+
 #include <gmock/gmock.h>
 
-#include <troupe/tests/actors/support/known_answers.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

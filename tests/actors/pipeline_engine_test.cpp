@@ -1,12 +1,13 @@
 // Goal: eval_batch does what it says for every combination of its parameters, and each fault of DeepSpeed's that we
 // name stays away. Method: LeNet on real digits against a plain LibTorch loop, bit for bit (optimize = none).
+#include "actors/pipeline_engine.hpp"
+
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
-#include <troupe/actors/pipeline_engine.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/tests/actors/support/plain_loop.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "runtime/data/data_set.hpp"
+#include "tests/actors/support/plain_loop.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

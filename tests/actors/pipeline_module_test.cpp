@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
-#include <troupe/actors/pipeline_engine.hpp>
-#include <troupe/tests/actors/support/plain_loop.hpp>
+#include "actors/pipeline_engine.hpp"
+#include "tests/actors/support/plain_loop.hpp"
 
 namespace troupe::testing {
 namespace {

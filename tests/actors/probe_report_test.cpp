@@ -1,6 +1,8 @@
 // Goal: what the process that tries a model out reports arrives whole, and whatever else it writes, or leaves
 // unwritten, is an error of the driver's and nothing worse. Method: reports that go through the file; the same files
 // cut short, with bytes changed at random, and with texts that say what cannot be.
+#include "actors/probe_report.hpp"
+
 #include <random>
 
 #include <ATen/Functions.h>
@@ -9,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/actors/probe_report.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/limits.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe::testing {
 namespace {

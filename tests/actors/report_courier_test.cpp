@@ -1,5 +1,7 @@
 // Goal: hooks get their reports in order, and one that is slow or stuck loses some and says how many, but holds up
 // neither the one who reports nor the end. Method: hooks that wait for the test.
+#include "actors/report_courier.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -9,9 +11,8 @@
 
 #include <gmock/gmock.h>
 
-#include <troupe/actors/abandoned_threads.hpp>
-#include <troupe/actors/report_courier.hpp>
-#include <troupe/messages/limits.hpp>
+#include "actors/abandoned_threads.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -5,8 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <troupe/runtime/trace/trace_checker.hpp>
-
+#include "runtime/trace/trace_checker.hpp"
 #include "support/simulated_world.hpp"
 
 namespace troupe::testing {

@@ -1,14 +1,15 @@
 // Goal: what a spare has loaded in advance makes the same stage as what is loaded when it is needed, and is kept no
 // longer than that.
 // Method: the models of this repository; outputs are compared to the last bit.
+#include "actors/spare_models.hpp"
+
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
-#include <troupe/actors/cut_model.hpp>
-#include <troupe/actors/spare_models.hpp>
-#include <troupe/runtime/model/first_use.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "actors/cut_model.hpp"
+#include "runtime/model/first_use.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,13 +1,14 @@
 // Goal: the builder's forms of stages, its settings and its errors. Method: small tensors through small graphs with a
 // source of known numbers; what a sink sees is recorded by a metric of the test's own.
+#include "actors/topology.hpp"
+
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/actors/topology.hpp>
-#include <troupe/actors/topology_start.hpp>
-#include <troupe/runtime/stage/module_stage.hpp>
-#include <troupe/tests/actors/support/numbers.hpp>
+#include "actors/evaluator.hpp"
+#include "actors/topology_start.hpp"
+#include "runtime/stage/module_stage.hpp"
+#include "tests/actors/support/numbers.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe::testing {
 namespace {

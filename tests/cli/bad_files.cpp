@@ -1,5 +1,5 @@
-#include <troupe/tests/cli/bad_input.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/cli/bad_input.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

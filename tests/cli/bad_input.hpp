@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/tests/cli/scratch.hpp>
+#include "tests/cli/scratch.hpp"
 
 namespace troupe::testing {
 

@@ -1,5 +1,5 @@
-#include <troupe/runtime/config/option_table.hpp>
-#include <troupe/tests/cli/bad_input.hpp>
+#include "runtime/config/option_table.hpp"
+#include "tests/cli/bad_input.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,12 +1,13 @@
 // Goal: every kind of bad input ends with its documented status and a message that names the fault, prints nothing on
 // stdout, and leaves nothing behind. Method: the built program, once per row of bad_input_table.cpp, in a directory of
 // its own; the command that all rows are made from is shown to be good.
+#include "tests/cli/bad_input.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/cli/bad_input.hpp>
-#include <troupe/tests/cli/program.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/cli/program.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <troupe/tests/cli/program.hpp>
-#include <troupe/tests/cli/scratch.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/cli/program.hpp"
+#include "tests/cli/scratch.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
-#include <troupe/tests/cli/program.hpp>
-#include <troupe/tests/cli/scratch.hpp>
-#include <troupe/tests/support/model_archive.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/cli/program.hpp"
+#include "tests/cli/scratch.hpp"
+#include "tests/support/model_archive.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

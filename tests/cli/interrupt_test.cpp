@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <troupe/cli/eval_interrupt.hpp>
+#include "cli/eval_interrupt.hpp"
 
 namespace troupe::cli {
 namespace {

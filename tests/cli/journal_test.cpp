@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-#include <troupe/tests/cli/program.hpp>
-#include <troupe/tests/cli/scratch.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/cli/program.hpp"
+#include "tests/cli/scratch.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

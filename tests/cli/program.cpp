@@ -1,3 +1,5 @@
+#include "tests/cli/program.hpp"
+
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -8,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/tests/cli/program.hpp>
+#include "messages/check.hpp"
 
 extern char** environ;
 

@@ -9,7 +9,7 @@
 #include <ATen/Parallel.h>
 #include <torch/script.h>
 
-#include <troupe/runtime/data/data_set.hpp>
+#include "runtime/data/data_set.hpp"
 
 namespace troupe::testing {
 

@@ -3,15 +3,14 @@
 // both run the same kernels on the same micro-batches, and to 1e-6 where the plain program computes in double.
 #include <gmock/gmock.h>
 
-#include <troupe/examples/cascade/topology.hpp>
-#include <troupe/examples/chain/topology.hpp>
-#include <troupe/examples/crops/topology.hpp>
-#include <troupe/examples/ensemble/topology.hpp>
-#include <troupe/examples/own_parts/topology.hpp>
-#include <troupe/examples/replicas/topology.hpp>
-#include <troupe/tests/support/paths.hpp>
-
+#include "examples/cascade/topology.hpp"
+#include "examples/chain/topology.hpp"
+#include "examples/crops/topology.hpp"
+#include "examples/ensemble/topology.hpp"
+#include "examples/own_parts/topology.hpp"
+#include "examples/replicas/topology.hpp"
 #include "plain_programs.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -4,10 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/tcp/frame_decoder.hpp>
-
 #include "fuzz_targets.hpp"
+#include "messages/check.hpp"
+#include "runtime/edge/tcp/frame_decoder.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/tests/support/paths.hpp>
+#include "tests/support/paths.hpp"
 
 extern "C" int frame_fuzz_target(const std::uint8_t* data, std::size_t size);
 extern "C" int handshake_fuzz_target(const std::uint8_t* data, std::size_t size);

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/tcp/frame_decoder.hpp>
-#include <troupe/runtime/edge/tcp/handshake.hpp>
-
 #include "fuzz_targets.hpp"
+#include "messages/check.hpp"
+#include "runtime/edge/tcp/frame_decoder.hpp"
+#include "runtime/edge/tcp/handshake.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
+#include "tests/messages/allocation_watch.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <utility>
-
-#include <troupe/tests/messages/allocation_watch.hpp>
 
 namespace {
 

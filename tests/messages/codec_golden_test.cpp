@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/tests/messages/message_samples.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/messages/message_samples.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {

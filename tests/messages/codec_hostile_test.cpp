@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/tests/messages/allocation_watch.hpp>
-#include <troupe/tests/messages/message_samples.hpp>
+#include "messages/limits.hpp"
+#include "tests/messages/allocation_watch.hpp"
+#include "tests/messages/message_samples.hpp"
 
 namespace troupe {
 namespace {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <msgpack.hpp>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/tests/messages/message_samples.hpp>
+#include "messages/limits.hpp"
+#include "tests/messages/message_samples.hpp"
 
 namespace troupe {
 namespace {

@@ -1,5 +1,7 @@
 // Goal: every code is explained, has the right exit status and stands in docs/errors.md. Reads the enum from its
 // header.
+#include "messages/error_code.hpp"
+
 #include <fstream>
 #include <functional>
 #include <map>
@@ -9,9 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/error_code.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "messages/error.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/messages/codec/codec.hpp>
+#include "messages/codec/codec.hpp"
 
 namespace troupe::testing {
 

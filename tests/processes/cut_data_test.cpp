@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/marked_run.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "tests/processes/marked_run.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include <troupe/tests/processes/lenet.hpp>
-#include <troupe/tests/processes/marked_run.hpp>
-#include <troupe/tests/processes/process_list.hpp>
-#include <troupe/tests/processes/undisturbed.hpp>
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/marked_run.hpp"
+#include "tests/processes/process_list.hpp"
+#include "tests/processes/undisturbed.hpp"
 
 namespace troupe::testing {
 namespace {

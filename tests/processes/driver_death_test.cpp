@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/killer.hpp>
-#include <troupe/tests/processes/lenet.hpp>
-#include <troupe/tests/processes/undisturbed.hpp>
+#include "tests/processes/killer.hpp"
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/undisturbed.hpp"
 
 namespace troupe::testing {
 namespace {

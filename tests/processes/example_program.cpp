@@ -3,13 +3,12 @@
 #include <iostream>
 #include <string>
 
-#include <troupe/examples/cascade/topology.hpp>
-#include <troupe/examples/chain/topology.hpp>
-#include <troupe/examples/crops/topology.hpp>
-#include <troupe/examples/ensemble/topology.hpp>
-#include <troupe/examples/own_parts/topology.hpp>
-#include <troupe/examples/replicas/topology.hpp>
-
+#include "examples/cascade/topology.hpp"
+#include "examples/chain/topology.hpp"
+#include "examples/crops/topology.hpp"
+#include "examples/ensemble/topology.hpp"
+#include "examples/own_parts/topology.hpp"
+#include "examples/replicas/topology.hpp"
 #include "many_classes.hpp"
 
 namespace {

@@ -2,8 +2,8 @@
 // topologies of examples/, with replicas, joins, routes and several sinks, run by a program that prints their results.
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/lenet.hpp>
-#include <troupe/tests/processes/marked_run.hpp>
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/marked_run.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <troupe/runtime/os/unique_fd.hpp>
-#include <troupe/tests/processes/killer.hpp>
-#include <troupe/tests/processes/lenet.hpp>
-#include <troupe/tests/processes/undisturbed.hpp>
+#include "runtime/os/unique_fd.hpp"
+#include "tests/processes/killer.hpp"
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/undisturbed.hpp"
 
 namespace troupe::testing {
 namespace {

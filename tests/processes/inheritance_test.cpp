@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/marked_run.hpp>
-#include <troupe/tests/processes/process_list.hpp>
+#include "tests/processes/marked_run.hpp"
+#include "tests/processes/process_list.hpp"
 
 namespace troupe::testing {
 namespace {

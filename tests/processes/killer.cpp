@@ -1,7 +1,7 @@
+#include "tests/processes/killer.hpp"
+
 #include <algorithm>
 #include <csignal>
-
-#include <troupe/tests/processes/killer.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include <troupe/tests/processes/marked_run.hpp>
+#include "tests/processes/marked_run.hpp"
 
 namespace troupe::testing {
 

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/lenet.hpp>
-#include <troupe/tests/processes/marked_run.hpp>
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/marked_run.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/tests/support/paths.hpp>
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 

@@ -11,7 +11,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
-#include <troupe/messages/codec/codec.hpp>
+#include "messages/codec/codec.hpp"
 #include <troupe/troupe.hpp>
 
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/marked_run.hpp>
+#include "tests/processes/marked_run.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,3 +1,5 @@
+#include "tests/processes/marked_run.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -7,8 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <troupe/tests/processes/marked_run.hpp>
-#include <troupe/tests/processes/process_list.hpp>
+#include "tests/processes/process_list.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <troupe/tests/cli/program.hpp>
-#include <troupe/tests/cli/scratch.hpp>
-#include <troupe/tests/processes/private_places.hpp>
+#include "tests/cli/program.hpp"
+#include "tests/cli/scratch.hpp"
+#include "tests/processes/private_places.hpp"
 
 namespace troupe::testing {
 

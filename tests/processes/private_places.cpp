@@ -1,9 +1,9 @@
+#include "tests/processes/private_places.hpp"
+
 #include <cstdlib>
 #include <optional>
 
 #include <unistd.h>
-
-#include <troupe/tests/processes/private_places.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -1,3 +1,5 @@
+#include "tests/processes/process_list.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -9,8 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <troupe/runtime/os/unique_fd.hpp>
-#include <troupe/tests/processes/process_list.hpp>
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe::testing {
 namespace {

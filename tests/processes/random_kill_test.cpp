@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/lenet.hpp>
-#include <troupe/tests/processes/random_schedule.hpp>
-#include <troupe/tests/processes/undisturbed.hpp>
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/random_schedule.hpp"
+#include "tests/processes/undisturbed.hpp"
 
 namespace troupe::testing {
 namespace {

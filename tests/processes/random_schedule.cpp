@@ -1,10 +1,11 @@
+#include "tests/processes/random_schedule.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <sstream>
 
-#include <troupe/tests/processes/process_list.hpp>
-#include <troupe/tests/processes/random_schedule.hpp>
+#include "tests/processes/process_list.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -9,9 +9,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <troupe/tests/processes/lenet.hpp>
-#include <troupe/tests/processes/marked_run.hpp>
-#include <troupe/tests/processes/undisturbed.hpp>
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/marked_run.hpp"
+#include "tests/processes/undisturbed.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,9 +1,10 @@
+#include "tests/processes/undisturbed.hpp"
+
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include <troupe/tests/processes/marked_run.hpp>
-#include <troupe/tests/processes/undisturbed.hpp>
+#include "tests/processes/marked_run.hpp"
 
 namespace troupe::testing {
 

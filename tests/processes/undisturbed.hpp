@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/tests/cli/program.hpp>
+#include "tests/cli/program.hpp"
 
 namespace troupe::testing {
 

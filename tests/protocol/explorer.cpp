@@ -1,8 +1,9 @@
+#include "tests/protocol/explorer.hpp"
+
 #include <algorithm>
 #include <array>
 
-#include <troupe/tests/protocol/explorer.hpp>
-#include <troupe/tests/protocol/state_set.hpp>
+#include "tests/protocol/state_set.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,8 +1,8 @@
+#include "tests/protocol/graphs.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
-
-#include <troupe/tests/protocol/graphs.hpp>
 
 namespace troupe::testing {
 namespace {

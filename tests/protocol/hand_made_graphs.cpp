@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <troupe/tests/protocol/graphs.hpp>
+#include "tests/protocol/graphs.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,5 +1,6 @@
-#include <troupe/messages/check.hpp>
-#include <troupe/tests/protocol/network.hpp>
+#include "tests/protocol/network.hpp"
+
+#include "messages/check.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <troupe/tests/protocol/graphs.hpp>
+#include "tests/protocol/graphs.hpp"
 
 namespace troupe::testing {
 

@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/tests/protocol/explorer.hpp>
+#include "tests/protocol/explorer.hpp"
 
 namespace troupe::testing {
 namespace {

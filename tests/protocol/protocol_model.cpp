@@ -1,8 +1,9 @@
+#include "tests/protocol/protocol_model.hpp"
+
 #include <algorithm>
 #include <array>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/tests/protocol/protocol_model.hpp>
+#include "messages/check.hpp"
 
 namespace troupe::testing {
 

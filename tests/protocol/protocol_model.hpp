@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/tests/protocol/network.hpp>
-#include <troupe/tests/protocol/protocol_state.hpp>
+#include "tests/protocol/network.hpp"
+#include "tests/protocol/protocol_state.hpp"
 
 namespace troupe::testing {
 

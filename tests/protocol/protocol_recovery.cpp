@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <troupe/tests/protocol/protocol_model.hpp>
+#include "tests/protocol/protocol_model.hpp"
 
 // One death, and what all others do about it.
 namespace troupe::testing {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <troupe/tests/protocol/protocol_model.hpp>
+#include "tests/protocol/protocol_model.hpp"
 
 // Fan-out: what a step does to the edges behind it.
 namespace troupe::testing {

@@ -1,7 +1,7 @@
+#include "tests/protocol/state_set.hpp"
+
 #include <algorithm>
 #include <cstring>
-
-#include <troupe/tests/protocol/state_set.hpp>
 
 namespace troupe::testing {
 namespace {

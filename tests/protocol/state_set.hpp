@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/tests/protocol/protocol_model.hpp>
+#include "tests/protocol/protocol_model.hpp"
 
 namespace troupe::testing {
 

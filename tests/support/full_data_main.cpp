@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include <troupe/tests/support/paths.hpp>
+#include "tests/support/paths.hpp"
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);

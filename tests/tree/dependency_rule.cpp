@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include <troupe/tests/tree/source_tree.hpp>
+#include "tests/tree/source_tree.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -15,16 +15,17 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
-constexpr std::array core_folders = {"schedule", "topology", "partition", "trace", "os", "edge", "process", "journal", "engine"};
+constexpr std::array core_folders = {"schedule", "topology", "partition", "trace", "os",
+                                     "edge",     "process",  "journal",   "engine"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
 }
 
-/// Who may include whom: the same layer, and any of a smaller number. troupe.hpp at the top is for programs.
+/// Who may include whom: the same layer, and any of a smaller number. include/ is for programs.
 std::optional<int> level_of(const fs::path& path) {
-  static const std::map<std::string, int> levels = {{"messages", 0},   {"runtime", 1}, {"actors", 2},
-                                                    {"troupe.hpp", 2}, {"cli", 3},     {"examples", 3}};
+  static const std::map<std::string, int> levels = {{"messages", 0}, {"runtime", 1}, {"actors", 2},
+                                                    {"include", 2},  {"cli", 3},     {"examples", 3}};
   const auto found = levels.find(part(path, 0));
   return found == levels.end() ? std::nullopt : std::optional(found->second);
 }
@@ -76,9 +77,14 @@ std::string inside_objection(const fs::path& file, const fs::path& include) {
   return {};
 }
 
+/// The path in the tree of what is included in quotes: from the root, or from the folder of `file`.
+fs::path in_tree(const fs::path& file, const fs::path& include) {
+  return level_of(include) || part(include, 0) == "tests" ? include : (file.parent_path() / include).lexically_normal();
+}
+
 std::string include_objection(const fs::path& file, const std::string& include, bool quoted) {
-  if (include.starts_with("troupe/")) return inside_objection(file, fs::path(include).lexically_relative("troupe"));
-  if (quoted) return inside_objection(file, (file.parent_path() / include).lexically_normal());
+  if (include.starts_with("troupe/")) return inside_objection(file, "include" / fs::path(include));
+  if (quoted) return inside_objection(file, in_tree(file, include));
   return outside_objection(file, include);
 }
 

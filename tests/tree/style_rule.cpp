@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include <troupe/tests/tree/source_tree.hpp>
+#include "tests/tree/source_tree.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <troupe/tests/support/paths.hpp>
-#include <troupe/tests/tree/source_tree.hpp>
+#include "tests/support/paths.hpp"
+#include "tests/tree/source_tree.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -74,42 +74,42 @@ INSTANTIATE_TEST_SUITE_P(
         include_case{"messages/a.hpp", "#include <vector>", true},
         include_case{"messages/a.hpp", "#include <tl/expected.hpp>", true},
         include_case{"messages/codec/a.cpp", "#include <msgpack.hpp>", true},
-        include_case{"messages/a.cpp", "#include <troupe/messages/ids.hpp>", true},
+        include_case{"messages/a.cpp", "#include \"messages/ids.hpp\"", true},
         include_case{"messages/a.cpp", "// #include <caf/all.hpp>", true},
-        include_case{"runtime/edge/a.hpp", "#include <troupe/messages/ids.hpp>", true},
-        include_case{"runtime/engine/a.hpp", "#include <troupe/runtime/edge/edge.hpp>", true},
+        include_case{"runtime/edge/a.hpp", "#include \"messages/ids.hpp\"", true},
+        include_case{"runtime/engine/a.hpp", "#include \"runtime/edge/edge.hpp\"", true},
         include_case{"runtime/model/a.hpp", "#include <ATen/core/Tensor.h>", true},
-        include_case{"runtime/model/a.hpp", "#include <troupe/runtime/partition/a.hpp>", true},
+        include_case{"runtime/model/a.hpp", "#include \"runtime/partition/a.hpp\"", true},
         include_case{"actors/a.hpp", "#include <caf/all.hpp>", true},
-        include_case{"actors/a.hpp", "#include <troupe/runtime/engine/engine.hpp>", true},
+        include_case{"actors/a.hpp", "#include \"runtime/engine/engine.hpp\"", true},
         include_case{"cli/a.cpp", "#include <CLI/CLI.hpp>", true},
-        include_case{"cli/a.cpp", "#include <troupe/actors/director.hpp>", true},
-        include_case{"examples/a.cpp", "#include <troupe/actors/director.hpp>", true},
+        include_case{"cli/a.cpp", "#include \"actors/director.hpp\"", true},
+        include_case{"examples/a.cpp", "#include \"actors/director.hpp\"", true},
         include_case{"examples/a.cpp", "#include <troupe/troupe.hpp>", true},
         include_case{"messages/CMakeLists.txt", "troupe_library(troupe_messages DEPENDS tl::expected)", true},
         include_case{"runtime/model/CMakeLists.txt", "  DEPENDS troupe::torch PCH troupe_torch_pch", true}));
 
 INSTANTIATE_TEST_SUITE_P(
     no, dependency_rule,
-    ::testing::Values(include_case{"messages/a.hpp", "#include <troupe/runtime/edge/edge.hpp>", false},
+    ::testing::Values(include_case{"messages/a.hpp", "#include \"runtime/edge/edge.hpp\"", false},
                       include_case{"messages/a.hpp", "#include \"../runtime/edge/edge.hpp\"", false},
                       include_case{"messages/a.hpp", "#include <fmt/format.h>", false},
                       include_case{"messages/a.hpp", "#include <unistd.h>", false},
                       include_case{"messages/codec/a.cpp", "  #  include <caf/all.hpp> // planted", false},
                       include_case{"messages/a.hpp", "#include <torch/script.h>", false},
                       include_case{"runtime/model/a.cpp", "#include <caf/actor.hpp>", false},
-                      include_case{"runtime/model/a.cpp", "#include <troupe/actors/director.hpp>", false},
+                      include_case{"runtime/model/a.cpp", "#include \"actors/director.hpp\"", false},
                       include_case{"runtime/config/a.cpp", "#include <CLI/CLI.hpp>", false},
                       include_case{"runtime/engine/a.hpp", "#include <torch/script.h>", false},
                       include_case{"runtime/edge/inproc/a.hpp", "#include <ATen/core/Tensor.h>", false},
                       include_case{"runtime/schedule/a.hpp", "#include <c10/util/Exception.h>", false},
-                      include_case{"runtime/engine/a.hpp", "#include <troupe/runtime/tensor/tensor_set.hpp>", false},
-                      include_case{"actors/a.hpp", "#include <troupe/cli/main.hpp>", false},
+                      include_case{"runtime/engine/a.hpp", "#include \"runtime/tensor/tensor_set.hpp\"", false},
+                      include_case{"actors/a.hpp", "#include \"cli/main.hpp\"", false},
                       include_case{"actors/a.hpp", "#include <CLI/CLI.hpp>", false},
-                      include_case{"cli/a.cpp", "#include <troupe/examples/a.hpp>", false},
-                      include_case{"examples/a.cpp", "#include <troupe/cli/main.hpp>", false},
+                      include_case{"cli/a.cpp", "#include \"examples/a.hpp\"", false},
+                      include_case{"examples/a.cpp", "#include \"cli/main.hpp\"", false},
                       include_case{"actors/a.cpp", "#include <troupe/troupe.hpp>", false},
-                      include_case{"runtime/edge/a.cpp", "#include <troupe/tests/support/paths.hpp>", false},
+                      include_case{"runtime/edge/a.cpp", "#include \"tests/support/paths.hpp\"", false},
                       include_case{"messages/CMakeLists.txt", "  DEPENDS troupe_edge tl::expected)", false},
                       include_case{"runtime/edge/CMakeLists.txt", "  PCH troupe_torch_pch)", false},
                       include_case{"runtime/report/CMakeLists.txt", "  DEPENDS CAF::core)", false}));

@@ -1,12 +1,13 @@
+#include "runtime/edge/inproc/inproc_edge.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

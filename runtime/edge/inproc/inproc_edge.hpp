@@ -1,6 +1,6 @@
 #pragma once
 
-#include <troupe/runtime/edge/edge.hpp>
+#include "runtime/edge/edge.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,10 @@
+#include "runtime/edge/shm/shm_control.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
-
-#include <troupe/runtime/edge/shm/shm_control.hpp>
 
 namespace troupe::shm {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include <troupe/runtime/edge/shm/shm_layout.hpp>
-#include <troupe/runtime/os/shared_memory.hpp>
+#include "runtime/edge/shm/shm_layout.hpp"
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe::shm {
 

@@ -5,8 +5,8 @@
 
 #include <fcntl.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/shm/shm_ends.hpp>
+#include "messages/check.hpp"
+#include "runtime/edge/shm/shm_ends.hpp"
 
 namespace troupe {
 namespace shm {

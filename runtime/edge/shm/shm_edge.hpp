@@ -4,10 +4,10 @@
 #include <functional>
 #include <memory>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/edge/payload_codec.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/edge.hpp"
+#include "runtime/edge/payload_codec.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 

@@ -3,9 +3,9 @@
 #include <functional>
 #include <utility>
 
-#include <troupe/runtime/edge/shm/shm_control.hpp>
-#include <troupe/runtime/edge/shm/shm_edge.hpp>
-#include <troupe/runtime/edge/shm/shm_message.hpp>
+#include "runtime/edge/shm/shm_control.hpp"
+#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/edge/shm/shm_message.hpp"
 
 /// What the two ends of a shm edge share. Not for users: shm_edge.hpp is the interface.
 namespace troupe::shm {

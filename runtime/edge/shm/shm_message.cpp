@@ -1,8 +1,8 @@
+#include "runtime/edge/shm/shm_message.hpp"
+
 #include <cstring>
 #include <string>
 #include <utility>
-
-#include <troupe/runtime/edge/shm/shm_message.hpp>
 
 namespace troupe::shm {
 namespace {

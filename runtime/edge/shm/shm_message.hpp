@@ -4,10 +4,10 @@
 #include <optional>
 #include <span>
 
-#include <troupe/messages/activation.hpp>
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/payload_codec.hpp>
-#include <troupe/runtime/edge/shm/shm_layout.hpp>
+#include "messages/activation.hpp"
+#include "messages/error.hpp"
+#include "runtime/edge/payload_codec.hpp"
+#include "runtime/edge/shm/shm_layout.hpp"
 
 /// An activation as the bytes of a slot.
 namespace troupe::shm {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/shm/shm_ends.hpp>
-#include <troupe/runtime/edge/shm/slot_extents.hpp>
+#include "messages/check.hpp"
+#include "runtime/edge/shm/shm_ends.hpp"
+#include "runtime/edge/shm/slot_extents.hpp"
 
 namespace troupe {
 namespace shm {

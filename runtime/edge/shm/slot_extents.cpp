@@ -1,3 +1,5 @@
+#include "runtime/edge/shm/slot_extents.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -6,8 +8,7 @@
 
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/shm/slot_extents.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe::shm {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <troupe/runtime/os/shared_memory.hpp>
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe::shm {
 

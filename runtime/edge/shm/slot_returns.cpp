@@ -1,6 +1,6 @@
-#include <utility>
+#include "runtime/edge/shm/slot_returns.hpp"
 
-#include <troupe/runtime/edge/shm/slot_returns.hpp>
+#include <utility>
 
 namespace troupe::shm {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/runtime/edge/doorbell.hpp>
-#include <troupe/runtime/edge/shm/shm_control.hpp>
+#include "runtime/edge/doorbell.hpp"
+#include "runtime/edge/shm/shm_control.hpp"
 
 namespace troupe::shm {
 

@@ -1,10 +1,11 @@
+#include "runtime/edge/simulated/simulated_edge.hpp"
+
 #include <algorithm>
 #include <deque>
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/simulated/simulated_edge.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/runtime/edge/edge.hpp>
+#include "runtime/edge/edge.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,11 @@
+#include "runtime/edge/tcp/buffer_pool.hpp"
+
 #include <array>
 #include <bit>
 #include <new>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/tcp/buffer_pool.hpp>
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 

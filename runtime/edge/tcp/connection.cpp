@@ -1,6 +1,6 @@
-#include <utility>
+#include "runtime/edge/tcp/connection.hpp"
 
-#include <troupe/runtime/edge/tcp/connection.hpp>
+#include <utility>
 
 namespace troupe {
 namespace {

@@ -9,10 +9,10 @@
 
 #include <asio/steady_timer.hpp>
 
-#include <troupe/runtime/edge/tcp/buffer_pool.hpp>
-#include <troupe/runtime/edge/tcp/frame_decoder.hpp>
-#include <troupe/runtime/edge/tcp/wire_stream.hpp>
-#include <troupe/runtime/os/freeze_watch.hpp>
+#include "runtime/edge/tcp/buffer_pool.hpp"
+#include "runtime/edge/tcp/frame_decoder.hpp"
+#include "runtime/edge/tcp/wire_stream.hpp"
+#include "runtime/os/freeze_watch.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
+#include "runtime/edge/tcp/crc32c.hpp"
+
 #include <array>
 #include <cstring>
-
-#include <troupe/runtime/edge/tcp/crc32c.hpp>
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>

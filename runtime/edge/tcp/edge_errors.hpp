@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/tcp/edge_key.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/tcp/edge_key.hpp"
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/messages/ids.hpp>
+#include "messages/ids.hpp"
 
 namespace troupe {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/edge/tcp/edge_key.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/edge.hpp"
+#include "runtime/edge/tcp/edge_key.hpp"
 
 namespace troupe {
 

@@ -1,3 +1,5 @@
+#include "runtime/edge/tcp/edge_proof.hpp"
+
 #include <cstddef>
 #include <span>
 
@@ -6,8 +8,7 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/tcp/edge_proof.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/tcp/edge_key.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/tcp/edge_key.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,7 @@
-#include <troupe/runtime/edge/tcp/crc32c.hpp>
-#include <troupe/runtime/edge/tcp/edge_errors.hpp>
-#include <troupe/runtime/edge/tcp/edge_receiver.hpp>
+#include "runtime/edge/tcp/edge_receiver.hpp"
+
+#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
 namespace {

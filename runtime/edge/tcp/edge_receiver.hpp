@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include <troupe/runtime/edge/payload_codec.hpp>
-#include <troupe/runtime/edge/tcp/connection.hpp>
-#include <troupe/runtime/edge/tcp/edge_link.hpp>
+#include "runtime/edge/payload_codec.hpp"
+#include "runtime/edge/tcp/connection.hpp"
+#include "runtime/edge/tcp/edge_link.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,9 @@
+#include "runtime/edge/tcp/edge_registry.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include <troupe/runtime/edge/tcp/edge_errors.hpp>
-#include <troupe/runtime/edge/tcp/edge_registry.hpp>
+#include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <mutex>
 
-#include <troupe/runtime/edge/tcp/edge_link.hpp>
-#include <troupe/runtime/edge/tcp/handshake.hpp>
+#include "runtime/edge/tcp/edge_link.hpp"
+#include "runtime/edge/tcp/handshake.hpp"
 
 namespace troupe {
 

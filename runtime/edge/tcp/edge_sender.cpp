@@ -1,8 +1,9 @@
+#include "runtime/edge/tcp/edge_sender.hpp"
+
 #include <cstring>
 
-#include <troupe/runtime/edge/tcp/crc32c.hpp>
-#include <troupe/runtime/edge/tcp/edge_errors.hpp>
-#include <troupe/runtime/edge/tcp/edge_sender.hpp>
+#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
 namespace {

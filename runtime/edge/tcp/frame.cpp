@@ -1,12 +1,13 @@
+#include "runtime/edge/tcp/frame.hpp"
+
 #include <string>
 #include <type_traits>
 
-#include <troupe/messages/codec/head.hpp>
-#include <troupe/messages/codec/message_kind.hpp>
-#include <troupe/runtime/edge/tcp/crc32c.hpp>
-#include <troupe/runtime/edge/tcp/frame.hpp>
-#include <troupe/runtime/edge/tcp/frame_fields.hpp>
-#include <troupe/runtime/edge/tcp/frame_numbers.hpp>
+#include "messages/codec/head.hpp"
+#include "messages/codec/message_kind.hpp"
+#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/edge/tcp/frame_fields.hpp"
+#include "runtime/edge/tcp/frame_numbers.hpp"
 
 namespace troupe {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <variant>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/messages/ids.hpp>
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/tcp/edge_proof.hpp>
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "messages/limits.hpp"
+#include "runtime/edge/tcp/edge_proof.hpp"
 
 /// The data plane on the wire: a prelude of fixed size, a header of numbers, and for activations a payload
 /// (docs/wire.md, to the byte). Threads: functions and values without state.

@@ -1,8 +1,9 @@
+#include "runtime/edge/tcp/frame_decoder.hpp"
+
 #include <algorithm>
 #include <cstring>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/tcp/frame_decoder.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <troupe/runtime/edge/tcp/frame.hpp>
+#include "runtime/edge/tcp/frame.hpp"
 
 namespace troupe {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <optional>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/tcp/frame.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/tcp/frame.hpp"
 
 /// Which fields a header has, in which order, and how great each may be: the one place that encoding and decoding
 /// share. `fields(visitor, frame)` calls the visitor with each field and its bound.

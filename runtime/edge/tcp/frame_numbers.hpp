@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include <troupe/messages/codec/head.hpp>
-#include <troupe/runtime/edge/tcp/frame.hpp>
+#include "messages/codec/head.hpp"
+#include "runtime/edge/tcp/frame.hpp"
 
 /// The visitors of frame_fields.hpp, for frame.cpp alone.
 namespace troupe {

@@ -1,7 +1,7 @@
+#include "runtime/edge/tcp/handshake.hpp"
+
 #include <string>
 #include <utility>
-
-#include <troupe/runtime/edge/tcp/handshake.hpp>
 
 namespace troupe {
 namespace {

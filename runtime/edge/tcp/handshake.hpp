@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/tcp/frame.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/tcp/frame.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,12 @@
+#include "runtime/edge/tcp/handshake_roles.hpp"
+
 #include <utility>
 
-#include <troupe/runtime/edge/tcp/edge_errors.hpp>
-#include <troupe/runtime/edge/tcp/edge_receiver.hpp>
-#include <troupe/runtime/edge/tcp/edge_sender.hpp>
-#include <troupe/runtime/edge/tcp/handshake.hpp>
-#include <troupe/runtime/edge/tcp/handshake_roles.hpp>
-#include <troupe/runtime/edge/tcp/tcp_core.hpp>
+#include "runtime/edge/tcp/edge_errors.hpp"
+#include "runtime/edge/tcp/edge_receiver.hpp"
+#include "runtime/edge/tcp/edge_sender.hpp"
+#include "runtime/edge/tcp/handshake.hpp"
+#include "runtime/edge/tcp/tcp_core.hpp"
 
 namespace troupe {
 

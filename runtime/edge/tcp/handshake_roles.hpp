@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include <troupe/runtime/edge/tcp/connection.hpp>
-#include <troupe/runtime/edge/tcp/edge_link.hpp>
+#include "runtime/edge/tcp/connection.hpp"
+#include "runtime/edge/tcp/edge_link.hpp"
 
 namespace troupe {
 

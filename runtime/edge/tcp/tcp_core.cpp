@@ -1,3 +1,5 @@
+#include "runtime/edge/tcp/tcp_core.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -5,11 +7,10 @@
 #include <asio/post.hpp>
 #include <sys/socket.h>
 
-#include <troupe/runtime/edge/tcp/edge_errors.hpp>
-#include <troupe/runtime/edge/tcp/handshake_roles.hpp>
-#include <troupe/runtime/edge/tcp/tcp_core.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
+#include "runtime/edge/tcp/edge_errors.hpp"
+#include "runtime/edge/tcp/handshake_roles.hpp"
+#include "runtime/os/start_thread.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 namespace {

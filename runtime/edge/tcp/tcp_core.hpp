@@ -12,9 +12,9 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 
-#include <troupe/runtime/edge/tcp/connection.hpp>
-#include <troupe/runtime/edge/tcp/edge_registry.hpp>
-#include <troupe/runtime/edge/tcp/tcp_edge.hpp>
+#include "runtime/edge/tcp/connection.hpp"
+#include "runtime/edge/tcp/edge_registry.hpp"
+#include "runtime/edge/tcp/tcp_edge.hpp"
 
 namespace troupe {
 

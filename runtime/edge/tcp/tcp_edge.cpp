@@ -1,10 +1,11 @@
+#include "runtime/edge/tcp/tcp_edge.hpp"
+
 #include <utility>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/edge/tcp/edge_link.hpp>
-#include <troupe/runtime/edge/tcp/tcp_core.hpp>
-#include <troupe/runtime/edge/tcp/tcp_edge.hpp>
+#include "messages/check.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/edge/tcp/edge_link.hpp"
+#include "runtime/edge/tcp/tcp_core.hpp"
 
 namespace troupe {
 namespace {

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/edge.hpp>
-#include <troupe/runtime/edge/payload_codec.hpp>
-#include <troupe/runtime/edge/tcp/edge_key.hpp>
-#include <troupe/runtime/edge/tcp/tls_credentials.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/edge.hpp"
+#include "runtime/edge/payload_codec.hpp"
+#include "runtime/edge/tcp/edge_key.hpp"
+#include "runtime/edge/tcp/tls_credentials.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,11 @@
+#include "runtime/edge/tcp/wire_stream.hpp"
+
 #include <array>
 #include <utility>
 
 #include <asio/post.hpp>
 #include <asio/ssl.hpp>
 #include <asio/write.hpp>
-
-#include <troupe/runtime/edge/tcp/wire_stream.hpp>
 
 namespace troupe {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <asio/ip/tcp.hpp>
 
-#include <troupe/messages/error.hpp>
-#include <troupe/runtime/edge/tcp/tls_credentials.hpp>
+#include "messages/error.hpp"
+#include "runtime/edge/tcp/tls_credentials.hpp"
 
 namespace troupe {
 

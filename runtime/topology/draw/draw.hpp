@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <troupe/runtime/topology/draw/draw.hpp>
+#include "runtime/topology/draw/draw.hpp"
 
 namespace troupe {
 

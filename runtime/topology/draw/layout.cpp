@@ -1,7 +1,8 @@
+#include "runtime/topology/draw/layout.hpp"
+
 #include <algorithm>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/topology/draw/layout.hpp>
+#include "messages/check.hpp"
 
 namespace troupe {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <troupe/runtime/topology/draw/labels.hpp>
-#include <troupe/runtime/topology/draw/layout.hpp>
+#include "runtime/topology/draw/labels.hpp"
+#include "runtime/topology/draw/layout.hpp"
 
 namespace troupe {
 namespace {

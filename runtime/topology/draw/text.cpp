@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/topology/draw/labels.hpp>
+#include "messages/check.hpp"
+#include "runtime/topology/draw/labels.hpp"
 
 namespace troupe {
 namespace {

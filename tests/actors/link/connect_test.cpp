@@ -2,8 +2,8 @@
 // waits for a worker that starts as long as it takes. Method: both ends of links in one process.
 #include <sys/socket.h>
 
-#include <troupe/tests/actors/link/link_support.hpp>
-#include <troupe/tests/actors/link/raw_end.hpp>
+#include "tests/actors/link/link_support.hpp"
+#include "tests/actors/link/raw_end.hpp"
 
 namespace troupe::testing {
 namespace {

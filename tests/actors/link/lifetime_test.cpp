@@ -1,8 +1,8 @@
 // Goal: a system with links ends in bounded time whatever its peers do, and leaves no descriptor behind.
 #include <csignal>
 
-#include <troupe/tests/actors/link/link_support.hpp>
-#include <troupe/tests/actors/link/raw_end.hpp>
+#include "tests/actors/link/link_support.hpp"
+#include "tests/actors/link/raw_end.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,10 +1,10 @@
+#include "tests/actors/link/link_support.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
 #include <utility>
-
-#include <troupe/tests/actors/link/link_support.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/actors/link/control_link.hpp>
-#include <troupe/actors/link/link_config.hpp>
-#include <troupe/runtime/process/process_host.hpp>
+#include "actors/link/control_link.hpp"
+#include "actors/link/link_config.hpp"
+#include "runtime/process/process_host.hpp"
 
 namespace troupe::testing {
 

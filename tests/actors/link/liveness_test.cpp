@@ -1,7 +1,7 @@
 // Goal: the end of a peer is told in time however it ended, and none that lives is taken for dead.
 #include <csignal>
 
-#include <troupe/tests/actors/link/link_support.hpp>
+#include "tests/actors/link/link_support.hpp"
 
 namespace troupe::testing {
 namespace {

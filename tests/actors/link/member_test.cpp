@@ -1,8 +1,8 @@
 // Goal: a worker whose frames are broken, by an error of ours or of memory, loses its own link and nothing else.
 #include <sstream>
 
-#include <troupe/tests/actors/link/link_support.hpp>
-#include <troupe/tests/actors/link/raw_end.hpp>
+#include "tests/actors/link/link_support.hpp"
+#include "tests/actors/link/raw_end.hpp"
 
 namespace troupe::testing {
 namespace {

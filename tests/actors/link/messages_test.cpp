@@ -1,5 +1,5 @@
 // Goal: bytes travel both ways between two processes, intact and in order, whatever their number.
-#include <troupe/tests/actors/link/link_support.hpp>
+#include "tests/actors/link/link_support.hpp"
 
 namespace troupe::testing {
 namespace {

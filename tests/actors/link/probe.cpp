@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <troupe/actors/link/control_link.hpp>
-#include <troupe/actors/link/link_config.hpp>
-#include <troupe/actors/link/waiting_link.hpp>
-#include <troupe/runtime/process/adopt_socket.hpp>
+#include "actors/link/control_link.hpp"
+#include "actors/link/link_config.hpp"
+#include "actors/link/waiting_link.hpp"
+#include "runtime/process/adopt_socket.hpp"
 
 namespace {
 

@@ -1,10 +1,11 @@
+#include "tests/actors/link/raw_end.hpp"
+
 #include <algorithm>
 
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <troupe/actors/link/waiting_link.hpp>
-#include <troupe/tests/actors/link/raw_end.hpp>
+#include "actors/link/waiting_link.hpp"
 
 namespace troupe::testing {
 namespace {

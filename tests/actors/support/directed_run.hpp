@@ -8,11 +8,10 @@
 
 #include <caf/scheduler/test_coordinator.hpp>
 
-#include <troupe/actors/director.hpp>
-#include <troupe/actors/local_crew.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-
+#include "actors/director.hpp"
+#include "actors/local_crew.hpp"
 #include "hashes.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
 
 namespace troupe::testing {
 

@@ -2,9 +2,8 @@
 
 #include <memory>
 
-#include <troupe/runtime/topology/wiring_plan.hpp>
-
 #include "graph_case.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe::testing {
 

@@ -4,10 +4,9 @@
 #include <random>
 #include <sstream>
 
-#include <troupe/messages/check.hpp>
-
 #include "graph_bodies.hpp"
 #include "graph_reference.hpp"
+#include "messages/check.hpp"
 #include "random_graph.hpp"
 
 namespace troupe::testing {

@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/messages/ids.hpp>
-#include <troupe/runtime/topology/stage_graph.hpp>
-
 #include "hashes.hpp"
+#include "messages/ids.hpp"
+#include "runtime/topology/stage_graph.hpp"
 #include "stepped_run.hpp"
 
 namespace troupe::testing {

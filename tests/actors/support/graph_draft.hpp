@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe::testing {
 

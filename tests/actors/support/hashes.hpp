@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <troupe/messages/payload.hpp>
-#include <troupe/runtime/engine/call_fold.hpp>
+#include "messages/payload.hpp"
+#include "runtime/engine/call_fold.hpp"
 
 namespace troupe::testing {
 

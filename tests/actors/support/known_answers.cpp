@@ -1,3 +1,5 @@
+#include "tests/actors/support/known_answers.hpp"
+
 #include <bit>
 #include <map>
 #include <stdexcept>
@@ -5,8 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include <troupe/actors/evaluator.hpp>
-#include <troupe/tests/actors/support/known_answers.hpp>
+#include "actors/evaluator.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/config/eval_options.hpp>
+#include "runtime/config/eval_options.hpp"
 
 namespace troupe::testing {
 

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actors/local_crew.hpp>
-
+#include "actors/local_crew.hpp"
 #include "stepped_engines.hpp"
 
 namespace troupe::testing {

@@ -7,8 +7,8 @@
 
 #include <ATen/Functions.h>
 
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/metric/metric.hpp>
+#include "runtime/data/data_set.hpp"
+#include "runtime/metric/metric.hpp"
 
 namespace troupe::testing {
 

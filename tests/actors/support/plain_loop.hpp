@@ -8,8 +8,8 @@
 
 #include <torch/script.h>
 
-#include <troupe/runtime/data/data_set.hpp>
-#include <troupe/runtime/data/iterator_source.hpp>
+#include "runtime/data/data_set.hpp"
+#include "runtime/data/iterator_source.hpp"
 
 namespace troupe::testing {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe::testing {
 

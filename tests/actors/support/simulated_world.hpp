@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/messages/ids.hpp>
-
+#include "messages/ids.hpp"
 #include "stepped_run.hpp"
 
 namespace troupe::testing {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actors/engine_host.hpp>
-#include <troupe/runtime/engine/loader_engine.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
+#include "actors/engine_host.hpp"
+#include "runtime/engine/loader_engine.hpp"
+#include "runtime/engine/stage_engine.hpp"
 
 namespace troupe::testing {
 

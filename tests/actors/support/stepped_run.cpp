@@ -6,12 +6,11 @@
 #include <caf/detail/test_actor_clock.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 
-#include <troupe/actors/director.hpp>
-#include <troupe/messages/check.hpp>
-#include <troupe/runtime/edge/simulated/simulated_edge.hpp>
-
+#include "actors/director.hpp"
 #include "hashes.hpp"
+#include "messages/check.hpp"
 #include "mortal_crew.hpp"
+#include "runtime/edge/simulated/simulated_edge.hpp"
 #include "stepped_engines.hpp"
 
 namespace troupe::testing {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/actors/call_ticket.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
-#include <troupe/runtime/topology/stage_graph.hpp>
-#include <troupe/runtime/trace/trace_event.hpp>
+#include "actors/call_ticket.hpp"
+#include "runtime/engine/assembly.hpp"
+#include "runtime/topology/stage_graph.hpp"
+#include "runtime/trace/trace_event.hpp"
 
 namespace troupe::testing {
 

@@ -1,12 +1,13 @@
 // Goal: descriptors are there for whoever asks for them by tag, in whatever order, or an error says what is missing.
 // Method: both ends of a channel in this process.
+#include "actors/workers/descriptor_box.hpp"
+
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <troupe/actors/workers/descriptor_box.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
+#include "runtime/process/memory_file.hpp"
 
 namespace troupe {
 namespace {

@@ -1,11 +1,12 @@
 // Goal: numbers that no run has, said by a driver, are errors that name the field; what drivers say passes. Method: a
 // lie for every field of an assignment and of a wiring order that is held against something.
+#include "actors/workers/driver_orders.hpp"
+
 #include <functional>
 
 #include <gmock/gmock.h>
 
-#include <troupe/actors/workers/driver_orders.hpp>
-#include <troupe/messages/limits.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

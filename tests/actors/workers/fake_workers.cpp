@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <csignal>
 
-#include <troupe/actors/workers/wire_codec.hpp>
-#include <troupe/messages/check.hpp>
+#include "actors/workers/wire_codec.hpp"
+#include "messages/check.hpp"
 
 namespace troupe::testing {
 namespace {

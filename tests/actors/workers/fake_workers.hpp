@@ -7,7 +7,7 @@
 
 #include <caf/scheduler/test_coordinator.hpp>
 
-#include <troupe/actors/workers/remote_stage.hpp>
+#include "actors/workers/remote_stage.hpp"
 
 namespace troupe::testing {
 

@@ -1,7 +1,7 @@
 // Goal: a receiver of several kinds of messages gets each as what it is, and errors for all else.
-#include <gmock/gmock.h>
+#include "actors/workers/wire_codec.hpp"
 
-#include <troupe/actors/workers/wire_codec.hpp>
+#include <gmock/gmock.h>
 
 namespace troupe {
 namespace {

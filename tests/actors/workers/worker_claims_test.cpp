@@ -9,9 +9,9 @@
 #include <caf/scheduler/test_coordinator.hpp>
 #include <gmock/gmock.h>
 
-#include <troupe/actors/workers/remote_stage.hpp>
-#include <troupe/actors/workers/wire_codec.hpp>
-#include <troupe/messages/codec/schema.hpp>
+#include "actors/workers/remote_stage.hpp"
+#include "actors/workers/wire_codec.hpp"
+#include "messages/codec/schema.hpp"
 
 namespace troupe {
 namespace {

@@ -2,7 +2,7 @@
 // Method: true and false hellos against the facts that the pool knows.
 #include <gmock/gmock.h>
 
-#include <troupe/actors/workers/worker_claims.hpp>
+#include "actors/workers/worker_claims.hpp"
 
 namespace troupe {
 namespace {

@@ -1,12 +1,13 @@
 // Goal: every fault in a TOML file is reported with its place, and good files give the settings they say. Method: small
 // texts, with lines and columns counted by hand.
+#include "runtime/config/config_file.hpp"
+
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/config/config_file.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

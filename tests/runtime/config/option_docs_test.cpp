@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/config/option_table.hpp>
-#include <troupe/tests/support/paths.hpp>
+#include "runtime/config/option_table.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {

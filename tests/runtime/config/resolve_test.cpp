@@ -1,5 +1,7 @@
 // Goal: the strongest source wins and is remembered, for every option; what concerns several options is checked.
 // Method: each option of the table gets a value of its own from each source.
+#include "runtime/config/resolve.hpp"
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -7,8 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <troupe/runtime/config/resolve.hpp>
 
 namespace troupe {
 namespace {

@@ -1,7 +1,7 @@
 // Goal: a misspelled name finds its neighbour, a strange one none. Method: distances counted by hand.
-#include <gtest/gtest.h>
+#include "runtime/suggest/suggest.hpp"
 
-#include <troupe/runtime/suggest/suggest.hpp>
+#include <gtest/gtest.h>
 
 namespace troupe {
 namespace {

@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <troupe/runtime/data/data_set.hpp>
-
+#include "runtime/data/data_set.hpp"
 #include "sample_files.hpp"
 
 namespace troupe {

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <troupe/runtime/data/data_set.hpp>
-
+#include "runtime/data/data_set.hpp"
 #include "sample_files.hpp"
 
 namespace troupe {

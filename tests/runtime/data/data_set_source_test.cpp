@@ -1,15 +1,15 @@
 // Goal: a source delivers every sample once, in order, at 64-byte boundaries, whatever the data and micro-batch size.
 // Method: a counting data set, sizes around the block's, and comparison with direct reads.
+#include "runtime/data/data_set_source.hpp"
+
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/data_set_source.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-#include <troupe/tests/support/paths.hpp>
-
+#include "messages/limits.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 #include "sample_files.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {

@@ -4,10 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/data/byte_image_set.hpp>
-#include <troupe/tests/support/paths.hpp>
-
+#include "runtime/data/byte_image_set.hpp"
 #include "sample_files.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {

@@ -1,8 +1,8 @@
 // Goal: what a user's iterator gives is counted, in samples and in bytes, also where batches differ in size or have no
 // labels. Method: a short iterator, read to its end.
-#include <gtest/gtest.h>
+#include "runtime/data/iterator_source.hpp"
 
-#include <troupe/runtime/data/iterator_source.hpp>
+#include <gtest/gtest.h>
 
 namespace troupe {
 namespace {

@@ -1,9 +1,9 @@
 // Goal: nothing but a well-formed header is taken for one. Method: every prefix, a table of malformed dictionaries, and
 // every value of every byte.
+#include "runtime/data/npy_header.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/data/npy_header.hpp>
 
 #include "sample_files.hpp"
 

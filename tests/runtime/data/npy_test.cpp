@@ -5,9 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/data/data_set.hpp>
-
+#include "messages/limits.hpp"
+#include "runtime/data/data_set.hpp"
 #include "sample_files.hpp"
 
 namespace troupe {

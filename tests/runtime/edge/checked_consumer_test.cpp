@@ -1,10 +1,11 @@
 // Goal: a message that fails the check of a consumer is not handed on, is told once, and makes the edge silent. Method:
 // an edge within this process, whose producer the test is.
+#include "runtime/edge/checked_consumer.hpp"
+
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/checked_consumer.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
 
 namespace troupe {
 namespace {

@@ -1,5 +1,7 @@
 // Goal: a doorbell loses no wake-up. Method: threads that can only go on if every ring is heard, with a wait limit that
 // nothing but a lost wake-up reaches; the number of waits that reached it must be 0.
+#include "runtime/edge/doorbell.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <random>
@@ -8,8 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/edge/doorbell.hpp>
-#include <troupe/runtime/os/shared_memory.hpp>
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/edge/edge.hpp>
+#include "runtime/edge/edge.hpp"
 
 namespace troupe::testing {
 

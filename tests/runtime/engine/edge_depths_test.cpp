@@ -2,10 +2,10 @@
 // Method: small graphs, expanded; the expected numbers are worked out by hand from limits.hpp.
 #include <gmock/gmock.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/assembly.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/engine/assembly.hpp"
+#include "runtime/engine/make_wiring.hpp"
 
 namespace troupe::testing {
 namespace {

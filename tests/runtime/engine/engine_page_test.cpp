@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/shared_page.hpp>
-#include <troupe/runtime/engine/stage_accounts.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
-#include <troupe/runtime/engine/stall_watch.hpp>
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/engine/shared_page.hpp"
+#include "runtime/engine/stage_accounts.hpp"
+#include "runtime/engine/stage_engine.hpp"
+#include "runtime/engine/stall_watch.hpp"
 
 namespace troupe {
 namespace {

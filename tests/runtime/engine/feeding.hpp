@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/gather.hpp>
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/engine/gather.hpp"
 
 namespace troupe::testing {
 

@@ -1,11 +1,11 @@
 // Goal: exactly once, in id order, whatever arrives. Method: a fold that writes down ids; random arrivals against a
 // model.
+#include "runtime/engine/fold_ledger.hpp"
+
 #include <algorithm>
 #include <random>
 
 #include <gmock/gmock.h>
-
-#include <troupe/runtime/engine/fold_ledger.hpp>
 
 namespace troupe {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/runtime/engine/fan_out.hpp>
+#include "runtime/engine/fan_out.hpp"
 
 namespace troupe::testing {
 

@@ -1,7 +1,7 @@
 // Goal: what can come back of what the loader sent is known exactly, also after replays, cuts and marks.
-#include <gtest/gtest.h>
+#include "runtime/engine/handed_out.hpp"
 
-#include <troupe/runtime/engine/handed_out.hpp>
+#include <gtest/gtest.h>
 
 namespace troupe {
 namespace {

@@ -1,8 +1,8 @@
 // Goal: scores wait for each other, for ever longer but never too long, and a message never grows too large. Method: a
 // clock that the test moves.
-#include <gtest/gtest.h>
+#include "runtime/engine/held_scores.hpp"
 
-#include <troupe/runtime/engine/held_scores.hpp>
+#include <gtest/gtest.h>
 
 namespace troupe {
 namespace {

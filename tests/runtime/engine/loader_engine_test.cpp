@@ -1,11 +1,11 @@
 // Goal: what the loader does when it feeds several nodes and one of their replicas goes in the middle of a send.
 // Method: real edges in one thread, with receivers that the test holds.
+#include "runtime/engine/loader_engine.hpp"
+
 #include <gmock/gmock.h>
 
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/loader_engine.hpp>
-
 #include "refusing_producer.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
 
 namespace troupe {
 namespace {

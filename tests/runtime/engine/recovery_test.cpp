@@ -3,12 +3,12 @@
 // the restart budget is spent. Method: real engines and edges in one thread, no actors.
 #include <gmock/gmock.h>
 
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/loader_engine.hpp>
-#include <troupe/runtime/engine/make_wiring.hpp>
-#include <troupe/runtime/engine/restart_budget.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
-#include <troupe/runtime/topology/stage_graph.hpp>
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/engine/loader_engine.hpp"
+#include "runtime/engine/make_wiring.hpp"
+#include "runtime/engine/restart_budget.hpp"
+#include "runtime/engine/stage_engine.hpp"
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe {
 namespace {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include <troupe/runtime/edge/edge.hpp>
+#include "runtime/edge/edge.hpp"
 
 namespace troupe::testing {
 

@@ -1,14 +1,15 @@
 // Goal: what the loader can send again: everything that is not folded, in order and as it was, without holding what
 // its source gives again; a source that fails then costs its call and no other. Method: the window by itself, then in
 // a loader with edges in one thread.
+#include "runtime/engine/replay_window.hpp"
+
 #include <stdexcept>
 
 #include <gmock/gmock.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/loader_engine.hpp>
-#include <troupe/runtime/engine/replay_window.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/engine/loader_engine.hpp"
 
 namespace troupe {
 namespace {

@@ -1,15 +1,15 @@
 // Goal: what the simulator cannot show, as its steps are atomic: commands that arrive in the middle of a step; and when
 // it passes on the end of a call. Method: an edge that gives the engine a command at the very moment it gives it a
 // micro-batch; real edges with one slot.
+#include "runtime/engine/stage_engine.hpp"
+
 #include <array>
 #include <vector>
 
 #include <gmock/gmock.h>
 
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
-#include <troupe/runtime/engine/stage_engine.hpp>
-
 #include "refusing_producer.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
 
 namespace troupe {
 namespace {

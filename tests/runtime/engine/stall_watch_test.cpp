@@ -1,8 +1,8 @@
 // Goal: a forward that takes too long is found, and a freeze of the whole run is not taken for one. Method: pages that
 // the test writes, times that it says.
-#include <gtest/gtest.h>
+#include "runtime/engine/stall_watch.hpp"
 
-#include <troupe/runtime/engine/stall_watch.hpp>
+#include <gtest/gtest.h>
 
 namespace troupe::testing {
 namespace {

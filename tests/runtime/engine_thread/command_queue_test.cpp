@@ -1,5 +1,7 @@
 // Goal: commands reach the engine exactly once, in each sender's order, with a ring for each, and never more than fit.
 // Method: one thread step by step; then several senders against one engine-like reader that parks.
+#include "runtime/engine/command_queue.hpp"
+
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -7,8 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/engine/command_queue.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -1,5 +1,7 @@
 // Goal: an engine thread steps, spins, parks, wakes and ends as promised. Method: engines that follow a script, and
 // counters; every wait of a test has a deadline that only a fault reaches.
+#include "runtime/engine/engine_thread.hpp"
+
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -7,8 +9,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-#include <troupe/runtime/engine/command_queue.hpp>
-#include <troupe/runtime/engine/engine_thread.hpp>
+#include "runtime/engine/command_queue.hpp"
 
 namespace troupe::testing {
 namespace {

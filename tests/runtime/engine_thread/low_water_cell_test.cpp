@@ -1,12 +1,12 @@
 // Goal: a mark wakes the loader exactly when the loader waits for one, and none is ever missed. Method: counting the
 // rings of a quiet bell; two threads hand marks to and fro, where a lost one would run into the deadline.
+#include "runtime/engine/low_water_cell.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <thread>
 
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/engine/low_water_cell.hpp>
 
 namespace troupe::testing {
 namespace {

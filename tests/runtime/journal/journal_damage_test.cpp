@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/tests/runtime/journal/journal_support.hpp>
+#include "messages/limits.hpp"
+#include "tests/runtime/journal/journal_support.hpp"
 
 namespace troupe::testing {
 namespace {

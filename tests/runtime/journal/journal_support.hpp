@@ -7,8 +7,8 @@
 
 #include <unistd.h>
 
-#include <troupe/messages/score.hpp>
-#include <troupe/runtime/journal/open_journal.hpp>
+#include "messages/score.hpp"
+#include "runtime/journal/open_journal.hpp"
 
 namespace troupe::testing {
 

@@ -6,10 +6,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/journal/journaling_fold.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
-#include <troupe/tests/runtime/journal/journal_support.hpp>
+#include "messages/limits.hpp"
+#include "runtime/journal/journaling_fold.hpp"
+#include "runtime/os/unique_fd.hpp"
+#include "tests/runtime/journal/journal_support.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/tests/runtime/journal/journal_support.hpp>
+#include "messages/limits.hpp"
+#include "tests/runtime/journal/journal_support.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -2,9 +2,9 @@
 // form of /proc/cpuinfo.
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/journal/file_hash.hpp>
-#include <troupe/runtime/journal/processor.hpp>
-#include <troupe/tests/runtime/journal/journal_support.hpp>
+#include "runtime/journal/file_hash.hpp"
+#include "runtime/journal/processor.hpp"
+#include "tests/runtime/journal/journal_support.hpp"
 
 namespace troupe::testing {
 namespace {

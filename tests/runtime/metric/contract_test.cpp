@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/metric/metric.hpp>
+#include "messages/limits.hpp"
+#include "runtime/metric/metric.hpp"
 
 namespace troupe {
 namespace {

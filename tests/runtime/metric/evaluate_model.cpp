@@ -5,10 +5,10 @@
 #include <ATen/Parallel.h>
 #include <torch/script.h>
 
-#include <troupe/runtime/data/data_set_source.hpp>
-#include <troupe/runtime/metric/metric_fold.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/data/data_set_source.hpp"
+#include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe::testing {
 

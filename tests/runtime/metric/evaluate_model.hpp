@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/metric/metric.hpp>
+#include "runtime/metric/metric.hpp"
 
 namespace troupe::testing {
 

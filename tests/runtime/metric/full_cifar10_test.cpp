@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/tests/support/paths.hpp>
-
 #include "evaluate_model.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {

@@ -7,9 +7,8 @@
 #include <gtest/gtest.h>
 #include <torch/script.h>
 
-#include <troupe/tests/support/paths.hpp>
-
 #include "evaluate_model.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {

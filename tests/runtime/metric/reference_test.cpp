@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/metric/metric.hpp>
+#include "runtime/metric/metric.hpp"
 
 namespace troupe {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/metric/metric_fold.hpp>
-#include <troupe/runtime/metric/metric_scorer.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/model/chain_graph.hpp>
-#include <troupe/runtime/model/chain_summary.hpp>
-
+#include "runtime/model/chain_graph.hpp"
+#include "runtime/model/chain_summary.hpp"
 #include "torchscript.hpp"
 
 namespace troupe::testing {

@@ -10,12 +10,11 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/model/code_effects.hpp>
-#include <troupe/runtime/model/model_file.hpp>
-#include <troupe/runtime/model/pickle_scan.hpp>
-#include <troupe/runtime/model/probe.hpp>
-
+#include "messages/limits.hpp"
+#include "runtime/model/code_effects.hpp"
+#include "runtime/model/model_file.hpp"
+#include "runtime/model/pickle_scan.hpp"
+#include "runtime/model/probe.hpp"
 #include "torchscript.hpp"
 
 namespace troupe::testing {

@@ -1,12 +1,12 @@
 // Goal: every kind of wrong model file has an error of its own that names the file and says what it is. Method: a table
 // of files made in a scratch directory, partly from the real models, each compared with code and words.
+#include "runtime/model/model_file.hpp"
+
 #include <fstream>
 #include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/model/model_file.hpp>
 
 #include "torchscript.hpp"
 

@@ -1,13 +1,13 @@
 // Goal: the probe tells shapes or names the layer that refuses, profiles have a positive time per layer, summaries
 // carry both. Method: real models with right and wrong samples; shapes are calculated by hand.
+#include "runtime/model/probe.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/model/chain_summary.hpp>
-#include <troupe/runtime/model/expected_input.hpp>
-#include <troupe/runtime/model/probe.hpp>
-#include <troupe/runtime/model/profile.hpp>
-
+#include "runtime/model/chain_summary.hpp"
+#include "runtime/model/expected_input.hpp"
+#include "runtime/model/profile.hpp"
 #include "torchscript.hpp"
 
 namespace troupe::testing {

@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/model/optimize.hpp>
-
+#include "runtime/model/optimize.hpp"
 #include "torchscript.hpp"
 
 namespace troupe::testing {

@@ -9,11 +9,10 @@
 
 #include <torch/script.h>
 
-#include <troupe/runtime/model/layer_chain.hpp>
-#include <troupe/runtime/model/stage_module.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
-
 #include "../../support/paths.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/model/stage_module.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe::testing {
 

@@ -1,7 +1,7 @@
 // Goal: the silence of others counts only while this process runs. Method: a clock that the test sets.
-#include <gtest/gtest.h>
+#include "runtime/os/freeze_watch.hpp"
 
-#include <troupe/runtime/os/freeze_watch.hpp>
+#include <gtest/gtest.h>
 
 namespace troupe::testing {
 namespace {

@@ -1,6 +1,8 @@
 // Goal: what a process lacks is told before anything is made, with need and supply; a thread that
 // the system does not give is an error value. Method: soft limits of this process, set for one call. Limits of threads,
 // which do not hold for the super-user, are in tests/processes/room_test.cpp.
+#include "runtime/os/room.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -15,8 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <troupe/runtime/os/room.hpp>
-#include <troupe/runtime/os/start_thread.hpp>
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,5 +1,7 @@
 // Goal: shared memory is what its header says, and nothing else is taken for it. Method: every way to make, grow, map
 // and refuse it, with the kernel's own numbers (fstat, seals) as the judge.
+#include "runtime/os/shared_memory.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -10,8 +12,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <troupe/runtime/os/shared_memory.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -1,13 +1,13 @@
 // Goal: no file of a program gets a number from 0 to 2 because its parent closed them. Method: a child process that
 // closes each subset of them and looks where its next file goes; it answers through its exit status.
+#include "runtime/os/standard_descriptors.hpp"
+
 #include <cerrno>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <troupe/runtime/os/standard_descriptors.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/partition/partition_layers.hpp>
-#include <troupe/runtime/partition/type_regex.hpp>
+#include "messages/limits.hpp"
+#include "runtime/partition/partition_layers.hpp"
+#include "runtime/partition/type_regex.hpp"
 
 namespace troupe {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/partition/weights.hpp>
+#include "runtime/partition/weights.hpp"
 
 namespace troupe {
 namespace {

@@ -1,7 +1,7 @@
 // Goal: uniform and balanced equal the published vectors. Method: the vectors, through the same strings a user types.
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/partition/weights.hpp>
+#include "runtime/partition/weights.hpp"
 
 namespace troupe {
 namespace {

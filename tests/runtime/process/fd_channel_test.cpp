@@ -1,5 +1,7 @@
 // Goal: descriptors travel, and nothing else than a message in order from the expected process gets through. Malformed
 // ones are made with bare sendmsg() on the other end's socket.
+#include "runtime/process/fd_channel.hpp"
+
 #include <array>
 #include <cstring>
 #include <vector>
@@ -10,9 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <troupe/runtime/process/fd_channel.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
-#include <troupe/tests/runtime/process/probe_listener.hpp>
+#include "runtime/process/memory_file.hpp"
+#include "tests/runtime/process/probe_listener.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,4 +1,6 @@
 // Goal: driver and worker of one run accept each other under TLS and nobody else. OpenSSL itself judges.
+#include "runtime/process/job_credentials.hpp"
+
 #include <ctime>
 #include <memory>
 
@@ -9,8 +11,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include <troupe/runtime/process/job_credentials.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
+#include "runtime/process/memory_file.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,11 +1,12 @@
 // Goal: however bytes are cut on their way, the lines are the same, and what is kept is bounded.
+#include "runtime/process/line_splitter.hpp"
+
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/line_splitter.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,4 +1,6 @@
 // Goal: a memory file can be opened by name and read, and changed by nobody.
+#include "runtime/process/memory_file.hpp"
+
 #include <fstream>
 #include <iterator>
 
@@ -7,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -17,8 +17,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <troupe/runtime/process/fd_channel.hpp>
-#include <troupe/runtime/process/process_host.hpp>
+#include "runtime/process/fd_channel.hpp"
+#include "runtime/process/process_host.hpp"
 
 namespace {
 

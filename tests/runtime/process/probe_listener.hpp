@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/process/process_host.hpp>
+#include "runtime/process/process_host.hpp"
 
 namespace troupe::testing {
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <troupe/tests/runtime/process/probe_listener.hpp>
+#include "tests/runtime/process/probe_listener.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,4 +1,6 @@
 // Goal: a process host knows how each worker ended, and leaves none behind.
+#include "runtime/process/process_host.hpp"
+
 #include <csignal>
 #include <thread>
 
@@ -7,8 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <troupe/runtime/process/process_host.hpp>
-#include <troupe/tests/runtime/process/probe_listener.hpp>
+#include "tests/runtime/process/probe_listener.hpp"
 
 namespace troupe::testing {
 namespace {

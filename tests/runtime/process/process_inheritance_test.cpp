@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <troupe/runtime/process/fd_channel.hpp>
-#include <troupe/runtime/process/memory_file.hpp>
-#include <troupe/tests/runtime/process/probe_listener.hpp>
+#include "runtime/process/fd_channel.hpp"
+#include "runtime/process/memory_file.hpp"
+#include "tests/runtime/process/probe_listener.hpp"
 
 namespace troupe::testing {
 namespace {

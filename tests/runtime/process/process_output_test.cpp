@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <troupe/tests/runtime/process/probe_listener.hpp>
+#include "tests/runtime/process/probe_listener.hpp"
 
 namespace troupe::testing {
 namespace {

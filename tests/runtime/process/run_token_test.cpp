@@ -1,9 +1,9 @@
 // Goal: no two tokens are alike.
+#include "runtime/process/run_token.hpp"
+
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/process/run_token.hpp>
 
 namespace troupe::testing {
 namespace {

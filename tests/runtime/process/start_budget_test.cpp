@@ -1,12 +1,13 @@
 // Goal: starts are given up when the next one would fail, too, and not because workers were killed. Method: rows of
 // reports.
+#include "runtime/process/start_budget.hpp"
+
 #include <csignal>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/process/start_budget.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {

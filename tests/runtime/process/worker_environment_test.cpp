@@ -1,4 +1,6 @@
 // Goal: a worker believes only what encode() has written, and what it starts is no worker.
+#include "runtime/process/worker_environment.hpp"
+
 #include <cstdlib>
 #include <vector>
 
@@ -6,9 +8,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/os/unique_fd.hpp>
-#include <troupe/runtime/process/worker_environment.hpp>
+#include "messages/limits.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe::testing {
 namespace {

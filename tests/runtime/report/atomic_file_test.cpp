@@ -1,5 +1,7 @@
 // Goal: a file is written whole or not at all, and nothing is left behind by a failed write. Method: real directories;
 // the failures that root cannot cause by permissions are caused by files that stand in the way.
+#include "runtime/report/atomic_file.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,8 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <troupe/runtime/report/atomic_file.hpp>
-#include <troupe/runtime/report/made_directories.hpp>
+#include "runtime/report/made_directories.hpp"
 
 namespace troupe {
 namespace {

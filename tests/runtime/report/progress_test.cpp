@@ -1,10 +1,11 @@
 // Goal: the bar looks like tqdm's, fits its width, and is drawn no more often than promised. Method: times are passed
 // in, so that nothing waits; the expected lines are written out.
+#include "runtime/report/progress.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/report/progress.hpp>
-#include <troupe/runtime/report/text_table.hpp>
+#include "runtime/report/text_table.hpp"
 
 namespace troupe {
 namespace {

@@ -1,13 +1,14 @@
 // Goal: the table for people says what it should and never overflows its width. Method: a result with known values;
 // lines are looked for and measured.
+#include "runtime/report/result_table.hpp"
+
 #include <cmath>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/report/result_table.hpp>
-#include <troupe/runtime/report/text_table.hpp>
+#include "runtime/report/text_table.hpp"
 
 namespace troupe {
 namespace {

@@ -1,5 +1,7 @@
 // Goal: a directory that files cannot be written to is known before there is anything to write, and the proof leaves
 // nothing. Method: real directories; a child process gives up root's rights, as these ignore permissions.
+#include "runtime/report/writable_directory.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -10,8 +12,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <troupe/runtime/report/writable_directory.hpp>
 
 namespace troupe {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/schedule/pipe_schedule.hpp>
+#include "runtime/schedule/pipe_schedule.hpp"
 
 namespace troupe {
 namespace {

@@ -1,5 +1,7 @@
 // Goal: JSON and grid say what the schedule says, and bad counts are errors. Method: fixed texts, and re-reading the
 // grid's cells.
+#include "runtime/schedule/schedule_text.hpp"
+
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -8,8 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/schedule/schedule_text.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {

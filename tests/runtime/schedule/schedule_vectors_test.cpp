@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/schedule/pipe_schedule.hpp>
-#include <troupe/runtime/schedule/schedule_text.hpp>
+#include "runtime/schedule/pipe_schedule.hpp"
+#include "runtime/schedule/schedule_text.hpp"
 
 namespace troupe {
 namespace {

@@ -1,7 +1,7 @@
 // Goal: slice_rows is narrow(0, ...) without the dispatcher. Method: both on many shapes, types and ranges, compared.
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

@@ -1,6 +1,8 @@
 // Goal: tensors travel as bytes and come back with the same bits, sizes, strides and names, viewing the bytes; and
 // bytes of a stranger are refused or harmless. Method: round trips over dtypes and layouts; every truncation; seeded
 // damage.
+#include "runtime/tensor/tensor_codec.hpp"
+
 #include <cstring>
 #include <random>
 
@@ -8,9 +10,8 @@
 #include <c10/core/CPUAllocator.h>
 #include <gmock/gmock.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/tensor/tensor_codec.hpp>
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include "messages/limits.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
 namespace {

@@ -1,7 +1,7 @@
 // Goal: a tensor_set hands out exactly the handles it was given. Method: identities, and aborts where a caller errs.
-#include <gtest/gtest.h>
+#include "runtime/tensor/tensor_set.hpp"
 
-#include <troupe/runtime/tensor/tensor_set.hpp>
+#include <gtest/gtest.h>
 
 namespace troupe {
 namespace {

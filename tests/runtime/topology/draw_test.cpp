@@ -1,13 +1,14 @@
 // Goal: drawings show every node and edge of a graph, once, with what matters of them. Method: one picture written out
 // by hand; then counts, nesting and overlaps in the SVG of graphs of many shapes.
+#include "runtime/topology/draw/draw.hpp"
+
 #include <regex>
 #include <set>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <troupe/runtime/topology/draw/draw.hpp>
-#include <troupe/runtime/topology/draw/layout.hpp>
+#include "runtime/topology/draw/layout.hpp"
 
 namespace troupe {
 namespace {

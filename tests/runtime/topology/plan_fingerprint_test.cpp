@@ -1,10 +1,10 @@
 // Goal: two descriptions of one run have the same fingerprint, and any two others have not. Method: one change at a
 // time.
+#include "runtime/topology/plan_fingerprint.hpp"
+
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/topology/plan_fingerprint.hpp>
 
 namespace troupe {
 namespace {

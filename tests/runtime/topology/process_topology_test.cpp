@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/topology/pipeline_grid.hpp>
+#include "messages/limits.hpp"
+#include "runtime/topology/pipeline_grid.hpp"
 
 namespace troupe {
 namespace {

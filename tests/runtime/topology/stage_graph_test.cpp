@@ -1,11 +1,11 @@
 // Goal: every way a graph can be wrong is found, and the error names the nodes. Method: a good chain, spoilt in one
 // place per case.
+#include "runtime/topology/stage_graph.hpp"
+
 #include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/topology/stage_graph.hpp>
 
 namespace troupe {
 namespace {

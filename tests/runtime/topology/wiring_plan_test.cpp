@@ -1,12 +1,12 @@
 // Goal: a graph means exactly the engines and edges it should. Method: list all channels by name and compare with lists
 // written by hand or by nested loops over replicas.
+#include "runtime/topology/wiring_plan.hpp"
+
 #include <set>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/topology/wiring_plan.hpp>
 
 namespace troupe {
 namespace {

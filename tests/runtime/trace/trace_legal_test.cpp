@@ -7,8 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/schedule/pipe_schedule.hpp>
-
+#include "runtime/schedule/pipe_schedule.hpp"
 #include "trace_simulator.hpp"
 
 namespace troupe {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/trace/trace_checker.hpp>
+#include "runtime/trace/trace_checker.hpp"
 
 namespace troupe {
 namespace {

@@ -3,8 +3,8 @@
 #include <random>
 #include <vector>
 
-#include <troupe/runtime/trace/trace_checker.hpp>
-#include <troupe/runtime/trace/trace_recorder.hpp>
+#include "runtime/trace/trace_checker.hpp"
+#include "runtime/trace/trace_recorder.hpp"
 
 namespace troupe::testing {
 

@@ -1,5 +1,5 @@
 // Goal: the inproc edge keeps the edge contract. Method: the contract suites, with one thread and with two.
-#include <troupe/runtime/edge/inproc/inproc_edge.hpp>
+#include "runtime/edge/inproc/inproc_edge.hpp"
 
 #include "../edge_close_contract.hpp"
 #include "../edge_contract.hpp"

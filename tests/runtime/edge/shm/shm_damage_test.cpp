@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/runtime/edge/shm/shm_layout.hpp>
-
+#include "runtime/edge/shm/shm_layout.hpp"
 #include "shm_test_support.hpp"
 
 namespace troupe::testing {

@@ -1,8 +1,8 @@
 // Goal: the shared-memory edge keeps the edge contract. Method: the contract suites over both ends in one process, each
 // with mappings of its own, with one thread and with two.
-#include <cstring>
+#include "runtime/edge/shm/shm_edge.hpp"
 
-#include <troupe/runtime/edge/shm/shm_edge.hpp>
+#include <cstring>
 
 #include "../edge_close_contract.hpp"
 #include "../edge_contract.hpp"

@@ -13,9 +13,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/shm/shm_edge.hpp>
-#include <troupe/runtime/os/shared_memory.hpp>
+#include "messages/limits.hpp"
+#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe::testing {
 

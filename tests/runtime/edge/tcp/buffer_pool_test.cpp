@@ -1,11 +1,12 @@
 // Goal: warm buffers are used again, from whatever thread they come back, also after the pool is gone.
+#include "runtime/edge/tcp/buffer_pool.hpp"
+
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <troupe/messages/limits.hpp>
-#include <troupe/runtime/edge/tcp/buffer_pool.hpp>
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {

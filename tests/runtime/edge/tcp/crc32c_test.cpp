@@ -1,5 +1,7 @@
 // Goal: the checksum is that of RFC 3720 at every length, alignment and split. Method: published values, and an
 // independent calculation bit by bit.
+#include "runtime/edge/tcp/crc32c.hpp"
+
 #include <algorithm>
 #include <array>
 #include <random>
@@ -7,8 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include <troupe/runtime/edge/tcp/crc32c.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/runtime/edge/tcp/crc32c.hpp>
-#include <troupe/runtime/edge/tcp/frame_decoder.hpp>
+#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/edge/tcp/frame_decoder.hpp"
 
 namespace troupe::testing {
 namespace {

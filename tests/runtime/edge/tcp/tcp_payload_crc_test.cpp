@@ -6,9 +6,8 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include <troupe/runtime/edge/tcp/crc32c.hpp>
-#include <troupe/runtime/edge/tcp/handshake.hpp>
-
+#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/edge/tcp/handshake.hpp"
 #include "tcp_test_support.hpp"
 
 namespace troupe::testing {

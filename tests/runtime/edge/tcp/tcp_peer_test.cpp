@@ -8,8 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <troupe/runtime/edge/tcp/handshake.hpp>
-
+#include "runtime/edge/tcp/handshake.hpp"
 #include "tcp_test_support.hpp"
 
 namespace troupe::testing {

@@ -6,9 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <troupe/messages/check.hpp>
-
 #include "../edge_contract_support.hpp"
+#include "messages/check.hpp"
 
 namespace troupe::testing {
 

@@ -13,8 +13,8 @@
 
 #include <sched.h>
 
-#include <troupe/runtime/edge/tcp/frame.hpp>
-#include <troupe/runtime/edge/tcp/tcp_edge.hpp>
+#include "runtime/edge/tcp/frame.hpp"
+#include "runtime/edge/tcp/tcp_edge.hpp"
 
 namespace troupe::testing {
 

@@ -5,8 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <troupe/messages/check.hpp>
-
+#include "messages/check.hpp"
 #include "tcp_test_support.hpp"
 
 namespace troupe::testing {

@@ -1,0 +1,20 @@
+#pragma once
+
+/// All that a program needs: the DeepSpeed-shaped engine, an evaluation as `troupe eval` does it, data sets, metrics,
+/// results. docs/README.md lists the pages that explain them.
+#include "actors/evaluator.hpp"
+#include "actors/pipeline_engine.hpp"
+#include "actors/pipeline_module.hpp"
+#include "actors/program.hpp"
+#include "actors/topology.hpp"
+#include "messages/error.hpp"
+#include "messages/exit_status.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/data/iterator_source.hpp"
+#include "runtime/metric/metric.hpp"
+#include "runtime/report/json_report.hpp"
+#include "runtime/report/result_table.hpp"
+#include "runtime/report/run_result.hpp"
+#include "runtime/stage/module_stage.hpp"
+#include "runtime/stage/stage_function.hpp"
