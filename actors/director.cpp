@@ -29,6 +29,7 @@ director_actor::behavior_type director_state::start(director_plan plan) {
         tell_after(self_, limits::edge_loss_patience, director_actor{self_}, edge_still_lost{lost});
       }),
       guarded<edge_still_lost>([this](const auto& lost) { edge_is_lost(lost.news); }),
+      guarded<work_lost>([this](const auto& lost) { work_is_lost(lost); }),
       guarded<loading_paused>([this](const auto& paused) { rewire(paused); }),
       guarded<failure>([this](const auto& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);

@@ -104,6 +104,8 @@ class director_state {
   [[nodiscard]] bool may_restart(const stage_lost& lost);
   void tell_of_replacements(const std::vector<stage_address>& present);
   void edge_is_lost(const edge_lost& lost);
+  void work_is_lost(const work_lost& lost);
+  void make_new_edges(const error& cause);
   void rewire_if_needed();
   void rewire(const loading_paused& paused);
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> make_edges(const wiring_round& round);
@@ -137,10 +139,11 @@ class director_state {
   /// Stages that are being replaced, since when.
   std::map<stage_address, std::chrono::nanoseconds> lost_at_;
   epoch_number epoch_ = 0;
+  std::chrono::nanoseconds wired_at_{0};
   bool pausing_ = false;
   epoch_number pause_round_ = 0;
   std::uint32_t replacements_ = 0;
-  /// Epochs in a row that were lost with an edge, and the mark at the last of them.
+  /// Epochs in a row that were lost with an edge or with work, and the mark at the last of them.
   std::uint32_t edges_lost_ = 0;
   micro_batch_id edge_lost_at_;
   std::uint64_t replays_reported_ = 0;

@@ -70,13 +70,24 @@ bool director_state::may_restart(const stage_lost& lost) {
 
 /// A connection may break between two processes that live: new edges, all over again.
 void director_state::edge_is_lost(const edge_lost& lost) {
-  if (lost.epoch != epoch_ || phase_ >= run_phase::aborting || pausing_ || stages_.needs_wiring()) return;
+  if (lost.epoch == epoch_) make_new_edges(lost.cause);
+}
+
+/// What a worker or an edge has lost without a word is sent again, as after a death.
+void director_state::work_is_lost(const work_lost& lost) {
+  if (lost.waited_for != plan_.engines->loader->low_water() || lost.noticed < wired_at_) return;
+  make_new_edges({error_code::work_lost, to_string(lost.waited_for),
+                  "it was sent, no stage works, and its result does not come",
+                  "report this with the log; another transport may not lose it"});
+}
+
+void director_state::make_new_edges(const error& cause) {
+  if (phase_ >= run_phase::aborting || pausing_ || stages_.needs_wiring()) return;
   const micro_batch_id mark = plan_.engines->loader->low_water();
   edges_lost_ = mark == edge_lost_at_ ? edges_lost_ + 1 : 1;
   edge_lost_at_ = mark;
-  if (edges_lost_ >= limits::deaths_without_progress_max) return fatal(lost.cause);
-  tell(self_, monitor_,
-       log_line{"warning: " + lost.cause.where + " was lost, and new edges are made: " + lost.cause.cause});
+  if (edges_lost_ >= limits::deaths_without_progress_max) return fatal(cause);
+  tell(self_, monitor_, log_line{"warning: " + cause.where + " was lost, and new edges are made: " + cause.cause});
   stages_.require_wiring();
   rewire_if_needed();
 }
@@ -95,6 +106,7 @@ void director_state::rewire(const loading_paused& paused) {
   const auto present = stages_.wire();
   auto edges = make_edges({.epoch = ++epoch_, .present = present, .from = first_awaited(paused.first)});
   if (!edges) return fatal(edges.error());
+  wired_at_ = steady_now();
   tell(self_, loader_, rewire_loader{std::move(*edges)});
   tell_of_replacements(present);
   load_in_order();

@@ -12,6 +12,7 @@
 #include "actors/workers/worker_crew.hpp"
 #include "actors/workers/worker_launcher.hpp"
 #include "messages/limits.hpp"
+#include "runtime/engine/lost_work_watch.hpp"
 #include "runtime/engine/stall_watch.hpp"
 
 namespace troupe {
@@ -36,6 +37,7 @@ struct pipeline::impl {
   std::shared_ptr<assembly> engines;
   std::shared_ptr<report_box> reports = std::make_shared<report_box>();
   stall_watch stalls;
+  std::optional<lost_work_watch> losses;
   /// Null without worker processes.
   std::shared_ptr<worker_setup> workers;
   std::shared_ptr<worker_launcher> launcher;
@@ -56,6 +58,7 @@ struct pipeline::impl {
 void pipeline::impl::direct(std::shared_ptr<stage_crew> crew) {
   // Who is silent is replaced, and its successor opens the call: the request must outlast that.
   const std::chrono::nanoseconds silence = workers ? workers->silence_timeout : std::chrono::nanoseconds{0};
+  losses.emplace(workers ? silence + limits::lost_work_margin : limits::lost_work_time);
   director = system->spawn(troupe::director,
                            director_plan{.engines = engines,
                                          .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
@@ -141,6 +144,10 @@ void pipeline::look_after() {
   for (const stall& each : impl_->stalls.new_stalls(*engines_->accounts, steady_now())) {
     reports_->put(fmt::format("{} seems stalled: its forward of {} has taken {:.1f} s, the median is {:.3f} s",
                               each.stage.name, to_string(each.working_on), seconds(each.since), seconds(each.median)));
+  }
+  loader_engine& loader = *engines_->loader;
+  if (const auto lost = impl_->losses->look(loader.low_water(), loader.sent(), *engines_->accounts, steady_now())) {
+    post(impl_->director, work_lost{*lost, steady_now()});
   }
   if (!impl_->workers || !impl_->workers->forward_deadline) return;
   const auto limit = *impl_->workers->forward_deadline;

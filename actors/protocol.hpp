@@ -47,6 +47,12 @@ struct rewire_stage {
 struct edge_still_lost {
   edge_lost news;
 };
+/// pipeline -> director: this one was sent, and nothing moves any more (lost_work_watch).
+struct work_lost {
+  micro_batch_id waited_for;
+  /// By steady_now(): what was wired after it is not meant.
+  std::chrono::nanoseconds noticed{0};
+};
 /// director or anybody -> monitor.
 struct log_line {
   std::string text;
@@ -54,9 +60,10 @@ struct log_line {
 
 struct meet_aggregator;
 
-using director_actor = caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>,
-                                        cast<stage_ready>, cast<stage_lost>, cast<edge_lost>, cast<edge_still_lost>,
-                                        cast<loading_paused>, cast<failure>, cast<call_ended>, cast<stopped>>;
+using director_actor =
+    caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>, cast<stage_ready>,
+                     cast<stage_lost>, cast<edge_lost>, cast<edge_still_lost>, cast<work_lost>, cast<loading_paused>,
+                     cast<failure>, cast<call_ended>, cast<stopped>>;
 
 using loader_actor =
     caf::typed_actor<cast<open_call>, cast<low_water>, cast<cancel_call>, cast<cut_calls_below>, cast<stop_request>,
@@ -106,6 +113,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_stage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stage_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::edge_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::edge_still_lost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::work_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pause_loading)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::loading_paused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::log_line)

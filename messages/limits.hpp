@@ -78,6 +78,10 @@ inline constexpr std::chrono::seconds death_window = 60s;
 /// From the news that an edge is silent until new edges are made for that: the death of a process, which is the usual
 /// cause, is told in a moment and does the same.
 inline constexpr std::chrono::milliseconds edge_loss_patience = 300ms;
+/// Micro-batches that were sent are lost when nothing moves in the run for so long; with workers, for their time-out
+/// and the margin, in which a worker that is silent is ended.
+inline constexpr std::chrono::seconds lost_work_time = 30s;
+inline constexpr std::chrono::seconds lost_work_margin = 5s;
 /// A forward that takes so many times the median of those before it is reported as stalled.
 inline constexpr std::uint32_t stall_factor = 10;
 /// The median is of the last so many forwards, once there were at least so many, and no stall is shorter than this.

@@ -60,6 +60,15 @@ struct edge_lost {
   error cause;
 };
 
+/// worker -> driver: from the other end of this edge came what cannot be. No reply. The worker at that end is killed,
+/// and new edges come with its successor.
+struct edge_damaged {
+  epoch_number epoch = 0;
+  /// Position in wiring_plan::channels.
+  std::uint64_t channel = 0;
+  error cause;
+};
+
 /// stage -> director: knows the call (the acknowledgement of begin_call between processes).
 struct call_opened {
   call_number call = 0;

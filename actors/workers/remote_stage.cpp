@@ -1,6 +1,7 @@
 #include "actors/workers/remote_stage.hpp"
 
 #include <csignal>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,6 +86,9 @@ expected<void> remote_stage_state::seat(const worker_given& given) {
   options_.accounts->add(options_.at, page_);
   options_.seats->put(options_.at, {given.process, std::move(*page), given.edge_port});
   if (auto sent = hand_over("page", descriptor); !sent) return sent;
+  if (options_.loader_page) {
+    if (auto sent = hand_over("loader", options_.loader_page->descriptor()); !sent) return sent;
+  }
 
   const stage_parcel parcel = options_.setup->parcel(options_.at);
   const auto warm_up_bytes = send_warm_up(parcel.warm_up);
@@ -135,7 +139,11 @@ void remote_stage_state::to_worker(const Message& message) {
 
 void remote_stage_state::pass(const pass_on& what) {
   if (phase_ != phase::seated) return;
-  claims_->told_epoch(what.epoch);
+  std::set<std::size_t> channels;
+  for (const auto& [channel, kill] : what.peers) channels.insert(channel);
+  claims_->told_epoch(what.epoch, std::move(channels));
+  epoch_ = what.epoch;
+  peers_ = what.peers;
   tell(self_, worker_, what.message);
 }
 
@@ -148,8 +156,8 @@ void remote_stage_state::over(const Message& end) {
 
 void remote_stage_state::from_worker(const wire_message& message) {
   if (!claims_ || phase_ == phase::lost || !believed_) return;
-  const auto taken =
-      dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost>(message, [this](auto&& said) {
+  const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost, edge_damaged>(
+      message, [this](auto&& said) {
         if (const objection wrong = claims_->to(said)) return kill_for(lie(*wrong));
         believe(std::forward<decltype(said)>(said));
       });
@@ -163,11 +171,21 @@ void remote_stage_state::believe(Message&& said) {
     opened(said);
   } else if constexpr (std::is_same_v<type, score_batch>) {
     tell(self_, options_.aggregator, std::forward<Message>(said));
+  } else if constexpr (std::is_same_v<type, edge_damaged>) {
+    accuse(said);
   } else {
     if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
     ready_ = ready_ || std::is_same_v<type, stage_ready>;
     tell(self_, options_.director, said);
   }
+}
+
+/// One of the two is wrong, and an edge that both can use again takes the death of one: of the one that wrote.
+void remote_stage_state::accuse(const edge_damaged& what) {
+  if (what.epoch != epoch_) return;
+  error cause = what.cause;
+  cause.where = name_ + " was sent what cannot be: " + cause.where;
+  peers_.at(what.channel)(cause);
 }
 
 /// Its end is told as any other's.

@@ -25,6 +25,8 @@ struct remote_stage_options {
   worker_place place;
   /// The loader's.
   std::shared_ptr<const handed_out> sent;
+  /// The loader's page, where workers see the bounds of what was sent.
+  std::optional<shared_page> loader_page = std::nullopt;
   worker_pool_actor pool;
   director_actor director;
   aggregator_actor aggregator;
@@ -53,6 +55,7 @@ class remote_stage_state {
   void from_worker(const wire_message& message);
   template <class Message>
   void believe(Message&& said);
+  void accuse(const edge_damaged& what);
   void kill_for(std::string why);
   [[nodiscard]] caf::result<call_opened> open(const open_call& open);
   void opened(const call_opened& what);
@@ -90,6 +93,9 @@ class remote_stage_state {
   wire_actor worker_;
   std::shared_ptr<const engine_page> page_;
   std::map<call_number, caf::typed_response_promise<call_opened>> opening_;
+  /// Of the newest epoch: kills the worker at the other end of an edge.
+  epoch_number epoch_ = 0;
+  std::map<std::size_t, std::function<void(const error&)>> peers_;
 };
 
 remote_stage_actor::behavior_type remote_stage(remote_stage_actor::stateful_pointer<remote_stage_state> self,

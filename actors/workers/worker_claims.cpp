@@ -152,6 +152,15 @@ objection worker_claims::to(const edge_lost& said) const {
   return {};
 }
 
+/// One of an older epoch may have had other edges.
+objection worker_claims::to(const edge_damaged& said) const {
+  if (said.epoch == 0 || said.epoch > epoch_) {
+    return fmt::format("edge_damaged.epoch is {}, and the last one is {}", said.epoch, epoch_);
+  }
+  if (said.epoch < epoch_ || to_workers_.contains(said.channel)) return {};
+  return fmt::format("edge_damaged.channel is {}, which does not lead to another worker", said.channel);
+}
+
 objection worker_claims::to(const call_opened& said) {
   if (to_open_.erase(said.call) != 0) return {};
   return fmt::format("call_opened.call is {}, which it was not asked to open", said.call);

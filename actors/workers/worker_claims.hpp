@@ -52,8 +52,11 @@ class worker_claims {
   void told_call(call_number call, std::vector<std::size_t> words);
   /// The call has ended, or was cancelled.
   void told_end(call_number call);
-  /// New edges. Epochs ascend.
-  void told_epoch(epoch_number epoch) { epoch_ = epoch; }
+  /// New edges, and which of them end in another worker. Epochs ascend.
+  void told_epoch(epoch_number epoch, std::set<std::size_t> to_workers = {}) {
+    epoch_ = epoch;
+    to_workers_ = std::move(to_workers);
+  }
   /// To stop, or that the run drains.
   void told_to_stop() { stops_ = true; }
 
@@ -64,6 +67,7 @@ class worker_claims {
   [[nodiscard]] objection to(const failure& said) const;
   [[nodiscard]] objection to(const stopped& said) const;
   [[nodiscard]] objection to(const edge_lost& said) const;
+  [[nodiscard]] objection to(const edge_damaged& said) const;
   /// Each call is opened once.
   [[nodiscard]] objection to(const call_opened& said);
 
@@ -81,6 +85,7 @@ class worker_claims {
   std::map<call_number, std::vector<std::size_t>> words_;
   std::set<call_number> to_open_;
   epoch_number epoch_ = 0;
+  std::set<std::size_t> to_workers_;
   bool stops_ = false;
 };
 

@@ -43,6 +43,7 @@ expected<stage_actor> worker_crew::start(director_actor::pointer director, const
                                                                                   .depths = engines_->depths,
                                                                                   .place = place_in(engines_->plan, at),
                                                                                   .sent = sent(),
+                                                                                  .loader_page = loader_page(),
                                                                                   .pool = pool_,
                                                                                   .director = director_actor{director},
                                                                                   .aggregator = aggregator});
@@ -69,6 +70,11 @@ std::unique_ptr<edge_consumer> worker_crew::checked(std::unique_ptr<edge_consume
 
 std::shared_ptr<const handed_out> worker_crew::sent() const {
   return {engines_->loader, &engines_->loader->sent()};
+}
+
+std::optional<shared_page> worker_crew::loader_page() const {
+  const auto found = setup_->local_pages.find(engines_->loader->address());
+  return found == setup_->local_pages.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool worker_crew::is_remote(std::size_t instance) const {
@@ -183,7 +189,23 @@ void worker_crew::wire_there(const epoch_edges& edges, std::size_t instance, con
   }
   auto wire = to_wire(order);
   if (!wire) return seat->process->kill("its edges cannot be told: " + to_string(wire.error()));
-  post(faces_.at(at), pass_on{std::move(*wire), order.epoch});
+  post(faces_.at(at), pass_on{std::move(*wire), order.epoch, peers_of(instance, edges.present)});
+}
+
+/// By channel, who is to be killed for what comes from its other end; those who sit there now.
+std::map<std::size_t, std::function<void(const error&)>> worker_crew::peers_of(std::size_t instance,
+                                                                               const std::vector<bool>& present) const {
+  std::map<std::size_t, std::function<void(const error&)>> found;
+  const wiring_plan& plan = engines_->plan;
+  const auto add = [&](std::size_t channel, std::size_t peer) {
+    if (is_remote(peer)) found[channel] = seats_->end_of_sitter(plan.instances[peer].address);
+  };
+  const instance_ends ends = ends_of(plan, instance, present);
+  for (const std::size_t channel : ends.inbound) add(channel, plan.channels[channel].producer);
+  for (const instance_ends::branch& branch : ends.outbound) {
+    for (const std::size_t channel : branch.channels) add(channel, plan.channels[channel].consumer);
+  }
+  return found;
 }
 
 expected<void> worker_crew::send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,

@@ -35,6 +35,9 @@ class worker_crew final : public local_crew {
   [[nodiscard]] std::unique_ptr<edge_consumer> checked(std::unique_ptr<edge_consumer> end, std::size_t channel) const;
   /// What the loader has sent.
   [[nodiscard]] std::shared_ptr<const handed_out> sent() const;
+  [[nodiscard]] std::optional<shared_page> loader_page() const;
+  [[nodiscard]] std::map<std::size_t, std::function<void(const error&)>> peers_of(
+      std::size_t instance, const std::vector<bool>& present) const;
   [[nodiscard]] bool is_remote(std::size_t instance) const;
   [[nodiscard]] expected<void> make_edges(epoch_edges& edges);
   [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);

@@ -33,6 +33,17 @@ void send_in_parts(std::vector<score> scores, const Send& send) {
   send(part);
 }
 
+/// What comes over an edge can only be what the loader has sent.
+arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
+                            std::function<void(const error&)> on_damaged) {
+  return {.message = [loader](const activation& message) -> expected<void> {
+            if (auto fine = check_form(message); !fine) return fine;
+            return loader->sent.check(message.id, message.samples.size());
+          },
+          .ended = [loader](call_number call) { return loader->sent.has_ended(call); },
+          .on_damaged = std::move(on_damaged)};
+}
+
 }  // namespace
 
 void end_worker(const error& cause) {
@@ -90,6 +101,11 @@ expected<void> worker_face_state::take_seat(const worker_assignment& to) {
       [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
   if (!page) return tl::make_unexpected(page.error());
   page->page()->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
+  auto loader = body_->descriptors.take("loader", 1).and_then([](std::vector<unique_fd>&& fds) {
+    return shared_page::adopt(std::move(fds.front()));
+  });
+  if (!loader) return tl::make_unexpected(loader.error());
+  loader_page_ = loader->page();
   const auto warm_up = warm_up_of(to);
   if (!warm_up) return tl::make_unexpected(warm_up.error());
   auto stage = what.make_body(to, *warm_up);
@@ -193,10 +209,9 @@ expected<engine_wiring> worker_face_state::open_edges(const wiring_order& wiring
   std::vector<bool> present(plan.instances.size(), false);
   for (const std::uint64_t instance : wiring.present) present[instance] = true;
   end_maker make = body_->tcp ? tcp_ends_of(wiring) : shm_ends_of(wiring);
-  make.consumer = [made = std::move(make.consumer)](std::size_t channel) {
-    return made(channel).map([](std::unique_ptr<edge_consumer>&& end) {
-      return check_arrivals(std::move(end),
-                            {.message = check_form, .on_damaged = [](const error& what) { end_worker(what); }});
+  make.consumer = [this, epoch = wiring.epoch, made = std::move(make.consumer)](std::size_t channel) {
+    return made(channel).map([&](std::unique_ptr<edge_consumer>&& end) {
+      return check_arrivals(std::move(end), within_bounds(loader_page_, accusation(epoch, channel)));
     });
   };
   return wire_instance(plan, ends_of(plan, plan.instance_at(seat_.address), present), make);
@@ -246,9 +261,18 @@ expected<std::pair<unique_fd, shm_end>> worker_face_state::take_end(epoch_number
   if (!descriptors) return tl::make_unexpected(descriptors.error());
   const auto page = shared_page::adopt(std::move((*descriptors)[1]));
   if (!page) return tl::make_unexpected(page.error());
-  return std::pair{std::move((*descriptors)[0]), shm_end{.peer_bell = page->bell(),
-                                                         .codec = body_->description.codec,
-                                                         .on_damaged = [](const error& what) { end_worker(what); }}};
+  return std::pair{
+      std::move((*descriptors)[0]),
+      shm_end{.peer_bell = page->bell(), .codec = body_->description.codec, .on_damaged = accusation(epoch, channel)}};
+}
+
+/// Said on the engine's thread: the edge is silent from then on, and this worker waits for new ones.
+std::function<void(const error&)> worker_face_state::accusation(epoch_number epoch, std::size_t channel) const {
+  return [driver = driver_, epoch, channel](const error& what) {
+    auto wire = to_wire(edge_damaged{epoch, channel, what});
+    if (!wire) end_worker(wire.error());
+    caf::anon_send(driver, std::move(*wire));
+  };
 }
 
 template <class Message>

@@ -50,6 +50,7 @@ class worker_face_state {
   [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);
   [[nodiscard]] end_maker shm_ends_of(const wiring_order& order);
   [[nodiscard]] end_maker tcp_ends_of(const wiring_order& order);
+  [[nodiscard]] std::function<void(const error&)> accusation(epoch_number epoch, std::size_t channel) const;
   [[nodiscard]] expected<std::pair<unique_fd, shm_end>> take_end(epoch_number epoch, std::size_t channel);
   template <class Message>
   void to_driver(const Message& message);
@@ -60,6 +61,8 @@ class worker_face_state {
   std::optional<driver_orders> orders_;
   wire_actor driver_;
   worker_assignment seat_;
+  /// Where the bounds stand of what was sent.
+  std::shared_ptr<const engine_page> loader_page_;
   std::shared_ptr<stage_engine> engine_;
   std::shared_ptr<engine_threads> threads_;
 };

@@ -42,6 +42,8 @@ struct pass_on {
   wire_message message;
   /// Of the edges that it speaks of.
   epoch_number epoch = 0;
+  /// Of those that end in another worker: kills that worker, by channel.
+  std::map<std::size_t, std::function<void(const error&)>> peers = {};
 };
 
 /// A stage whose engine is in a worker process.

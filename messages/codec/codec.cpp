@@ -63,6 +63,7 @@ TROUPE_CODEC(worker_assignment);
 TROUPE_CODEC(wiring_order);
 TROUPE_CODEC(call_opened);
 TROUPE_CODEC(edge_lost);
+TROUPE_CODEC(edge_damaged);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

@@ -42,6 +42,8 @@ std::string_view name_of(message_kind kind) noexcept {
       return "wiring_order";
     case message_kind::edge_lost:
       return "edge_lost";
+    case message_kind::edge_damaged:
+      return "edge_damaged";
     case message_kind::call_opened:
       return "call_opened";
   }

@@ -31,6 +31,7 @@ enum class message_kind : std::uint8_t {
   wiring_order = 30,       ///< driver -> worker
   call_opened = 31,        ///< stage -> director
   edge_lost = 32,          ///< worker -> driver
+  edge_damaged = 33,       ///< worker -> driver
 };
 
 /// The enumerator's name; "unknown" for any other number.

@@ -76,6 +76,8 @@ template <> struct schema<worker_assignment> : message_of<message_kind::worker_a
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
     &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_ports> {};
 template <> struct schema<edge_lost> : message_of<message_kind::edge_lost, &edge_lost::epoch, &edge_lost::cause> {};
+template <> struct schema<edge_damaged> : message_of<message_kind::edge_damaged,
+    &edge_damaged::epoch, &edge_damaged::channel, &edge_damaged::cause> {};
 template <> struct schema<call_opened> : message_of<message_kind::call_opened, &call_opened::call> {};
 template <> struct schema<error> : message_of<message_kind::error, &error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on

@@ -10,6 +10,7 @@
 #include "messages/ids.hpp"
 #include "messages/limits.hpp"
 #include "runtime/edge/doorbell.hpp"
+#include "runtime/engine/sent_bounds.hpp"
 
 namespace troupe {
 
@@ -83,6 +84,8 @@ struct engine_page {
   std::atomic<bool> taken{false};
   stage_counters counters;
   work_sign work;
+  /// Of the loader's engine.
+  sent_bounds sent;
 };
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free);

@@ -214,7 +214,9 @@ step_result loader_engine::resend() {
 /// cost its call: nothing of it is left then.
 fan_out::outcome loader_engine::try_send(activation message) {
   const micro_batch_id id = message.id;
-  sent_.note(id, message.samples.size());  // first: an answer may be there before send() returns
+  // First: an answer may be there before send() returns.
+  sent_.note(id, message.samples.size());
+  page_->sent.note(id, message.samples.size());
   try {
     return outbound_.send({&message, 1});
   } catch (const std::exception& e) {
@@ -237,6 +239,7 @@ fan_out::outcome loader_engine::give_up(micro_batch_id id, error cause) {
 void loader_engine::flush_calls_before(call_number call) {
   if (call <= flushed_) return;
   flushed_ = call;
+  page_->sent.note_ended(call);
   outbound_.send_end_of_call(call - 1);
 }
 

@@ -65,6 +65,31 @@ TEST(director, gives_up_when_edges_are_lost_without_progress) {
   EXPECT_EQ(run.outcome.get().cause->code, error_code::peer_lost);
 }
 
+TEST(director, has_lost_work_sent_again) {
+  directed_run run;
+  run.submit(3);
+  run.work_lost_at({0, 1});
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}})) << "the mark has moved since";
+  post(run.directs, work_lost{{0, 0}, std::chrono::nanoseconds{1}});
+  run.settle();
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}})) << "what was lost then was sent again since";
+  run.work_lost_at({0, 0});
+  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {0, 0}}));
+}
+
+TEST(director, gives_up_when_work_is_lost_without_progress) {
+  directed_run run;
+  run.submit(3);
+  for (std::uint32_t time = 0; time < limits::deaths_without_progress_max; ++time) {
+    ASSERT_NE(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready) << time;
+    run.work_lost_at({0, 0});
+  }
+  ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+  const error cause = *run.outcome.get().cause;
+  EXPECT_EQ(cause.code, error_code::work_lost);
+  EXPECT_EQ(cause.where, "call 0, micro-batch 0");
+}
+
 TEST(director, answers_a_call_that_comes_after_a_fatal_failure_with_its_cause) {
   directed_run run;
   post(run.directs,

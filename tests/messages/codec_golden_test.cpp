@@ -68,6 +68,7 @@ TEST(codec_golden, every_other_message) {
   expect_bytes(wiring_order{3, {1, 2}, {0, 4}, {0, 300}}, "93 01 1e 94 03 92 01 02 92 00 04 92 00 cd 01 2c");
   expect_bytes(call_opened{7}, "93 01 1f 91 07");
   expect_bytes(edge_lost{7, cause}, "93 01 20 92 07 94 cd 02 5e a1 61 a1 62 a1 63");
+  expect_bytes(edge_damaged{7, 300, cause}, "93 01 21 93 07 cd 01 2c 94 cd 02 5e a1 61 a1 62 a1 63");
   expect_bytes(cause, "93 01 1b 94 cd 02 5e a1 61 a1 62 a1 63");
 }
 

@@ -14,9 +14,10 @@
 
 namespace troupe::testing {
 
-using all_messages = ::testing::Types<activation, credit, end_of_call, stage_ready, begin_call, end_call, cancel_call,
-                                      low_water, stop_request, stopped, call_progress, score, score_batch, failure,
-                                      error, worker_hello, worker_assignment, wiring_order, call_opened, edge_lost>;
+using all_messages =
+    ::testing::Types<activation, credit, end_of_call, stage_ready, begin_call, end_call, cancel_call, low_water,
+                     stop_request, stopped, call_progress, score, score_batch, failure, error, worker_hello,
+                     worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -92,6 +93,11 @@ class sample_maker {
     m.epoch = u32();
     fill(m.cause);
   }
+  void fill(edge_damaged& m) {
+    m.epoch = u32();
+    m.channel = u64();
+    fill(m.cause);
+  }
 
   template <class T>
   T make() {
@@ -143,6 +149,9 @@ inline auto key(const error& m) {
 }
 inline auto key(const edge_lost& m) {
   return std::tuple(m.epoch, key(m.cause));
+}
+inline auto key(const edge_damaged& m) {
+  return std::tuple(m.epoch, m.channel, key(m.cause));
 }
 inline auto key(const cancel_call& m) {
   return std::tuple(m.call, key(m.cause));

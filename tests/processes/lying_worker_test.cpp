@@ -10,6 +10,7 @@ namespace troupe::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using json = nlohmann::json;
 
 class lie : public ::testing::TestWithParam<const char*> {};
@@ -38,6 +39,57 @@ INSTANTIATE_TEST_SUITE_P(of, lie,
                            for (char& each : name) each = each == '.' ? '_' : each;
                            return name;
                          });
+
+class lie_to_a_worker : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(lie_to_a_worker, costs_the_worker_that_told_it) {
+  marked_run truth({"processes=none"}, LYING_PROGRAM);
+  const auto undisturbed = results_of(truth.run()).front();
+
+  marked_run run({std::string("lie=") + GetParam(), "once=told"}, LYING_PROGRAM);
+  const auto outcome = run.run();
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json result = results_of(outcome).front();
+  EXPECT_EQ(words_of(result["metrics"]), words_of(undisturbed["metrics"]));
+  EXPECT_EQ(result["delivery"]["folded"], 100);
+  EXPECT_EQ(result["delivery"]["lost"], 0);
+  EXPECT_THAT(outcome.err, HasSubstr("pass was replaced")) << outcome.err;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("guess was replaced"))) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("guess was sent what cannot be")) << outcome.err;
+  run.expect_nothing_left({"told"});
+}
+
+INSTANTIATE_TEST_SUITE_P(of, lie_to_a_worker, ::testing::Values("edge.id.index", "edge.id.call", "edge.samples"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           for (char& each : name) each = each == '.' ? '_' : each;
+                           return name;
+                         });
+
+TEST(a_worker_that_loses_a_micro_batch, costs_time_and_no_process) {
+  marked_run truth({"processes=none"}, LYING_PROGRAM);
+  const auto undisturbed = results_of(truth.run()).front();
+
+  marked_run run({"lie=edge.id.again", "once=told"}, LYING_PROGRAM);
+  const auto outcome = run.run();
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json result = results_of(outcome).front();
+  EXPECT_EQ(words_of(result["metrics"]), words_of(undisturbed["metrics"]));
+  EXPECT_EQ(result["delivery"]["lost"], 0);
+  EXPECT_GT(result["delivery"]["replayed"], 0);
+  EXPECT_THAT(outcome.err, HasSubstr("call 0, micro-batch 40 was lost, and new edges are made")) << outcome.err;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("was replaced"))) << outcome.err;
+  run.expect_nothing_left({"told"});
+}
+
+TEST(a_worker_that_loses_a_micro_batch_every_time, ends_the_run_and_is_named) {
+  marked_run run({"lie=edge.id.again"}, LYING_PROGRAM);
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("error E0610: call 0, micro-batch 40: it was sent")) << outcome.err;
+  run.expect_nothing_left();
+}
 
 TEST(a_worker_that_lies_every_time, ends_the_run_and_is_named) {
   marked_run run({"lie=score.sink"}, LYING_PROGRAM);

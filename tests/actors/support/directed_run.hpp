@@ -195,6 +195,10 @@ struct directed_run {
     post(directs, edge_lost{epoch, {error_code::peer_lost, "edge 0", "the connection broke", {}}});
     settle();
   }
+  void work_lost_at(micro_batch_id id) {
+    post(directs, work_lost{id, steady_now()});
+    settle();
+  }
   void pass_time(std::chrono::nanoseconds time) {
     scheduler().advance_time(time);
     settle();

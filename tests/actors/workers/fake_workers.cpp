@@ -12,12 +12,19 @@ namespace {
 using namespace std::chrono_literals;
 
 director_actor::behavior_type noting_director(director_actor::pointer, std::shared_ptr<director_news> news) {
-  return {[](const open_call&) {},      [](const cancel_ticket&) {},
-          [](const cut_calls&) {},      [](const stop_request&) {},
-          [](const stage_ready&) {},    [news](const stage_lost& what) { news->lost.push_back(what); },
-          [](const edge_lost&) {},      [](const edge_still_lost&) {},
-          [](const loading_paused&) {}, [news](const failure& what) { news->failures.push_back(what); },
-          [](const call_ended&) {},     [](const stopped&) {}};
+  return {[](const open_call&) {},
+          [](const cancel_ticket&) {},
+          [](const cut_calls&) {},
+          [](const stop_request&) {},
+          [](const stage_ready&) {},
+          [news](const stage_lost& what) { news->lost.push_back(what); },
+          [](const edge_lost&) {},
+          [](const edge_still_lost&) {},
+          [](const work_lost&) {},
+          [](const loading_paused&) {},
+          [news](const failure& what) { news->failures.push_back(what); },
+          [](const call_ended&) {},
+          [](const stopped&) {}};
 }
 
 wire_actor::behavior_type deaf_worker(wire_actor::pointer) {

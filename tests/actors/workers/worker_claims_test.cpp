@@ -71,7 +71,7 @@ struct seated_worker {
     ticket->number = 1;
     ticket->score_words = {3};
     post(face, open_call{ticket});
-    post(face, pass_on{{}, epoch});
+    post(face, pass_on{{}, epoch, {{1, [this](const error& why) { accused_for = to_string(why); }}}});
     run();
     told.clear();
   }
@@ -111,6 +111,7 @@ struct seated_worker {
             },
             note_as<edge_lost>(world, "edge_lost"),
             note_as<edge_still_lost>(world, "edge_still_lost"),
+            note_as<work_lost>(world, "work_lost"),
             note_as<loading_paused>(world, "loading_paused"),
             note_as<failure>(world, "failure"),
             note_as<call_ended>(world, "call_ended"),
@@ -146,6 +147,8 @@ struct seated_worker {
   /// Kinds of messages that director and aggregator got.
   std::vector<std::string> told;
   std::string lost_for;
+  /// The worker at the other end of edge 1.
+  std::string accused_for;
 };
 
 // --- true messages ---------------------------------------------------------------------------------------------------
@@ -181,6 +184,10 @@ stopped truth() {
 template <>
 edge_lost truth() {
   return {epoch, {error_code::peer_lost, "edge 0", "the connection broke", {}}};
+}
+template <>
+edge_damaged truth() {
+  return {epoch, 1, {error_code::wire_malformed, "edge", "no such micro-batch was sent", {}}};
 }
 template <>
 call_opened truth() {
@@ -278,6 +285,11 @@ std::vector<lies_of_a_kind> all_lies() {
       lies_about<edge_lost>("edge_lost", {"cause"},
                             {{"edge_lost.epoch", [](edge_lost& said) { said.epoch = epoch + 1; }},
                              {"edge_lost.epoch", [](edge_lost& said) { said.epoch = 0; }}}),
+      lies_about<edge_damaged>("edge_damaged", {"cause"},
+                               {{"edge_damaged.epoch", [](edge_damaged& said) { said.epoch = epoch + 1; }},
+                                {"edge_damaged.epoch", [](edge_damaged& said) { said.epoch = 0; }},
+                                {"edge_damaged.channel", [](edge_damaged& said) { said.channel = 0; }},
+                                {"edge_damaged.channel", [](edge_damaged& said) { said.channel = 77; }}}),
       lies_about<call_opened>("call_opened", {}, {{"call_opened.call", [](call_opened& said) { said.call = 2; }}}),
   };
 }
@@ -301,9 +313,25 @@ TEST(a_worker_that_is_honest, is_heard) {
     post(one.face, stop_request{stop_mode::drain});
     one.says(each.honest);
     EXPECT_EQ(one.killed_for(), "") << each.kind;
-    const bool is_an_answer = each.kind == std::string("call_opened");
+    const bool is_an_answer = each.kind == std::string("call_opened") || each.kind == std::string("edge_damaged");
     EXPECT_EQ(one.told, is_an_answer ? std::vector<std::string>{} : std::vector<std::string>{each.kind});
   }
+}
+
+TEST(a_worker_that_was_sent_what_cannot_be, has_the_other_one_killed) {
+  seated_worker one;
+  one.says(*to_wire(truth<edge_damaged>()));
+  EXPECT_THAT(one.accused_for, HasSubstr("guess was sent what cannot be: edge: no such micro-batch was sent"));
+  EXPECT_EQ(one.killed_for(), "");
+}
+
+TEST(a_worker_that_speaks_of_an_old_edge, has_none_killed) {
+  seated_worker one;
+  edge_damaged old = truth<edge_damaged>();
+  --old.epoch;
+  one.says(*to_wire(old));
+  EXPECT_EQ(one.accused_for, "");
+  EXPECT_EQ(one.killed_for(), "");
 }
 
 TEST(a_worker_that_is_late, tells_no_lie) {

@@ -1,0 +1,40 @@
+#include "runtime/engine/lost_work_watch.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+/// A stage that is being replaced has no page.
+bool all_wait(const stage_accounts& stages) {
+  const auto pages = stages.living();
+  return std::ranges::all_of(pages, [](const auto& page) { return page != nullptr && !page->work.working_on(); });
+}
+
+std::uint64_t done_by(const stage_accounts& stages) {
+  std::uint64_t done = 0;
+  for (const stage_usage& each : stages.usage()) done += each.micro_batches;
+  return done;
+}
+
+}  // namespace
+
+std::optional<micro_batch_id> lost_work_watch::look(micro_batch_id mark, const handed_out& sent,
+                                                    const stage_accounts& stages, nanoseconds now) {
+  freezes_.look(now);
+  if (sent.find(mark).now != handed_out::standing::out || !all_wait(stages)) {
+    still_.reset();
+    return std::nullopt;
+  }
+  const picture seen{mark, sent.deliveries(), done_by(stages)};
+  if (still_ != seen) {
+    still_ = seen;
+    still_since_ = now;
+    return std::nullopt;
+  }
+  if (freezes_.lasted(still_since_, now) < patience_) return std::nullopt;
+  still_.reset();
+  return mark;
+}
+
+}  // namespace troupe
