@@ -49,7 +49,7 @@ format:
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format -i
 
 tidy: build
-	@git ls-files 'messages/*.cpp' 'runtime/*.cpp' 'actors/*.cpp' 'cli/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release
+	@git ls-files 'messages/*.cpp' 'runtime/*.cpp' 'actors/*.cpp' 'program/*.cpp' 'cli/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release
 
 clean:
 	@rm -rf build

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "actors/evaluator.hpp"
+#include "program/evaluator.hpp"
 #include "runtime/metric/metric.hpp"
 #include "tests/support/paths.hpp"
 

@@ -1,6 +1,6 @@
 #include "pipeline_variant.hpp"
 
-#include "actors/evaluation.hpp"
+#include "program/evaluation.hpp"
 
 namespace troupe::bench {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/model_pipeline.hpp"
 #include "measurement.hpp"
+#include "program/model_pipeline.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include "workload.hpp"
 

@@ -3,15 +3,15 @@
 
 #include <fmt/format.h>
 
-#include "actors/evaluator.hpp"
-#include "actors/model_worker.hpp"
-#include "actors/serve_probe.hpp"
 #include "command.hpp"
 #include "eval_interrupt.hpp"
 #include "live_report.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "program/evaluator.hpp"
+#include "program/model_worker.hpp"
+#include "program/serve_probe.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/json_report.hpp"

@@ -2,8 +2,8 @@
 
 #include <mutex>
 
-#include "actors/evaluator.hpp"
 #include "interrupt.hpp"
+#include "program/evaluator.hpp"
 
 namespace troupe::cli {
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "actors/room_of.hpp"
+#include "actors/workers/room_of.hpp"
 #include "command.hpp"
 #include "output.hpp"
 #include "parse.hpp"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include "actors/room_of.hpp"
+#include "actors/workers/room_of.hpp"
 #include "machine_checks.hpp"
 
 namespace troupe::cli {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <optional>
 
-#include "actors/evaluator.hpp"
+#include "program/evaluator.hpp"
 #include "runtime/report/progress.hpp"
 
 namespace troupe::cli {

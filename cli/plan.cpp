@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "actors/room_of.hpp"
+#include "actors/workers/room_of.hpp"
 #include "command.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"

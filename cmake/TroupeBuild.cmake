@@ -90,7 +90,7 @@ endfunction()
 
 # How the tests' own files differ from what they test. -O1: optimising them further takes the compiler longer than it saves the
 # tests. Without UndefinedBehaviorSanitizer, which nearly doubles the time of compiling: it stays on for all that users get
-# (messages, runtime, actors, cli), and AddressSanitizer for everything.
+# (messages, runtime, actors, program, cli), and AddressSanitizer for everything.
 function(troupe_test_code name)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${name} PRIVATE -O1)

@@ -20,7 +20,7 @@ install(TARGETS troupe troupe_options ${troupe_installed} EXPORT troupeTargets
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir})
 
 # Not the headers that only our own sources include: precompiled ones, and msgpack's, which a user need not have.
-install(DIRECTORY messages runtime actors DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe/internal
+install(DIRECTORY messages runtime actors program DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe/internal
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*_pch.hpp" EXCLUDE PATTERN "codec/writer.hpp" EXCLUDE)
 install(DIRECTORY include/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

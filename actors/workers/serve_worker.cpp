@@ -10,7 +10,7 @@
 
 #include "actors/link/control_link.hpp"
 #include "actors/link/link_config.hpp"
-#include "actors/room_of.hpp"
+#include "actors/workers/room_of.hpp"
 #include "actors/workers/worker_face.hpp"
 #include "messages/limits.hpp"
 #include "runtime/os/room.hpp"

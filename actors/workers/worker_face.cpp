@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "actors/room_of.hpp"
+#include "actors/workers/room_of.hpp"
 #include "actors/workers/wire_codec.hpp"
 #include "actors/workers/worker_crew.hpp"
 #include "runtime/edge/checked_consumer.hpp"

@@ -15,10 +15,10 @@
 
 #include "../environment.hpp"
 #include "../machine.hpp"
-#include "actors/program.hpp"
 #include "contestants.hpp"
 #include "process_report.hpp"
 #include "process_worker.hpp"
+#include "program/program.hpp"
 #include "runtime/engine/allocator.hpp"
 #include "thread_times.hpp"
 

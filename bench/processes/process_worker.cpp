@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "../workload.hpp"
-#include "actors/cut_model.hpp"
-#include "actors/model_worker.hpp"
 #include "actors/workers/worker_face.hpp"
+#include "program/cut_model.hpp"
+#include "program/model_worker.hpp"
 #include "runtime/engine/allocator.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/tensor/tensor_codec.hpp"

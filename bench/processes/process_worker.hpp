@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "actors/model_pipeline.hpp"
+#include "program/model_pipeline.hpp"
 #include "runtime/process/worker_environment.hpp"
 
 namespace troupe::bench {

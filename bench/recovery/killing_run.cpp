@@ -6,8 +6,8 @@
 
 #include "../children.hpp"
 #include "../same_bits.hpp"
-#include "actors/evaluator.hpp"
-#include "actors/model_worker.hpp"
+#include "program/evaluator.hpp"
+#include "program/model_worker.hpp"
 #include "runtime/engine/stage_engine.hpp"
 
 namespace troupe::bench {

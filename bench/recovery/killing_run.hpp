@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "actors/model_pipeline.hpp"
+#include "program/model_pipeline.hpp"
 #include "recovery_case.hpp"
 #include "timed_call.hpp"
 #include "worker_steps.hpp"

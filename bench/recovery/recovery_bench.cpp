@@ -13,7 +13,7 @@
 
 #include "../environment.hpp"
 #include "../machine.hpp"
-#include "actors/program.hpp"
+#include "program/program.hpp"
 #include "recovery_report.hpp"
 #include "runtime/engine/allocator.hpp"
 

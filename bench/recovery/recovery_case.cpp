@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "actors/model_worker.hpp"
 #include "actors/workers/worker_face.hpp"
+#include "program/model_worker.hpp"
 #include "runtime/engine/stage_engine.hpp"
 #include "tests/support/paths.hpp"
 #include "worker_steps.hpp"

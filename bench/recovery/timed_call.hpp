@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "actors/evaluation.hpp"
-#include "actors/pipeline.hpp"
+#include "program/evaluation.hpp"
+#include "program/pipeline.hpp"
 
 namespace troupe::bench {
 

@@ -2,13 +2,13 @@
 
 /// All that a program needs: the DeepSpeed-shaped engine, an evaluation as `troupe eval` does it, data sets, metrics,
 /// results. docs/README.md lists the pages that explain them.
-#include "actors/evaluator.hpp"
-#include "actors/pipeline_engine.hpp"
-#include "actors/pipeline_module.hpp"
-#include "actors/program.hpp"
-#include "actors/topology.hpp"
 #include "messages/error.hpp"
 #include "messages/exit_status.hpp"
+#include "program/evaluator.hpp"
+#include "program/pipeline_engine.hpp"
+#include "program/pipeline_module.hpp"
+#include "program/program.hpp"
+#include "program/topology.hpp"
 #include "runtime/config/eval_options.hpp"
 #include "runtime/data/data_set.hpp"
 #include "runtime/data/iterator_source.hpp"

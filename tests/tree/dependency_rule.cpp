@@ -24,8 +24,8 @@ std::string part(const fs::path& path, std::ptrdiff_t n) {
 
 /// Who may include whom: the same layer, and any of a smaller number. include/ is for programs.
 std::optional<int> level_of(const fs::path& path) {
-  static const std::map<std::string, int> levels = {{"messages", 0}, {"runtime", 1}, {"actors", 2},
-                                                    {"include", 2},  {"cli", 3},     {"examples", 3}};
+  static const std::map<std::string, int> levels = {{"messages", 0}, {"runtime", 1}, {"actors", 2},  {"program", 3},
+                                                    {"include", 4},  {"cli", 5},     {"examples", 5}};
   const auto found = levels.find(part(path, 0));
   return found == levels.end() ? std::nullopt : std::optional(found->second);
 }
@@ -128,6 +128,16 @@ std::string line_objection(const fs::path& file, const std::string& line) {
 }
 
 }  // namespace
+
+std::optional<fs::path> included_in_tree(const fs::path& root, const fs::path& file, const std::string& line) {
+  const auto include = parse_include(line);
+  if (!include) return std::nullopt;
+  const fs::path from_root = include->second ? fs::path(include->first) : "include" / fs::path(include->first);
+  if (fs::is_regular_file(root / from_root)) return from_root;
+  fs::path from_here = (file.parent_path() / include->first).lexically_normal();
+  if (include->second && fs::is_regular_file(root / from_here)) return from_here;
+  return std::nullopt;
+}
 
 findings dependency_findings(const fs::path& root) {
   findings found;

@@ -9,7 +9,8 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> source_files(const fs::path& root) {
   std::vector<fs::path> files;
-  for (const char* folder : {"include", "messages", "runtime", "actors", "cli", "examples", "bench", "tests"}) {
+  for (const char* folder :
+       {"include", "messages", "runtime", "actors", "program", "cli", "examples", "bench", "tests"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const fs::path& file = entry.path();

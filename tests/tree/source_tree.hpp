@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,19 @@ namespace troupe::testing {
 /// One broken rule: "messages/a.hpp:3: ...".
 using findings = std::vector<std::string>;
 
-/// Dependencies point one way: cli, examples -> actors -> runtime -> messages. messages/ includes only the standard
-/// library, tl::expected and msgpack; runtime/ no CAF; the folders of runtime/ that run no kernels no LibTorch and
-/// nothing that does; actors/ no command line. Looks at the includes of all sources and at what the CMakeLists.txt
-/// link.
+/// Dependencies point one way: cli, examples -> program -> actors -> runtime -> messages. messages/ includes only the
+/// standard library, tl::expected and msgpack; runtime/ no CAF; the folders of runtime/ that run no kernels no LibTorch
+/// and nothing that does; actors/ and program/ no command line. Looks at the includes of all sources and at what the
+/// CMakeLists.txt link.
 findings dependency_findings(const std::filesystem::path& root);
+
+/// No circle between folders: not between those of any one depth, with what is in their subfolders, nor between a
+/// folder and its own subfolders. One finding per include that closes a circle: "a -> b: a/x.hpp includes b/y.hpp".
+findings circle_findings(const std::filesystem::path& root);
+
+/// The file of the tree, relative to its root, that this line of `file` includes; nothing for any other line.
+std::optional<std::filesystem::path> included_in_tree(const std::filesystem::path& root,
+                                                      const std::filesystem::path& file, const std::string& line);
 
 /// No source of 400 lines or more, `#pragma once` in every header, no tabs, no white space at the end of a line, no
 /// notes to self.

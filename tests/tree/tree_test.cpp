@@ -1,4 +1,5 @@
-// Goal: the dependency rule and the cheap rules of style hold in this tree, and the checkers find planted violations.
+// Goal: the dependency rule, the rule of no circles and the cheap rules of style hold in this tree, and the checkers
+// find planted violations.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -45,6 +46,10 @@ TEST(source_tree, dependencies_point_one_way) {
   EXPECT_THAT(dependency_findings(source_dir()), IsEmpty());
 }
 
+TEST(source_tree, folders_form_no_circle) {
+  EXPECT_THAT(circle_findings(source_dir()), IsEmpty());
+}
+
 TEST(source_tree, style) {
   EXPECT_THAT(style_findings(source_dir()), IsEmpty());
 }
@@ -82,7 +87,10 @@ INSTANTIATE_TEST_SUITE_P(
         include_case{"runtime/model/a.hpp", "#include \"runtime/partition/a.hpp\"", true},
         include_case{"actors/a.hpp", "#include <caf/all.hpp>", true},
         include_case{"actors/a.hpp", "#include \"runtime/engine/engine.hpp\"", true},
+        include_case{"program/a.hpp", "#include \"actors/director.hpp\"", true},
+        include_case{"program/a.hpp", "#include <caf/all.hpp>", true},
         include_case{"cli/a.cpp", "#include <CLI/CLI.hpp>", true},
+        include_case{"cli/a.cpp", "#include \"program/evaluator.hpp\"", true},
         include_case{"cli/a.cpp", "#include \"actors/director.hpp\"", true},
         include_case{"examples/a.cpp", "#include \"actors/director.hpp\"", true},
         include_case{"examples/a.cpp", "#include <troupe/troupe.hpp>", true},
@@ -105,7 +113,10 @@ INSTANTIATE_TEST_SUITE_P(
                       include_case{"runtime/schedule/a.hpp", "#include <c10/util/Exception.h>", false},
                       include_case{"runtime/engine/a.hpp", "#include \"runtime/tensor/tensor_set.hpp\"", false},
                       include_case{"actors/a.hpp", "#include \"cli/main.hpp\"", false},
+                      include_case{"actors/a.hpp", "#include \"program/evaluator.hpp\"", false},
                       include_case{"actors/a.hpp", "#include <CLI/CLI.hpp>", false},
+                      include_case{"program/a.hpp", "#include <CLI/CLI.hpp>", false},
+                      include_case{"program/a.hpp", "#include \"cli/main.hpp\"", false},
                       include_case{"cli/a.cpp", "#include \"examples/a.hpp\"", false},
                       include_case{"examples/a.cpp", "#include \"cli/main.hpp\"", false},
                       include_case{"actors/a.cpp", "#include <troupe/troupe.hpp>", false},
@@ -113,6 +124,31 @@ INSTANTIATE_TEST_SUITE_P(
                       include_case{"messages/CMakeLists.txt", "  DEPENDS troupe_edge tl::expected)", false},
                       include_case{"runtime/edge/CMakeLists.txt", "  PCH troupe_torch_pch)", false},
                       include_case{"runtime/report/CMakeLists.txt", "  DEPENDS CAF::core)", false}));
+
+TEST_F(planted_tree, circles_are_found_at_each_depth) {
+  plant("runtime/one/a.hpp", "#include \"runtime/two/deep/b.hpp\"\n");
+  plant("runtime/two/deep/b.hpp", "#include <vector>\n");
+  plant("runtime/two/c.hpp", "#include \"runtime/one/a.hpp\"\n");
+  EXPECT_THAT(circle_findings(root_),
+              ElementsAre("runtime/one -> runtime/two: runtime/one/a.hpp includes runtime/two/deep/b.hpp",
+                          "runtime/two -> runtime/one: runtime/two/c.hpp includes runtime/one/a.hpp"));
+}
+
+TEST_F(planted_tree, a_circle_with_a_subfolder_is_found) {
+  plant("actors/a.hpp", "#include \"link/b.hpp\"\n");
+  plant("actors/c.hpp", "#include <vector>\n");
+  plant("actors/link/b.hpp", "#include \"actors/c.hpp\"\n");
+  EXPECT_THAT(circle_findings(root_), ElementsAre("actors -> actors/link: actors/a.hpp includes actors/link/b.hpp",
+                                                  "actors/link -> actors: actors/link/b.hpp includes actors/c.hpp"));
+}
+
+TEST_F(planted_tree, includes_in_one_direction_are_no_circle) {
+  plant("actors/a.hpp", "#include <vector>\n");
+  plant("actors/link/b.hpp", "#include \"actors/a.hpp\"\n#include \"runtime/c.hpp\"\n");
+  plant("program/d.hpp", "#include \"actors/link/b.hpp\"\n#include \"actors/a.hpp\"\n");
+  plant("runtime/c.hpp", "#include \"gone.hpp\"\n");
+  EXPECT_THAT(circle_findings(root_), IsEmpty());
+}
 
 TEST_F(planted_tree, style_finds_each_fault) {
   plant("messages/bare.hpp", "struct a {};\n");

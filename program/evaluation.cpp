@@ -1,0 +1,120 @@
+#include "program/evaluation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/data/data_set_source.hpp"
+#include "runtime/journal/journaling_fold.hpp"
+#include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+
+namespace troupe {
+namespace {
+
+/// Workers write them: one that has gone mad may count backwards.
+std::uint64_t rise(std::uint64_t before, std::uint64_t after) {
+  return after < before ? 0 : after - before;
+}
+
+}  // namespace
+
+class evaluation::folded_metrics final : public call_fold {
+ public:
+  explicit folded_metrics(std::vector<metric_ptr> metrics) : metrics_(std::move(metrics)) {}
+  [[nodiscard]] expected<void> fold(const score& next) override { return metrics_.fold(next); }
+  [[nodiscard]] const metric_fold& metrics() const noexcept { return metrics_; }
+
+ private:
+  metric_fold metrics_;
+};
+
+evaluation::evaluation(evaluation_request request) : request_(std::move(request)) {
+  samples_ = std::min(request_.data->size(), request_.limit.value_or(request_.data->size()));
+  micro_batches_ = (samples_ + request_.micro_batch - 1) / request_.micro_batch;
+  ticket_ = std::make_shared<call_ticket>();
+  ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit);
+  ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
+    return std::make_shared<metric_scorer>(sinks[sink].metrics, false, sinks[sink].tensor);
+  };
+  for (const sink_request& each : request_.sinks) {
+    folds_.push_back(std::make_shared<folded_metrics>(each.metrics));
+    ticket_->score_words.push_back(words_of(each.metrics));
+    ticket_->folds.push_back(folds_.back());
+  }
+}
+
+expected<void> evaluation::take_over(const score& state) {
+  const std::uint64_t index = state.id.index;
+  const bool is_ours = state.sink < folds_.size() && index < micro_batches_ && has_its_samples(state);
+  auto folded = is_ours ? folds_[state.sink]->fold(state) : expected<void>{};
+  if (!is_ours || !folded) {
+    return fail(error_code::journal_damaged, "sink " + std::to_string(state.sink) + ", " + to_string(state.id),
+                folded ? "this evaluation has no such state" : folded.error().cause, "start anew with another journal");
+  }
+  call_start& start = ticket_->start;
+  start.folded.resize(folds_.size());
+  start.folded[state.sink] = index + 1;
+  if (state.sink == 0) start.samples += state.samples;
+  return {};
+}
+
+bool evaluation::has_its_samples(const score& state) const {
+  const std::uint64_t samples = samples_in(state.id.index + 1) - samples_in(state.id.index);
+  return request_.sinks[state.sink].has_parts ? state.samples <= samples : state.samples == samples;
+}
+
+void evaluation::keep_in(const std::shared_ptr<journal_writer>& journal) {
+  for (auto& each : ticket_->folds) each = std::make_shared<journaling_fold>(each, journal);
+  ticket_->source =
+      std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit, micro_batches_resumed());
+}
+
+std::uint64_t evaluation::samples_in(std::uint64_t micro_batches) const noexcept {
+  return std::min(samples_, micro_batches * request_.micro_batch);
+}
+
+run_result evaluation::result(const call_outcome& outcome) const {
+  run_result result;
+  result.data = request_.data->name();
+  result.samples = samples_in(outcome.tally.folded);
+  result.micro_batches = outcome.tally.folded;
+  for (std::size_t sink = 0; sink < folds_.size(); ++sink) {
+    const metric_fold& folded = folds_[sink]->metrics();
+    result.sinks.push_back({request_.sinks[sink].name, folded.samples(), folded.compute()});
+  }
+  result.metrics = result.sinks.front().metrics;
+  result.partial = outcome.tally.cancelled || outcome.tally.folded < micro_batches_;
+  const std::uint64_t lost = outcome.tally.cancelled ? 0 : outcome.tally.expected - outcome.tally.folded;
+  result.delivery = {.expected = micro_batches_,
+                     .folded = outcome.tally.folded,
+                     .replayed = outcome.replayed,
+                     .duplicates_dropped = outcome.tally.duplicates_dropped,
+                     .lost = lost,
+                     .resumed = std::min(micro_batches_resumed(), outcome.tally.folded)};
+  result.wall_seconds = std::chrono::duration<double>(outcome.wall).count();
+  const std::uint64_t evaluated = result.samples - samples_in(result.delivery.resumed);
+  if (result.wall_seconds > 0) result.samples_per_second = static_cast<double>(evaluated) / result.wall_seconds;
+  return result;
+}
+
+std::vector<stage_report> stage_reports(const stage_accounts& accounts, const std::vector<stage_usage>& before,
+                                        const std::vector<stage_usage>& after, double wall_seconds,
+                                        const std::vector<std::vector<std::string>>& layers) {
+  constexpr double seconds_per_ns = 1e-9;
+  std::vector<stage_report> reports;
+  for (std::size_t index = 0; index < accounts.owners().size(); ++index) {
+    const stage_accounts::owner& stage = accounts.owners()[index];
+    const double busy_seconds = static_cast<double>(rise(before[index].busy_ns, after[index].busy_ns)) * seconds_per_ns;
+    reports.push_back({.name = stage.name,
+                       .replica = stage.address.replica,
+                       .layers = layers[stage.address.stage],
+                       .forward_seconds = static_cast<double>(rise(before[index].forward_ns, after[index].forward_ns)) *
+                                          seconds_per_ns,
+                       .busy_fraction = wall_seconds > 0 ? std::min(1.0, busy_seconds / wall_seconds) : 0.0,
+                       .micro_batches = rise(before[index].micro_batches, after[index].micro_batches),
+                       .samples = rise(before[index].samples, after[index].samples)});
+  }
+  return reports;
+}
+
+}  // namespace troupe

@@ -1,0 +1,132 @@
+#include "program/model_probe.hpp"
+
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "messages/limits.hpp"
+#include "runtime/process/own_arguments.hpp"
+#include "runtime/process/probe_environment.hpp"
+#include "runtime/process/process_host.hpp"
+
+namespace troupe {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+constexpr const char* name_in_log = "try-out";
+
+/// Passes on what the process prints, and keeps how it ended.
+class probe_watch final : public process_listener {
+ public:
+  explicit probe_watch(std::function<void(std::string)> log) : log_(std::move(log)) {}
+
+  void on_output(worker_id, output_stream, std::string_view line) override {
+    if (log_) log_("[" + std::string(name_in_log) + "] " + std::string(line));
+  }
+  void on_exit(const exit_report& report) override {
+    const std::lock_guard lock(mutex_);
+    ended_ = report;
+    changed_.notify_all();
+  }
+
+  /// Nothing if it still runs at `deadline`, or when `stop` was asked for.
+  std::optional<exit_report> wait(steady::time_point deadline, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, stop, deadline, [this] { return ended_.has_value(); });
+    return ended_;
+  }
+
+ private:
+  const std::function<void(std::string)> log_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<exit_report> ended_;
+};
+
+expected<spawn_request> spawn_request_for(const probe_file& file) {
+  auto copy = file.duplicate();
+  if (!copy) return tl::make_unexpected(copy.error());
+  spawn_request made{
+      .name = name_in_log, .arguments = own_arguments(), .environment = {{probe_variable, probe_value}}, .fds = {}};
+  made.fds.push_back({std::move(*copy), probe_report_number});
+  return made;
+}
+
+bool was_killed_from_outside(const exit_report& report) {
+  return report.kind == exit_kind::signalled && (report.value == SIGKILL || report.value == SIGTERM);
+}
+
+std::string place_in(const probe_request& request, const std::string& place) {
+  return place.empty() || place == request.what ? request.what : request.what + ", " + place;
+}
+
+error crash(const probe_request& request, const std::string& place, const exit_report& report) {
+  const bool killed = was_killed_from_outside(report);
+  return {error_code::model_crashed, place_in(request, place),
+          "the process in which it was tried out ended" +
+              (killed ? " " + std::to_string(limits::probe_attempts_max) + " times" : std::string()) + ": " +
+              report.describe(),
+          killed ? "find out who killed it: the kernel's log names processes that took too much memory"
+                 : "mend the code that crashes; its last lines, if any, say more"};
+}
+
+error hang(const probe_request& request, const std::string& place) {
+  return {error_code::model_crashed, place_in(request, place),
+          "it was still being tried out after " +
+              std::to_string(std::chrono::duration_cast<std::chrono::seconds>(request.patience).count()) +
+              " s, and its process was killed",
+          "look for a loop without an end, or raise --start-deadline"};
+}
+
+error early_end(const exit_report& report) {
+  return {error_code::process_failed, name_in_log, "its process ended before it came to the run: " + report.describe(),
+          "call troupe::program, or the command line, in main() of this program; see its last lines, if any"};
+}
+
+struct attempt {
+  expected<probe_report> report;
+  bool may_repeat = false;
+};
+
+attempt failed(error why, bool may_repeat = false) {
+  return {tl::make_unexpected(std::move(why)), may_repeat};
+}
+
+attempt outcome_of(const probe_request& request, const probe_file& file, const exit_report& ended) {
+  if (auto report = file.read()) return {std::move(*report)};
+  const bool may_repeat = was_killed_from_outside(ended);
+  const auto place = file.place();
+  return failed(place ? crash(request, *place, ended) : early_end(ended), may_repeat);
+}
+
+attempt try_once(const probe_request& request, const std::stop_token& stop) {
+  const auto deadline = steady::now() + request.patience;
+  const auto file = probe_file::make();
+  if (!file) return failed(file.error());
+  auto spawned = spawn_request_for(*file);
+  if (!spawned) return failed(spawned.error());
+  const auto host = process_host::create();
+  if (!host) return failed(host.error());
+  const auto watch = std::make_shared<probe_watch>(request.log);
+  const auto started = (*host)->start(std::move(*spawned), watch);
+  if (!started) return failed(started.error());
+  const auto ended = watch->wait(deadline, stop);
+  if (ended) return outcome_of(request, *file, *ended);
+  static_cast<void>((*host)->stop(steady::now() + limits::worker_reap_time, std::chrono::milliseconds{0}));
+  if (!stop.stop_requested()) return failed(hang(request, file->place().value_or("")));
+  return failed({error_code::call_cancelled, request.what, "its try-out was stopped", {}});
+}
+
+}  // namespace
+
+expected<probe_report> probe_in_process(const probe_request& request, const std::stop_token& stop) {
+  for (std::uint32_t left = limits::probe_attempts_max;; --left) {
+    attempt made = try_once(request, stop);
+    if (made.report || !made.may_repeat || left <= 1 || stop.stop_requested()) return std::move(made.report);
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "messages/error.hpp"
+#include "program/pipeline_module.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/data/data_set.hpp"
+#include "runtime/data/iterator_source.hpp"
+#include "runtime/metric/loss.hpp"
+#include "runtime/report/run_result.hpp"
+
+namespace troupe {
+
+/// How an engine is set up. Defaults are DeepSpeed's where it has one.
+struct pipeline_engine_options {
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  /// Micro-batches of a call over all replicas, unless the call says otherwise.
+  std::uint64_t num_micro_batches = 1;
+  /// Intra-op threads per stage; nothing means max(1, cores / (stages x replicas)).
+  std::optional<std::uint32_t> threads = std::nullopt;
+  optimize_mode optimize = optimize_mode::layer;
+  std::string partition = "parameters";
+  /// See model_loading.
+  bool allow_effects = false;
+  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// A real micro-batch [N, ...]: checked against every layer before anything starts (E0209), and timed on for
+  /// partition = "profile". Undefined: neither.
+  at::Tensor sample = {};
+  /// A call that takes longer fails with E0605.
+  std::chrono::nanoseconds call_timeout = std::chrono::hours{24};
+};
+
+enum class reduction : std::uint8_t {
+  avg,   ///< the unweighted mean over micro-batches: DeepSpeed's contract, no exact mean where they are uneven
+  none,  ///< one value per micro-batch
+};
+
+/// The parameters of eval_batch (docs/pipeline_engine.md compares each with DeepSpeed's).
+struct eval_batch_options {
+  /// Give the last stage's outputs, of all micro-batches, besides the loss.
+  bool return_logits = false;
+  /// Off: give the outputs themselves in place of the loss; labels are not needed then.
+  bool compute_loss = true;
+  reduction reduce_output = reduction::avg;
+  /// Every rank gets the result. In one process there is one rank, and it always has it.
+  bool bcast_loss = true;
+  /// Micro-batches of this call over all replicas; at least 1.
+  std::optional<std::uint64_t> num_micro_batches = std::nullopt;
+};
+
+/// The result of eval_batch. What was not asked for is empty.
+struct eval_output {
+  /// compute_loss, avg: one mean per part of the loss. Empty if the iterator gave nothing at all.
+  std::vector<double> loss;
+  /// compute_loss, none: [micro-batch][part].
+  std::vector<std::vector<double>> losses;
+  /// no compute_loss: none: outputs per micro-batch; avg: their element-wise mean, one tensor.
+  std::vector<at::Tensor> outputs;
+  /// return_logits: outputs per micro-batch.
+  std::vector<at::Tensor> logits;
+  std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0;
+  /// The iterator ended before num_micro_batches: the result is of what there was.
+  bool exhausted = false;
+};
+
+/// A call under way. get() blocks and may be called once.
+class eval_future {
+ public:
+  class state;
+  explicit eval_future(std::unique_ptr<state> s);
+  eval_future(eval_future&&) noexcept;
+  eval_future& operator=(eval_future&&) noexcept;
+  ~eval_future();
+
+  [[nodiscard]] expected<eval_output> get();
+  [[nodiscard]] bool ready() const;
+
+ private:
+  std::unique_ptr<state> state_;
+};
+
+/// The DeepSpeed-shaped interface: a model in stages that evaluates batches from an iterator, and whole data sets.
+/// Calls queue, so that the pipe stays full from one to the next; a call that fails leaves the engine usable. Threads:
+/// one thread uses an engine; iterators and loss functions are called from others (see their types).
+class pipeline_engine {
+ public:
+  /// From a TorchScript file. `loss` may be empty if no call computes a loss.
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const std::string& model,
+                                                                         pipeline_engine_options options,
+                                                                         loss_function loss);
+  /// From layers described in code. The module says stages, partition, loss and, with a topology, replicas; `stages`,
+  /// `partition` and `optimize` of the options count for nothing.
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,
+                                                                         pipeline_engine_options options = {});
+
+  pipeline_engine(const pipeline_engine&) = delete;
+  pipeline_engine& operator=(const pipeline_engine&) = delete;
+  ~pipeline_engine();
+
+  /// Evaluates num_micro_batches of `data` (of the iterator set before, if empty). Nothing is pulled from the iterator
+  /// before the call, nor beyond what it evaluates.
+  [[nodiscard]] expected<eval_output> eval_batch(data_iterator data = {}, eval_batch_options options = {});
+  /// The same without waiting; at most limits::calls_queued_max calls may be open.
+  [[nodiscard]] eval_future eval_batch_async(data_iterator data = {}, eval_batch_options options = {});
+
+  /// What eval_batch pulls from when it is given no iterator; each call goes on where the one before stopped.
+  void set_dataiterator(data_iterator data) {
+    // every call holds a copy of data_: the position inside the iterator must be one for all of them
+    data_ = data ? [kept = std::make_shared<data_iterator>(std::move(data))] { return (*kept)(); } : data_iterator{};
+  }
+  /// Applied to every batch of an iterator, from the next call on.
+  void set_batch_fn(batch_function transform) { transform_ = std::move(transform); }
+
+  /// Evaluates a whole data set, every sample exactly once, with exact metrics ("accuracy", "cross_entropy", ...).
+  [[nodiscard]] expected<run_result> evaluate(const data_set_ptr& data, std::uint64_t micro_batch = 64,
+                                              const std::vector<std::string>& metrics = {"accuracy", "cross_entropy"});
+
+  [[nodiscard]] std::uint32_t num_stages() const noexcept;
+  /// Whether this process holds the first / the last stage: in one process always.
+  [[nodiscard]] bool is_first_stage() const noexcept { return true; }
+  [[nodiscard]] bool is_last_stage() const noexcept { return true; }
+
+ private:
+  struct impl;
+  explicit pipeline_engine(std::unique_ptr<impl> state);
+
+  std::unique_ptr<impl> impl_;
+  data_iterator data_;
+  batch_function transform_;
+};
+
+}  // namespace troupe

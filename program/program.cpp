@@ -1,0 +1,58 @@
+#include "program/program.hpp"
+
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include "actors/workers/worker_face.hpp"
+#include "runtime/os/standard_descriptors.hpp"
+#include "runtime/process/probe_environment.hpp"
+
+namespace troupe {
+namespace {
+
+struct process_role {
+  bool known = false;
+  std::optional<worker_environment> worker;
+  bool probes = false;
+};
+
+process_role& role() {
+  static process_role of_this_process;
+  return of_this_process;
+}
+
+/// Memory between processes that may not grow (ulimit -f) is E0614, and no signal. A handler of the program's own
+/// stays.
+void ignore_file_size_signal() {
+  struct sigaction now {};
+  if (::sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) ::signal(SIGXFSZ, SIG_IGN);
+}
+
+}  // namespace
+
+program::program(int, char**) {
+  if (std::exchange(role().known, true)) return;
+  reserve_standard_descriptors();
+  ignore_file_size_signal();
+  auto worker = take_worker_environment();
+  if (!worker) end_worker(worker.error());
+  role().worker = *worker;
+  const auto probes = take_probe_environment();
+  if (!probes) end_worker(probes.error());
+  role().probes = *probes;
+}
+
+const worker_environment* program::worker() {
+  return role().worker ? &*role().worker : nullptr;
+}
+
+bool program::is_probe() {
+  return role().probes;
+}
+
+bool program::exists() {
+  return role().known;
+}
+
+}  // namespace troupe

@@ -1,0 +1,111 @@
+#include "program/report_courier.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "messages/limits.hpp"
+
+namespace troupe {
+namespace {
+
+template <class Hook, class Report>
+void call(const Hook& hook, const Report& report) noexcept {
+  if (!hook) return;
+  try {
+    hook(report);
+  } catch (...) {
+    // It got its report.
+  }
+}
+
+std::string lost_text(std::uint64_t lines) {
+  return std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of the log were lost: its reader is too slow";
+}
+
+}  // namespace
+
+struct report_courier::queue {
+  evaluation_hooks hooks;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::string> lines;
+  std::uint64_t lost = 0;
+  std::optional<progress_update> progress;
+  bool closed = false;
+
+  [[nodiscard]] bool is_empty() const { return lines.empty() && lost == 0 && !progress; }
+  void deliver();
+};
+
+/// Ends when there is nothing left and nothing more can come.
+void report_courier::queue::deliver() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [this] { return closed || !is_empty(); });
+    if (is_empty()) return;
+    const auto missing = std::exchange(lost, 0);
+    const auto taken = std::exchange(lines, {});
+    const auto newest = std::exchange(progress, std::nullopt);
+    lock.unlock();
+    if (missing > 0) call(hooks.on_log, lost_text(missing));
+    for (const std::string& line : taken) call(hooks.on_log, line);
+    if (newest) call(hooks.on_progress, *newest);
+    lock.lock();
+  }
+}
+
+expected<std::shared_ptr<report_courier>> report_courier::start(evaluation_hooks hooks) {
+  auto waiting = std::make_shared<queue>();
+  waiting->hooks = std::move(hooks);
+  std::shared_ptr<report_courier> made(new report_courier(waiting));
+  if (!waiting->hooks.on_log && !waiting->hooks.on_progress) {
+    waiting->closed = true;
+    return made;
+  }
+  auto thread = side_thread::start("hooks", [waiting](const std::stop_token&) { waiting->deliver(); });
+  if (!thread) return tl::make_unexpected(thread.error());
+  made->thread_.emplace(std::move(*thread));
+  return made;
+}
+
+report_courier::~report_courier() {
+  finish(limits::hooks_finish_time);
+}
+
+void report_courier::put(const progress_update& progress) {
+  const std::lock_guard lock(queue_->mutex);
+  if (queue_->closed) return;
+  queue_->progress = progress;
+  queue_->changed.notify_one();
+}
+
+void report_courier::put(std::string line) {
+  const std::lock_guard lock(queue_->mutex);
+  if (queue_->closed) return;
+  if (queue_->lines.size() == limits::log_lines_max) {
+    queue_->lines.pop_front();
+    ++queue_->lost;
+  }
+  queue_->lines.push_back(std::move(line));
+  queue_->changed.notify_one();
+}
+
+void report_courier::lost(std::uint64_t lines) {
+  const std::lock_guard lock(queue_->mutex);
+  if (queue_->closed) return;
+  queue_->lost += lines;
+  queue_->changed.notify_one();
+}
+
+bool report_courier::finish(std::chrono::nanoseconds at_most) {
+  {
+    const std::lock_guard lock(queue_->mutex);
+    queue_->closed = true;
+    queue_->changed.notify_one();
+  }
+  return !thread_ || thread_->end_by(std::chrono::steady_clock::now() + at_most);
+}
+
+}  // namespace troupe

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/evaluation.hpp"
+#include "program/evaluator.hpp"
+#include "program/topology.hpp"
+#include "runtime/process/worker_environment.hpp"
+
+namespace troupe {
+
+/// This process becomes a worker of the run that it would be otherwise. An invalid topology ends it.
+[[noreturn]] void serve_topology(const worker_environment& environment, const topology& what,
+                                 const run_options& options);
+
+/// Of all sinks; metrics by name are made for so many classes. Errors: make_metric().
+[[nodiscard]] expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes);
+
+/// What driver and workers must agree on beside the plan: models' files and how they are cut, metrics. What callables
+/// do cannot be seen.
+[[nodiscard]] std::string settings_of(const topology& what);
+
+}  // namespace troupe

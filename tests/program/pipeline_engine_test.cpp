@@ -1,0 +1,287 @@
+// Goal: eval_batch does what it says for every combination of its parameters, and each fault of DeepSpeed's that we
+// name stays away. Method: LeNet on real digits against a plain LibTorch loop, bit for bit (optimize = none).
+#include "program/pipeline_engine.hpp"
+
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+
+#include "runtime/data/data_set.hpp"
+#include "tests/program/support/plain_loop.hpp"
+#include "tests/support/paths.hpp"
+
+namespace troupe::testing {
+namespace {
+
+std::vector<at::Tensor> nll(const at::Tensor& outputs, const at::Tensor& labels) {
+  return {at::nll_loss(outputs, labels)};
+}
+
+std::filesystem::path lenet() {
+  return data_dir() / "mnist/lenet.pt";
+}
+
+data_set_ptr digits() {
+  static const data_set_ptr data = open_data("mnist:" + (data_dir() / "mnist").string()).value();
+  return data;
+}
+
+std::unique_ptr<pipeline_engine> make_engine(pipeline_engine_options options = {}, loss_function loss = nll) {
+  options.optimize = optimize_mode::none;
+  options.threads = 1;
+  auto engine = pipeline_engine::create(lenet().string(), options, std::move(loss));
+  if (!engine) throw std::runtime_error(to_string(engine.error()));
+  return std::move(*engine);
+}
+
+/// What a call over `batches` must give.
+struct reference {
+  std::vector<double> losses;
+  std::vector<at::Tensor> outputs;
+
+  explicit reference(const std::vector<batch>& batches) {
+    at::set_num_threads(1);
+    plain_loop plain{lenet()};
+    for (const batch& each : batches) {
+      outputs.push_back(plain.forward(each.inputs).clone());
+      losses.push_back(nll(outputs.back(), each.labels)[0].item<double>());
+    }
+  }
+  [[nodiscard]] double mean_loss() const {
+    double sum = 0;
+    for (const double each : losses) sum += each;
+    return sum / static_cast<double>(losses.size());
+  }
+};
+
+bool same_bits(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](auto& x, auto& y) { return at::equal(x, y); });
+}
+
+TEST(eval_batch, every_combination_of_its_six_parameters_equals_a_plain_loop) {
+  pipeline_engine_options options;
+  options.stages = 3;
+  options.replicas = 2;
+  options.num_micro_batches = 4;
+  const auto engine = make_engine(options);
+  const auto all = batches_of(*digits(), 20, 100);  // five of them
+  for (unsigned bits = 0; bits < 64; ++bits) {
+    SCOPED_TRACE(bits);
+    const bool own_iterator = (bits & 1) != 0;
+    const eval_batch_options call{
+        .return_logits = (bits & 2) != 0,
+        .compute_loss = (bits & 4) != 0,
+        .reduce_output = (bits & 8) != 0 ? reduction::avg : reduction::none,
+        .bcast_loss = (bits & 16) != 0,
+        .num_micro_batches = (bits & 32) != 0 ? std::optional<std::uint64_t>{3} : std::nullopt};
+    const std::size_t count = call.num_micro_batches.value_or(4);
+    const reference expected_values{{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)}};
+
+    const batch_list source{all};
+    engine->set_dataiterator(own_iterator ? data_iterator{} : data_iterator{source});
+    const auto output = engine->eval_batch(own_iterator ? data_iterator{source} : data_iterator{}, call);
+    ASSERT_TRUE(output) << to_string(output.error());
+    EXPECT_EQ(*source.taken, count) << "nothing is pulled beyond the call";
+    EXPECT_EQ(output->micro_batches, count);
+    EXPECT_EQ(output->samples, count * 20);
+    EXPECT_FALSE(output->exhausted);
+
+    const bool mean = call.reduce_output == reduction::avg;
+    EXPECT_EQ(output->loss.size(), call.compute_loss && mean ? 1 : 0);
+    EXPECT_EQ(output->losses.size(), call.compute_loss && !mean ? count : 0);
+    if (call.compute_loss && mean) {
+      EXPECT_EQ(output->loss[0], expected_values.mean_loss());
+    }
+    for (std::size_t index = 0; index < output->losses.size(); ++index) {
+      EXPECT_EQ(output->losses[index], std::vector<double>{expected_values.losses[index]});
+    }
+    if (call.compute_loss) {
+      EXPECT_TRUE(output->outputs.empty());
+    } else if (mean) {
+      at::Tensor sum = at::zeros_like(expected_values.outputs[0]);
+      for (const at::Tensor& each : expected_values.outputs) sum += each;
+      ASSERT_EQ(output->outputs.size(), 1);
+      EXPECT_TRUE(at::allclose(output->outputs[0], sum / static_cast<double>(count), 1e-6, 1e-7));
+    } else {
+      EXPECT_TRUE(same_bits(output->outputs, expected_values.outputs));
+    }
+    if (call.return_logits) {
+      EXPECT_TRUE(same_bits(output->logits, expected_values.outputs));
+    } else {
+      EXPECT_TRUE(output->logits.empty());
+    }
+  }
+}
+
+TEST(eval_batch, data_that_runs_out_ends_the_call_with_what_there_was) {
+  const auto engine = make_engine({.num_micro_batches = 10});
+  const auto batches = batches_of(*digits(), 8, 24);
+  const auto output = engine->eval_batch(batch_list{batches});
+  ASSERT_TRUE(output);
+  EXPECT_TRUE(output->exhausted);
+  EXPECT_EQ(output->micro_batches, 3);
+  EXPECT_EQ(output->loss[0], reference{batches}.mean_loss());
+
+  const auto nothing = engine->eval_batch(batch_list{});
+  ASSERT_TRUE(nothing);
+  EXPECT_TRUE(nothing->exhausted);
+  EXPECT_TRUE(nothing->loss.empty());
+  EXPECT_EQ(nothing->micro_batches, 0);
+}
+
+TEST(eval_batch, an_exception_of_the_iterator_the_loss_or_a_stage_fails_its_call_alone) {
+  loss_function loss = [](const at::Tensor& outputs, const at::Tensor& labels) {
+    if (labels.eq(99).any().item<bool>()) throw std::runtime_error("a label of 99");
+    return nll(outputs, labels);
+  };
+  const auto engine = make_engine({.stages = 2, .num_micro_batches = 3}, loss);
+  const auto good = batches_of(*digits(), 16, 48);
+  const double mean = reference{good}.mean_loss();
+
+  unsigned pulled = 0;
+  const auto thrown = engine->eval_batch([&]() -> std::optional<batch> {
+    if (pulled == 2) throw std::runtime_error("the disk is on fire");
+    return good[pulled++];
+  });
+  ASSERT_FALSE(thrown);
+  EXPECT_EQ(thrown.error().code, error_code::source_failed);
+  EXPECT_THAT(thrown.error().cause, ::testing::HasSubstr("the disk is on fire"));
+  EXPECT_THAT(thrown.error().where, ::testing::HasSubstr("micro-batch 2"));
+  EXPECT_EQ(engine->eval_batch(batch_list{good})->loss[0], mean);
+
+  auto bad_label = good;
+  bad_label[1].labels = at::full({16}, 99, at::kLong);
+  const auto bad_loss = engine->eval_batch(batch_list{bad_label});
+  ASSERT_FALSE(bad_loss);
+  EXPECT_EQ(bad_loss.error().code, error_code::metric_failed);
+  EXPECT_THAT(bad_loss.error().cause, ::testing::HasSubstr("a label of 99"));
+  EXPECT_EQ(engine->eval_batch(batch_list{good})->loss[0], mean);
+
+  auto bad_shape = good;
+  bad_shape[2].inputs = at::zeros({16, 3, 28, 28});
+  const auto bad_forward = engine->eval_batch(batch_list{bad_shape});
+  ASSERT_FALSE(bad_forward);
+  EXPECT_EQ(bad_forward.error().code, error_code::forward_failed);
+  EXPECT_THAT(bad_forward.error().where,
+              ::testing::AllOf(::testing::HasSubstr("layer 2 (2 Conv2d)"), ::testing::HasSubstr("micro-batch 2"),
+                               ::testing::HasSubstr("samples 32 to 47")));
+  EXPECT_EQ(engine->eval_batch(batch_list{good})->loss[0], mean);
+}
+
+TEST(eval_batch, tuple_losses_are_averaged_part_by_part) {
+  loss_function pair = [](const at::Tensor& outputs, const at::Tensor& labels) {
+    return std::vector<at::Tensor>{at::nll_loss(outputs, labels), outputs.mean()};
+  };
+  const auto engine = make_engine({.stages = 2, .num_micro_batches = 2}, pair);
+  const auto batches = batches_of(*digits(), 10, 20);
+  const reference plain{batches};
+  const auto output = engine->eval_batch(batch_list{batches});
+  ASSERT_TRUE(output);
+  ASSERT_EQ(output->loss.size(), 2);
+  EXPECT_EQ(output->loss[0], plain.mean_loss());
+  const double second = (plain.outputs[0].mean().item<double>() + plain.outputs[1].mean().item<double>()) / 2;
+  EXPECT_EQ(output->loss[1], second);
+}
+
+TEST(eval_batch, an_uneven_last_micro_batch_is_evaluated_as_it_is) {
+  const auto engine = make_engine({.num_micro_batches = 3});
+  const auto batches = batches_of(*digits(), 16, 40);  // 16, 16, 8
+  const reference plain{batches};
+  const auto loss = engine->eval_batch(batch_list{batches});
+  EXPECT_EQ(loss->loss[0], plain.mean_loss());
+  EXPECT_EQ(loss->samples, 40);
+  const auto outputs =
+      engine->eval_batch(batch_list{batches}, {.compute_loss = false, .reduce_output = reduction::none});
+  EXPECT_TRUE(same_bits(outputs->outputs, plain.outputs));
+  const auto mean = engine->eval_batch(batch_list{batches}, {.compute_loss = false, .reduce_output = reduction::avg});
+  ASSERT_FALSE(mean) << "there is no element-wise mean of uneven outputs";
+  EXPECT_EQ(mean.error().code, error_code::metric_failed);
+}
+
+TEST(eval_batch, queued_calls_overlap_and_keep_their_results_apart) {
+  const auto engine = make_engine({.stages = 3, .replicas = 2, .num_micro_batches = 4});
+  const auto all = batches_of(*digits(), 8, 8 * 40);
+  std::vector<eval_future> futures;
+  for (std::size_t call = 0; call < 10; ++call) {
+    futures.push_back(engine->eval_batch_async(batch_list{{all.begin() + static_cast<std::ptrdiff_t>(call * 4),
+                                                           all.begin() + static_cast<std::ptrdiff_t>(call * 4 + 4)}}));
+  }
+  for (std::size_t call = 0; call < 10; ++call) {
+    const reference plain{
+        {all.begin() + static_cast<std::ptrdiff_t>(call * 4), all.begin() + static_cast<std::ptrdiff_t>(call * 4 + 4)}};
+    const auto output = futures[call].get();
+    ASSERT_TRUE(output) << to_string(output.error());
+    EXPECT_EQ(output->loss[0], plain.mean_loss());
+  }
+}
+
+TEST(eval_batch, evaluation_between_other_calls_and_set_batch_fn) {
+  const auto engine = make_engine({.stages = 2, .num_micro_batches = 2});
+  const auto batches = batches_of(*digits(), 10, 20);
+  const double mean = reference{batches}.mean_loss();
+  const batch_list standing{batches_of(*digits(), 10, 40)};
+  engine->set_dataiterator(standing);
+  EXPECT_EQ(engine->eval_batch()->loss[0], mean);
+  const auto whole = engine->evaluate(digits(), 500, {"accuracy", "nll"});
+  ASSERT_TRUE(whole) << to_string(whole.error());
+  EXPECT_EQ(whole->metrics[0].fields[1].counts, std::vector<std::uint64_t>{9904});
+  EXPECT_EQ(whole->delivery.lost, 0);
+  EXPECT_EQ(*standing.taken, 2) << "evaluate took nothing from the engine's iterator";
+  auto darker = batches;
+  for (batch& each : darker) each.inputs = each.inputs * 0.5;
+  engine->set_batch_fn([](batch each) { return batch{each.inputs * 0.5, each.labels}; });
+  EXPECT_EQ(engine->eval_batch(batch_list{batches})->loss[0], reference{darker}.mean_loss());
+}
+
+TEST(eval_batch, wrong_use_is_an_error_that_says_what_to_do) {
+  const auto engine = make_engine({}, {});
+  const auto batches = batches_of(*digits(), 4, 4);
+  EXPECT_EQ(engine->eval_batch().error().code, error_code::source_failed);
+  EXPECT_EQ(engine->eval_batch(batch_list{batches}).error().code, error_code::metric_failed) << "no loss function";
+  EXPECT_EQ(engine->eval_batch(batch_list{batches}, {.num_micro_batches = 0}).error().code,
+            error_code::value_out_of_range);
+  EXPECT_TRUE(engine->eval_batch(batch_list{batches}, {.compute_loss = false}));
+  EXPECT_TRUE(engine->is_first_stage());
+  EXPECT_TRUE(engine->is_last_stage());
+  EXPECT_EQ(engine->num_stages(), 1);
+  const auto too_many = pipeline_engine::create(lenet().string(), {.stages = 16}, {});
+  ASSERT_FALSE(too_many);
+  EXPECT_EQ(too_many.error().code, error_code::more_stages_than_layers);
+  EXPECT_EQ(pipeline_engine::create("no/such/model.pt", {}, {}).error().code, error_code::model_missing);
+}
+
+TEST(eval_batch, a_call_that_takes_too_long_fails_and_the_engine_goes_on) {
+  std::atomic<bool> blocked{true};
+  const auto batches = batches_of(*digits(), 4, 4);
+  const auto engine = make_engine({.num_micro_batches = 1, .call_timeout = std::chrono::milliseconds{50}});
+  const auto late = engine->eval_batch([&]() -> std::optional<batch> {
+    blocked.wait(true);
+    return batches[0];
+  });
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, error_code::deadline_passed);
+  blocked = false;
+  blocked.notify_all();
+  // What comes next waits behind it no longer than any call.
+  expected<eval_output> next = engine->eval_batch(batch_list{batches});
+  for (int tries = 0; !next && tries < 100; ++tries) next = engine->eval_batch(batch_list{batches});
+  EXPECT_TRUE(next) << to_string(next.error());
+}
+
+TEST(eval_batch, an_evaluation_behind_a_call_that_never_ends_fails_at_its_time_out) {
+  std::atomic<bool> blocked{true};
+  const auto batches = batches_of(*digits(), 4, 4);
+  const auto engine = make_engine({.num_micro_batches = 1, .call_timeout = std::chrono::milliseconds{50}});
+  const auto first = engine->eval_batch_async([&]() -> std::optional<batch> {
+    blocked.wait(true);
+    return batches[0];
+  });
+  const auto late = engine->evaluate(digits(), 4, {"accuracy"});
+  blocked = false;
+  blocked.notify_all();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, error_code::deadline_passed);
+}
+
+}  // namespace
+}  // namespace troupe::testing

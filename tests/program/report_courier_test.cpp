@@ -1,0 +1,97 @@
+// Goal: hooks get their reports in order, and one that is slow or stuck loses some and says how many, but holds up
+// neither the one who reports nor the end. Method: hooks that wait for the test.
+#include "program/report_courier.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "messages/limits.hpp"
+#include "program/abandoned_threads.hpp"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+bool eventually(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  return condition();
+}
+
+TEST(report_courier, delivers_all_lines_and_the_newest_progress_before_it_ends) {
+  std::vector<std::string> lines;
+  std::uint64_t done = 0;
+  auto courier = *report_courier::start({.on_progress = [&](const progress_update& now) { done = now.samples_done; },
+                                         .on_log = [&](const std::string& line) { lines.push_back(line); }});
+  courier->put("one");
+  courier->put({.samples_done = 1});
+  courier->put("two");
+  courier->put({.samples_done = 2});
+  ASSERT_TRUE(courier->finish(20s));
+  EXPECT_THAT(lines, ElementsAre("one", "two"));
+  EXPECT_EQ(done, 2);
+  courier->put("too late");
+  EXPECT_EQ(lines.size(), 2);
+}
+
+TEST(report_courier, of_a_slow_hook_loses_the_oldest_lines_and_says_how_many) {
+  std::promise<void> entered;
+  std::promise<void> let_go;
+  std::vector<std::string> lines;
+  auto courier =
+      *report_courier::start({.on_progress = {}, .on_log = [&, first = true](const std::string& line) mutable {
+                                lines.push_back(line);
+                                if (!std::exchange(first, false)) return;
+                                entered.set_value();
+                                let_go.get_future().wait();
+                              }});
+  courier->put("first");
+  ASSERT_EQ(entered.get_future().wait_for(20s), std::future_status::ready);
+  courier->lost(5);
+  for (std::size_t i = 0; i < limits::log_lines_max + 3; ++i) courier->put(std::to_string(i));
+  let_go.set_value();
+  ASSERT_TRUE(courier->finish(20s));
+  ASSERT_EQ(lines.size(), limits::log_lines_max + 2);
+  EXPECT_THAT(lines[1], HasSubstr("8 lines of the log were lost"));
+  EXPECT_EQ(lines[2], "3");
+  EXPECT_EQ(lines.back(), std::to_string(limits::log_lines_max + 2));
+}
+
+TEST(report_courier, of_a_stuck_hook_ends_without_it) {
+  std::promise<void> let_go;
+  const auto waited_for = std::make_shared<std::shared_future<void>>(let_go.get_future());
+  auto courier =
+      *report_courier::start({.on_progress = {}, .on_log = [waited_for](const std::string&) { waited_for->wait(); }});
+  courier->put("never taken");
+  EXPECT_FALSE(has_abandoned_threads());
+  EXPECT_FALSE(courier->finish(10ms));
+  EXPECT_FALSE(courier->finish(10ms)) << "asked again";
+  EXPECT_TRUE(has_abandoned_threads());
+  courier.reset();
+  let_go.set_value();
+  EXPECT_TRUE(eventually([] { return !has_abandoned_threads(); }));
+}
+
+TEST(report_courier, outlives_what_a_hook_throws) {
+  std::size_t called = 0;
+  auto courier = *report_courier::start({.on_progress = {}, .on_log = [&](const std::string&) {
+                                           ++called;
+                                           throw std::runtime_error("on purpose");
+                                         }});
+  courier->put("one");
+  courier->put("two");
+  EXPECT_TRUE(courier->finish(20s));
+  EXPECT_EQ(called, 2);
+}
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,98 @@
+// Goal: what a spare has loaded in advance makes the same stage as what is loaded when it is needed, and is kept no
+// longer than that.
+// Method: the models of this repository; outputs are compared to the last bit.
+#include "program/spare_models.hpp"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include "program/cut_model.hpp"
+#include "runtime/model/first_use.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "tests/support/paths.hpp"
+
+namespace troupe::testing {
+namespace {
+
+const std::string lenet = data_dir() / "mnist/lenet.pt";
+
+expected<layer_chain> load() {
+  return load_optimized(lenet, optimize_mode::layer);
+}
+
+/// Of the first of two stages, warmed up as a replacement is or as all others are.
+at::Tensor output_of(layer_chain chain, bool is_optimized, bool is_replacement) {
+  at::manual_seed(7);
+  const at::Tensor input = at::randn({5, 1, 28, 28});
+  const part_boundaries boundaries = {0, 4, chain.layers.size()};
+  const auto cut = cut_again(std::move(chain), {.stages = 2, .threads = 1}, boundaries, 0,
+                             warm_up_of(input, is_replacement), is_optimized);
+  EXPECT_TRUE(cut.has_value());
+  const auto body = cut->make_body(0, 0);
+  EXPECT_TRUE(body.has_value());
+  (*body)->on_start();
+  std::vector<activation> inputs(1);
+  inputs[0].tensors = make_tensors(input);
+  std::vector<activation> outputs(1);
+  EXPECT_TRUE((*body)->run(inputs, outputs).has_value());
+  return as_tensors(outputs[0].tensors).single();
+}
+
+TEST(spare_models, makes_the_same_stage) {
+  use_libtorch_once();
+  spare_models spare;
+  spare.prepare("lenet", lenet, load);
+  auto prepared = spare.take("lenet");
+  ASSERT_TRUE(prepared.has_value());
+  const at::Tensor from_spare = output_of(std::move(*prepared), true, true);
+  EXPECT_TRUE(at::equal(from_spare, output_of(*load_chain(lenet), false, false)));
+}
+
+TEST(spare_models, keeps_nothing_once_it_was_asked) {
+  spare_models spare;
+  spare.prepare("a", lenet, load);
+  spare.prepare("b", lenet, load);
+  EXPECT_TRUE(spare.take("a").has_value());
+  EXPECT_FALSE(spare.take("a").has_value());
+  EXPECT_FALSE(spare.take("b").has_value());
+}
+
+TEST(spare_models, prepares_nothing_for_a_worker_that_has_a_stage) {
+  spare_models spare;
+  EXPECT_FALSE(spare.take("lenet").has_value());
+  bool was_loaded = false;
+  spare.prepare("lenet", lenet, [&] {
+    was_loaded = true;
+    return load();
+  });
+  EXPECT_FALSE(was_loaded);
+}
+
+TEST(spare_models, drops_what_is_ready_too_late) {
+  spare_models spare;
+  spare.prepare("lenet", lenet, [&] {
+    EXPECT_FALSE(spare.take("lenet").has_value());  // the assignment comes while it is being loaded
+    return load();
+  });
+  EXPECT_FALSE(spare.take("lenet").has_value());
+}
+
+TEST(spare_models, leaves_errors_to_whoever_needs_the_model) {
+  spare_models spare;
+  spare.prepare("missing", "no/such/file.pt", load);
+  EXPECT_FALSE(spare.take("missing").has_value());
+  spare_models other;
+  other.prepare("broken", lenet, [] { return expected<layer_chain>(tl::make_unexpected(error{})); });
+  EXPECT_FALSE(other.take("broken").has_value());
+}
+
+TEST(warm_up_of, is_short_for_a_replacement) {
+  const at::Tensor sent = at::zeros({64, 3});
+  EXPECT_EQ(warm_up_of(sent, false).size(0), 64);
+  EXPECT_EQ(warm_up_of(sent, true).size(0), limits::warm_up_samples_of_replacement);
+  EXPECT_EQ(warm_up_of(sent.narrow(0, 0, 0), true).size(0), 0);
+  EXPECT_FALSE(warm_up_of(at::Tensor(), true).defined());
+}
+
+}  // namespace
+}  // namespace troupe::testing
