@@ -68,14 +68,12 @@ void director_state::submit(const call_ticket_ptr& ticket) {
     const error stopping{error_code::engine_stopped, "director", "the run is stopping", "start a new run"};
     return refuse(ticket, failed_for_.value_or(stopping));
   }
-  if (calls_.size() >= limits::calls_queued_max) {
+  if (calls_.full()) {
     return refuse(ticket, {error_code::queue_full, "director",
                            std::to_string(limits::calls_queued_max) + " calls are open already",
                            "wait for one of them before the next"});
   }
-  const call_number number = next_number_++;
-  ticket->number = number;
-  calls_[number].ticket = ticket;
+  const call_number number = calls_.open(ticket);
   open_at_aggregator(number);
   for (const auto& [at, one] : stages_.members()) {
     if (one.now == stage_roster::standing::ready || one.now == stage_roster::standing::wired) open_at(at, number);
@@ -89,13 +87,17 @@ void director_state::open_at_aggregator(call_number number) {
                     "the aggregator did not open it: " + self_->system().render(e), "see the log"});
   };
   self_->request(aggregator_, plan_.request_timeout, open_call{calls_.at(number).ticket})
-      .then([this, number](const call_opened&) { opened_by_aggregator(number); }, on_error);
+      .then(
+          [this, number](const call_opened&) {
+            calls_.acknowledge_by_aggregator(number);
+            load_in_order();
+          },
+          on_error);
 }
 
 /// Those that start later hear of all open calls when they are ready, and before they get edges.
 void director_state::open_at(stage_address at, call_number number) {
-  call& entry = calls_.at(number);
-  if (entry.phase == call_phase::opening) entry.missing.insert(at);
+  calls_.await(number, at);
   ask_to_open(at, number, limits::control_request_attempts - 1);
 }
 
@@ -112,52 +114,27 @@ void director_state::ask_to_open(stage_address at, call_number number, std::uint
                     "a stage did not open it: " + self_->system().render(e), "see the log for its end"});
   };
   self_->request(one.face, time_of_an_attempt(), open_call{calls_.at(number).ticket})
-      .then([this, at, number](const call_opened&) { opened_by(at, number); }, on_error);
+      .then(
+          [this, at, number](const call_opened&) {
+            calls_.acknowledge(number, at);
+            load_in_order();
+          },
+          on_error);
 }
 
 std::chrono::nanoseconds director_state::time_of_an_attempt() const {
   return plan_.request_timeout / limits::control_request_attempts;
 }
 
-void director_state::opened_by_aggregator(call_number number) {
-  const auto found = calls_.find(number);
-  if (found == calls_.end()) return;
-  found->second.aggregator_missing = false;
-  load_if_opened(number);
-}
-
-void director_state::opened_by(stage_address at, call_number number) {
-  const auto found = calls_.find(number);
-  if (found == calls_.end()) return;
-  found->second.missing.erase(at);
-  load_if_opened(number);
-}
-
-void director_state::load_if_opened(call_number number) {
-  call& entry = calls_.at(number);
-  if (entry.phase != call_phase::opening || entry.aggregator_missing || !entry.missing.empty()) return;
-  entry.phase = call_phase::opened;
-  load_in_order();
-}
-
-/// Acknowledgements of several calls may cross; the loader gets the calls in order all the same.
 void director_state::load_in_order() {
   if (!stages_.was_wired()) return;
-  for (; next_to_load_ < next_number_; ++next_to_load_) {
-    const auto found = calls_.find(next_to_load_);
-    if (found == calls_.end() || found->second.phase == call_phase::cancelling) continue;
-    if (found->second.phase == call_phase::opening) return;
-    found->second.phase = call_phase::loading;
-    found->second.started = steady_now();
-    tell(self_, loader_, open_call{found->second.ticket});
+  for (const call_number number : calls_.take_loadable(steady_now())) {
+    tell(self_, loader_, open_call{calls_.at(number).ticket});
   }
 }
 
 void director_state::cancel(call_number number, const error& cause) {
-  const auto found = calls_.find(number);
-  if (found == calls_.end() || found->second.phase == call_phase::cancelling) return;  // the first cause stays
-  found->second.phase = call_phase::cancelling;
-  found->second.cause = cause;
+  if (!calls_.cancel(number, cause)) return;
   // The aggregator first: once the loader forgets the call it sends others, and the ledger must not hold both.
   tell(self_, aggregator_, cancel_call{number, cause});
   tell(self_, loader_, cancel_call{number, cause});
@@ -166,34 +143,27 @@ void director_state::cancel(call_number number, const error& cause) {
 }
 
 void director_state::cancel(const cancel_ticket& request) {
-  for (const auto& [number, entry] : calls_) {
-    if (entry.ticket == request.ticket) return cancel(number, request.cause);
-  }
+  if (const auto number = calls_.find(request.ticket)) cancel(*number, request.cause);
 }
 
 void director_state::cancel_open_calls(const error& cause) {
-  for (const auto& [number, entry] : calls_) cancel(number, cause);
+  for (const auto& [number, entry] : calls_.calls()) cancel(number, cause);
 }
 
 /// Of calls that still wait for their stages nothing was sent that could be finished.
 void director_state::cut() {
-  cut_below_ = next_number_;
-  for (const auto& [number, entry] : calls_) {
-    if (entry.phase < call_phase::loading) {
-      cancel(number, {error_code::interrupted, "director", "the run was stopped before the call began", {}});
-    }
+  for (const call_number number : calls_.cut()) {
+    cancel(number, {error_code::interrupted, "director", "the run was stopped before the call began", {}});
   }
-  tell(self_, loader_, cut_calls_below{cut_below_});
+  tell(self_, loader_, cut_calls_below{calls_.cut_below()});
 }
 
 void director_state::ended(const call_ended& end) {
-  const auto found = calls_.find(end.tally.call);
-  if (found == calls_.end()) return;  // answered by fatal()
+  if (!calls_.contains(end.tally.call)) return;  // answered by fatal()
   if (end.tally.cause) cancel(end.tally.call, *end.tally.cause);
   tell_stages(end_call{end.tally.call});
 
-  call entry = std::move(found->second);
-  calls_.erase(found);
+  call_book::call entry = std::move(*calls_.close(end.tally.call));
   const std::uint64_t replays = plan_.engines->loader->counters().replayed.load(std::memory_order_relaxed);
   call_outcome outcome{.tally = end.tally,
                        .cause = std::move(entry.cause),
@@ -231,7 +201,7 @@ void director_state::fatal(const error& cause) {
   if (phase_ < run_phase::aborting) phase_ = run_phase::aborting;
   bool is_told = !is_first && to_string(cause) == to_string(*failed_for_);
   // Answered here, since the actor that ends calls may be the one that is gone.
-  for (auto& [number, entry] : std::exchange(calls_, {})) {
+  for (auto& [number, entry] : calls_.close_all()) {
     tell_stages(cancel_call{number, cause});
     is_told = is_told || !entry.cause;
     refuse(entry.ticket, entry.cause.value_or(cause));
@@ -246,7 +216,7 @@ void director_state::stop_engines_if_quiet() {
   const stop_mode mode = phase_ == run_phase::draining ? stop_mode::drain : stop_mode::abort;
   phase_ = run_phase::stopping;
   // It goes through nobody who is lost, and nobody waits for one who was replaced.
-  const bool whole = stages_.was_wired() && !stages_.needs_wiring() && !pausing_;
+  const bool whole = stages_.was_wired() && !stages_.needs_wiring() && !epochs_.pausing();
   // Stages first: none says that it has stopped before it was told.
   stop_stages(whole ? mode : stop_mode::abort);
   tell(self_, loader_, stop_request{mode});

@@ -6,9 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
+#include "actors/call_book.hpp"
 #include "actors/engine_host.hpp"
+#include "actors/epoch_switch.hpp"
 #include "actors/protocol.hpp"
 #include "actors/report_box.hpp"
 #include "actors/stage_crew.hpp"
@@ -41,9 +42,8 @@ struct director_plan {
 ///
 ///   run:   serving --stop_request--> draining | aborting --no open call--> stopping --all engines stopped--> (quit)
 ///          any --failure of the run--> aborting; it quits no sooner than it was asked to stop
-///   wiring: wired --a stage is lost, or a new one ready--> pausing --loading_paused--> wired (a new epoch)
-///   call:  opening --all acknowledged--> loading --ended--> (answered)
-///          opening | loading --failure, cancel, abort--> cancelling --ended--> (answered)
+///   edges: epoch_switch; a new epoch begins when a stage is lost, or a new one is ready
+///   calls: call_book
 ///
 /// Every ticket is answered exactly once, after a failure of the run with its cause. Calls are numbered, and loaded, in
 /// the order of submission.
@@ -59,16 +59,6 @@ class director_state {
 
  private:
   enum class run_phase : std::uint8_t { serving, draining, aborting, stopping };
-  enum class call_phase : std::uint8_t { opening, opened, loading, cancelling };
-  struct call {
-    call_ticket_ptr ticket;
-    call_phase phase = call_phase::opening;
-    /// Who has not acknowledged: stages, and the aggregator.
-    std::set<stage_address> missing;
-    bool aggregator_missing = true;
-    std::optional<error> cause;
-    std::chrono::nanoseconds started{0};
-  };
 
   template <class Message, class F>
   [[nodiscard]] auto guarded(F handler);
@@ -78,9 +68,6 @@ class director_state {
   void open_at(stage_address at, call_number number);
   void ask_to_open(stage_address at, call_number number, std::uint32_t attempts_left);
   [[nodiscard]] std::chrono::nanoseconds time_of_an_attempt() const;
-  void opened_by_aggregator(call_number number);
-  void opened_by(stage_address at, call_number number);
-  void load_if_opened(call_number number);
   void load_in_order();
   void cancel(call_number number, const error& cause);
   void cancel(const cancel_ticket& request);
@@ -109,7 +96,6 @@ class director_state {
   void rewire_if_needed();
   void rewire(const loading_paused& paused);
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> make_edges(const wiring_round& round);
-  [[nodiscard]] micro_batch_id first_awaited(micro_batch_id first_sent) const;
   void child_died(const caf::down_msg& down);
   void spawn_aggregator();
   void spawn_loader();
@@ -124,11 +110,7 @@ class director_state {
   director_actor::pointer self_;
   director_plan plan_;
   run_phase phase_ = run_phase::serving;
-  std::map<call_number, call> calls_;
-  call_number next_number_ = 0;
-  call_number next_to_load_ = 0;
-  /// All calls below it are to end after what has been sent of them.
-  call_number cut_below_ = 0;
+  call_book calls_;
   bool loader_running_ = false;
   bool stop_asked_ = false;
   /// Why the run failed.
@@ -138,14 +120,8 @@ class director_state {
   restart_budget budget_;
   /// Stages that are being replaced, since when.
   std::map<stage_address, std::chrono::nanoseconds> lost_at_;
-  epoch_number epoch_ = 0;
-  std::chrono::nanoseconds wired_at_{0};
-  bool pausing_ = false;
-  epoch_number pause_round_ = 0;
+  epoch_switch epochs_;
   std::uint32_t replacements_ = 0;
-  /// Epochs in a row that were lost with an edge or with work, and the mark at the last of them.
-  std::uint32_t edges_lost_ = 0;
-  micro_batch_id edge_lost_at_;
   std::uint64_t replays_reported_ = 0;
 
   aggregator_actor aggregator_;

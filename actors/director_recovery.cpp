@@ -26,8 +26,8 @@ void director_state::start_stage(stage_address at) {
 
 void director_state::stage_is_ready(const stage_ready& ready) {
   if (!stages_.ready(ready.address, ready.incarnation)) return;
-  for (const auto& [number, entry] : calls_) {
-    if (entry.phase != call_phase::cancelling) open_at(ready.address, number);
+  for (const auto& [number, entry] : calls_.calls()) {
+    if (entry.now != call_book::phase::cancelling) open_at(ready.address, number);
   }
   rewire_if_needed();
 }
@@ -35,7 +35,7 @@ void director_state::stage_is_ready(const stage_ready& ready) {
 void director_state::stage_is_lost(const stage_lost& lost) {
   if (!stages_.lost(lost.address, lost.incarnation)) return;
   self_->send_exit(stages_.members().at(lost.address).face, caf::exit_reason::user_shutdown);
-  for (auto& [number, entry] : calls_) entry.missing.erase(lost.address);
+  calls_.excuse(lost.address);
   if (phase_ >= run_phase::aborting) {
     stop_stages(stop_mode::abort);  // what was draining through it no longer does
     return end_if_all_stopped();
@@ -48,9 +48,7 @@ void director_state::stage_is_lost(const stage_lost& lost) {
   lost_at_.try_emplace(lost.address, steady_now());
   start_stage(lost.address);
   rewire_if_needed();
-  for (auto number = next_to_load_; number < next_number_; ++number) {
-    if (calls_.contains(number)) load_if_opened(number);
-  }
+  load_in_order();
 }
 
 /// When all deaths fell on one micro-batch its call is given up, and the stage may serve the next one.
@@ -59,7 +57,7 @@ bool director_state::may_restart(const stage_lost& lost) {
   if (!spent) return true;
   const auto suspect = budget_.suspect(lost.address);
   const bool poison =
-      suspect && calls_.contains(suspect->call) && calls_.at(suspect->call).phase != call_phase::cancelling;
+      suspect && calls_.contains(suspect->call) && calls_.at(suspect->call).now != call_book::phase::cancelling;
   if (poison) {
     cancel(suspect->call, *spent);
   } else {
@@ -70,43 +68,38 @@ bool director_state::may_restart(const stage_lost& lost) {
 
 /// A connection may break between two processes that live: new edges, all over again.
 void director_state::edge_is_lost(const edge_lost& lost) {
-  if (lost.epoch == epoch_) make_new_edges(lost.cause);
+  if (lost.epoch == epochs_.epoch()) make_new_edges(lost.cause);
 }
 
 /// What a worker or an edge has lost without a word is sent again, as after a death.
 void director_state::work_is_lost(const work_lost& lost) {
-  if (lost.waited_for != plan_.engines->loader->low_water() || lost.noticed < wired_at_) return;
+  if (lost.waited_for != plan_.engines->loader->low_water() || epochs_.is_older_than_epoch(lost.noticed)) return;
   make_new_edges({error_code::work_lost, to_string(lost.waited_for),
                   "it was sent, no stage works, and its result does not come",
                   "report this with the log; another transport may not lose it"});
 }
 
 void director_state::make_new_edges(const error& cause) {
-  if (phase_ >= run_phase::aborting || pausing_ || stages_.needs_wiring()) return;
-  const micro_batch_id mark = plan_.engines->loader->low_water();
-  edges_lost_ = mark == edge_lost_at_ ? edges_lost_ + 1 : 1;
-  edge_lost_at_ = mark;
-  if (edges_lost_ >= limits::deaths_without_progress_max) return fatal(cause);
+  if (phase_ >= run_phase::aborting || epochs_.pausing() || stages_.needs_wiring()) return;
+  if (!epochs_.may_follow_a_loss(plan_.engines->loader->low_water())) return fatal(cause);
   tell(self_, monitor_, log_line{"warning: " + cause.where + " was lost, and new edges are made: " + cause.cause});
   stages_.require_wiring();
   rewire_if_needed();
 }
 
-/// Loading stops first, so that the mark from which everything is sent again cannot rise any more.
 void director_state::rewire_if_needed() {
-  if (phase_ >= run_phase::aborting || pausing_ || !stages_.needs_wiring() || !stages_.can_be_wired()) return;
-  pausing_ = true;
-  tell(self_, loader_, pause_loading{++pause_round_});
+  if (phase_ >= run_phase::aborting || epochs_.pausing() || !stages_.needs_wiring() || !stages_.can_be_wired()) return;
+  tell(self_, loader_, pause_loading{epochs_.pause()});
 }
 
 void director_state::rewire(const loading_paused& paused) {
-  if (paused.round != pause_round_ || !std::exchange(pausing_, false)) return;  // an answer to an earlier order
+  if (!epochs_.paused(paused.round)) return;  // an answer to an earlier order
   // Somebody else may have died meanwhile: then the next one who gets ready tries again.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
-  auto edges = make_edges({.epoch = ++epoch_, .present = present, .from = first_awaited(paused.first)});
+  auto edges = make_edges(
+      {.epoch = epochs_.begin(steady_now()), .present = present, .from = calls_.first_awaited(paused.first)});
   if (!edges) return fatal(edges.error());
-  wired_at_ = steady_now();
   tell(self_, loader_, rewire_loader{std::move(*edges)});
   tell_of_replacements(present);
   load_in_order();
@@ -129,14 +122,6 @@ expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const wiring
 } catch (const std::exception& e) {
   return fail(error_code::process_failed, "director", std::string{"the edges could not be made: "} + e.what(),
               "raise the limit that it names (ulimit -n), or use fewer stages and replicas");
-}
-
-/// A call may end after the loader has named one of its micro-batches. Those who are new never heard of that call, the
-/// others have forgotten it and pass nothing of it on: nobody may wait for it.
-micro_batch_id director_state::first_awaited(micro_batch_id first_sent) const {
-  if (calls_.empty()) return std::max(first_sent, micro_batch_id{next_number_, 0});
-  const auto& [number, entry] = *calls_.begin();
-  return std::max(first_sent, micro_batch_id{number, entry.ticket->start.first()});
 }
 
 // --- actors that die -------------------------------------------------------------------------------------------------
@@ -171,9 +156,9 @@ void director_state::replace_aggregator() {
   tell(self_, loader_, meet_aggregator{aggregator_});
   // Before it hears of scores: the loader may have forgotten a cancelled call, and the ledger must not hold others,
   // too.
-  for (const auto& [number, entry] : calls_) {
+  for (const auto& [number, entry] : calls_.calls()) {
     if (entry.aggregator_missing) open_at_aggregator(number);
-    if (entry.phase == call_phase::cancelling) tell(self_, aggregator_, cancel_call{number, *entry.cause});
+    if (entry.now == call_book::phase::cancelling) tell(self_, aggregator_, cancel_call{number, *entry.cause});
   }
   tell_stages(meet_aggregator{aggregator_});
 }
@@ -182,15 +167,15 @@ void director_state::replace_loader() {
   spawn_loader();
   loader_engine& engine = *plan_.engines->loader;
   loader_command::retain_calls open;
-  for (const auto& [number, entry] : calls_) {
-    if (entry.phase == call_phase::loading) open.calls.push_back(number);
+  for (const auto& [number, entry] : calls_.calls()) {
+    if (entry.now == call_book::phase::loading) open.calls.push_back(number);
   }
   if (!engine.command(loader_command::listen{report_to(loader_, engine)}) || !engine.command(open)) {
     return fatal(queue_full_failure(engine).cause);
   }
   for (const call_number number : open.calls) tell(self_, loader_, open_call{calls_.at(number).ticket});
-  tell(self_, loader_, cut_calls_below{cut_below_});
-  pausing_ = false;  // the order, or the answer, may have died with it
+  tell(self_, loader_, cut_calls_below{calls_.cut_below()});
+  epochs_.give_up();
   if (!engine.finished()) return;
   loader_running_ = false;
   end_if_all_stopped();
