@@ -1,6 +1,8 @@
 #pragma once
 
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <tl/expected.hpp>
@@ -30,6 +32,37 @@ using expected = tl::expected<T, error>;
 /// `return fail(error_code::x, where, cause, fix);` from any function that returns expected<T>.
 inline tl::unexpected<error> fail(error_code code, std::string where, std::string cause, std::string fix = {}) {
   return tl::make_unexpected(error{code, std::move(where), std::move(cause), std::move(fix)});
+}
+
+/// An error as an exception, for programs that prefer one. what() is to_string() of the error. Only get() and the
+/// look-ups of a result (run_result, metric_value) throw it.
+class error_exception : public std::runtime_error {
+ public:
+  explicit error_exception(error e) : std::runtime_error(to_string(e)), error_(std::move(e)) {}
+  [[nodiscard]] const error& details() const noexcept { return error_; }
+
+ private:
+  error error_;
+};
+
+/// The value, or an error_exception. Of a temporary the value is moved out; otherwise the result refers into `made`.
+template <class T>
+requires(!std::is_void_v<T>) [[nodiscard]] T get(expected<T>&& made) {
+  if (!made) throw error_exception(std::move(made.error()));
+  return std::move(*made);
+}
+template <class T>
+requires(!std::is_void_v<T>) [[nodiscard]] T& get(expected<T>& made) {
+  if (!made) throw error_exception(made.error());
+  return *made;
+}
+template <class T>
+requires(!std::is_void_v<T>) [[nodiscard]] const T& get(const expected<T>& made) {
+  if (!made) throw error_exception(made.error());
+  return *made;
+}
+inline void get(const expected<void>& done) {
+  if (!done) throw error_exception(done.error());
 }
 
 }  // namespace troupe

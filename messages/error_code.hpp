@@ -20,6 +20,7 @@ enum class error_code : std::uint16_t {
   missing_flag = 105,
   more_stages_than_layers = 106,
   unknown_code = 107,
+  metric_does_not_fit = 108,
 
   model_missing = 201,
   model_is_directory = 202,

@@ -41,6 +41,12 @@ inline constexpr std::array input = {
         error_code::unknown_code, exit_status::usage, "no such error code",
         "`troupe explain` was asked for a code that no message of this version carries. Codes look like E0203; "
         "the E and the zeros may be left out. docs/errors.md lists all of them."},
+    error_explanation{
+        error_code::metric_does_not_fit, exit_status::usage, "metric does not fit model or data",
+        "A metric was asked for that cannot be computed from what the model gives for the first micro-batch, or "
+        "from the labels of the data: accuracy of labels that are no classes, top9 of 5 outputs, nll of outputs "
+        "that are no log-probabilities. The message names the metric, the shapes that were seen and a metric or "
+        "model that fits. Nothing was evaluated."},
 
     error_explanation{
         error_code::model_missing, exit_status::bad_input, "model file does not exist",
