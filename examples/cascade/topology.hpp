@@ -17,7 +17,7 @@ inline constexpr double cascade_sure_from = 0.9;
 inline troupe::topology cascade(const std::string& data_dir, double sure_from = cascade_sure_from,
                                 troupe::stage_options each = {}) {
   const std::string data = "mnist:" + data_dir + "/mnist";
-  const centroids small(*troupe::open_data(data).value(), cascade_fit_samples);
+  const centroids small(*troupe::get(troupe::open_data(data)), cascade_fit_samples);
   const auto look = [small](const at::Tensor& images) -> troupe::named_tensors {
     return {{"image", images}, {"scores", small.scores(images)}};
   };

@@ -13,7 +13,7 @@ inline constexpr std::uint64_t ensemble_fit_samples = 500;
 /// edges: every branch gets every micro-batch. The stage waits for both parts of one micro-batch.
 inline troupe::topology ensemble(const std::string& data_dir, troupe::stage_options each = {}) {
   const std::string data = "mnist:" + data_dir + "/mnist";
-  const centroids small(*troupe::open_data(data).value(), ensemble_fit_samples);
+  const centroids small(*troupe::get(troupe::open_data(data)), ensemble_fit_samples);
   const auto average = [](const troupe::named_tensors& votes) -> troupe::named_tensors {
     return ((votes.at("lenet").exp() + votes.at("means").exp()) / 2).log();
   };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
-#include <stdexcept>
 #include <utility>
 
 #include <ATen/ops/nll_loss.h>
@@ -20,9 +19,8 @@ class micro_batches {
   std::optional<troupe::batch> operator()() {
     if (next_ == data_->size()) return std::nullopt;
     const std::uint64_t begin = std::exchange(next_, std::min(next_ + size_, data_->size()));
-    auto block = data_->read({begin, next_});
-    if (!block) throw std::runtime_error(to_string(block.error()));  // fails this call alone, with E0604
-    return troupe::batch{block->inputs, block->labels};
+    const auto block = troupe::get(data_->read({begin, next_}));  // what it throws fails this call alone, with E0604
+    return troupe::batch{block.inputs, block.labels};
   }
 
  private:
@@ -33,7 +31,7 @@ class micro_batches {
 
 /// One call: the mean loss of four micro-batches, and the logits of all of them.
 void one_call(troupe::pipeline_engine& engine, const troupe::data_set_ptr& data) {
-  const auto output = engine.eval_batch(micro_batches{data, 64}, {.return_logits = true}).value();
+  const auto output = troupe::get(engine.eval_batch(micro_batches{data, 64}, {.return_logits = true}));
   std::cout << "first call: " << output.micro_batches << " micro-batches, " << output.samples << " samples, logits "
             << output.logits.size() << " x " << output.logits[0].sizes() << ", mean NLL " << output.loss[0] << '\n';
 }
@@ -51,7 +49,7 @@ void queued_calls(troupe::pipeline_engine& engine, const troupe::data_set_ptr& d
   double sum = 0;
   bool exhausted = false;
   for (auto& call : calls) {
-    const auto output = call.get().value();
+    const auto output = troupe::get(call.get());
     for (std::size_t i = 0; i < output.losses.size(); ++i) {
       const std::int64_t size = output.logits[i].size(0);
       sum += output.losses[i][0] * static_cast<double>(size);  // by samples: the last micro-batch has 16
@@ -66,27 +64,26 @@ void queued_calls(troupe::pipeline_engine& engine, const troupe::data_set_ptr& d
 
 /// The same as one exact evaluation.
 void whole_set(troupe::pipeline_engine& engine, const troupe::data_set_ptr& data) {
-  const auto result = engine.evaluate(data, 64, {"accuracy", "nll"}).value();
-  std::cout << "evaluate: " << result.metrics[0].fields[1].counts[0] << " of " << result.samples << " correct, NLL "
-            << result.metrics[1].fields[0].reals[0] << ", " << result.delivery.lost << " lost\n";
+  const auto result = troupe::get(engine.evaluate(data, 64, {"accuracy", "nll"}));
+  std::cout << "evaluate: " << result["accuracy"].count("correct") << " of " << result.samples << " correct, NLL "
+            << result["nll"].value() << ", " << result.delivery.lost << " lost\n";
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const std::string data_dir = argc > 1 ? argv[1] : "data";
-  const auto data = troupe::open_data("mnist:" + data_dir + "/mnist");
+  const auto data = troupe::get(troupe::open_data("mnist:" + data_dir + "/mnist"));
   const auto nll = [](const at::Tensor& outputs, const at::Tensor& labels) {
     return std::vector<at::Tensor>{at::nll_loss(outputs, labels)};
   };
-  const auto engine =
-      troupe::pipeline_engine::create(data_dir + "/mnist/lenet.pt", {.stages = 2, .num_micro_batches = 4}, nll);
-  if (!data || !engine) {
-    std::cerr << to_string(data ? engine.error() : data.error()) << '\n';
-    return 1;
-  }
+  const auto engine = troupe::get(
+      troupe::pipeline_engine::create(data_dir + "/mnist/lenet.pt", {.stages = 2, .num_micro_batches = 4}, nll));
   std::cout << std::fixed << std::setprecision(5);
-  one_call(**engine, *data);
-  queued_calls(**engine, *data);
-  whole_set(**engine, *data);
+  one_call(*engine, data);
+  queued_calls(*engine, data);
+  whole_set(*engine, data);
+} catch (const troupe::error_exception& e) {
+  std::cerr << e.what() << '\n';
+  return static_cast<int>(troupe::status_of(e.details().code));
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <string>
 
@@ -28,40 +27,37 @@ class upside_down final : public troupe::data_set {
   troupe::data_set_ptr base_;
 };
 
-/// A metric of one's own: the mean probability that the model gives to its first choice. The state is a sum (a double,
-/// as its bits) and a count.
-class mean_confidence final : public troupe::metric {
- public:
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] std::size_t words() const noexcept override { return 2; }
+/// The state of a metric: a plain struct.
+struct confidence {
+  double sum = 0;
+  std::uint64_t count = 0;
+};
 
-  [[nodiscard]] troupe::expected<void> update(const at::Tensor& outputs, const at::Tensor&,
-                                              std::span<std::uint64_t> state) const override {
-    const at::Tensor best = outputs.amax(1).to(at::kDouble).contiguous();
-    double sum = 0;
-    for (std::int64_t row = 0; row < best.size(0); ++row) sum += std::exp(best.const_data_ptr<double>()[row]);
-    state[0] = std::bit_cast<std::uint64_t>(std::bit_cast<double>(state[0]) + sum);
-    state[1] += static_cast<std::uint64_t>(best.size(0));
-    return {};
-  }
-  void merge(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const override {
-    total[0] = std::bit_cast<std::uint64_t>(std::bit_cast<double>(total[0]) + std::bit_cast<double>(part[0]));
-    total[1] += part[1];
-  }
-  [[nodiscard]] troupe::metric_value compute(std::span<const std::uint64_t> total) const override {
-    const double mean = std::bit_cast<double>(total[0]) / static_cast<double>(total[1]);
-    troupe::metric_value value{name_, {}};
-    value.fields.push_back({"mean", false, false, {mean}, {}});
-    value.fields.push_back({"count", false, true, {}, {total[1]}});
-    return value;
-  }
+/// A metric of one's own: the mean probability that the model gives to its first choice.
+class mean_confidence final : public troupe::metric_of<confidence> {
+ public:
+  mean_confidence() : metric_of("mean_confidence") {}
 
  private:
-  std::string name_ = "mean_confidence";
+  [[nodiscard]] troupe::expected<void> update(const at::Tensor& outputs, const at::Tensor&,
+                                              confidence& state) const override {
+    const at::Tensor best = outputs.amax(1).to(at::kDouble).contiguous();
+    for (std::int64_t row = 0; row < best.size(0); ++row) state.sum += std::exp(best.const_data_ptr<double>()[row]);
+    state.count += static_cast<std::uint64_t>(best.size(0));
+    return {};
+  }
+  void merge(confidence& total, const confidence& part) const override {
+    total.sum += part.sum;
+    total.count += part.count;
+  }
+  [[nodiscard]] troupe::metric_value compute(const confidence& total) const override {
+    const double mean = total.sum / static_cast<double>(total.count);
+    return {name(), {troupe::real_field("mean", mean), troupe::count_field("count", total.count)}};
+  }
 };
 
 inline troupe::topology own_parts(const std::string& data_dir, troupe::stage_options each = {}) {
-  const auto base = troupe::open_data("mnist:" + data_dir + "/mnist").value();
+  const auto base = troupe::get(troupe::open_data("mnist:" + data_dir + "/mnist"));
   return troupe::topology{}
       .source("loader", std::make_shared<upside_down>(base))
       .pipeline("lenet", data_dir + "/mnist/lenet.pt",

@@ -53,29 +53,29 @@ at::Tensor plain(const at::Tensor& digits) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const auto data = troupe::open_data(std::string("mnist:") + (argc > 1 ? argv[1] : "data") + "/mnist").value();
+int main(int argc, char** argv) try {
+  const auto data = troupe::get(troupe::open_data(std::string("mnist:") + (argc > 1 ? argv[1] : "data") + "/mnist"));
   const troupe::pipeline_module module = autoencoder();
-  auto engine = troupe::pipeline_engine::create(module);
-  if (!engine) {
-    std::cerr << to_string(engine.error()) << '\n';
-    return 1;
-  }
-  std::cout << module.layers.size() << " layers in " << (*engine)->num_stages() << " stages, tied: " << pixels << " -> "
+  const auto engine = troupe::get(troupe::pipeline_engine::create(module));
+  std::cout << module.layers.size() << " layers in " << engine->num_stages() << " stages, tied: " << pixels << " -> "
             << code << " -> " << pixels << '\n';
 
   std::uint64_t next = 0;
   const auto digits = [&]() -> std::optional<troupe::batch> {
-    const at::Tensor images = data->read({next, next + 100}).value().inputs;
+    const at::Tensor images = troupe::get(data->read({next, next + 100})).inputs;
     next += 100;
     return troupe::batch{images, images.flatten(1)};
   };
   const auto output =
-      (*engine)->eval_batch(digits, {.reduce_output = troupe::reduction::none, .num_micro_batches = 8}).value();
+      troupe::get(engine->eval_batch(digits, {.reduce_output = troupe::reduction::none, .num_micro_batches = 8}));
   for (std::size_t index = 0; index < output.losses.size(); ++index) {
-    const double wanted = plain(data->read({index * 100, index * 100 + 100}).value().inputs).item<double>();
+    const double wanted = plain(troupe::get(data->read({index * 100, index * 100 + 100})).inputs).item<double>();
     std::cout << "micro-batch " << index << ": " << output.losses[index].at(0) << '\n';
     if (std::abs(output.losses[index].at(0) - wanted) > 1e-6) return 1;
   }
   std::cout << "every mean equals the plain loop's\n";
+  return 0;
+} catch (const troupe::error_exception& e) {
+  std::cerr << e.what() << '\n';
+  return static_cast<int>(troupe::status_of(e.details().code));
 }

@@ -14,7 +14,7 @@ namespace examples {
 class centroids {
  public:
   centroids(const troupe::data_set& data, std::uint64_t samples) {
-    const auto block = data.read({0, samples}).value();
+    const auto block = troupe::get(data.read({0, samples}));
     const at::Tensor pixels = block.inputs.flatten(1);
     const at::Tensor members = at::one_hot(block.labels, data.classes()).to(at::kFloat);
     means_ = members.t().matmul(pixels) / members.sum(0).unsqueeze(1);

@@ -12,7 +12,7 @@
 #include "runtime/config/eval_options.hpp"
 #include "runtime/data/data_set.hpp"
 #include "runtime/data/iterator_source.hpp"
-#include "runtime/metric/metric.hpp"
+#include "runtime/metric/metric_of.hpp"
 #include "runtime/report/json_report.hpp"
 #include "runtime/report/result_table.hpp"
 #include "runtime/report/run_result.hpp"

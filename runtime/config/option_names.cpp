@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "messages/check.hpp"
+#include "runtime/data/data_kinds.hpp"
 #include "runtime/metric/metric.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/suggest/suggest.hpp"
@@ -18,7 +19,6 @@ constexpr std::uint32_t any_classes = 10;
 const std::vector<std::string> optimize_names = {"layer", "stage", "none"};
 const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp"};
 const std::vector<std::string> partition_methods = {"uniform", "parameters", "profile"};
-const std::vector<std::string> data_kinds = {"mnist", "cifar10", "npy"};
 
 value_problem unknown(const std::string& what, const std::string& found, const std::vector<std::string>& known) {
   return {fmt::format("there is no {} \"{}\"", what, found), suggest_fix(found, known), error_code::unknown_name};
@@ -35,11 +35,12 @@ void check_data_kind(const option_value& value, std::vector<value_problem>& prob
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
     problems.push_back({fmt::format("\"{}\" does not say which kind of data it is", text),
-                        "write KIND:PATH, with a kind of mnist, cifar10 or npy", error_code::unknown_name});
+                        fmt::format("write KIND:PATH, one of {}", data_forms()), error_code::unknown_name});
     return;
   }
   const std::string kind = text.substr(0, colon);
-  if (!is_known(kind, data_kinds)) problems.push_back(unknown("kind of data", kind, data_kinds));
+  const std::vector<std::string> kinds = data_kind_names();
+  if (!is_known(kind, kinds)) problems.push_back(unknown("kind of data", kind, kinds));
   if (colon + 1 == text.size()) problems.push_back({fmt::format("no path after \"{}\"", text), {}});
 }
 

@@ -8,6 +8,8 @@
 
 #include "messages/limits.hpp"
 #include "runtime/config/option_names.hpp"
+#include "runtime/data/data_kinds.hpp"
+#include "runtime/metric/metric_table.hpp"
 
 namespace troupe {
 namespace {
@@ -64,13 +66,17 @@ constexpr option row(std::string_view name, option_kind kind, std::string_view v
 
 constexpr double limit_max = 9007199254740992.0;  // 2^53: every count up to here is exact in JSON readers, too.
 
+/// The lists of names are those of the tables: a new row there is all that they need.
+const std::string data_help = "Data: " + data_forms();
+const std::string metrics_help = "Metrics: " + metric_list();
+
 using o = eval_options;
 using k = option_kind;
 const std::array options_in_order = {
     row<plain<&o::model, std::string>>("model", k::text, "FILE", 0, 0, "data/mnist/lenet.pt",
                                        "TorchScript model whose layers are a chain"),
     row<plain<&o::data, std::string>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist",
-                                      "Data: mnist:DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS", &check_data_kind),
+                                      data_help, &check_data_kind),
     row<plain<&o::stages, std::int64_t>>("stages", k::count, "S", 1, limits::stages_max, "4",
                                          "Stages that the model is cut into"),
     row<plain<&o::replicas, std::int64_t>>("replicas", k::count, "R", 1, limits::replicas_max, "2",
@@ -89,7 +95,7 @@ const std::array options_in_order = {
         "num_pipe_buffers", k::count_or_auto, "N|auto", 1, limits::pipe_buffers_max, "2",
         "Micro-batches on their way to a stage and in it (its credits); auto is 2, and more where they are small"),
     row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy",
-                                   "Metrics: accuracy, topK, per_class_accuracy, confusion_matrix, cross_entropy, nll",
+                                   metrics_help,
                                    &check_metric_names),
     row<plain<&o::allow_effects, bool>>("allow_effects", k::toggle, "", 0, 0, "true",
                                         "Take a model that prints, touches files or uses unknown operators"),

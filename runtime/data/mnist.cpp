@@ -2,7 +2,7 @@
 
 #include "runtime/data/byte_image_set.hpp"
 #include "runtime/data/idx_file.hpp"
-#include "runtime/data/kinds.hpp"
+#include "runtime/data/data_kinds.hpp"
 
 namespace troupe {
 

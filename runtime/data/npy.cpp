@@ -2,7 +2,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
-#include "runtime/data/kinds.hpp"
+#include "runtime/data/data_kinds.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/npy_array.hpp"
 

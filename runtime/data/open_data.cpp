@@ -1,53 +1,50 @@
-#include <array>
+#include <algorithm>
 
-#include "runtime/data/kinds.hpp"
+#include "runtime/data/data_kinds.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 
 namespace {
 
-struct kind_entry {
-  const char* name;
-  const char* form;
-  expected<data_set_ptr> (*open)(const std::string&);
-};
-
-constexpr std::array<kind_entry, 3> kinds = {{
-    {"mnist", "mnist:DIR", open_mnist},
-    {"cifar10", "cifar10:FILE_OR_DIR", open_cifar10},
-    {"npy", "npy:INPUTS,LABELS", open_npy},
-}};
-
-constexpr const char* all_forms = "mnist:DIR, cifar10:FILE_OR_DIR or npy:INPUTS,LABELS";
+std::string form_of(const data_kind& kind) {
+  return std::string(kind.name) + ":" + std::string(kind.path);
+}
 
 tl::unexpected<error> unknown_kind(const std::string& specification, const std::string& name) {
-  std::vector<std::string> known;
-  for (const kind_entry& kind : kinds) known.emplace_back(kind.name);
-  return fail(error_code::unknown_name, specification, "unknown kind of data \"" + name + "\", expected " + all_forms,
-              suggest_fix(name, known));
+  return fail(error_code::unknown_name, specification,
+              "unknown kind of data \"" + name + "\", expected one of " + data_forms(),
+              suggest_fix(name, data_kind_names()));
 }
 
 }  // namespace
+
+std::string data_forms() {
+  std::string forms;
+  for (const data_kind& kind : data_kinds) forms += (forms.empty() ? "" : ", ") + form_of(kind);
+  return forms;
+}
+
+std::vector<std::string> data_kind_names() {
+  std::vector<std::string> names;
+  for (const data_kind& kind : data_kinds) names.emplace_back(kind.name);
+  return names;
+}
 
 expected<data_set_ptr> open_data(const std::string& specification) {
   const std::size_t colon = specification.find(':');
   if (colon == std::string::npos) {
     return fail(error_code::value_out_of_range, specification.empty() ? "data" : specification,
-                std::string("names no kind of data, expected ") + all_forms,
+                "names no kind of data, expected one of " + data_forms(),
                 "put the kind before the path, as in mnist:data/mnist");
   }
   const std::string name = specification.substr(0, colon);
-  const std::string rest = specification.substr(colon + 1);
-  for (const kind_entry& kind : kinds) {
-    if (name != kind.name) continue;
-    if (rest.empty()) {
-      return fail(error_code::value_out_of_range, specification, std::string("names no path, expected ") + kind.form,
-                  "put the path after the colon");
-    }
-    return kind.open(rest);
-  }
-  return unknown_kind(specification, name);
+  const std::string path = specification.substr(colon + 1);
+  const auto* kind = std::ranges::find(data_kinds, std::string_view(name), &data_kind::name);
+  if (kind == data_kinds.end()) return unknown_kind(specification, name);
+  if (!path.empty()) return kind->open(path);
+  return fail(error_code::value_out_of_range, specification, "names no path, expected " + form_of(*kind),
+              "put the path after the colon");
 }
 
 }  // namespace troupe

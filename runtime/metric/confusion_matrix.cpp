@@ -1,8 +1,7 @@
 #include <algorithm>
 
 #include "messages/check.hpp"
-#include "runtime/metric/fields.hpp"
-#include "runtime/metric/kinds.hpp"
+#include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
@@ -18,8 +17,8 @@ class confusion_metric final : public metric {
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return classes_ * columns_; }
 
-  [[nodiscard]] expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
-                                      std::span<std::uint64_t> state) const override {
+  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
+                                            std::span<std::uint64_t> state) const override {
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
     if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
     if (expected<void> fine = check_known_classes(name_, labels, classes_); !fine) return fine;
@@ -33,11 +32,11 @@ class confusion_metric final : public metric {
     return {};
   }
 
-  void merge(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
+  void merge_words(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
     merge_counts(into, part);
   }
 
-  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
     metric_value result{name_, {}};
     std::vector<std::uint64_t> other;
     for (std::size_t label = 0; label < classes_; ++label) {
@@ -57,8 +56,11 @@ class confusion_metric final : public metric {
 
 }  // namespace
 
-metric_ptr make_confusion_matrix(std::uint32_t classes) {
-  return std::make_shared<const confusion_metric>(classes);
+expected<metric_ptr> make_confusion_matrix(const metric_request& asked) {
+  if (auto fine = check_class_state(asked, std::uint64_t{asked.classes} + 1); !fine) {
+    return tl::make_unexpected(fine.error());
+  }
+  return std::make_shared<const confusion_metric>(asked.classes);
 }
 
 }  // namespace troupe

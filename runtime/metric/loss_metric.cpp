@@ -1,8 +1,8 @@
 #include <cmath>
+#include <sstream>
 
-#include "messages/check.hpp"
-#include "runtime/metric/fields.hpp"
-#include "runtime/metric/kinds.hpp"
+#include "runtime/metric/metric_of.hpp"
+#include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
@@ -37,53 +37,66 @@ struct nll_loss {
   }
 };
 
-/// State: the sum over samples as a bit pattern, and their number.
 template <class Loss>
-class loss_metric final : public metric {
+class loss_metric : public mean_metric {
  public:
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] std::size_t words() const noexcept override { return word_count; }
+  loss_metric() : mean_metric(Loss::name) {}
 
+ protected:
   [[nodiscard]] expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
-                                      std::span<std::uint64_t> state) const override {
-    TROUPE_CHECK(state.size() == word_count, "the caller asked words()");
-    if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
+                                      mean_state& state) const override {
+    if (expected<void> fine = check_outputs(name(), outputs, labels); !fine) return fine;
     const label_column column = labels_of(labels);
     with_rows_of(outputs, [&](const auto& rows) {
-      double running = std::bit_cast<double>(state[sum]);
-      for (std::int64_t i = 0; i < rows.samples; ++i) running += Loss::of(rows, i, column.at(i));
-      state[sum] = std::bit_cast<std::uint64_t>(running);
+      for (std::int64_t i = 0; i < rows.samples; ++i) state.sum += Loss::of(rows, i, column.at(i));
     });
-    state[count] += static_cast<std::uint64_t>(outputs.size(0));
+    state.count += static_cast<std::uint64_t>(outputs.size(0));
     return {};
   }
+};
 
-  void merge(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
-    TROUPE_CHECK(into.size() == word_count && part.size() == word_count, "states of one metric have one size");
-    into[sum] = std::bit_cast<std::uint64_t>(std::bit_cast<double>(into[sum]) + std::bit_cast<double>(part[sum]));
-    into[count] += part[count];
-  }
+/// Wide enough for log-probabilities in bfloat16; logits are nowhere near.
+constexpr double probability_tolerance = 0.05;
 
-  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
-    const auto total = std::bit_cast<double>(state[sum]);
-    const double mean = total / static_cast<double>(state[count]);
-    return {name_, {real_field("mean", mean), real_field("sum", total), count_field("count", state[count])}};
+template <class T>
+double probability_sum(const output_rows<T>& rows, std::int64_t sample) noexcept {
+  double sum = 0;
+  for (std::int64_t j = 0; j < rows.classes; ++j) sum += std::exp(static_cast<double>(rows.at(sample, j)));
+  return sum;
+}
+
+class nll_metric final : public loss_metric<nll_loss> {
+ public:
+  /// A row with NaN is the model's business and says nothing about what the outputs mean.
+  [[nodiscard]] expected<void> judge(const at::Tensor& outputs, const at::Tensor&) const override {
+    expected<void> verdict;
+    with_rows_of(outputs, [&](const auto& rows) {
+      for (std::int64_t i = 0; i < rows.samples && verdict; ++i) {
+        const double sum = probability_sum(rows, i);
+        if (std::abs(sum - 1) > probability_tolerance) verdict = no_probabilities(outputs, i, sum);
+      }
+    });
+    return verdict;
   }
 
  private:
-  enum word : std::size_t { sum, count, word_count };
-
-  std::string name_ = Loss::name;
+  [[nodiscard]] expected<void> no_probabilities(const at::Tensor& outputs, std::int64_t sample, double sum) const {
+    std::ostringstream cause;
+    cause << "expected log-probabilities, found outputs " << c10::toString(outputs.scalar_type()) << ' '
+          << outputs.sizes() << " whose exponentials add up to " << sum << " and not to 1 in sample " << sample;
+    return fail(error_code::metric_does_not_fit, name(), cause.str(),
+                "use cross_entropy, which takes logits, or end the model with log_softmax");
+  }
 };
 
 }  // namespace
 
-metric_ptr make_cross_entropy() {
+expected<metric_ptr> make_cross_entropy(const metric_request&) {
   return std::make_shared<const loss_metric<cross_entropy_loss>>();
 }
 
-metric_ptr make_nll() {
-  return std::make_shared<const loss_metric<nll_loss>>();
+expected<metric_ptr> make_nll(const metric_request&) {
+  return std::make_shared<const nll_metric>();
 }
 
 }  // namespace troupe

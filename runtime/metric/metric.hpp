@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,28 +9,16 @@
 #include <ATen/core/Tensor.h>
 
 #include "messages/error.hpp"
+#include "runtime/metric/metric_value.hpp"
 
 namespace troupe {
 
-/// What a metric says in the end, in the order and under the names of result.json:
-/// accuracy {value, correct, total}; per_class_accuracy {value[], correct[], total[]}; cross_entropy, nll {mean, sum,
-/// count}.
-struct metric_value {
-  std::string name;
-  /// Exact counts and real numbers keep their kinds, so that JSON shows 9904 and 0.9904.
-  struct field {
-    std::string name;
-    bool is_list = false;
-    bool is_count = false;
-    std::vector<double> reals;
-    std::vector<std::uint64_t> counts;
-  };
-  std::vector<field> fields;
-};
-
-/// A metric is a state (sums and counts), an update on the stage and a merge at the aggregator. The state of one
-/// micro-batch is a run of 64-bit words: counts as they are, doubles as bit patterns. Sums are doubles, counts 64-bit
-/// integers. Const and thread-safe: one object serves all replicas.
+/// A metric is a state (sums and counts), an update on the stage and a merge at the aggregator. Derive a metric of your
+/// own from metric_of or mean_metric (metric_of.hpp), and from this class only if the size of its state is not known
+/// when the program is compiled.
+///
+/// The state of one micro-batch is a run of 64-bit words: counts as they are, doubles as bit patterns. Const and
+/// thread-safe: one object serves all replicas.
 class metric {
  public:
   metric() = default;
@@ -42,21 +29,30 @@ class metric {
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;
   /// Words of a state; fixed for the life of the metric. A new state is all zero words.
   [[nodiscard]] virtual std::size_t words() const noexcept = 0;
-  /// Adds one micro-batch to a zero state. outputs [N, classes] float32 (or float64, float16, bfloat16), labels [N]
-  /// int64. A wrong shape, dtype or label is an error (E0603) that names the sample. No LibTorch operation on the way:
-  /// scalar loops in a fixed order, because operations cost 6-8 us per micro-batch and may change the order of a sum.
-  [[nodiscard]] virtual expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
-                                              std::span<std::uint64_t> state) const = 0;
+  /// Adds one micro-batch to a zero state. outputs and labels have the samples as dimension 0, on the CPU, in any
+  /// strides. What does not fit is an error (E0603) that names the sample where one is to blame; the state then stays
+  /// as it was. The metrics of this library loop over the memory in a fixed order: a LibTorch operation costs 6-8 us
+  /// per micro-batch and may change the order of a sum.
+  [[nodiscard]] virtual expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
+                                                    std::span<std::uint64_t> state) const = 0;
   /// total += part. The caller merges in id order: floating-point sums depend on it.
-  virtual void merge(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const = 0;
-  [[nodiscard]] virtual metric_value compute(std::span<const std::uint64_t> total) const = 0;
+  virtual void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const = 0;
+  [[nodiscard]] virtual metric_value compute_words(std::span<const std::uint64_t> total) const = 0;
+
+  /// Told the first micro-batch before a run starts, after an update_words() that accepted it. Refuses values that can
+  /// be computed and mean nothing, as nll of outputs that are no log-probabilities (E0108).
+  [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const at::Tensor& outputs,
+                                             [[maybe_unused]] const at::Tensor& labels) const {
+    return {};
+  }
 };
 
 using metric_ptr = std::shared_ptr<const metric>;
 
-/// "accuracy", "top3" (any K), "per_class_accuracy", "confusion_matrix", "cross_entropy", "nll". `classes` is the
-/// data's. An unknown name is E0102 with a suggestion and the list.
+/// A metric by name: a row of metric_table.hpp. `classes` is the data's. An unknown name is E0102 with a suggestion and
+/// the list; a K out of range, or classes that the metric cannot count, E0103.
 expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes);
+/// In the order of the table; "topK" stands for any K.
 std::vector<std::string> metric_names();
 
 }  // namespace troupe

@@ -20,7 +20,7 @@ expected<void> metric_fold::fold(const score& part) {
   std::span<const std::uint64_t> added = part.words;
   for (const metric_ptr& each : metrics_) {
     if (part.samples == 0) break;  // an empty part of a route has no states
-    each->merge(total.first(each->words()), added.first(each->words()));
+    each->merge_words(total.first(each->words()), added.first(each->words()));
     total = total.subspan(each->words());
     added = added.subspan(each->words());
   }
@@ -34,7 +34,7 @@ std::vector<metric_value> metric_fold::compute() const {
   std::vector<metric_value> values;
   std::span<const std::uint64_t> rest = words_;
   for (const metric_ptr& each : metrics_) {
-    values.push_back(each->compute(rest.first(each->words())));
+    values.push_back(each->compute_words(rest.first(each->words())));
     rest = rest.subspan(each->words());
   }
   return values;

@@ -13,27 +13,45 @@ std::string place(const activation& input) {
          std::to_string(input.samples.end - 1) + ")";
 }
 
-expected<const at::Tensor*> only_tensor(const payload_ptr& handle, const char* what, const activation& input) {
-  const auto* set = dynamic_cast<const tensor_set*>(handle.get());
-  if (set == nullptr) {
-    return fail(error_code::metric_failed, place(input), std::string("has no ") + what,
-                "evaluate data that has labels");
+std::string names_in(const tensor_set& set) {
+  std::string names;
+  for (std::size_t i = 0; i < set.tensors().size(); ++i) {
+    names += (i == 0 ? "" : ", ") + (set.name(i).empty() ? std::string("one without a name") : set.name(i));
   }
-  if (set->tensors().size() != 1) {
-    return fail(error_code::metric_failed, place(input),
-                std::string("expected one tensor of ") + what + ", found " + std::to_string(set->tensors().size()),
-                "use a model with one output and data with one label per sample");
-  }
-  return &set->tensors().front();
+  return names;
 }
 
-expected<const at::Tensor*> tensor_named(const std::string& name, const payload_ptr& handle, const activation& input) {
-  const tensor_set& set = as_tensors(handle);
-  for (std::size_t i = 0; i < set.tensors().size(); ++i) {
-    if (set.name(i) == name) return &set.tensors()[i];
+/// Outputs or labels, in words.
+struct tensor_role {
+  const char* plural;
+  const char* if_missing;
+  /// Option of a sink that chooses one of several.
+  const char* option;
+};
+constexpr tensor_role output_role = {"outputs", "let the stage before the sink return a tensor", "tensor"};
+constexpr tensor_role label_role = {"labels", "evaluate data that has labels", "label"};
+
+expected<const at::Tensor*> only_tensor(const tensor_set& set, const tensor_role& role, const activation& input) {
+  if (set.tensors().size() == 1) return &set.tensors().front();
+  return fail(error_code::metric_failed, place(input),
+              std::string("expected one tensor of ") + role.plural + ", found " + std::to_string(set.tensors().size()) +
+                  ": " + names_in(set),
+              std::string("choose one with sink_options::") + role.option);
+}
+
+expected<const at::Tensor*> find_tensor(const std::string& name, const payload_ptr& handle, const tensor_role& role,
+                                        const activation& input) {
+  const auto* set = dynamic_cast<const tensor_set*>(handle.get());
+  if (set == nullptr) {
+    return fail(error_code::metric_failed, place(input), std::string("has no ") + role.plural, role.if_missing);
   }
-  return fail(error_code::metric_failed, place(input), "there is no tensor \"" + name + "\" among the outputs",
-              "correct the sink's `tensor`, or let the stage before it return one of that name");
+  if (name.empty()) return only_tensor(*set, role, input);
+  for (std::size_t i = 0; i < set->tensors().size(); ++i) {
+    if (set->name(i) == name) return &set->tensors()[i];
+  }
+  return fail(error_code::metric_failed, place(input),
+              "there is no tensor \"" + name + "\" among the " + role.plural + ": " + names_in(*set),
+              std::string("correct sink_options::") + role.option);
 }
 
 expected<void> check_rows(const at::Tensor& outputs, const activation& input) {
@@ -54,6 +72,29 @@ expected<payload_ptr> copied(const at::Tensor& outputs, const activation& input)
   }
 }
 
+/// The error of a micro-batch, as one about the choice of metrics.
+tl::unexpected<error> misfit(const std::string& where, const error& found) {
+  return fail(error_code::metric_does_not_fit, "first micro-batch" + where, found.cause, found.fix);
+}
+
+/// Metrics begin the place of their errors with their name.
+std::string place_of(const metric& one, const error& found) {
+  if (found.where.starts_with(one.name())) return ", metric " + found.where;
+  return ", metric " + one.name() + (found.where.empty() ? "" : ", " + found.where);
+}
+
+expected<void> judge_one(const metric& one, const at::Tensor& outputs, const at::Tensor& labels) try {
+  std::vector<std::uint64_t> state(one.words(), 0);
+  if (auto done = one.update_words(outputs, labels, state); !done) return done;
+  return one.judge(outputs, labels);
+} catch (const std::exception& e) {
+  return fail(error_code::metric_does_not_fit, one.name(), std::string("it threw: ") + e.what(),
+              "mend the metric, or choose another one");
+} catch (...) {
+  return fail(error_code::metric_does_not_fit, one.name(), "it threw what is no std::exception",
+              "throw exceptions that derive from std::exception");
+}
+
 }  // namespace
 
 std::size_t words_of(const std::vector<metric_ptr>& metrics) {
@@ -62,36 +103,57 @@ std::size_t words_of(const std::vector<metric_ptr>& metrics) {
   return words;
 }
 
-metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs, std::string tensor)
+metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs, std::string tensor,
+                             std::string label)
     : metrics_(std::move(metrics)),
       words_(words_of(metrics_)),
       return_outputs_(return_outputs),
-      tensor_(std::move(tensor)) {}
+      tensor_(std::move(tensor)),
+      label_(std::move(label)) {}
+
+expected<metric_scorer::scored_tensors> metric_scorer::find(const payload_ptr& outputs, const activation& input) const {
+  scored_tensors found;
+  const auto rows = find_tensor(tensor_, outputs, output_role, input);
+  if (!rows) return tl::make_unexpected(rows.error());
+  if (expected<void> fine = check_rows(**rows, input); !fine) return tl::make_unexpected(fine.error());
+  found.outputs = *rows;
+  if (metrics_.empty()) return found;
+  const auto labels = find_tensor(label_, input.passengers, label_role, input);
+  if (!labels) return tl::make_unexpected(labels.error());
+  found.labels = *labels;
+  return found;
+}
 
 expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) {
-  const expected<const at::Tensor*> rows =
-      tensor_.empty() ? only_tensor(outputs, "outputs", input) : tensor_named(tensor_, outputs, input);
-  if (!rows) return tl::make_unexpected(rows.error());
-  if (expected<void> fine = check_rows(**rows, input); !fine) return fine;
+  const expected<scored_tensors> found = find(outputs, input);
+  if (!found) return tl::make_unexpected(found.error());
   into.samples = input.row_count();
   into.words.assign(words_, 0);
-  if (!metrics_.empty()) {
-    const expected<const at::Tensor*> labels = only_tensor(input.passengers, "labels", input);
-    if (!labels) return tl::make_unexpected(labels.error());
-    std::span<std::uint64_t> rest = into.words;
-    for (const metric_ptr& each : metrics_) {
-      if (expected<void> done = each->update(**rows, **labels, rest.first(each->words())); !done) {
-        error e = std::move(done.error());
-        e.where = place(input) + ", " + e.where;
-        return tl::make_unexpected(std::move(e));
-      }
-      rest = rest.subspan(each->words());
+  std::span<std::uint64_t> rest = into.words;
+  for (const metric_ptr& each : metrics_) {
+    if (expected<void> done = each->update_words(*found->outputs, *found->labels, rest.first(each->words())); !done) {
+      error e = std::move(done.error());
+      e.where = place(input) + ", " + e.where;
+      return tl::make_unexpected(std::move(e));
     }
+    rest = rest.subspan(each->words());
   }
   if (!return_outputs_) return {};
-  expected<payload_ptr> copy = copied(**rows, input);
+  expected<payload_ptr> copy = copied(*found->outputs, input);
   if (!copy) return tl::make_unexpected(copy.error());
   into.outputs = std::move(*copy);
+  return {};
+}
+
+expected<void> metric_scorer::judge(const payload_ptr& outputs, const activation& input) const {
+  if (input.is_empty_part()) return {};
+  const expected<scored_tensors> found = find(outputs, input);
+  if (!found) return misfit({}, found.error());
+  for (const metric_ptr& each : metrics_) {
+    if (auto fine = judge_one(*each, *found->outputs, *found->labels); !fine) {
+      return misfit(place_of(*each, fine.error()), fine.error());
+    }
+  }
   return {};
 }
 

@@ -8,23 +8,37 @@
 
 namespace troupe {
 
-/// Scores one micro-batch with a list of metrics. Outputs: a tensor [samples, classes]; labels: the one tensor among
-/// the passengers. Const state only, so that one object may serve all replicas.
+/// Scores one micro-batch with a list of metrics: one tensor of its outputs against one of its labels (passengers).
+/// Const state only, so that one object may serve all replicas.
 class metric_scorer final : public scorer {
  public:
   /// With `return_outputs` a score also carries the outputs, as a contiguous copy that views no edge's memory.
-  /// `tensor`: which one of several outputs; empty: the only one.
-  explicit metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs = false, std::string tensor = {});
+  /// `tensor` and `label`: which one of several outputs and of several labels; empty: the only one.
+  explicit metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs = false, std::string tensor = {},
+                         std::string label = {});
 
   /// words: the states of the metrics, one after another. Anything that does not fit is E0603, naming metric,
   /// micro-batch and its samples.
   [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
 
+  /// Whether the metrics fit the first micro-batch, before a run starts: `outputs` is what the scored stage gave for
+  /// `input`. E0108 for the first metric that cannot be computed, or that refuses (metric::judge); it names the metric,
+  /// what was found and one fix. An empty part of a route fits. What a metric throws becomes the error.
+  [[nodiscard]] expected<void> judge(const payload_ptr& outputs, const activation& input) const;
+
  private:
+  struct scored_tensors {
+    const at::Tensor* outputs = nullptr;
+    /// Null where there are no metrics.
+    const at::Tensor* labels = nullptr;
+  };
+  [[nodiscard]] expected<scored_tensors> find(const payload_ptr& outputs, const activation& input) const;
+
   std::vector<metric_ptr> metrics_;
   std::size_t words_ = 0;
   bool return_outputs_;
   std::string tensor_;
+  std::string label_;
 };
 
 /// Words of all states of a list of metrics.

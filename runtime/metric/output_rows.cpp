@@ -2,11 +2,11 @@
 
 #include <sstream>
 
+#include "runtime/metric/metric_table.hpp"
+
 namespace troupe {
 
 namespace {
-
-constexpr const char* choose_another = "choose metrics that belong to the model's task";
 
 std::string described(const at::Tensor& tensor) {
   if (!tensor.defined()) return "nothing";
@@ -25,6 +25,37 @@ bool real(at::ScalarType type) {
   return type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
 }
 
+bool is_number(at::ScalarType type) {
+  return real(type) || type == at::kLong;
+}
+
+/// [N] and [N, 1] are the same numbers.
+bool same_shape(at::IntArrayRef a, at::IntArrayRef b) {
+  if (a.size() == b.size() + 1 && a.back() == 1) a = a.slice(0, b.size());
+  if (b.size() == a.size() + 1 && b.back() == 1) b = b.slice(0, a.size());
+  return a == b;
+}
+
+bool are_numbers(const at::Tensor& outputs, const at::Tensor& labels) {
+  return plain(outputs) && plain(labels) && outputs.dim() > 0 && labels.dim() > 0 && outputs.numel() > 0 &&
+         real(outputs.scalar_type()) && is_number(labels.scalar_type()) && same_shape(outputs.sizes(), labels.sizes());
+}
+
+std::string fix_of_classes(const at::Tensor& outputs, const at::Tensor& labels) {
+  if (are_numbers(outputs, labels)) return "for regression use one of: " + metric_list(metric_task::numbers);
+  if (plain(labels) && real(labels.scalar_type())) {
+    return "store class labels as integers, or for regression use one of: " + metric_list(metric_task::numbers);
+  }
+  return "use a model that gives each sample one row of class scores, or write a metric of your own";
+}
+
+std::string fix_of_numbers(const at::Tensor& outputs, const at::Tensor& labels) {
+  if (plain(labels) && labels.scalar_type() == at::kLong && plain(outputs) && outputs.dim() == 2) {
+    return "for labels that are classes use one of: " + metric_list(metric_task::classes);
+  }
+  return "give labels of the shape of the outputs, or write a metric of your own";
+}
+
 tl::unexpected<error> wrong_label(const std::string& metric, std::int64_t sample, std::int64_t label,
                                   std::int64_t classes, const char* of_whom) {
   return fail(error_code::metric_failed, metric + ", sample " + std::to_string(sample) + " of the micro-batch",
@@ -39,11 +70,12 @@ expected<void> check_outputs(const std::string& metric, const at::Tensor& output
   if (!plain(outputs) || outputs.dim() != 2 || outputs.numel() == 0 || !real(outputs.scalar_type())) {
     return fail(error_code::metric_failed, metric,
                 "expected outputs [samples, classes] of real numbers on the CPU, found " + described(outputs),
-                choose_another);
+                fix_of_classes(outputs, labels));
   }
   if (!plain(labels) || labels.dim() != 1 || labels.scalar_type() != at::kLong) {
     return fail(error_code::metric_failed, metric,
-                "expected labels [samples] of type Long on the CPU, found " + described(labels), choose_another);
+                "expected labels [samples] of type Long on the CPU, found " + described(labels),
+                fix_of_classes(outputs, labels));
   }
   if (outputs.size(0) != labels.size(0)) {
     return fail(error_code::metric_failed, metric,
@@ -56,6 +88,14 @@ expected<void> check_outputs(const std::string& metric, const at::Tensor& output
     if (label < 0 || label >= outputs.size(1)) return wrong_label(metric, i, label, outputs.size(1), "the model");
   }
   return {};
+}
+
+expected<void> check_numbers(const std::string& metric, const at::Tensor& outputs, const at::Tensor& labels) {
+  if (are_numbers(outputs, labels)) return {};
+  return fail(error_code::metric_failed, metric,
+              "expected outputs of real numbers and labels of the same shape on the CPU, found outputs " +
+                  described(outputs) + " and labels " + described(labels),
+              fix_of_numbers(outputs, labels));
 }
 
 expected<void> check_known_classes(const std::string& metric, const at::Tensor& labels, std::size_t classes) {

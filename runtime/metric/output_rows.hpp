@@ -43,6 +43,10 @@ expected<void> check_outputs(const std::string& metric, const at::Tensor& output
 /// `classes`.
 expected<void> check_known_classes(const std::string& metric, const at::Tensor& labels, std::size_t classes);
 
+/// For regression: outputs and labels dense and on the CPU, outputs of a floating type, labels of one or int64, both of
+/// the same shape, where [N] and [N, 1] count as the same. Anything else is E0603, naming `metric` and both shapes.
+expected<void> check_numbers(const std::string& metric, const at::Tensor& outputs, const at::Tensor& labels);
+
 inline label_column labels_of(const at::Tensor& labels) {
   return {labels.const_data_ptr<std::int64_t>(), labels.stride(0)};
 }
@@ -62,6 +66,23 @@ void with_rows_of(const at::Tensor& outputs, F&& use) {
       return call(outputs.const_data_ptr<at::BFloat16>());
     default:
       return call(outputs.const_data_ptr<float>());
+  }
+}
+
+/// Calls `use(const T*)` with the elements of a contiguous tensor that check_numbers() accepted.
+template <class F>
+void with_elements_of(const at::Tensor& numbers, F&& use) {
+  switch (numbers.scalar_type()) {
+    case at::kDouble:
+      return use(numbers.const_data_ptr<double>());
+    case at::kHalf:
+      return use(numbers.const_data_ptr<at::Half>());
+    case at::kBFloat16:
+      return use(numbers.const_data_ptr<at::BFloat16>());
+    case at::kLong:
+      return use(numbers.const_data_ptr<std::int64_t>());
+    default:
+      return use(numbers.const_data_ptr<float>());
   }
 }
 

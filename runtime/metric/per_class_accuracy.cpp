@@ -1,6 +1,5 @@
 #include "messages/check.hpp"
-#include "runtime/metric/fields.hpp"
-#include "runtime/metric/kinds.hpp"
+#include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
@@ -15,8 +14,8 @@ class per_class_metric final : public metric {
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return 2 * classes_; }
 
-  [[nodiscard]] expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
-                                      std::span<std::uint64_t> state) const override {
+  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
+                                            std::span<std::uint64_t> state) const override {
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
     if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
     if (expected<void> fine = check_known_classes(name_, labels, classes_); !fine) return fine;
@@ -31,11 +30,11 @@ class per_class_metric final : public metric {
     return {};
   }
 
-  void merge(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
+  void merge_words(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
     merge_counts(into, part);
   }
 
-  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
     const auto correct = state.first(classes_);
     const auto total = state.subspan(classes_);
     std::vector<double> shares;
@@ -50,8 +49,9 @@ class per_class_metric final : public metric {
 
 }  // namespace
 
-metric_ptr make_per_class_accuracy(std::uint32_t classes) {
-  return std::make_shared<const per_class_metric>(classes);
+expected<metric_ptr> make_per_class_accuracy(const metric_request& asked) {
+  if (auto fine = check_class_state(asked, 2); !fine) return tl::make_unexpected(fine.error());
+  return std::make_shared<const per_class_metric>(asked.classes);
 }
 
 }  // namespace troupe

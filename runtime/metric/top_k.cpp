@@ -1,6 +1,7 @@
+#include <algorithm>
+
 #include "messages/check.hpp"
-#include "runtime/metric/fields.hpp"
-#include "runtime/metric/kinds.hpp"
+#include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
@@ -14,26 +15,26 @@ class top_k_metric final : public metric {
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return word_count; }
 
-  [[nodiscard]] expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
-                                      std::span<std::uint64_t> state) const override {
+  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
+                                            std::span<std::uint64_t> state) const override {
     TROUPE_CHECK(state.size() == word_count, "the caller asked words()");
     if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
     if (outputs.size(1) < k_) {
       return fail(
           error_code::metric_failed, name_,
           "expected at least " + std::to_string(k_) + " outputs per sample, found " + std::to_string(outputs.size(1)),
-          "choose a smaller K");
+          "choose a K of " + std::to_string(outputs.size(1)) + " or less");
     }
     with_rows_of(outputs, [&](const auto& rows) { state[correct] += count_correct(rows, labels_of(labels)); });
     state[total] += static_cast<std::uint64_t>(outputs.size(0));
     return {};
   }
 
-  void merge(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
+  void merge_words(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
     merge_counts(into, part);
   }
 
-  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
     return {name_,
             {real_field("value", share(state[correct], state[total])), count_field("correct", state[correct]),
              count_field("total", state[total])}};
@@ -55,8 +56,8 @@ class top_k_metric final : public metric {
 
 }  // namespace
 
-metric_ptr make_top_k(std::string name, std::int64_t k) {
-  return std::make_shared<const top_k_metric>(std::move(name), k);
+expected<metric_ptr> make_top_k(const metric_request& asked) {
+  return std::make_shared<const top_k_metric>(asked.name, std::max<std::int64_t>(1, asked.k));
 }
 
 }  // namespace troupe

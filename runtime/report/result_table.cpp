@@ -39,6 +39,21 @@ const field* find_field(const metric_value& metric, const std::string& name) {
   return found == metric.fields.end() || found->is_list ? nullptr : &*found;
 }
 
+/// "macro, micro 0.98": which field the value is, and the other numbers.
+std::string other_numbers(const metric_value& metric) {
+  std::string text;
+  std::size_t numbers = 0;
+  for (const field& each : metric.fields) {
+    if (each.is_list) continue;
+    if (numbers++ == 0) {
+      text = each.name;
+    } else {
+      text += ", " + each.name + " " + item_text(each, 0);
+    }
+  }
+  return numbers < 2 ? "" : text;
+}
+
 /// "9904 of 10000", "mean over 10000": what the value stands on.
 std::string basis(const metric_value& metric) {
   const field* correct = find_field(metric, "correct");
@@ -54,7 +69,8 @@ void add_metrics(text_table& table, const std::vector<metric_value>& metrics, st
   for (const metric_value& metric : metrics) {
     if (is_listed(metric) || metric.fields.empty()) continue;
     const std::string value = samples == 0 ? no_value : item_text(metric.fields.front(), 0);
-    const std::string under = basis(metric);
+    std::string under = basis(metric);
+    if (under.empty() && samples > 0) under = other_numbers(metric);
     table.add({indent + metric.name, under.empty() ? value : value + "  (" + under + ")"});
   }
 }

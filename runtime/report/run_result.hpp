@@ -40,9 +40,15 @@ struct sink_report {
   /// Those that came its way: behind a route not all.
   std::uint64_t samples = 0;
   std::vector<metric_value> metrics;
+
+  /// The metric of that name; throws error_exception (E0102) that lists the names.
+  [[nodiscard]] const metric_value& operator[](const std::string& metric) const;
 };
 
 /// What a run gives: the content of result.json under exactly these names (schema_version 1, docs/result.md).
+///
+///   result["accuracy"].value()    result.sink("heads")["per_class_accuracy"].column("value")
+///
 struct run_result {
   std::string model;
   std::string data;
@@ -67,6 +73,12 @@ struct run_result {
   std::vector<error> errors;
   /// What the stage engines did, if config.trace asked for it (trace.jsonl, not in result.json).
   std::vector<trace_event> trace;
+
+  /// A metric of the first sink, which is the only one but for topologies with several. Throws error_exception (E0102)
+  /// that lists the names.
+  [[nodiscard]] const metric_value& operator[](const std::string& metric) const;
+  /// What a sink scored; throws as operator[].
+  [[nodiscard]] const sink_report& sink(const std::string& name) const;
 };
 
 }  // namespace troupe

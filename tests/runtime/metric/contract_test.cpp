@@ -29,8 +29,8 @@ const at::Tensor& labels() {
 metric_value value_of(const std::string& name, std::uint32_t classes = 3) {
   const metric_ptr m = make_metric(name, classes).value();
   words state(m->words(), 0);
-  EXPECT_TRUE(m->update(outputs(), labels(), state).has_value());
-  return m->compute(state);
+  EXPECT_TRUE(m->update_words(outputs(), labels(), state).has_value());
+  return m->compute_words(state);
 }
 
 const metric_value::field& field(const metric_value& value, const std::string& name) {
@@ -99,12 +99,12 @@ TEST(merging, adds_counts_and_sums_from_zero) {
     const metric_ptr m = make_metric(name, 3).value();
     words whole(m->words(), 0);
     words total(m->words(), 0);
-    ASSERT_TRUE(m->update(outputs(), labels(), whole).has_value());
+    ASSERT_TRUE(m->update_words(outputs(), labels(), whole).has_value());
     for (const std::int64_t begin : {0, 3}) {
       const std::int64_t rows = begin == 0 ? 3 : 1;
       words part(m->words(), 0);
-      ASSERT_TRUE(m->update(outputs().narrow(0, begin, rows), labels().narrow(0, begin, rows), part).has_value());
-      m->merge(total, part);
+      ASSERT_TRUE(m->update_words(outputs().narrow(0, begin, rows), labels().narrow(0, begin, rows), part).has_value());
+      m->merge_words(total, part);
     }
     if (name == "cross_entropy") {
       EXPECT_NEAR(std::bit_cast<double>(total[0]), std::bit_cast<double>(whole[0]), 1e-14);
@@ -117,14 +117,14 @@ TEST(merging, adds_counts_and_sums_from_zero) {
 TEST(merging, nothing_gives_nan_shares_and_means) {
   for (const std::string name : {"accuracy", "top2", "nll", "cross_entropy"}) {
     const metric_ptr m = make_metric(name, 3).value();
-    EXPECT_TRUE(std::isnan(m->compute(words(m->words(), 0)).fields[0].reals[0])) << name;
+    EXPECT_TRUE(std::isnan(m->compute_words(words(m->words(), 0)).fields[0].reals[0])) << name;
   }
 }
 
 void expect_refused(const std::string& name, const at::Tensor& o, const at::Tensor& l, const std::string& part) {
   const metric_ptr m = make_metric(name, 3).value();
   words state(m->words(), 0);
-  const expected<void> done = m->update(o, l, state);
+  const expected<void> done = m->update_words(o, l, state);
   ASSERT_FALSE(done.has_value()) << name << ": " << part;
   EXPECT_EQ(done.error().code, error_code::metric_failed);
   EXPECT_THAT(to_string(done.error()), HasSubstr(part));
@@ -167,7 +167,7 @@ TEST(names, all_make_a_metric_of_that_name) {
 TEST(names, unknown_ones_come_with_a_suggestion_and_the_list) {
   const error e = make_metric("acuracy", 10).error();
   EXPECT_EQ(e.code, error_code::unknown_name);
-  EXPECT_THAT(e.cause, HasSubstr("accuracy, topK, per_class_accuracy, confusion_matrix, cross_entropy, nll"));
+  EXPECT_THAT(e.cause, HasSubstr("accuracy, topK, per_class_accuracy, confusion_matrix, cross_entropy, nll, f1, mae, mse"));
   EXPECT_THAT(e.fix, HasSubstr("write \"accuracy\""));
   for (const std::string name : {"", "top", "topK", "top-1", "top1.5", "Accuracy", "nll "}) {
     EXPECT_EQ(make_metric(name, 10).error().code, error_code::unknown_name) << name;

@@ -18,7 +18,7 @@ metric_ptr made(const std::string& name, std::uint32_t classes = 10) {
 
 words state_of(const metric& m, const at::Tensor& outputs, const at::Tensor& labels) {
   words state(m.words(), 0);
-  const expected<void> done = m.update(outputs, labels, state);
+  const expected<void> done = m.update_words(outputs, labels, state);
   if (!done) throw std::runtime_error(to_string(done.error()));
   return state;
 }
@@ -164,7 +164,7 @@ TEST(losses, nan_and_infinity_are_torchs_and_never_hidden) {
   }
   EXPECT_GT(not_finite, 100);
   const metric_ptr loss = made("cross_entropy");
-  EXPECT_TRUE(std::isnan(loss->compute(state_of(*loss, outputs, labels)).fields[0].reals[0]));
+  EXPECT_TRUE(std::isnan(loss->compute_words(state_of(*loss, outputs, labels)).fields[0].reals[0]));
 }
 
 TEST(losses, add_samples_in_order_and_micro_batches_in_order) {
@@ -177,7 +177,7 @@ TEST(losses, add_samples_in_order_and_micro_batches_in_order) {
   for (std::int64_t i = 0; i < 64; ++i) {
     const words one = state_of(*loss, outputs.narrow(0, i, 1), labels.narrow(0, i, 1));
     by_sample += sum_of(one);
-    loss->merge(merged, one);
+    loss->merge_words(merged, one);
   }
   EXPECT_EQ(std::bit_cast<std::uint64_t>(by_sample), state_of(*loss, outputs, labels)[0]);
   EXPECT_EQ(merged, state_of(*loss, outputs, labels));

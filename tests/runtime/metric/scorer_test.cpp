@@ -38,7 +38,7 @@ TEST(metric_scorer, words_are_the_states_one_after_another) {
   words wanted;
   for (const metric_ptr& m : some_metrics()) {
     words state(m->words(), 0);
-    ASSERT_TRUE(m->update(outputs, labels, state).has_value());
+    ASSERT_TRUE(m->update_words(outputs, labels, state).has_value());
     wanted.insert(wanted.end(), state.begin(), state.end());
   }
   metric_scorer scorer(some_metrics());

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "runtime/data/data_set.hpp"
+
+namespace troupe {
+
+/// One row of the table: a kind of data, as KIND:PATH names it.
+struct data_kind {
+  std::string_view name;
+  /// What PATH is: "DIR".
+  std::string_view path;
+  /// One line for docs/data.md (a test compares them).
+  std::string_view help;
+  /// Gets what stands behind the colon, which is not empty.
+  expected<data_set_ptr> (*open)(const std::string& path);
+};
+
+// Formats to the byte: docs/data.md.
+expected<data_set_ptr> open_mnist(const std::string& directory);
+expected<data_set_ptr> open_cifar10(const std::string& file_or_directory);
+expected<data_set_ptr> open_npy(const std::string& inputs_comma_labels);
+
+/// All kinds of data. A new one has its row here, its function above and a source file of its own.
+inline constexpr std::array data_kinds = {
+    data_kind{"mnist", "DIR", "a directory with the t10k images and labels of MNIST, gzip or not", open_mnist},
+    data_kind{"cifar10", "FILE_OR_DIR", "CIFAR-10 binary records", open_cifar10},
+    data_kind{"npy", "INPUTS,LABELS", "two NumPy files", open_npy},
+};
+
+/// "mnist:DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS"
+std::string data_forms();
+std::vector<std::string> data_kind_names();
+
+}  // namespace troupe

@@ -1,0 +1,107 @@
+#include "runtime/metric/metric_table.hpp"
+
+#include <charconv>
+
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/suggest/suggest.hpp"
+
+namespace troupe {
+
+namespace {
+
+bool takes_k(const metric_kind& kind) {
+  return kind.name.ends_with('K');
+}
+
+std::string_view stem(const metric_kind& kind) {
+  return kind.name.substr(0, kind.name.size() - 1);
+}
+
+bool is_named(const metric_kind& kind, std::string_view name) {
+  if (!takes_k(kind)) return name == kind.name;
+  const std::string_view before = stem(kind);
+  return name.size() > before.size() && name.starts_with(before) &&
+         name.find_first_not_of("0123456789", before.size()) == std::string_view::npos;
+}
+
+expected<std::int64_t> parse_k(const metric_kind& kind, const std::string& name) {
+  const std::string_view digits = std::string_view(name).substr(stem(kind).size());
+  std::int64_t k = 0;
+  const auto [stop, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), k);
+  if (failure == std::errc{} && k >= 1 && k <= limits::metric_classes_max && digits.front() != '0') return k;
+  return fail(error_code::value_out_of_range, "metric " + name,
+              "expected a K from 1 to " + std::to_string(limits::metric_classes_max) + " without leading zeros",
+              "write " + std::string(stem(kind)) + "5, or another K");
+}
+
+tl::unexpected<error> unknown_metric(const std::string& name) {
+  const std::vector<std::string> names = metric_names();
+  std::string fix = suggest_fix(name, names);
+  const auto near = suggest(name, names);
+  if (near && near->ends_with('K')) fix = "write " + near->substr(0, near->size() - 1) + "5, or another K";
+  return fail(error_code::unknown_name, "metric " + name, "unknown metric, expected one of " + metric_list(),
+              std::move(fix));
+}
+
+template <class Wanted>
+std::string list_of(Wanted wanted) {
+  std::string list;
+  for (const metric_kind& kind : metric_kinds) {
+    if (wanted(kind)) list += (list.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const metric_kind& kind : metric_kinds) names.emplace_back(kind.name);
+  return names;
+}
+
+std::string metric_list() {
+  return list_of([](const metric_kind&) { return true; });
+}
+
+std::string metric_list(metric_task task) {
+  return list_of([task](const metric_kind& kind) { return kind.task == task; });
+}
+
+expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes) {
+  for (const metric_kind& kind : metric_kinds) {
+    if (!is_named(kind, name)) continue;
+    metric_request asked{.name = name, .classes = classes};
+    if (takes_k(kind)) {
+      const expected<std::int64_t> k = parse_k(kind, name);
+      if (!k) return tl::make_unexpected(k.error());
+      asked.k = *k;
+    }
+    return kind.make(asked);
+  }
+  return unknown_metric(name);
+}
+
+expected<void> check_class_state(const metric_request& asked, std::uint64_t words_per_class) {
+  if (asked.classes == 0) {
+    return fail(error_code::value_out_of_range, "metric " + asked.name,
+                "counts per class, but the labels of these data are no classes",
+                "choose another metric: " + metric_list(metric_task::numbers));
+  }
+  if (asked.classes > limits::metric_classes_max || asked.classes * words_per_class > limits::score_words_max) {
+    return fail(error_code::value_out_of_range, "metric " + asked.name,
+                std::to_string(asked.classes) + " classes need a state larger than the limit (" +
+                    std::to_string(limits::metric_classes_max) + " classes, " +
+                    std::to_string(limits::score_words_max) + " words)",
+                "choose accuracy or a topK");
+  }
+  return {};
+}
+
+void merge_counts(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) {
+  TROUPE_CHECK(total.size() == part.size(), "states of one metric have one size");
+  for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i];
+}
+
+}  // namespace troupe

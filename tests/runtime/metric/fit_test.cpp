@@ -1,0 +1,139 @@
+// Goal: a metric that does not fit model or data is told from the first micro-batch, with what was seen and a fix that
+// can be acted on. Method: one case for each way not to fit, and that everything that fits passes.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/metric/metric_of.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+
+namespace troupe {
+namespace {
+
+using ::testing::HasSubstr;
+
+activation first_micro_batch(const payload_ptr& labels, std::uint64_t samples = 4) {
+  activation input;
+  input.samples = {0, samples};
+  input.passengers = labels;
+  return input;
+}
+
+expected<void> judged(const std::vector<metric_ptr>& metrics, const at::Tensor& outputs, const at::Tensor& labels) {
+  return metric_scorer(metrics).judge(make_tensors(outputs), first_micro_batch(make_tensors(labels)));
+}
+
+void expect_told(const std::string& name, const at::Tensor& outputs, const at::Tensor& labels,
+                 const std::string& cause, const std::string& fix) {
+  const auto verdict = judged({get(make_metric(name, 5))}, outputs, labels);
+  ASSERT_FALSE(verdict.has_value()) << name << ": " << cause;
+  EXPECT_EQ(verdict.error().code, error_code::metric_does_not_fit);
+  EXPECT_THAT(verdict.error().where, HasSubstr("metric " + name));
+  EXPECT_THAT(verdict.error().cause, HasSubstr(cause));
+  EXPECT_THAT(verdict.error().fix, HasSubstr(fix));
+}
+
+const at::Tensor& class_labels() {
+  static const at::Tensor labels = at::tensor({0, 1, 2, 3}).to(at::kLong);
+  return labels;
+}
+
+TEST(fit, labels_that_are_no_classes) {
+  expect_told("accuracy", at::randn({4, 5}), at::rand({4}), "found Float [4]", "use one of: mae, mse");
+  expect_told("f1", at::randn({4, 1}), at::rand({4}), "found Float [4]", "for regression use one of: mae, mse");
+  expect_told("accuracy", at::randn({4}), at::rand({4}), "found Float [4]", "for regression use one of: mae, mse");
+}
+
+TEST(fit, outputs_of_another_rank_or_too_few) {
+  expect_told("accuracy", at::randn({4, 5, 8, 8}), class_labels(), "found Float [4, 5, 8, 8]", "class scores");
+  expect_told("top9", at::randn({4, 5}), class_labels(), "at least 9 outputs per sample, found 5", "a K of 5 or less");
+  expect_told("accuracy", at::randn({4, 3}), class_labels(), "found 3", "model and data belong together");
+}
+
+TEST(fit, classes_where_numbers_are_wanted) {
+  expect_told("mae", at::randn({4, 5}), class_labels(), "outputs Float [4, 5] and labels Long [4]",
+              "use one of: accuracy, topK");
+}
+
+TEST(fit, nll_of_what_are_no_log_probabilities) {
+  at::manual_seed(1);
+  const at::Tensor logits = at::randn({4, 5}) * 4;
+  const at::Tensor fine = at::log_softmax(logits, 1);
+  expect_told("nll", logits, class_labels(), "outputs Float [4, 5] whose exponentials add up to", "cross_entropy");
+  expect_told("nll", fine.exp(), class_labels(), "exponentials add up to", "log_softmax");
+  at::Tensor last = fine.clone();
+  last[3] = logits[3];
+  expect_told("nll", last, class_labels(), "in sample 3", "cross_entropy");
+  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+    EXPECT_TRUE(judged({get(make_metric("nll", 5))}, fine.to(type), class_labels()).has_value()) << type;
+    EXPECT_TRUE(judged({get(make_metric("cross_entropy", 5))}, logits.to(type), class_labels()).has_value()) << type;
+  }
+}
+
+TEST(fit, wide_rows_of_log_probabilities_in_the_narrowest_type_pass) {
+  at::manual_seed(2);
+  for (const double scale : {0.1, 1.0, 10.0, 100.0}) {
+    const at::Tensor fine = at::log_softmax(at::randn({4, 4096}) * scale, 1).to(at::kBFloat16);
+    EXPECT_TRUE(judged({get(make_metric("nll", 5))}, fine, class_labels()).has_value()) << scale;
+  }
+}
+
+TEST(fit, a_row_of_nan_is_not_judged) {
+  EXPECT_TRUE(judged({get(make_metric("nll", 5))}, at::full({4, 5}, NAN), class_labels()).has_value());
+}
+
+TEST(fit, missing_and_several_tensors) {
+  const std::vector<metric_ptr> metrics = {get(make_metric("mae", 0))};
+  const payload_ptr two = std::make_shared<const tensor_set>(std::vector<at::Tensor>{at::zeros({4}), at::ones({4})},
+                                                             std::vector<std::string>{"start", "end"});
+  const payload_ptr outputs = make_tensors(at::ones({4}));
+  const auto told = [](const expected<void>& verdict) { return verdict ? "nothing" : to_string(verdict.error()); };
+  EXPECT_THAT(told(metric_scorer(metrics).judge(outputs, first_micro_batch(two))),
+              HasSubstr("found 2: start, end\n  fix: choose one with sink_options::label"));
+  EXPECT_THAT(told(metric_scorer(metrics).judge(two, first_micro_batch(outputs))), HasSubstr("sink_options::tensor"));
+  EXPECT_THAT(told(metric_scorer(metrics, false, {}, "stop").judge(outputs, first_micro_batch(two))),
+              HasSubstr("no tensor \"stop\" among the labels: start, end"));
+  EXPECT_THAT(told(metric_scorer(metrics).judge(outputs, first_micro_batch(nullptr))), HasSubstr("has no labels"));
+  EXPECT_THAT(told(metric_scorer(metrics).judge(outputs, first_micro_batch(outputs, 7))), HasSubstr("expected 7 rows"));
+  EXPECT_EQ(told(metric_scorer(metrics, false, "end", "end").judge(two, first_micro_batch(two))), "nothing");
+}
+
+TEST(fit, a_label_by_name_is_the_one_that_is_scored) {
+  const payload_ptr labels = std::make_shared<const tensor_set>(
+      std::vector<at::Tensor>{at::zeros({4}), at::ones({4})}, std::vector<std::string>{"start", "end"});
+  for (const auto& [label, sum] : {std::pair{"start", 4.0}, std::pair{"end", 0.0}}) {
+    metric_scorer scorer({get(make_metric("mae", 0))}, false, {}, label);
+    score into;
+    get(scorer.evaluate(make_tensors(at::ones({4})), first_micro_batch(labels), into));
+    EXPECT_EQ(get(make_metric("mae", 0))->compute_words(into.words).value("sum"), sum) << label;
+  }
+}
+
+TEST(fit, an_empty_part_of_a_route_fits) {
+  activation empty = first_micro_batch(nullptr);
+  empty.rows = std::make_shared<const row_set>();
+  EXPECT_TRUE(metric_scorer({get(make_metric("nll", 5))}).judge(nullptr, empty).has_value());
+}
+
+class throwing_metric final : public mean_metric {
+ public:
+  throwing_metric() : mean_metric("throwing") {}
+
+ private:
+  [[nodiscard]] expected<void> update(const at::Tensor&, const at::Tensor&, mean_state&) const override {
+    throw std::runtime_error("no patience");
+  }
+};
+
+TEST(fit, what_a_metric_throws_is_told_with_its_name) {
+  const auto verdict = judged({std::make_shared<throwing_metric>()}, at::ones({4}), at::ones({4}));
+  ASSERT_FALSE(verdict.has_value());
+  EXPECT_EQ(verdict.error().code, error_code::metric_does_not_fit);
+  EXPECT_THAT(verdict.error().where, HasSubstr("metric throwing"));
+  EXPECT_THAT(verdict.error().cause, HasSubstr("no patience"));
+}
+
+}  // namespace
+}  // namespace troupe
