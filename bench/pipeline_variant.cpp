@@ -14,9 +14,9 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
                                       .optimize = optimize_mode::layer,
                                       .partition = shape.stages == 1 ? "uniform" : work.partition,
                                       .num_pipe_buffers = std::nullopt,
-                                      .passenger_bytes = sample->labels.nbytes(),
+                                      .passenger_bytes = bytes_of(sample->labels),
                                       .workers = shape.workers},
-                                     sample->inputs);
+                                     sample->inputs.only());
   if (!stages) return tl::make_unexpected(stages.error());
   pipeline_variant made;
   made.stages_ = std::move(*stages);

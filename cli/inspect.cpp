@@ -22,7 +22,9 @@ expected<chain_summary> summarize_with(const layer_chain& chain, const std::stri
   if (!data) return tl::make_unexpected(data.error());
   const auto sample = (*data)->read({0, 1});
   if (!sample) return tl::make_unexpected(sample.error());
-  return probe_chain(chain, sample->inputs).map([&](const auto& shapes) { return summarize(chain, shapes); });
+  const auto input = single_input(*sample, chain.file);
+  if (!input) return tl::make_unexpected(input.error());
+  return probe_chain(chain, *input).map([&](const auto& shapes) { return summarize(chain, shapes); });
 }
 
 std::string shape_text(const std::optional<std::vector<std::int64_t>>& shape) {

@@ -21,6 +21,7 @@ struct sink_request {
   std::vector<metric_ptr> metrics;
   /// See metric_scorer.
   std::string tensor = {};
+  std::string label = {};
   /// Micro-batches may reach it without some of their samples (nodes_with_parts).
   bool has_parts = false;
 };

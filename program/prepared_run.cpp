@@ -51,21 +51,23 @@ expected<probe_report> probe(const eval_options& options, const expected<wiring_
 expected<model_pipeline> start_model(const eval_options& options, const data_set& data, const sample_block& sample,
                                      const std::optional<layer_chain>& chain, const std::string& settings,
                                      const log_function& log, const std::stop_token& stop) {
+  const auto input = single_input(sample, options.model);
+  if (!input) return tl::make_unexpected(input.error());
   const model_pipeline_options how{.stages = options.stages,
                                    .replicas = options.replicas,
                                    .threads = *options.threads,
                                    .optimize = options.optimize,
                                    .partition = options.partition,
                                    .num_pipe_buffers = options.num_pipe_buffers,
-                                   .passenger_bytes = sample.labels.defined() ? sample.labels.nbytes() : 0,
+                                   .passenger_bytes = bytes_of(sample.labels),
                                    .trace = options.trace,
                                    .transport = options.transport,
                                    .workers = workers_of(options, data, settings),
                                    .stop = stop};
-  if (chain) return start_model_pipeline(*chain, how, sample.inputs);
+  if (chain) return start_model_pipeline(*chain, how, *input);
   const auto plan = plan_of_chain(options.stages, options.replicas, options.num_pipe_buffers);
   return probe(options, plan, settings, log, stop).and_then([&](const probe_report& report) {
-    return start_reported_pipeline(report, how, sample.inputs);
+    return start_reported_pipeline(report, how, *input);
   });
 }
 
@@ -132,7 +134,7 @@ expected<prepared_run> prepare_model_run(eval_options options, const log_functio
   if (!metrics) return tl::make_unexpected(metrics.error());
   made.call = std::make_unique<evaluation>(evaluation_request{
       *data, options.micro_batch, options.limit, {sink_request{.name = "metrics", .metrics = std::move(*metrics)}}});
-  const auto sample = (*data)->read({0, std::min(options.micro_batch, made.call->samples_asked())});
+  const auto sample = read_samples(**data, {0, std::min(options.micro_batch, made.call->samples_asked())});
   if (!sample) return tl::make_unexpected(sample.error());
   auto stages = start_model(options, **data, *sample, chain, settings, log, stop);
   if (!stages) return tl::make_unexpected(stages.error());
@@ -157,7 +159,7 @@ expected<prepared_run> prepare_topology_run(const topology& what, const run_opti
   if (auto marked = mark_parts(*sinks, what.graph()); !marked) return tl::make_unexpected(marked.error());
   made.call =
       std::make_unique<evaluation>(evaluation_request{*data, options.micro_batch, options.limit, std::move(*sinks)});
-  const auto block = (*data)->read({0, std::min(options.micro_batch, made.call->samples_asked())});
+  const auto block = read_samples(**data, {0, std::min(options.micro_batch, made.call->samples_asked())});
   if (!block) return tl::make_unexpected(block.error());
   topology_start_options how{.threads = *made.options.threads,
                              .trace = options.trace,

@@ -42,7 +42,7 @@ expected<probe_report> probe_model(const eval_options& options, const probe_note
   auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
   const std::uint64_t asked = std::min((*data)->size(), options.limit.value_or((*data)->size()));
-  const auto sample = (*data)->read({0, std::min(options.micro_batch, asked)});
+  const auto sample = read_samples(**data, {0, std::min(options.micro_batch, asked)});
   if (!sample) return tl::make_unexpected(sample.error());
 
   note(options.model);
@@ -52,7 +52,9 @@ expected<probe_report> probe_model(const eval_options& options, const probe_note
                             .threads = threads_of(options, usable_cores()),
                             .optimize = options.optimize,
                             .partition = options.partition};
-  const auto model = cut(*chain, request, sample->inputs);
+  const auto input = single_input(*sample, options.model);
+  if (!input) return tl::make_unexpected(input.error());
+  const auto model = cut(*chain, request, *input);
   if (!model) return tl::make_unexpected(model.error());
   made.cuts.push_back(report_of(*model, {}));
   made.between_bytes = model->activation_bytes;
@@ -64,7 +66,7 @@ expected<probe_report> probe_topology(const topology& what, const run_options& o
   auto data = open_choice(*what.data());
   if (!data) return tl::make_unexpected(data.error());
   const std::uint64_t asked = std::min((*data)->size(), options.limit.value_or((*data)->size()));
-  const auto first = (*data)->read({0, std::min(options.micro_batch, asked)});
+  const auto first = read_samples(**data, {0, std::min(options.micro_batch, asked)});
   if (!first) return tl::make_unexpected(first.error());
   return try_topology(what, options.threads.value_or(threads_for(what.graph())), *first, note);
 }

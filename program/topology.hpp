@@ -95,6 +95,8 @@ using data_choice = std::variant<std::string, data_set_ptr>;
 struct sink_options {
   /// Which of the tensors it scores; empty: the only one.
   std::string tensor = {};
+  /// Against which of the labels; empty: the only one.
+  std::string label = {};
 };
 
 /// What runs, as a graph. Nodes are added one by one; without any edge() each is fed by the node added before it, and

@@ -73,9 +73,9 @@ class starter {
 
   void take_first(const sample_block& first) {
     activation loaded;
-    loaded.samples = {0, static_cast<std::uint64_t>(first.inputs.size(0))};
-    loaded.tensors = make_tensors(first.inputs);
-    if (first.labels.defined()) loaded.passengers = make_tensors(first.labels);
+    loaded.samples = {0, static_cast<std::uint64_t>(first.inputs.begin()->second.size(0))};
+    loaded.tensors = to_payload(first.inputs);
+    if (!first.labels.empty()) loaded.passengers = to_payload(first.labels);
     for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
       if (plan_.nodes[node].kind == node_kind::source) outputs_[node] = {loaded};
     }

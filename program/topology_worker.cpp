@@ -19,7 +19,7 @@ namespace troupe {
 expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes) {
   std::vector<sink_request> made;
   for (const topology::scored& each : what.sinks()) {
-    sink_request sink{.name = each.name, .metrics = {}, .tensor = each.options.tensor};
+    sink_request sink{.name = each.name, .metrics = {}, .tensor = each.options.tensor, .label = each.options.label};
     for (const metric_choice& choice : each.metrics) {
       auto one = std::holds_alternative<metric_ptr>(choice) ? expected<metric_ptr>{std::get<metric_ptr>(choice)}
                                                             : make_metric(std::get<std::string>(choice), classes);
@@ -39,7 +39,8 @@ std::string settings_of(const topology& what) {
                         asked.options.stages, static_cast<int>(asked.options.optimize), asked.options.partition);
   }
   for (const topology::scored& each : what.sinks()) {
-    text += fmt::format("{}: {} metrics of {}\n", each.name, each.metrics.size(), each.options.tensor);
+    text += fmt::format("{}: {} metrics of {} {}\n", each.name, each.metrics.size(), each.options.tensor,
+                        each.options.label);
   }
   return text;
 }
@@ -71,7 +72,7 @@ void serve_topology(const worker_environment& environment, const topology& what,
         auto sinks = make_sinks(what, classes);
         if (!sinks) return tl::make_unexpected(sinks.error());
         sink_request& one = sinks->at(sink);
-        return std::make_shared<metric_scorer>(std::move(one.metrics), false, one.tensor);
+        return std::make_shared<metric_scorer>(std::move(one.metrics), false, one.tensor, one.label);
       }};
   serve_worker(environment, std::move(description));
 }

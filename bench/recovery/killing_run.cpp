@@ -62,7 +62,7 @@ expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& w
                             .optimize = options.optimize,
                             .partition = options.partition,
                             .workers = worker_options{.classes = (*data)->classes(), .settings = settings_of(options)}},
-                           sample->inputs);
+                           sample->inputs.only());
   if (!stages) return tl::make_unexpected(stages.error());
   made->stages_ = std::move(*stages);
   return made;

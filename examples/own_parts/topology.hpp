@@ -19,7 +19,7 @@ class upside_down final : public troupe::data_set {
   [[nodiscard]] std::string name() const override { return base_->name() + ", upside down"; }
   [[nodiscard]] troupe::expected<troupe::sample_block> read(troupe::sample_range range) const override {
     return base_->read(range).map([](const troupe::sample_block& block) {
-      return troupe::sample_block{block.inputs.flip({2}).contiguous(), block.labels};
+      return troupe::sample_block{block.inputs.only().flip({2}), block.labels};
     });
   }
 

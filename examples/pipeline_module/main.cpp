@@ -62,14 +62,14 @@ int main(int argc, char** argv) try {
 
   std::uint64_t next = 0;
   const auto digits = [&]() -> std::optional<troupe::batch> {
-    const at::Tensor images = troupe::get(data->read({next, next + 100})).inputs;
+    const at::Tensor images = troupe::get(data->read({next, next + 100})).inputs.only();
     next += 100;
     return troupe::batch{images, images.flatten(1)};
   };
   const auto output =
       troupe::get(engine->eval_batch(digits, {.reduce_output = troupe::reduction::none, .num_micro_batches = 8}));
   for (std::size_t index = 0; index < output.losses.size(); ++index) {
-    const double wanted = plain(troupe::get(data->read({index * 100, index * 100 + 100})).inputs).item<double>();
+    const double wanted = plain(troupe::get(data->read({index * 100, index * 100 + 100})).inputs.only()).item<double>();
     std::cout << "micro-batch " << index << ": " << output.losses[index].at(0) << '\n';
     if (std::abs(output.losses[index].at(0) - wanted) > 1e-6) return 1;
   }

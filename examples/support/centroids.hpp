@@ -15,8 +15,8 @@ class centroids {
  public:
   centroids(const troupe::data_set& data, std::uint64_t samples) {
     const auto block = troupe::get(data.read({0, samples}));
-    const at::Tensor pixels = block.inputs.flatten(1);
-    const at::Tensor members = at::one_hot(block.labels, data.classes()).to(at::kFloat);
+    const at::Tensor pixels = block.inputs.only().flatten(1);
+    const at::Tensor members = at::one_hot(block.labels.only(), data.classes()).to(at::kFloat);
     means_ = members.t().matmul(pixels) / members.sum(0).unsqueeze(1);
     offsets_ = means_.square().sum(1) / 2;
   }

@@ -22,16 +22,16 @@ struct data_kind {
 // Formats to the byte: docs/data.md.
 expected<data_set_ptr> open_mnist(const std::string& directory);
 expected<data_set_ptr> open_cifar10(const std::string& file_or_directory);
-expected<data_set_ptr> open_npy(const std::string& inputs_comma_labels);
+expected<data_set_ptr> open_npy(const std::string& inputs_labels_dtype);
 
 /// All kinds of data. A new one has its row here, its function above and a source file of its own.
 inline constexpr std::array data_kinds = {
     data_kind{"mnist", "DIR", "a directory with the t10k images and labels of MNIST, gzip or not", open_mnist},
     data_kind{"cifar10", "FILE_OR_DIR", "CIFAR-10 binary records", open_cifar10},
-    data_kind{"npy", "INPUTS,LABELS", "two NumPy files", open_npy},
+    data_kind{"npy", "INPUTS,LABELS[,DTYPE]", "two NumPy files; DTYPE casts the inputs", open_npy},
 };
 
-/// "mnist:DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS"
+/// "mnist:DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS[,DTYPE]"
 std::string data_forms();
 std::vector<std::string> data_kind_names();
 

@@ -5,17 +5,21 @@
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
 
 #include "messages/error.hpp"
 #include "messages/ids.hpp"
+#include "runtime/tensor/named_tensors.hpp"
 
 namespace troupe {
 
-/// Samples of a range: inputs [N, ...] float32 (or as stored, for npy), labels [N] int64 (or as stored, for npy).
+/// Consecutive samples. All tensors are on the CPU and have the samples as dimension 0. One tensor needs no name:
+/// sample_block{images, digits}, block.inputs.only(). Several have one each:
+/// sample_block{{{"ids", ids}, {"mask", mask}}, {{"start", start}, {"end", end}}}, block.inputs.at("ids").
 struct sample_block {
-  at::Tensor inputs;
-  at::Tensor labels;
+  named_tensors inputs;
+  /// May be empty, where nothing is scored.
+  named_tensors labels;
 };
 
 /// A data set with random access: any range can be read again, with the same bits, as long as the run lasts that it was
@@ -28,7 +32,8 @@ class data_set {
   virtual ~data_set() = default;
 
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
-  /// Shape of one sample, without the sample dimension: [1, 28, 28].
+  /// Shape of one sample, without the sample dimension: [1, 28, 28]. Of several inputs that of the largest: it says how
+  /// many samples are read at a time.
   [[nodiscard]] virtual std::vector<std::int64_t> sample_shape() const = 0;
   /// Greatest label + 1 of the kind of data (10 for MNIST), or 0 where the labels are no classes.
   [[nodiscard]] virtual std::uint32_t classes() const noexcept = 0;
@@ -36,14 +41,28 @@ class data_set {
   [[nodiscard]] virtual std::string name() const = 0;
   /// Every file that samples come from, so that their content can be told from another's; none where it is not known.
   [[nodiscard]] virtual std::vector<std::string> files() const { return {}; }
-  /// Decodes [range.begin, range.end), which lies inside [0, size()).
+  /// Decodes [range.begin, range.end), which lies inside [0, size()): one row per sample in every tensor.
   [[nodiscard]] virtual expected<sample_block> read(sample_range range) const = 0;
 };
 
 using data_set_ptr = std::shared_ptr<const data_set>;
 
-/// KIND:PATH as on the command line: mnist:DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS. Everything that can be checked
+/// KIND:PATH as on the command line, the kinds of docs/data.md. Everything that can be checked
 /// without decoding (existence, headers, sizes, counts that match, label range) is checked here.
 expected<data_set_ptr> open_data(const std::string& specification);
+
+/// The same data with all inputs of a floating type cast to `dtype`, block by block as they are read.
+data_set_ptr cast_inputs(data_set_ptr data, at::ScalarType dtype);
+
+/// data.read(range), checked: E0604 where a data set of the user gives no input, or a tensor that is undefined, not on
+/// the CPU, or has another number of rows than `range`. All tensors are contiguous.
+expected<sample_block> read_samples(const data_set& data, sample_range range);
+
+/// The input of a block for a model that is a chain of layers, which takes one: E0209 where there are several. `model`
+/// is the place of the error.
+expected<at::Tensor> single_input(const sample_block& block, const std::string& model);
+
+/// Bytes of all tensors.
+std::uint64_t bytes_of(const named_tensors& tensors);
 
 }  // namespace troupe

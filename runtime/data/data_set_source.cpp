@@ -21,7 +21,34 @@ std::uint64_t samples_per_block(const data_set& data, std::uint64_t micro_batch)
   return std::max<std::uint64_t>(1, (wanted + micro_batch - 1) / micro_batch) * micro_batch;
 }
 
+expected<aligned_tensors> cut_all(const named_tensors& tensors, std::int64_t rows_per_part) {
+  aligned_tensors made;
+  for (const auto& [name, tensor] : tensors) {
+    expected<aligned_rows> rows = aligned_rows::cut(tensor, rows_per_part);
+    if (!rows) return tl::make_unexpected(rows.error());
+    made.rows.push_back(std::move(*rows));
+    made.names.push_back(name);
+  }
+  return made;
+}
+
 }  // namespace
+
+payload_ptr aligned_tensors::part(std::int64_t index, std::uint64_t& bytes) const {
+  if (rows.empty()) return nullptr;
+  if (rows.size() == 1 && names.front().empty()) {  // the common case costs no list
+    at::Tensor only = rows.front().part(index);
+    bytes += only.nbytes();
+    return make_tensors(std::move(only));
+  }
+  std::vector<at::Tensor> parts;
+  parts.reserve(rows.size());
+  for (const aligned_rows& each : rows) {
+    parts.push_back(each.part(index));
+    bytes += parts.back().nbytes();
+  }
+  return std::make_shared<const tensor_set>(std::move(parts), names);
+}
 
 data_set_source::data_set_source(data_set_ptr data, std::uint64_t micro_batch, std::optional<std::uint64_t> limit,
                                  std::uint64_t first)
@@ -62,22 +89,19 @@ expected<loaded_micro_batch> data_set_source::read_at(std::uint64_t sample) {
   const auto part = static_cast<std::int64_t>((sample - block_.begin) / micro_batch_);
   loaded_micro_batch result;
   result.samples = {sample, std::min(sample + micro_batch_, end_)};
-  at::Tensor inputs = inputs_.part(part);
-  at::Tensor labels = labels_.part(part);
-  result.bytes = inputs.nbytes() + labels.nbytes();
-  result.tensors = make_tensors(std::move(inputs));
-  result.passengers = make_tensors(std::move(labels));
+  result.tensors = inputs_.part(part, result.bytes);
+  result.passengers = labels_.part(part, result.bytes);
   return result;
 }
 
 expected<void> data_set_source::load_block_at(std::uint64_t sample) {
   const sample_range range{sample, std::min(sample + block_samples_, end_)};
-  expected<sample_block> block = data_->read(range);
+  const expected<sample_block> block = read_samples(*data_, range);
   if (!block) return tl::make_unexpected(block.error());
   const auto rows = static_cast<std::int64_t>(micro_batch_);
-  expected<aligned_rows> inputs = aligned_rows::cut(std::move(block->inputs), rows);
+  expected<aligned_tensors> inputs = cut_all(block->inputs, rows);
   if (!inputs) return tl::make_unexpected(inputs.error());
-  expected<aligned_rows> labels = aligned_rows::cut(std::move(block->labels), rows);
+  expected<aligned_tensors> labels = cut_all(block->labels, rows);
   if (!labels) return tl::make_unexpected(labels.error());
   inputs_ = std::move(*inputs);
   labels_ = std::move(*labels);

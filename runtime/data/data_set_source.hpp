@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "runtime/data/aligned_rows.hpp"
 #include "runtime/data/data_set.hpp"
@@ -9,11 +11,20 @@
 
 namespace troupe {
 
+/// The tensors of a block by name, each cut into micro-batches.
+struct aligned_tensors {
+  std::vector<aligned_rows> rows;
+  std::vector<std::string> names;
+
+  /// Part `index` of all; null without tensors. Adds its bytes to `bytes`.
+  [[nodiscard]] payload_ptr part(std::int64_t index, std::uint64_t& bytes) const;
+};
+
 /// The first `limit` samples of a data set (all without one) as consecutive micro-batches, the last as small as it
-/// comes. Payload: tensor_set of the inputs; passengers: tensor_set of the labels. Both start at
-/// limits::payload_alignment and are contiguous, whatever the data set gives. Reads and decodes in blocks of several
-/// micro-batches, on the loader's thread; a micro-batch keeps its block in memory. After an error the same samples are
-/// tried again.
+/// comes. Payload: tensor_set of the inputs; passengers: tensor_set of the labels, null without any. All tensors start
+/// at limits::payload_alignment and are contiguous, whatever the data set gives; a block that lacks rows is E0604.
+/// Reads and decodes in blocks of several micro-batches, on the loader's thread; a micro-batch keeps its block in
+/// memory. After an error the same samples are tried again.
 class data_set_source final : public micro_batch_source {
  public:
   /// `micro_batch` samples each, at least 1. `first`: how many micro-batches are left out at the beginning, unread; the
@@ -38,8 +49,8 @@ class data_set_source final : public micro_batch_source {
   std::uint64_t position_ = 0;
   /// Samples that inputs_ and labels_ hold: whole micro-batches.
   sample_range block_;
-  aligned_rows inputs_;
-  aligned_rows labels_;
+  aligned_tensors inputs_;
+  aligned_tensors labels_;
 };
 
 }  // namespace troupe

@@ -3,9 +3,32 @@
 #include <string>
 #include <utility>
 
-#include "runtime/tensor/tensor_set.hpp"
-
 namespace troupe {
+
+namespace {
+
+/// Undefined tensors are none: a loss that is not asked for needs no labels.
+named_tensors defined_ones(const named_tensors& given) {
+  named_tensors kept;
+  for (const auto& [name, tensor] : given) {
+    if (tensor.defined()) kept.set(name, tensor);
+  }
+  return kept;
+}
+
+expected<void> check_rows(const named_tensors& tensors, std::int64_t samples, const std::string& what) {
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.dim() > 0 && tensor.size(0) == samples) continue;
+    return fail(error_code::source_failed, "data iterator",
+                "inputs have " + std::to_string(samples) + " samples, " + what +
+                    (name.empty() ? "" : " \"" + name + "\"") + " have " +
+                    (tensor.dim() == 0 ? "no sample dimension" : std::to_string(tensor.size(0))),
+                "give one row per sample in every tensor");
+  }
+  return {};
+}
+
+}  // namespace
 
 iterator_source::iterator_source(data_iterator iterator, batch_function transform, std::uint64_t count)
     : iterator_(std::move(iterator)), transform_(std::move(transform)), count_(count) {}
@@ -17,24 +40,22 @@ expected<std::optional<loaded_micro_batch>> iterator_source::next() {
     exhausted_.store(true, std::memory_order_relaxed);
     return std::nullopt;
   }
-  batch next = transform_ ? transform_(std::move(*pulled)) : std::move(*pulled);
-  if (!next.inputs.defined() || next.inputs.dim() == 0) {
+  const batch next = transform_ ? transform_(std::move(*pulled)) : std::move(*pulled);
+  named_tensors inputs = defined_ones(next.inputs);
+  named_tensors labels = defined_ones(next.labels);
+  if (inputs.empty() || inputs.begin()->second.dim() == 0) {
     return fail(error_code::source_failed, "data iterator", "inputs without a sample dimension",
                 "give inputs of shape [N, ...]");
   }
-  const std::int64_t samples = next.inputs.size(0);
-  if (next.labels.defined() && (next.labels.dim() == 0 || next.labels.size(0) != samples)) {
-    return fail(error_code::source_failed, "data iterator",
-                "inputs have " + std::to_string(samples) + " samples, labels have " +
-                    (next.labels.dim() == 0 ? "no sample dimension" : std::to_string(next.labels.size(0))),
-                "give one label per sample");
-  }
+  const std::int64_t samples = inputs.begin()->second.size(0);
+  if (auto fine = check_rows(inputs, samples, "inputs"); !fine) return tl::make_unexpected(fine.error());
+  if (auto fine = check_rows(labels, samples, "labels"); !fine) return tl::make_unexpected(fine.error());
   ++taken_;
   const sample_range range{samples_, samples_ + static_cast<std::uint64_t>(samples)};
   samples_ = range.end;
-  const std::uint64_t bytes = next.inputs.nbytes() + (next.labels.defined() ? next.labels.nbytes() : 0);
-  return loaded_micro_batch{range, make_tensors(std::move(next.inputs)),
-                            next.labels.defined() ? make_tensors(std::move(next.labels)) : nullptr, bytes};
+  const std::uint64_t bytes = bytes_of(inputs) + bytes_of(labels);
+  return loaded_micro_batch{range, to_payload(std::move(inputs)),
+                            labels.empty() ? nullptr : to_payload(std::move(labels)), bytes};
 }
 
 }  // namespace troupe

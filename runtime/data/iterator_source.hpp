@@ -6,18 +6,14 @@
 #include <memory>
 #include <optional>
 
-#include <ATen/core/Tensor.h>
-
+#include "runtime/data/data_set.hpp"
 #include "runtime/engine/micro_batch_source.hpp"
 
 namespace troupe {
 
-/// One micro-batch of a user's own data: inputs [N, ...], labels [N, ...] (undefined where no loss is wanted). The
-/// samples are dimension 0 of both; sizes may differ from one micro-batch to the next.
-struct batch {
-  at::Tensor inputs;
-  at::Tensor labels;
-};
+/// One micro-batch of a user's own data: inputs, and labels where a loss is wanted. The samples are dimension 0 of all
+/// tensors; their number may differ from one micro-batch to the next.
+using batch = sample_block;
 
 /// A user's iterator: the next micro-batch, or nothing at the end. Called from the loader's thread, only while a call
 /// that was given it loads. May throw: the call then fails with E0604 and names the micro-batch.

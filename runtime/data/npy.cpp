@@ -2,9 +2,11 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "runtime/data/cast_names.hpp"
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/npy_array.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 
@@ -67,21 +69,54 @@ tl::unexpected<error> unsigned_inputs(const npy_array& inputs) {
               "save it again with numpy.save(path, array.astype('<i8'))");
 }
 
+/// INPUTS,LABELS[,DTYPE]
+struct npy_paths {
+  std::string inputs;
+  std::string labels;
+  std::string dtype;
+};
+
+expected<npy_paths> parse_paths(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  const bool is_complete = std::ranges::none_of(parts, [](const std::string& each) { return each.empty(); });
+  if (is_complete && (parts.size() == 2 || parts.size() == 3)) {
+    return npy_paths{parts[0], parts[1], parts.size() == 3 ? parts[2] : std::string()};
+  }
+  return fail(error_code::value_out_of_range, "npy:" + text,
+              "expected two paths with one comma between, and perhaps a type behind another, npy:INPUTS,LABELS[,DTYPE]",
+              "give both paths, and rename files that have a comma in their name");
+}
+
+expected<at::ScalarType> parse_dtype(const npy_paths& paths) {
+  if (paths.dtype.empty()) return at::ScalarType::Undefined;
+  std::vector<std::string> known;
+  for (const cast_name& each : cast_names) {
+    if (each.name == paths.dtype) return each.dtype;
+    known.emplace_back(each.name);
+  }
+  return fail(error_code::value_out_of_range, "npy:" + paths.inputs + "," + paths.labels + "," + paths.dtype,
+              "expected npy:INPUTS,LABELS[,DTYPE], and there is no type \"" + paths.dtype + "\"",
+              suggest_fix(paths.dtype, known));
+}
+
 }  // namespace
 
-expected<data_set_ptr> open_npy(const std::string& inputs_comma_labels) {
-  const std::string& text = inputs_comma_labels;
-  const std::size_t comma = text.find(',');
-  if (comma == std::string::npos || comma == 0 || comma + 1 == text.size() ||
-      text.find(',', comma + 1) != std::string::npos) {
-    return fail(error_code::value_out_of_range, "npy:" + text,
-                "expected two paths with one comma between, npy:INPUTS,LABELS",
-                "give both paths, and rename files that have a comma in their name");
-  }
-  expected<npy_array> inputs = npy_array::open(text.substr(0, comma));
+expected<data_set_ptr> open_npy(const std::string& text) {
+  const expected<npy_paths> paths = parse_paths(text);
+  if (!paths) return tl::make_unexpected(paths.error());
+  const expected<at::ScalarType> cast = parse_dtype(*paths);
+  if (!cast) return tl::make_unexpected(cast.error());
+  expected<npy_array> inputs = npy_array::open(paths->inputs);
   if (!inputs) return tl::make_unexpected(inputs.error());
   if (inputs->dtype() == at::ScalarType::Undefined) return unsigned_inputs(*inputs);
-  expected<npy_array> labels = npy_array::open(text.substr(comma + 1));
+  expected<npy_array> labels = npy_array::open(paths->labels);
   if (!labels) return tl::make_unexpected(labels.error());
   if (inputs->rows() != labels->rows()) {
     return fail(error_code::data_mismatch, inputs->path() + ", " + labels->path(),
@@ -90,7 +125,9 @@ expected<data_set_ptr> open_npy(const std::string& inputs_comma_labels) {
   }
   expected<std::uint32_t> classes = labels->is_floating() ? expected<std::uint32_t>(0U) : count_classes(*labels);
   if (!classes) return tl::make_unexpected(classes.error());
-  return std::make_shared<const npy_set>("npy:" + text, std::move(*inputs), std::move(*labels), *classes);
+  data_set_ptr made = std::make_shared<const npy_set>("npy:" + paths->inputs + "," + paths->labels, std::move(*inputs),
+                                                      std::move(*labels), *classes);
+  return paths->dtype.empty() ? made : cast_inputs(std::move(made), *cast);
 }
 
 }  // namespace troupe

@@ -41,7 +41,13 @@ expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activatio
       return fail(error_code::metric_failed, place(input), "a loss was asked for, and the micro-batch has no labels",
                   "give labels with every batch, or set compute_loss = false");
     }
-    auto words = words_of_parts(loss_(result, as_tensors(input.passengers).single()), place(input));
+    const tensor_set& labels = as_tensors(input.passengers);
+    if (labels.tensors().size() != 1) {
+      return fail(error_code::metric_failed, place(input),
+                  "a loss function takes one tensor of labels, found " + std::to_string(labels.tensors().size()),
+                  "give one tensor of labels with every batch");
+    }
+    auto words = words_of_parts(loss_(result, labels.single()), place(input));
     if (!words) return tl::make_unexpected(words.error());
     into.words = std::move(*words);
   }

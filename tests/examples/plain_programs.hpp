@@ -43,7 +43,7 @@ inline void for_each_micro_batch(const data_set& data, std::uint64_t micro_batch
   at::set_num_threads(1);
   for (std::uint64_t begin = 0; begin < samples; begin += micro_batch) {
     const auto block = data.read({begin, std::min(samples, begin + micro_batch)}).value();
-    body(block.inputs, block.labels);
+    body(block.inputs.only(), block.labels.only());
   }
 }
 
@@ -59,11 +59,11 @@ struct means_alone {
 
   means_alone(const data_set& data, std::uint64_t samples) : means(data.classes()) {
     const auto block = data.read({0, samples}).value();
-    const at::Tensor pixels = block.inputs.flatten(1).contiguous();
+    const at::Tensor pixels = block.inputs.only().flatten(1).contiguous();
     std::vector<double> members(means.size(), 0);
     for (auto& each : means) each.assign(static_cast<std::size_t>(pixels.size(1)), 0.0);
     for (std::int64_t row = 0; row < pixels.size(0); ++row) {
-      const auto label = static_cast<std::size_t>(block.labels.const_data_ptr<std::int64_t>()[row]);
+      const auto label = static_cast<std::size_t>(block.labels.only().const_data_ptr<std::int64_t>()[row]);
       members[label] += 1;
       for (std::int64_t p = 0; p < pixels.size(1); ++p) {
         means[label][static_cast<std::size_t>(p)] +=

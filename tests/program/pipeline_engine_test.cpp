@@ -42,8 +42,8 @@ struct reference {
     at::set_num_threads(1);
     plain_loop plain{lenet()};
     for (const batch& each : batches) {
-      outputs.push_back(plain.forward(each.inputs).clone());
-      losses.push_back(nll(outputs.back(), each.labels)[0].item<double>());
+      outputs.push_back(plain.forward(each.inputs.only()).clone());
+      losses.push_back(nll(outputs.back(), each.labels.only())[0].item<double>());
     }
   }
   [[nodiscard]] double mean_loss() const {
@@ -228,8 +228,8 @@ TEST(eval_batch, evaluation_between_other_calls_and_set_batch_fn) {
   EXPECT_EQ(whole->delivery.lost, 0);
   EXPECT_EQ(*standing.taken, 2) << "evaluate took nothing from the engine's iterator";
   auto darker = batches;
-  for (batch& each : darker) each.inputs = each.inputs * 0.5;
-  engine->set_batch_fn([](batch each) { return batch{each.inputs * 0.5, each.labels}; });
+  for (batch& each : darker) each.inputs = each.inputs.only() * 0.5;
+  engine->set_batch_fn([](batch each) { return batch{each.inputs.only() * 0.5, each.labels}; });
   EXPECT_EQ(engine->eval_batch(batch_list{batches})->loss[0], reference{darker}.mean_loss());
 }
 

@@ -61,7 +61,7 @@ void expect_bits_of(const std::vector<at::Tensor>& found, const batch_list& give
                     const std::function<at::Tensor(const at::Tensor&)>& plain) {
   ASSERT_EQ(found.size(), given.batches.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_TRUE(torch::equal(found[i], plain(given.batches[i].inputs))) << "micro-batch " << i;
+    EXPECT_TRUE(torch::equal(found[i], plain(given.batches[i].inputs.only()))) << "micro-batch " << i;
   }
 }
 

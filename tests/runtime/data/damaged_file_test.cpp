@@ -27,7 +27,7 @@ bool refused_or_unharmed(const std::string& specification) {
   const expected<data_set_ptr> data = open_data(specification);
   if (!data) return true;
   const at::Tensor wanted = at::arange(120).to(at::kFloat).view({20, 1, 2, 3}) / 255;
-  return at::equal((*data)->read({0, 20}).value().inputs, wanted);
+  return at::equal((*data)->read({0, 20}).value().inputs.only(), wanted);
 }
 
 TEST(damaged_gzip, no_flipped_bit_and_no_cut_changes_a_sample) {
@@ -124,7 +124,7 @@ TEST(file_cut_short_in_use, is_an_error_that_says_what_is_missing_and_never_a_si
       dir.write(std::filesystem::path(each.file).filename(), whole);
       const data_set_ptr data = open_data(each.data).value();
       const sample_block before = data->read({0, 4000}).value();
-      const sample_block wanted{before.inputs.clone(), before.labels.clone()};
+      const sample_block wanted{before.inputs.only().clone(), before.labels.only().clone()};
       std::filesystem::resize_file(each.file, left);
       const expected<sample_block> block = data->read({3000, 4000});
       ASSERT_FALSE(block.has_value());
@@ -134,7 +134,8 @@ TEST(file_cut_short_in_use, is_an_error_that_says_what_is_missing_and_never_a_si
                   HasSubstr("expected " + std::to_string(whole.size()) + " bytes, found " + std::to_string(left) +
                             ", " + std::to_string(whole.size() - left) + " are missing"));
       // What was read before stays what it was.
-      EXPECT_TRUE(at::equal(before.inputs, wanted.inputs) && at::equal(before.labels, wanted.labels));
+      EXPECT_TRUE(at::equal(before.inputs.only(), wanted.inputs.only()) &&
+                  at::equal(before.labels.only(), wanted.labels.only()));
     }
     dir.write(std::filesystem::path(each.file).filename(), whole);
   }

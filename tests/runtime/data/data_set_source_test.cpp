@@ -72,9 +72,9 @@ void expect_whole(data_set_source& source, const data_set& data, std::uint64_t m
     ASSERT_TRUE(is_aligned(inputs) && inputs.is_contiguous());
     ASSERT_TRUE(is_aligned(labels) && labels.is_contiguous());
     const sample_block direct = data.read(loaded.samples).value();
-    ASSERT_TRUE(at::equal(inputs, direct.inputs) && inputs.sizes() == direct.inputs.sizes());
-    ASSERT_TRUE(at::equal(labels, direct.labels));
-    ASSERT_EQ(inputs.scalar_type(), direct.inputs.scalar_type());
+    ASSERT_TRUE(at::equal(inputs, direct.inputs.only()) && inputs.sizes() == direct.inputs.only().sizes());
+    ASSERT_TRUE(at::equal(labels, direct.labels.only()));
+    ASSERT_EQ(inputs.scalar_type(), direct.inputs.only().scalar_type());
     position = loaded.samples.end;
     ++count;
   }

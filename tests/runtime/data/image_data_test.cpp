@@ -62,8 +62,9 @@ TEST(mnist, small_pair_plain_and_packed_in_every_combination) {
       EXPECT_EQ(data->name(), "mnist:" + dir.path());
       EXPECT_EQ(data->sample_shape(), (std::vector<std::int64_t>{1, 2, 3}));
       const sample_block block = data->read({3, 20}).value();
-      EXPECT_TRUE(same_bits(block.inputs, as_pixels(images, 16 + 3 * 6, {17, 1, 2, 3}, {6, 6, 3, 1}).contiguous()));
-      EXPECT_TRUE(at::equal(block.labels, at::remainder(at::arange(3, 20), 10)));
+      EXPECT_TRUE(
+          same_bits(block.inputs.only(), as_pixels(images, 16 + 3 * 6, {17, 1, 2, 3}, {6, 6, 3, 1}).contiguous()));
+      EXPECT_TRUE(at::equal(block.labels.only(), at::remainder(at::arange(3, 20), 10)));
     }
   }
 }
@@ -84,7 +85,7 @@ TEST(mnist, a_gzip_file_may_have_several_members) {
   dir.write("t10k-images-idx3-ubyte.gz", packed);
   dir.write("t10k-labels-idx1-ubyte", testing::idx_labels(9));
   const sample_block block = opened("mnist:" + dir.path())->read({0, 9}).value();
-  EXPECT_TRUE(same_bits(block.inputs, as_pixels(images, 16, {9, 1, 2, 3}, {6, 6, 3, 1}).contiguous()));
+  EXPECT_TRUE(same_bits(block.inputs.only(), as_pixels(images, 16, {9, 1, 2, 3}, {6, 6, 3, 1}).contiguous()));
 }
 
 TEST(mnist, the_real_set_has_its_published_label_counts) {
@@ -92,12 +93,12 @@ TEST(mnist, the_real_set_has_its_published_label_counts) {
   ASSERT_EQ(data->size(), 10000U);
   EXPECT_EQ(data->sample_shape(), (std::vector<std::int64_t>{1, 28, 28}));
   const sample_block all = data->read({0, 10000}).value();
-  const at::Tensor counts = at::bincount(all.labels);
+  const at::Tensor counts = at::bincount(all.labels.only());
   EXPECT_TRUE(at::equal(counts, at::tensor({980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}).to(at::kLong)));
-  EXPECT_GE(all.inputs.min().item<float>(), 0.0F);
-  EXPECT_LE(all.inputs.max().item<float>(), 1.0F);
+  EXPECT_GE(all.inputs.only().min().item<float>(), 0.0F);
+  EXPECT_LE(all.inputs.only().max().item<float>(), 1.0F);
   // Mean of the test images, known from the usual normalisation of this data set.
-  EXPECT_NEAR(all.inputs.mean(at::kDouble).item<double>(), 0.1325, 5e-4);
+  EXPECT_NEAR(all.inputs.only().mean(at::kDouble).item<double>(), 0.1325, 5e-4);
 }
 
 TEST(cifar10, records_from_a_file_or_either_kind_of_directory) {
@@ -114,9 +115,9 @@ TEST(cifar10, records_from_a_file_or_either_kind_of_directory) {
     EXPECT_EQ(data->size(), 23U);
     EXPECT_EQ(data->sample_shape(), (std::vector<std::int64_t>{3, 32, 32}));
     const sample_block block = data->read({0, 23}).value();
-    EXPECT_TRUE(same_bits(block.inputs, pixels));
-    EXPECT_TRUE(at::equal(block.labels, at::remainder(at::arange(23), 10)));
-    EXPECT_TRUE(same_bits(data->read({5, 6}).value().inputs, pixels.narrow(0, 5, 1)));
+    EXPECT_TRUE(same_bits(block.inputs.only(), pixels));
+    EXPECT_TRUE(at::equal(block.labels.only(), at::remainder(at::arange(23), 10)));
+    EXPECT_TRUE(same_bits(data->read({5, 6}).value().inputs.only(), pixels.narrow(0, 5, 1)));
   }
 }
 
@@ -126,7 +127,7 @@ TEST(cifar10, the_sample_in_the_repository) {
   const data_set_ptr data = opened("cifar10:" + (testing::data_dir() / "cifar10").string());
   ASSERT_EQ(data->size(), 1000U);
   const sample_block all = data->read({0, 1000}).value();
-  EXPECT_TRUE(same_bits(all.inputs, as_pixels(records, 1, {1000, 3, 32, 32}, {3073, 1024, 32, 1}).contiguous()));
+  EXPECT_TRUE(same_bits(all.inputs.only(), as_pixels(records, 1, {1000, 3, 32, 32}, {3073, 1024, 32, 1}).contiguous()));
 }
 
 TEST(image_data, any_range_can_be_read_again_from_several_threads) {
@@ -139,8 +140,8 @@ TEST(image_data, any_range_can_be_read_again_from_several_threads) {
       for (std::uint64_t begin = t * 13; begin + 300 <= 2000; begin += 61) {
         const sample_block part = data->read({begin, begin + 300}).value();
         const auto first = static_cast<std::int64_t>(begin);
-        wrong[t] += !same_bits(part.inputs, whole.inputs.narrow(0, first, 300));
-        wrong[t] += !same_bits(part.labels, whole.labels.narrow(0, first, 300));
+        wrong[t] += !same_bits(part.inputs.only(), whole.inputs.only().narrow(0, first, 300));
+        wrong[t] += !same_bits(part.labels.only(), whole.labels.only().narrow(0, first, 300));
       }
     });
   }

@@ -46,9 +46,9 @@ TEST(npy, float_inputs_and_integer_labels) {
   EXPECT_EQ(data->sample_shape(), (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(data->classes(), 7U);
   const sample_block block = data->read({1, 4}).value();
-  EXPECT_TRUE(at::equal(block.inputs, at::tensor(ramp(30)).reshape({5, 2, 3}).narrow(0, 1, 3)));
-  EXPECT_TRUE(at::equal(block.labels, at::tensor({0, 2, 6}).to(at::kLong)));
-  EXPECT_EQ(block.labels.scalar_type(), at::kLong);
+  EXPECT_TRUE(at::equal(block.inputs.only(), at::tensor(ramp(30)).reshape({5, 2, 3}).narrow(0, 1, 3)));
+  EXPECT_TRUE(at::equal(block.labels.only(), at::tensor({0, 2, 6}).to(at::kLong)));
+  EXPECT_EQ(block.labels.only().scalar_type(), at::kLong);
 }
 
 TEST(npy, rows_are_the_readers_own_wherever_they_are_in_the_file) {
@@ -58,11 +58,11 @@ TEST(npy, rows_are_the_readers_own_wherever_they_are_in_the_file) {
   EXPECT_EQ(data->classes(), 0U);
   sample_block first = data->read({0, 64}).value();
   const sample_block again = data->read({8, 16}).value();
-  first.inputs.zero_();
-  first.labels.zero_();
+  first.inputs.only().zero_();
+  first.labels.only().zero_();
   data.reset();
-  EXPECT_TRUE(at::equal(again.inputs, at::tensor(ramp(1024)).reshape({64, 16}).narrow(0, 8, 8)));
-  EXPECT_TRUE(at::equal(again.labels, at::tensor(ramp(64)).reshape({64, 1}).narrow(0, 8, 8)));
+  EXPECT_TRUE(at::equal(again.inputs.only(), at::tensor(ramp(1024)).reshape({64, 16}).narrow(0, 8, 8)));
+  EXPECT_TRUE(at::equal(again.labels.only(), at::tensor(ramp(64)).reshape({64, 1}).narrow(0, 8, 8)));
 }
 
 TEST(npy, every_read_starts_where_libtorch_would_put_it) {
@@ -71,9 +71,9 @@ TEST(npy, every_read_starts_where_libtorch_would_put_it) {
       pair(dir, npy(dictionary("<f4", "(64, 3)"), raw(ramp(192))), npy(dictionary("<f4", "(64,)"), raw(ramp(64)))));
   for (std::uint64_t begin = 0; begin < 64; ++begin) {
     const sample_block block = data->read({begin, 64}).value();
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.inputs.const_data_ptr()) % limits::payload_alignment, 0U);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.labels.const_data_ptr()) % limits::payload_alignment, 0U);
-    EXPECT_EQ(block.inputs[0][2].item<float>(), ramp(192)[begin * 3 + 2]);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.inputs.only().const_data_ptr()) % limits::payload_alignment, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.labels.only().const_data_ptr()) % limits::payload_alignment, 0U);
+    EXPECT_EQ(block.inputs.only()[0][2].item<float>(), ramp(192)[begin * 3 + 2]);
   }
 }
 
@@ -86,7 +86,7 @@ TEST(npy, elements_off_their_own_alignment_are_read) {
     odd.insert(odd.begin() + 10, ' ');
   }
   const data_set_ptr data = opened(pair(dir, odd, npy(dictionary("|u1", "(4,)"), {1, 2, 3, 0})));
-  EXPECT_TRUE(at::equal(data->read({0, 4}).value().inputs, at::tensor(ramp(12)).reshape({4, 3})));
+  EXPECT_TRUE(at::equal(data->read({0, 4}).value().inputs.only(), at::tensor(ramp(12)).reshape({4, 3})));
 }
 
 template <class T>
@@ -97,8 +97,33 @@ void expect_type(const std::string& descr, at::ScalarType type, const std::vecto
   const bytes file = npy(dictionary(descr, shape), raw(values));
   const sample_block block =
       opened(pair(dir, file, npy(dictionary("|u1", shape), bytes(values.size()))))->read({0, values.size()}).value();
-  ASSERT_EQ(block.inputs.scalar_type(), type);
-  EXPECT_EQ(std::memcmp(block.inputs.const_data_ptr(), values.data(), values.size() * sizeof(T)), 0);
+  ASSERT_EQ(block.inputs.only().scalar_type(), type);
+  EXPECT_EQ(std::memcmp(block.inputs.only().const_data_ptr(), values.data(), values.size() * sizeof(T)), 0);
+}
+
+TEST(npy, a_type_behind_the_paths_casts_the_inputs) {
+  const scratch_directory dir;
+  const std::vector<double> values = {0.1, 1.0 / 3, -1e300};
+  const std::string files =
+      pair(dir, npy(dictionary("<f8", "(3, 1)"), raw(values)), npy(dictionary("<f8", "(3,)"), raw(values)));
+  const data_set_ptr cast = opened(files + ",float32");
+  EXPECT_EQ(cast->name(), files + ",float32");
+  EXPECT_EQ(cast->files().size(), 2U);
+  const sample_block block = get(cast->read({0, 3}));
+  EXPECT_EQ(block.inputs.only().scalar_type(), at::kFloat);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(block.inputs.only()[i][0].item<float>(), static_cast<float>(values[static_cast<std::size_t>(i)]));
+  }
+  EXPECT_EQ(block.labels.only().scalar_type(), at::kDouble);
+  EXPECT_EQ(get(opened(files + ",bfloat16")->read({0, 3})).inputs.only().scalar_type(), at::kBFloat16);
+  EXPECT_EQ(get(opened(files)->read({0, 3})).inputs.only().scalar_type(), at::kDouble);
+
+  const error unknown = open_data(files + ",float23").error();
+  EXPECT_EQ(unknown.code, error_code::value_out_of_range);
+  EXPECT_THAT(unknown.fix, HasSubstr("write \"float32\""));
+  for (const char* wrong : {",", ",float32,", ",float32,more"}) {
+    EXPECT_EQ(open_data(files + wrong).error().code, error_code::value_out_of_range) << wrong;
+  }
 }
 
 TEST(npy, every_input_type_keeps_its_bits) {
@@ -121,7 +146,7 @@ void expect_labels(const std::string& descr, const std::vector<T>& values) {
   const std::string shape = "(" + std::to_string(values.size()) + ",)";
   const data_set_ptr data = opened(
       pair(dir, npy(dictionary("|u1", shape), bytes(values.size())), npy(dictionary(descr, shape), raw(values))));
-  const at::Tensor labels = data->read({0, values.size()}).value().labels;
+  const at::Tensor labels = data->read({0, values.size()}).value().labels.only();
   ASSERT_EQ(labels.scalar_type(), at::kLong);
   std::int64_t greatest = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

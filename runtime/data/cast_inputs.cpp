@@ -1,0 +1,52 @@
+#include <utility>
+
+#include "runtime/data/cast_names.hpp"
+#include "runtime/data/data_set.hpp"
+
+namespace troupe {
+
+namespace {
+
+class cast_set final : public data_set {
+ public:
+  cast_set(data_set_ptr base, at::ScalarType dtype) : base_(std::move(base)), dtype_(dtype) {}
+
+  [[nodiscard]] std::uint64_t size() const noexcept override { return base_->size(); }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return base_->sample_shape(); }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return base_->classes(); }
+  [[nodiscard]] std::string name() const override { return base_->name() + "," + name_of(dtype_); }
+  [[nodiscard]] std::vector<std::string> files() const override { return base_->files(); }
+
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override try {
+    expected<sample_block> block = base_->read(range);
+    if (!block) return block;
+    named_tensors cast;
+    for (const auto& [name, tensor] : block->inputs) {
+      cast.set(name, tensor.is_floating_point() ? tensor.to(dtype_) : tensor);
+    }
+    block->inputs = std::move(cast);
+    return block;
+  } catch (const std::exception& e) {
+    return fail(error_code::source_failed, name(), std::string("its inputs cannot be cast: ") + e.what(),
+                "use a smaller micro-batch");
+  }
+
+ private:
+  static std::string name_of(at::ScalarType dtype) {
+    for (const cast_name& each : cast_names) {
+      if (each.dtype == dtype) return std::string(each.name);
+    }
+    return c10::toString(dtype);
+  }
+
+  data_set_ptr base_;
+  at::ScalarType dtype_;
+};
+
+}  // namespace
+
+data_set_ptr cast_inputs(data_set_ptr data, at::ScalarType dtype) {
+  return std::make_shared<const cast_set>(std::move(data), dtype);
+}
+
+}  // namespace troupe

@@ -1,0 +1,66 @@
+#include <utility>
+
+#include "runtime/data/data_set.hpp"
+
+namespace troupe {
+
+namespace {
+
+std::string described(const std::string& what, const std::string& name) {
+  return name.empty() ? what : what + " \"" + name + "\"";
+}
+
+/// "its labels \"end\" have 3 rows": what is wrong with a tensor of so many samples, or nothing.
+std::string objection(const at::Tensor& tensor, std::int64_t samples) {
+  if (!tensor.defined()) return "are undefined";
+  if (!tensor.device().is_cpu()) return "are on " + tensor.device().str();
+  if (tensor.dim() == 0) return "have no sample dimension";
+  if (tensor.size(0) != samples) return "have " + std::to_string(tensor.size(0)) + " rows";
+  return {};
+}
+
+expected<named_tensors> checked(const data_set& data, std::int64_t samples, const std::string& what,
+                                const named_tensors& given) {
+  named_tensors fine;
+  for (const auto& [name, tensor] : given) {
+    if (const std::string problem = objection(tensor, samples); !problem.empty()) {
+      return fail(error_code::source_failed, data.name(),
+                  "for " + std::to_string(samples) + " samples its " + described(what, name) + " " + problem,
+                  "give tensors on the CPU with one row per sample");
+    }
+    fine.set(name, tensor.contiguous());
+  }
+  return fine;
+}
+
+}  // namespace
+
+expected<sample_block> read_samples(const data_set& data, sample_range range) {
+  const expected<sample_block> block = data.read(range);
+  if (!block) return block;
+  if (block->inputs.empty()) {
+    return fail(error_code::source_failed, data.name(), "it gave samples without inputs", "give one tensor at least");
+  }
+  const auto samples = static_cast<std::int64_t>(range.size());
+  expected<named_tensors> inputs = checked(data, samples, "inputs", block->inputs);
+  if (!inputs) return tl::make_unexpected(inputs.error());
+  expected<named_tensors> labels = checked(data, samples, "labels", block->labels);
+  if (!labels) return tl::make_unexpected(labels.error());
+  return sample_block{std::move(*inputs), std::move(*labels)};
+}
+
+expected<at::Tensor> single_input(const sample_block& block, const std::string& model) {
+  if (block.inputs.size() == 1) return block.inputs.only();
+  return fail(error_code::model_rejects_sample, model,
+              "a chain of layers takes one input, and the data have " + std::to_string(block.inputs.size()) + ": " +
+                  block.inputs.names(),
+              "make it a stage of a topology, with torchscript_file: its arguments are called as the inputs");
+}
+
+std::uint64_t bytes_of(const named_tensors& tensors) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += tensor.defined() ? tensor.nbytes() : 0;
+  return bytes;
+}
+
+}  // namespace troupe
