@@ -162,6 +162,7 @@ expected<prepared_run> prepare_topology_run(const topology& what, const run_opti
   const auto block = read_samples(**data, {0, std::min(options.micro_batch, made.call->samples_asked())});
   if (!block) return tl::make_unexpected(block.error());
   topology_start_options how{.threads = *made.options.threads,
+                             .classes = (*data)->classes(),
                              .trace = options.trace,
                              .transport = options.transport,
                              .workers = workers_of(made.options, **data, settings),

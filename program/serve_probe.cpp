@@ -68,7 +68,7 @@ expected<probe_report> probe_topology(const topology& what, const run_options& o
   const std::uint64_t asked = std::min((*data)->size(), options.limit.value_or((*data)->size()));
   const auto first = read_samples(**data, {0, std::min(options.micro_batch, asked)});
   if (!first) return tl::make_unexpected(first.error());
-  return try_topology(what, options.threads.value_or(threads_for(what.graph())), *first, note);
+  return try_topology(what, options.threads.value_or(threads_for(what.graph())), (*data)->classes(), *first, note);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class starter {
       if (auto ran = try_node(node); !ran) return ran;
     }
     reported_ = report();
-    return {};
+    return judge_sinks(what_, plan_, outputs_, options_.classes);
   }
 
   /// What try_out() found in another process, in place of it.
@@ -334,12 +334,13 @@ class starter {
 
 }  // namespace
 
-expected<probe_report> try_topology(const topology& what, std::uint32_t threads, const sample_block& first,
+expected<probe_report> try_topology(const topology& what, std::uint32_t threads, std::uint32_t classes,
+                                    const sample_block& first,
                                     const std::function<void(const std::string& node)>& note) {
   auto plan = expand(what.graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
-  starter one(what, std::move(*plan), {.threads = threads});
+  starter one(what, std::move(*plan), {.threads = threads, .classes = classes});
   if (auto tried = one.try_out(first, note); !tried) return tl::make_unexpected(tried.error());
   probe_report made = one.found();
   made.fingerprint = fingerprint;

@@ -18,6 +18,8 @@ namespace troupe {
 struct topology_start_options {
   /// Intra-op threads of stages that do not say otherwise, resolved.
   std::uint32_t threads = 1;
+  /// Of the data set, for metrics by name.
+  std::uint32_t classes = 0;
   bool trace = false;
   transport_kind transport = transport_kind::automatic;
   /// Where some or all stages run in worker processes.
@@ -32,7 +34,8 @@ struct topology_start_options {
 
 /// Makes the stages of a checked topology, sends its first micro-batch through one copy of each, in this order and on
 /// one thread, cuts its pipelines by what arrives there, and starts the run. Errors: those of check(); what a factory
-/// throws and what a stage says of the first micro-batch (E0602, naming the stage); those of load_chain and cut().
+/// throws and what a stage says of the first micro-batch (E0602, naming the stage); E0108 a metric that does not fit
+/// what the stages make of it; those of load_chain and cut().
 /// A stage that gets no sample of the first micro-batch is not tried; a pipeline there is cut by `parameters` where it
 /// asks for `profile`. With options.report the stages of this process are made and not tried, and those of workers are
 /// not even made. E0702 for a report of something else.
@@ -41,7 +44,8 @@ expected<model_pipeline> start_topology(const topology& what, const topology_sta
 
 /// The first half of it, for a driver in another process: makes every stage and tries it out. `note` is told which one
 /// is next.
-expected<probe_report> try_topology(const topology& what, std::uint32_t threads, const sample_block& first,
+expected<probe_report> try_topology(const topology& what, std::uint32_t threads, std::uint32_t classes,
+                                    const sample_block& first,
                                     const std::function<void(const std::string& node)>& note);
 
 /// The body that an assignment speaks of, in a worker: what start_topology() makes in one process. Of the model that

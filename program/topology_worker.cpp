@@ -31,6 +31,23 @@ expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32
   return made;
 }
 
+expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
+                           const std::vector<std::vector<activation>>& outputs, std::uint32_t classes) {
+  auto sinks = make_sinks(what, classes);
+  if (!sinks) return tl::make_unexpected(sinks.error());
+  for (std::size_t index = 0; index < sinks->size(); ++index) {
+    const sink_request& sink = (*sinks)[index];
+    const wired_sink& place = plan.sinks[index];
+    const activation& part = outputs[place.stage][place.output_port];
+    auto fits = metric_scorer(sink.metrics, false, sink.tensor, sink.label).judge(part.tensors, part);
+    if (fits) continue;
+    error misfit = std::move(fits.error());
+    if (sinks->size() > 1) misfit.where = "sink " + sink.name + ", " + misfit.where;
+    return tl::make_unexpected(std::move(misfit));
+  }
+  return {};
+}
+
 std::string settings_of(const topology& what) {
   std::string text;
   for (const auto& [name, asked] : what.pipelines()) {

@@ -3,10 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "messages/activation.hpp"
 #include "program/evaluation.hpp"
 #include "program/evaluator.hpp"
 #include "program/topology.hpp"
 #include "runtime/process/worker_environment.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
 
@@ -16,6 +18,11 @@ namespace troupe {
 
 /// Of all sinks; metrics by name are made for so many classes. Errors: make_metric().
 [[nodiscard]] expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes);
+
+/// Whether the metrics of every sink fit the first micro-batch (metric_scorer::judge): `outputs` are what each node of
+/// the plan gave for it, by node and port. E0108, which names the sink where there are several; errors of make_sinks().
+[[nodiscard]] expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
+                                         const std::vector<std::vector<activation>>& outputs, std::uint32_t classes);
 
 /// What driver and workers must agree on beside the plan: models' files and how they are cut, metrics. What callables
 /// do cannot be seen.

@@ -32,12 +32,14 @@ expected<measured> measure(const eval_options& options, const layer_chain& chain
   measured found{(*data)->name(), std::min(options.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {}, {}};
   const auto block = (*data)->read({0, std::min(options.micro_batch, found.samples)});
   if (!block) return tl::make_unexpected(block.error());
-  found.input_bytes = block->inputs.nbytes();
-  if (block->labels.defined()) found.passenger_bytes = block->labels.nbytes();
-  auto shapes = probe_chain(chain, block->inputs);
+  const auto input = single_input(*block, chain.file);
+  if (!input) return tl::make_unexpected(input.error());
+  found.input_bytes = input->nbytes();
+  found.passenger_bytes = bytes_of(block->labels);
+  auto shapes = probe_chain(chain, *input);
   if (!shapes) return tl::make_unexpected(shapes.error());
   found.shapes = std::move(*shapes);
-  auto seconds = profile_layers(chain, options.optimize, block->inputs, threads);
+  auto seconds = profile_layers(chain, options.optimize, *input, threads);
   if (!seconds) return tl::make_unexpected(seconds.error());
   found.seconds = std::move(*seconds);
   return found;
