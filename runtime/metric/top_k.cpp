@@ -18,13 +18,8 @@ class top_k_metric final : public metric {
   [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
                                             std::span<std::uint64_t> state) const override {
     TROUPE_CHECK(state.size() == word_count, "the caller asked words()");
+    if (expected<void> fine = check_k(outputs); !fine) return fine;
     if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
-    if (outputs.size(1) < k_) {
-      return fail(
-          error_code::metric_failed, name_,
-          "expected at least " + std::to_string(k_) + " outputs per sample, found " + std::to_string(outputs.size(1)),
-          "choose a K of " + std::to_string(outputs.size(1)) + " or less");
-    }
     with_rows_of(outputs, [&](const auto& rows) { state[correct] += count_correct(rows, labels_of(labels)); });
     state[total] += static_cast<std::uint64_t>(outputs.size(0));
     return {};
@@ -42,6 +37,15 @@ class top_k_metric final : public metric {
 
  private:
   enum word : std::size_t { correct, total, word_count };
+
+  /// Before labels are looked at: one that is no output follows from a K that is meant for another model.
+  [[nodiscard]] expected<void> check_k(const at::Tensor& outputs) const {
+    if (!outputs.defined() || outputs.dim() != 2 || outputs.size(1) == 0 || outputs.size(1) >= k_) return {};
+    const std::string found = std::to_string(outputs.size(1));
+    return fail(error_code::metric_failed, name_,
+                "expected at least " + std::to_string(k_) + " outputs per sample, found " + found,
+                "choose a K of " + found + " or less");
+  }
 
   template <class T>
   std::uint64_t count_correct(const output_rows<T>& rows, label_column labels) const noexcept {
