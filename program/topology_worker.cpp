@@ -39,6 +39,7 @@ expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
     const sink_request& sink = (*sinks)[index];
     const wired_sink& place = plan.sinks[index];
     const activation& part = outputs[place.stage][place.output_port];
+    if (part.tensors == nullptr) continue;
     auto fits = metric_scorer(sink.metrics, false, sink.tensor, sink.label).judge(part.tensors, part);
     if (fits) continue;
     error misfit = std::move(fits.error());

@@ -20,7 +20,8 @@ namespace troupe {
 [[nodiscard]] expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes);
 
 /// Whether the metrics of every sink fit the first micro-batch (metric_scorer::judge): `outputs` are what each node of
-/// the plan gave for it, by node and port. E0108, which names the sink where there are several; errors of make_sinks().
+/// the plan gave for it, by node and port; a sink whose node gave nothing is not judged. E0108, which names the sink
+/// where there are several; errors of make_sinks().
 [[nodiscard]] expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
                                          const std::vector<std::vector<activation>>& outputs, std::uint32_t classes);
 

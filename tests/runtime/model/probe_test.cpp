@@ -47,6 +47,13 @@ TEST(probe, a_layer_that_refuses_is_named_with_both_shapes) {
   expect_rejection(*resnet, at::ones({1, 3, 32, 32}).to(at::kLong).narrow(2, 0, 1).expand({1, 3, 0, 32}), {"layer"});
 }
 
+TEST(probe, an_input_of_another_floating_type_is_told_how_to_cast) {
+  const auto lenet = load_chain(lenet_file());
+  expect_rejection(*lenet, at::rand({1, 1, 28, 28}, at::kDouble),
+                   {"of Double", "fix: cast the inputs to the type of the weights: npy:INPUTS,LABELS,float32"});
+  EXPECT_THAT(probe_chain(*lenet, at::rand({1, 784})).error().fix, HasSubstr("the data that the model was made for"));
+}
+
 TEST(probe, expected_shapes_come_from_parameters) {
   const auto resnet = load_chain(resnet_file());
   EXPECT_THAT(expected_input(resnet->layers[1].module), Optional(std::string("[N, 3, H, W]")));
