@@ -5,7 +5,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "runtime/report/json_report.hpp"
+#include "runtime/report/option_json.hpp"
 
 namespace troupe::cli {
 namespace {

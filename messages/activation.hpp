@@ -2,17 +2,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "messages/ids.hpp"
 #include "messages/payload.hpp"
 
 namespace troupe {
-
-/// Which samples of a micro-batch a part of it holds: positions counted from the micro-batch's first sample, ascending,
-/// each once. Row k of every tensor of the part belongs to the k-th of them.
-using row_set = std::vector<std::uint32_t>;
-using row_set_ptr = std::shared_ptr<const row_set>;
 
 /// loader -> first stage (LoadMicroBatch) and stage -> stage (SendActivation / RecvActivation), over an edge.
 /// Takes one credit of the receiver. Passengers (labels) ride along untouched to where the outputs are scored.

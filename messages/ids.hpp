@@ -2,7 +2,9 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -45,5 +47,10 @@ struct stage_address {
 
   friend auto operator<=>(const stage_address&, const stage_address&) = default;
 };
+
+/// Which samples of a micro-batch a part of it holds: positions counted from the micro-batch's first sample, ascending,
+/// each once. Row k of every tensor of the part belongs to the k-th of them.
+using row_set = std::vector<std::uint32_t>;
+using row_set_ptr = std::shared_ptr<const row_set>;
 
 }  // namespace troupe

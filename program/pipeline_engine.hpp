@@ -13,9 +13,9 @@
 #include "messages/error.hpp"
 #include "program/pipeline_module.hpp"
 #include "runtime/config/eval_options.hpp"
+#include "runtime/data/data_iterator.hpp"
 #include "runtime/data/data_set.hpp"
-#include "runtime/data/iterator_source.hpp"
-#include "runtime/metric/loss.hpp"
+#include "runtime/metric/loss_function.hpp"
 #include "runtime/report/run_result.hpp"
 
 namespace troupe {

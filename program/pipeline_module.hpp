@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "program/model_pipeline.hpp"
-#include "runtime/metric/loss.hpp"
+#include "runtime/metric/loss_function.hpp"
 #include "runtime/model/layer_spec.hpp"
 #include "runtime/topology/process_topology.hpp"
 

@@ -15,7 +15,7 @@
 #include "runtime/data/data_set.hpp"
 #include "runtime/metric/metric.hpp"
 #include "runtime/model/layer_chain.hpp"
-#include "runtime/stage/route_body.hpp"
+#include "runtime/stage/route_case.hpp"
 #include "runtime/stage/stage_function.hpp"
 #include "runtime/topology/stage_graph.hpp"
 

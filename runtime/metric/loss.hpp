@@ -1,20 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "runtime/engine/call_fold.hpp"
 #include "runtime/engine/stage_body.hpp"
+#include "runtime/metric/loss_function.hpp"
 
 namespace troupe {
-
-/// A user's loss: outputs of the last stage and labels of one micro-batch -> its parts, each a scalar tensor (one for
-/// an ordinary loss, several for a tuple loss). Called from the threads of the last stage's replicas, several at a
-/// time; may throw: the call then fails with E0603.
-using loss_function = std::function<std::vector<at::Tensor>(const at::Tensor& outputs, const at::Tensor& labels)>;
 
 /// What a call of eval_batch wants to have of each micro-batch.
 struct loss_request {

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/report/option_json.hpp"
+
 namespace troupe {
 namespace {
 

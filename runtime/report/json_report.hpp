@@ -3,10 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include "runtime/config/eval_options.hpp"
-#include "runtime/config/option_table.hpp"
 #include "runtime/report/run_result.hpp"
 
 namespace troupe {
@@ -20,10 +16,5 @@ struct json_report {
 };
 
 json_report result_json(const run_result& result);
-
-/// One option's value: null where it is not set.
-nlohmann::ordered_json value_json(const option_value& value);
-/// All options by name, in the table's order.
-nlohmann::ordered_json options_json(const eval_options& options);
 
 }  // namespace troupe

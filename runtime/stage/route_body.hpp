@@ -1,29 +1,13 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "runtime/engine/stage_body.hpp"
-#include "runtime/tensor/named_tensors.hpp"
+#include "runtime/stage/route_case.hpp"
 
 namespace troupe {
-
-/// Which samples a case takes: bool [N], row k for sample k of the input. Pure: the same input, the same answer.
-using route_predicate = std::function<at::Tensor(const named_tensors& inputs)>;
-
-/// One way out of a route. Without a predicate it takes what no case before it took.
-struct route_case {
-  /// The output port.
-  std::string name;
-  route_predicate predicate = nullptr;
-};
-
-/// A predicate asked sample by sample: gets every tensor without its dimension 0.
-route_predicate for_each_sample(std::function<bool(const named_tensors& sample)> predicate);
 
 /// Splits a micro-batch: every sample goes to the first case that takes it. Parts keep the id and the sample's place.
 /// E0602 for a predicate's answer of a wrong shape or dtype.

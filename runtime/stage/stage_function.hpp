@@ -10,7 +10,7 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "messages/activation.hpp"
+#include "messages/ids.hpp"
 #include "runtime/tensor/named_tensors.hpp"
 
 namespace troupe {

@@ -8,8 +8,8 @@
 
 #include <torch/script.h>
 
+#include "runtime/data/data_iterator.hpp"
 #include "runtime/data/data_set.hpp"
-#include "runtime/data/iterator_source.hpp"
 
 namespace troupe::testing {
 
