@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// DeepSpeed's PipelineModule: layers in order, how they are cut, and the loss (docs/pipeline_module.md compares).
+/// DeepSpeed's PipelineModule: layers in order, how they are cut, and the loss (docs/pipeline_engine.md compares).
 /// pipeline_engine::create() makes it run.
 struct pipeline_module {
   std::vector<layer_spec> layers;
