@@ -36,8 +36,12 @@ foreach(file ${package_files})
   endforeach()
 endforeach()
 
+# The C++ blocks of README.md and docs/, which the consumer compiles with the includes that they show.
+file(MAKE_DIRECTORY ${SCRATCH_DIR}/blocks)
+step(blocks ${PAGE_BLOCKS} ${SOURCE_DIR} ${SCRATCH_DIR}/blocks)
+
 step(configure ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/consumer -B ${build} -G ${GENERATOR}
-  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
+  -D BLOCKS_DIR=${SCRATCH_DIR}/blocks -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
 step(build ${CMAKE_COMMAND} --build ${build})
 step(run ${build}/consumer ${SOURCE_DIR}/data)
 expect("${run_output}" "correct 9904 of 10000 in 2 stages")

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/docs/named_things.hpp"
+#include "tests/docs/page.hpp"
+
+namespace troupe::testing {
+
+/// "docs/cli.md:12: no flag --stgaes": things that a page names and the tree does not have.
+///
+/// - links: the file, and its heading after '#'; addresses with a scheme are not looked at.
+/// - files: words that begin with a folder of the root ("runtime/edge/edge.hpp", braces expanded), or names that end in
+///   .hpp or .cpp. Not those with a wildcard or <a name to fill in>.
+/// - flags: "--x", everywhere.
+/// - symbols: names in backticks with "::" or "_", each part of which must be a word of the sources.
+/// - tests: such names that end in "_test".
+/// - error codes: "E0203", everywhere.
+std::vector<std::string> name_findings(const std::filesystem::path& root, const page& each, const named_things& things);
+
+/// Words without a subject, which a reader must decode: "whoever", "of it", ...; outside of fenced blocks.
+std::vector<std::string> language_findings(const page& each);
+
+/// One finding if the pages below docs/ have more words together.
+std::vector<std::string> length_findings(const std::vector<page>& pages, std::size_t words_max);
+
+}  // namespace troupe::testing
