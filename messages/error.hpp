@@ -11,15 +11,15 @@
 
 namespace troupe {
 
-/// Anything that can happen in operation, as a value: what kind, where, why, and one concrete thing to do about it.
-/// (A broken invariant is no error value; it stops the process, see check.hpp.)
+/// An error of operation, as a value: code, place, cause and one concrete fix. (A broken invariant is no error value;
+/// it stops the process, see check.hpp.)
 struct error {
   error_code code = error_code::internal;
   /// File, line, key, layer, stage, rank, micro-batch: "model.pt, layer 3 (Linear)". May be empty.
   std::string where;
-  /// What was found and what was expected, without a full stop.
+  /// Finding and expectation, without a full stop.
   std::string cause;
-  /// One imperative sentence without a full stop; empty where nothing sensible can be said.
+  /// One imperative sentence without a full stop. Empty if no fix is known.
   std::string fix;
 };
 
@@ -34,8 +34,8 @@ inline tl::unexpected<error> fail(error_code code, std::string where, std::strin
   return tl::make_unexpected(error{code, std::move(where), std::move(cause), std::move(fix)});
 }
 
-/// An error as an exception, for programs that prefer one. what() is to_string() of the error. Only get() and the
-/// look-ups of a result (run_result, metric_value) throw it.
+/// An error as an exception. what() is to_string() of the error. Only get() and look-ups in a result (run_result,
+/// metric_value) throw it.
 class error_exception : public std::runtime_error {
  public:
   explicit error_exception(error e) : std::runtime_error(to_string(e)), error_(std::move(e)) {}
@@ -45,7 +45,8 @@ class error_exception : public std::runtime_error {
   error error_;
 };
 
-/// The value, or an error_exception. Of a temporary the value is moved out; otherwise the result refers into `made`.
+/// Gives the value or throws error_exception. The value of a temporary is moved out; otherwise the result refers into
+/// `made`.
 template <class T>
 requires(!std::is_void_v<T>) [[nodiscard]] T get(expected<T>&& made) {
   if (!made) throw error_exception(std::move(made.error()));

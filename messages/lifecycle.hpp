@@ -18,8 +18,8 @@ struct stage_ready {
   incarnation_number incarnation = 0;
 };
 
-/// whoever watches a stage -> director: this incarnation is over, and everything it held with it. No reply. The
-/// director starts the next one, or ends the run with the cause.
+/// watcher of a stage -> director: this incarnation has ended, with all its work. No reply. The director starts the
+/// next one, or ends the run with the cause.
 struct stage_lost {
   stage_address address;
   incarnation_number incarnation = 0;
@@ -42,7 +42,7 @@ struct loading_paused {
   epoch_number round = 0;
 };
 
-/// director -> aggregator, stages, loader, in this order, so that whoever receives a micro-batch of a call knows the
+/// director -> aggregator, stages, loader, in this order, so that the receiver of a micro-batch knows its
 /// call. Reply: an acknowledgement; the loader then loads. Calls begin in the order of their numbers and may overlap in
 /// the pipe. The call's source and scorers go beside it as handles inside one process. On failure the director cancels
 /// the call.

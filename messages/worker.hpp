@@ -53,8 +53,8 @@ struct wiring_order {
   std::vector<std::uint64_t> edge_ports;
 };
 
-/// whoever has an end -> director: an edge of this epoch is silent though nobody may have died. No reply. The director
-/// makes new edges, unless it has done so already.
+/// owner of an edge's end -> director: an edge of this epoch is silent, perhaps without a death. No reply. The director
+/// makes new edges, unless it already has.
 struct edge_lost {
   epoch_number epoch = 0;
   error cause;

@@ -13,9 +13,9 @@ struct progress_update {
   double samples_per_second = 0;
 };
 
-/// Called one at a time from a thread of their own, until run() returns or the evaluator goes; `on_log` already during
-/// create(). They may block, which loses reports and delays nothing else: at the end of a run they get
-/// limits::hooks_finish_time to take what is left; one that has not returned by then makes the evaluator stuck().
+/// One thread of their own calls the hooks, one call at a time, until run() returns or the evaluator is destroyed;
+/// `on_log` also during create(). A blocking hook loses reports and delays nothing else. At the end of a run pending
+/// reports have limits::hooks_finish_time; a hook that has not returned by then makes the evaluator stuck().
 struct evaluation_hooks {
   std::function<void(const progress_update&)> on_progress;
   std::function<void(const std::string&)> on_log;

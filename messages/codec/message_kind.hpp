@@ -24,7 +24,7 @@ enum class message_kind : std::uint8_t {
   score = 24,          ///< last stage -> aggregator: one micro-batch
   score_batch = 25,    ///< last stage -> aggregator: several micro-batches
   failure = 26,        ///< loader, stages -> director
-  error = 27,          ///< whoever was asked -> whoever asked: why a request was refused
+  error = 27,          ///< receiver of a request -> its sender: cause of a refusal
 
   worker_hello = 28,       ///< worker -> driver
   worker_assignment = 29,  ///< driver -> worker

@@ -17,50 +17,50 @@ enum class optimize_mode : std::uint8_t {
   none,   ///< run the layers as they are: bit-equal to the eager model
 };
 
-/// What carries micro-batches from one stage to the next.
+/// The kind of edge between stages.
 enum class transport_kind : std::uint8_t {
-  automatic,  ///< the fastest there is: handles inside a process, shared memory between two
+  automatic,  ///< handles inside a process, shared memory between processes
   inproc,     ///< handles, inside one process
   shm,        ///< slots in shared memory
   tcp,        ///< a TCP connection per edge, between processes
 };
 
-/// What one evaluation is asked to do. Names are the command line's and TOML's with underscores; defaults stand here
-/// alone.
+/// Options of one evaluation. Names are those of the command line and TOML, with underscores. Defaults are defined here
+/// only.
 struct eval_options {
   std::string model;
   std::string data;
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
   std::uint64_t micro_batch = 64;
-  /// Intra-op threads per stage; nothing means auto = max(1, cores / (stages x replicas)), fixed at the start.
+  /// Intra-op threads per stage, fixed at the start. Not set (auto): max(1, cores / (stages x replicas)).
   std::optional<std::uint32_t> threads;
   optimize_mode optimize = optimize_mode::layer;
   /// uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
   std::string partition = "parameters";
-  /// Nothing means auto: by the size of what passes between stages (runtime/engine/edge_depths.hpp).
+  /// Not set (auto): by the size of activations (runtime/engine/edge_depths.hpp).
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
-  /// Take models that print, touch files or use operators that are not known (runtime/model/model_loading.hpp).
+  /// Accept models that print, touch files or use unknown operators (runtime/model/model_loading.hpp).
   bool allow_effects = false;
-  /// Evaluate only the first `limit` samples; nothing means all.
+  /// Evaluate only the first `limit` samples. Not set: all.
   std::optional<std::uint64_t> limit;
-  /// File that keeps what is folded, so that a run that was killed can go on; empty means none.
+  /// File that records folded states, so that a killed run can continue. Empty: none.
   std::string journal;
-  /// Go on with the journal, which then exists, instead of starting it.
+  /// Continue the existing journal instead of creating one.
   bool resume = false;
-  /// Every stage replica in a worker process of its own.
+  /// Give each stage replica a worker process.
   bool processes = false;
   transport_kind transport = transport_kind::automatic;
-  /// Seconds without a word from a worker until it counts as frozen and is replaced.
+  /// Seconds of silence after which a worker counts as frozen and is replaced.
   double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
-  /// Seconds that a worker may take to become its stage (to read, make and warm up its layers) before it is replaced.
+  /// Seconds after which a worker that has not become its stage (read, make and warm up its layers) is replaced.
   double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
-  /// Seconds that one forward may take in a worker before it costs the process; nothing means for ever.
+  /// Seconds after which a worker is replaced whose forward has not returned. Not set: no limit.
   std::optional<double> forward_deadline;
-  /// Seconds from the start until the run ends with status 124; nothing means never.
+  /// Seconds from the start until the run ends with status 124. Not set: no deadline.
   std::optional<double> deadline;
-  /// Directory for result.json (and trace.jsonl with `trace`); empty means none.
+  /// Directory for result.json (and trace.jsonl with `trace`). Empty: none.
   std::string output;
   bool json = false;
   bool trace = false;

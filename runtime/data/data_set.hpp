@@ -18,12 +18,12 @@ namespace troupe {
 /// sample_block{{{"ids", ids}, {"mask", mask}}, {{"start", start}, {"end", end}}}, block.inputs.at("ids").
 struct sample_block {
   named_tensors inputs;
-  /// May be empty, where nothing is scored.
+  /// May be empty if no sink scores them.
   named_tensors labels;
 };
 
-/// A data set with random access: any range can be read again, with the same bits, as long as the run lasts that it was
-/// given to. Reading is thread-safe (const).
+/// A data set with random access. During a run every range may be read again and must have the same bits. Reading is
+/// const and must be thread-safe.
 class data_set {
  public:
   data_set() = default;
@@ -32,14 +32,14 @@ class data_set {
   virtual ~data_set() = default;
 
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
-  /// Shape of one sample, without the sample dimension: [1, 28, 28]. Of several inputs that of the largest: it says how
-  /// many samples are read at a time.
+  /// Shape of one sample without the sample dimension: [1, 28, 28]. With several inputs: of the largest one. The loader
+  /// derives the number of samples per block from it.
   [[nodiscard]] virtual std::vector<std::int64_t> sample_shape() const = 0;
   /// Greatest label + 1 of the kind of data (10 for MNIST), or 0 where the labels are no classes.
   [[nodiscard]] virtual std::uint32_t classes() const noexcept = 0;
   /// "mnist:data/mnist": how errors and results name it.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Every file that samples come from, so that their content can be told from another's; none where it is not known.
+  /// All files that contain samples; a journal pins their content. Empty if unknown.
   [[nodiscard]] virtual std::vector<std::string> files() const { return {}; }
   /// Decodes [range.begin, range.end), which lies inside [0, size()): one row per sample in every tensor.
   [[nodiscard]] virtual expected<sample_block> read(sample_range range) const = 0;
@@ -54,8 +54,8 @@ expected<data_set_ptr> open_data(const std::string& specification);
 /// The same data with all inputs of a floating type cast to `dtype`, block by block as they are read.
 data_set_ptr cast_inputs(data_set_ptr data, at::ScalarType dtype);
 
-/// data.read(range), checked: E0604 where a data set of the user gives no input, or a tensor that is undefined, not on
-/// the CPU, or has another number of rows than `range`. All tensors are contiguous.
+/// Calls data.read(range) and checks the block. E0604: no input; a tensor that is undefined, not on the CPU, or has
+/// another number of rows than `range`. All tensors of the result are contiguous.
 expected<sample_block> read_samples(const data_set& data, sample_range range);
 
 /// The input of a block for a model that is a chain of layers, which takes one: E0209 where there are several. `model`

@@ -17,8 +17,7 @@ static_assert(sizeof(doorbell_words) == 64);
 
 enum class bell_reach : std::uint8_t { this_process, all_processes };
 
-/// What a parked engine waits on: one futex word that its neighbours' edges, its face's commands and whoever releases a
-/// slot late all ring.
+/// The futex word on which a parked engine waits. Edges of its neighbours, commands and late releases of slots ring it.
 ///
 /// Ring: publish your change, then ring(). Park, in the engine's own thread: read epoch(), look at everything once
 /// more, and if there is still nothing, wait(epoch). A ring between epoch() and wait() makes wait() return at once: no

@@ -18,12 +18,12 @@ namespace troupe {
 /// Threads: one thread uses the producer, one thread the consumer; they may be the same. Nothing blocks.
 /// Ownership: a sent activation belongs to the edge until it is received, then to the consumer; its slot stays in use
 /// until release(). The edge lives as long as either end.
-/// Errors: there is none while both ends live; close() of one end is seen by the other as `closed`.
+/// Errors: none while both ends live. After close() of one end the other end's calls answer `closed`.
 
 enum class send_status : std::uint8_t {
   sent,       ///< the edge took the activation
-  no_credit,  ///< every slot is in use; the activation was left untouched; the doorbell rings when enough are released
-  closed,     ///< the consumer is gone; the activation was left untouched
+  no_credit,  ///< every slot is in use; the activation is unchanged; the doorbell rings when enough slots are free
+  closed,     ///< the consumer is closed; the activation is unchanged
 };
 
 /// The sending end.
@@ -34,25 +34,25 @@ class edge_producer {
   edge_producer& operator=(const edge_producer&) = delete;
   virtual ~edge_producer() = default;
 
-  /// Slots free right now; grows only by the consumer's release, shrinks only by try_send. All of them once the
-  /// consumer is gone, so that who looks here first goes on to try_send and learns `closed`.
+  /// Free slots. Only the consumer's release() raises it, only try_send() lowers it. After the consumer's close it is
+  /// slots(), so that a caller that asks first goes on to try_send() and gets `closed`.
   [[nodiscard]] virtual std::uint32_t credits() const noexcept = 0;
-  /// credits() > 0, for those who need no count: it may know without asking the other end's core.
+  /// credits() > 0, cheaper: it may answer without reading the other end's cache line.
   [[nodiscard]] virtual bool has_credit() noexcept { return credits() > 0; }
   [[nodiscard]] virtual std::uint32_t slots() const noexcept = 0;
 
   /// Moves from `message` only if it returns `sent`, and rings the consumer's doorbell.
   [[nodiscard]] virtual send_status try_send(activation& message) = 0;
 
-  /// A flush, after everything sent before it: takes no credit, may be repeated; the consumer sees the greatest call
+  /// A flush behind everything sent before. It needs no credit and may be repeated; the consumer sees the greatest call
   /// only.
   virtual void send_end_of_call(call_number call) noexcept = 0;
 
-  /// No more will be sent. What was sent is still delivered. Idempotent.
+  /// Ends sending. Activations sent before are still delivered. Idempotent.
   virtual void close() noexcept = 0;
 
-  /// Ends without a word, as the death of its process would: the other end sees silence, now and when this one is
-  /// destroyed. For edges that a new epoch has replaced. Last call; its bell may still be rung.
+  /// Abandons this end without notifying the peer, like the death of its process: the other end sees silence, also when
+  /// this end is destroyed. For edges replaced by a new epoch. The last call on this end; its bell may still be rung.
   virtual void vanish() noexcept = 0;
 };
 
@@ -71,22 +71,22 @@ class edge_consumer {
   /// More releases than receives are a broken invariant. Also after close().
   virtual void release() noexcept = 0;
 
-  /// The greatest call whose end_of_call has arrived, once everything sent before it was received; nothing before that.
+  /// The greatest call whose end_of_call has arrived and whose preceding activations were all received. Empty before.
   [[nodiscard]] virtual std::optional<call_number> ended_call() const noexcept = 0;
 
-  /// The producer has closed and everything it sent was received (so never, if close() of this end dropped some of it).
+  /// The producer has closed and all its activations were received. Never true if close() of this end dropped some.
   [[nodiscard]] virtual bool exhausted() const noexcept = 0;
 
-  /// Nothing more will be received: undelivered messages are dropped, further sends answer `closed`. Idempotent.
+  /// Ends receiving: drops undelivered messages; later sends answer `closed`. Idempotent.
   virtual void close() noexcept = 0;
 
-  /// Ends without a word: see edge_producer::vanish(). No slot comes back any more.
+  /// Abandons this end; see edge_producer::vanish(). No slot is released any more.
   virtual void vanish() noexcept = 0;
 };
 
-/// Both ends of a new edge; destroying an end closes it. Doorbells must outlive the edge. (Where both ends are used by
-/// one thread, or one is when the other's thread has been joined: a bell must only outlive its own end, unless that end
-/// vanished, as it is not rung after.)
+/// Both ends of a new edge. Destroying an end closes it. Doorbells must outlive the edge. Exception: if one thread uses
+/// both ends, or the other end's thread has been joined, a doorbell need only outlive its own end, unless that end was
+/// abandoned.
 struct edge_ends {
   std::unique_ptr<edge_producer> producer;
   std::unique_ptr<edge_consumer> consumer;
@@ -99,9 +99,9 @@ struct edge_options {
   doorbell* producer_bell = nullptr;
   /// Rung when something arrives. Not owned.
   doorbell* consumer_bell = nullptr;
-  /// 1: the producer's doorbell is rung for every credit. More: once, when this many slots have come free (for a
-  /// producer that is cheap to run in bursts, as the loader is, and is not woken while it has nothing to send). Taken
-  /// as `slots` where it is more. It may ring earlier, too; a producer that finds no credit at all is rung.
+  /// 1: the producer's doorbell rings for every credit. k > 1: it rings once when k slots are free (at most `slots`),
+  /// so that a producer that works in bursts, such as the loader, wakes seldom. It may also ring earlier. A producer
+  /// that found no credit is always rung.
   std::uint32_t credits_per_ring = 1;
 };
 

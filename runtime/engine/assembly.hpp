@@ -16,7 +16,7 @@
 
 namespace troupe {
 
-/// All engines of a run, made, neither wired nor stepped: whoever directs the run wires them (make_wiring).
+/// All engines of a run, neither wired nor stepped. The director wires them (make_wiring).
 struct assembly {
   wiring_plan plan;
   /// Makes their edges, epoch by epoch, and lives as long as these.

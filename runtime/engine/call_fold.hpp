@@ -5,8 +5,8 @@
 
 namespace troupe {
 
-/// What a sink of one call makes of its scores. The ledger calls it in id order, each micro-batch exactly once, from
-/// the thread that folds; whoever submitted the call reads it after the call is complete.
+/// The sum of the scores of one call at one sink. The ledger calls fold() in id order, once per micro-batch, from the
+/// folding thread. The call's submitter reads the result after the call is complete.
 class call_fold {
  public:
   call_fold() = default;

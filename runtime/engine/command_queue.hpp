@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// Commands to an engine, from its face and from whoever runs it. Bounded; first in, first out for each sender.
+/// Commands to an engine, from its actor and from its host. Bounded; first in, first out per sender.
 /// Threads: any may push, one pops. Commands are rare and looked for after every micro-batch: an empty queue costs
 /// pop() one load, all else is under a mutex that is never held while anything waits or runs.
 template <class Command>

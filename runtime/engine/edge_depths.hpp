@@ -11,8 +11,8 @@ struct edge_depths {
   /// The loader's edges.
   std::uint32_t from_loader = 1;
   /// Edges between stages, all alike: into nodes for which no num_pipe_buffers was named, and whose producer has no
-  /// choice of replicas. Where whoever has credit pulls, a deep queue in front of a slow replica would keep work from
-  /// the others.
+  /// choice of replicas. With such a choice a deep queue in front of a slow replica would keep work from the
+  /// others.
   std::uint32_t between_stages = 1;
 };
 

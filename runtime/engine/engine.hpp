@@ -10,18 +10,18 @@
 namespace troupe {
 
 enum class step_result : std::uint8_t {
-  progressed,  ///< did a unit of work; there may be more: step again
-  idle,        ///< looked at every edge and the command queue, and there is nothing to do until the bell rings
-  finished,    ///< stopped for good; never step again
+  progressed,  ///< one unit of work is done; step again
+  idle,        ///< no edge and no command has work; nothing to do until the bell rings
+  finished,    ///< the engine has ended; never step again
 };
 
-/// A state machine that does the work of a stage or a loader, one unit per step. In production an engine_thread drives
-/// it; in simulation messages do. It knows neither.
+/// A state machine that does the work of a stage or loader, one unit per step. An engine_thread steps it in production,
+/// a seeded scheduler in simulation.
 ///
 /// Threads: on_thread_start(), then step(), from one thread at a time; bell() and name() from any.
-/// Order: everything that gives an idle engine work (data, credit, command, rewiring) is published first and then rings
-/// the bell, so that `idle` is never the last word while there is work.
-/// Errors: an exception that leaves step() is a broken invariant; what fails in operation the engine itself reports.
+/// Order: work for an idle engine (data, credit, command, rewiring) is published before the bell rings, so that an
+/// engine never sleeps while there is work. Errors: the engine reports errors of operation itself. An exception that
+/// leaves step() is a broken invariant.
 class engine {
  public:
   engine() = default;
@@ -29,18 +29,18 @@ class engine {
   engine& operator=(const engine&) = delete;
   virtual ~engine() = default;
 
-  /// One unit of work, at most one forward. Never blocks, never waits. An `idle` step is cheap: it runs before every
-  /// park and while spinning.
+  /// Does one unit of work, at most one forward. Never blocks. An `idle` step must be cheap: it runs before every park
+  /// and while spinning.
   [[nodiscard]] virtual step_result step() = 0;
 
-  /// How long the engine may sleep at the most after an idle step, though nobody rings: shorter than park_max while it
-  /// holds something back that must leave by a certain time.
+  /// Longest sleep after an idle step without a ring. Shorter than park_max while the engine holds scores that must be
+  /// sent in time.
   [[nodiscard]] virtual std::chrono::nanoseconds park_limit() const noexcept { return limits::park_max; }
 
-  /// What rings when there may be work again. Lives as long as the engine and everything that was given its address.
+  /// The bell that rings when there may be work. It must outlive every component that has its address.
   [[nodiscard]] virtual doorbell& bell() noexcept = 0;
 
-  /// Once, in the thread that will step, before the first step (thread counts, caches).
+  /// Called once in the stepping thread before the first step (thread counts, caches).
   virtual void on_thread_start() {}
 
   /// For logs and, cut to 15 characters, as the thread's name.

@@ -10,7 +10,7 @@
 namespace troupe {
 
 /// The ends of all edges of one engine in one epoch, on their way to it. A source has no inbound ones, a last stage no
-/// branches. What nobody takes ends without a word: its neighbours must not believe that the stream is over.
+/// branches. Ends that are not taken are abandoned: a close would look like the end of the stream.
 struct engine_wiring {
   struct input {
     std::size_t port = 0;

@@ -11,48 +11,47 @@
 
 namespace troupe {
 
-/// One of the nodes that an engine sends to.
+/// A branch: one node that an engine sends to.
 struct branch_options {
-  /// Which of the outputs it gets.
+  /// The output that it gets.
   std::uint32_t port = 0;
-  /// Replica r gets the ids whose index is r modulo the number of replicas; otherwise the one with most credit, ties
-  /// in turn.
+  /// true: replica r gets the ids whose index is r modulo the number of replicas. false: the replica with most credit
+  /// gets the next id; ties take turns.
   bool fixed_replica = false;
 };
 
-/// The outbound edges of an engine: to every node that one of its outputs leads to (a branch) an edge per replica.
-/// Every branch gets a part of every micro-batch, and nothing is sent before there is room on all of them: a
-/// micro-batch never waits half sent, unless an edge is lost in between: then for new edges, or another replica.
-/// What is half sent goes on where it stopped, and is given up by sending another one; over the same edges nobody may
-/// send it again then. Threads: one.
+/// The outbound edges of an engine: one branch per node that an output leads to, one edge per replica of that node.
+/// Every branch gets a part of every micro-batch. send() is all-or-nothing over the branches, unless an edge is lost
+/// midway. After that, calling it again with the same id sends to the branches still missing; calling it with another
+/// id abandons the first id, which must not be sent on these edges again. Threads: one.
 class fan_out {
  public:
   enum class outcome : std::uint8_t {
-    sent,        ///< on every branch that still has a receiver
-    no_credit,   ///< nothing was sent on the branches that are left; a doorbell rings when there is room again
-    all_closed,  ///< every receiver is gone: a stop is on its way
+    sent,        ///< sent on every branch that has an open receiver
+    no_credit,   ///< nothing was sent on the remaining branches; a doorbell rings when there is room
+    all_closed,  ///< every receiver is closed: a stop has begun
   };
 
-  /// Before the first send. Branch by branch, the edges of a branch in the order of its replicas.
+  /// Call these before the first send: branch by branch, with the edges of a branch in the order of its replicas.
   std::size_t add_branch(branch_options options);
   void add_edge(std::size_t to, std::unique_ptr<edge_producer> edge);
 
-  /// Sends outputs[port] on every branch, moving from it where it has one branch alone. All outputs have the same id.
-  /// After `no_credit` it is called again with the same outputs, or with others.
+  /// Sends outputs[port] on every branch, and moves from an output with a single branch. All outputs have one id. After
+  /// `no_credit` call it again with the same or other outputs.
   [[nodiscard]] outcome send(std::span<activation> outputs);
-  /// Whether each branch that has not got its part yet has room for it, or no receiver any more. An edge that is lost
-  /// in between can make send() say `no_credit` nevertheless.
+  /// Whether each branch still missing has room or a closed receiver. send() may still answer `no_credit` if an edge is
+  /// lost in between.
   [[nodiscard]] bool has_room(std::span<const activation> outputs) const;
-  /// Whether some branch has got its part of this one and another has not.
+  /// Whether some branches have this micro-batch and others do not.
   [[nodiscard]] bool is_half_sent(micro_batch_id id) const noexcept { return half_sent_ == id; }
 
   void send_end_of_call(call_number call) noexcept;
   void close() noexcept;
-  /// Ends all edges without a word (edge_producer::vanish) and forgets them.
+  /// Abandons all edges (edge_producer::vanish) and removes them.
   void vanish() noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return branches_.empty(); }
-  /// The replica that got the last micro-batch of the branch.
+  /// The replica that got the branch's last micro-batch.
   [[nodiscard]] std::size_t last_replica(std::size_t of) const noexcept { return branches_[of].last; }
 
  private:
@@ -64,8 +63,8 @@ class fan_out {
     branch_options options;
     std::vector<edge_state> edges;
     std::size_t last = 0;
-    /// Waits for its part of the micro-batch at hand. Only a receiver that closed, or an edge that was lost, in the
-    /// middle makes a difference between branches.
+    /// Still needs its part of the current micro-batch. Branches differ only after a receiver closed or an edge was
+    /// lost midway.
     bool pending = true;
   };
 

@@ -13,10 +13,10 @@
 
 namespace troupe {
 
-/// How a call ended, as far as the ledger is concerned.
+/// The ledger's account of an ended call.
 struct call_tally {
   call_number call = 0;
-  std::uint64_t expected = 0;  ///< micro-batches of the call; what was folded, if the call was cancelled before its end
+  std::uint64_t expected = 0;  ///< micro-batches of the call; if cancelled before its end was known, those folded
   std::uint64_t folded = 0;    ///< least over the sinks
   std::uint64_t samples = 0;   ///< folded samples of sink 0
   std::uint64_t duplicates_dropped = 0;
@@ -24,51 +24,51 @@ struct call_tally {
   std::optional<error> cause;  ///< set when a fold failed and the ledger itself cancelled the call
 };
 
-/// What an earlier run folded of a call: of each sink the first so many micro-batches. Empty: nothing.
+/// Progress of an earlier run on a call: the number of folded micro-batches per sink. Empty: none.
 struct call_start {
   std::vector<std::uint64_t> folded;
-  /// Of sink 0.
+  /// Samples folded at sink 0.
   std::uint64_t samples = 0;
 
-  /// The first micro-batch that is not folded on every sink: where the loader begins.
+  /// The first micro-batch that some sink has not folded; the loader begins there.
   [[nodiscard]] std::uint64_t first() const noexcept;
 };
 
 struct ledger_options {
   std::uint32_t sinks = 1;
-  /// Ids held back at the most, per sink: the loader's window.
+  /// Most ids held per sink: the loader's window.
   std::uint64_t window = 1;
-  /// Off only in mutation tests, which must then see a micro-batch folded twice.
+  /// false only in mutation tests, which must then find a micro-batch folded twice.
   bool deduplicate = true;
 };
 
-/// Exactly once: folds scores in id order, drops what it has folded or holds already, holds what comes early. It is the
-/// aggregator's state, owned outside that actor, so that the actor's death loses nothing.
+/// Counts every micro-batch exactly once: folds scores in id order, drops duplicates, holds early scores. It is the
+/// state of the aggregator, owned outside that actor, so that the actor's death loses nothing.
 ///
-/// Invariants: per sink everything below its cursor is folded (or belongs to a cancelled call), nothing at or above it
-/// is; the low-water mark is the least cursor. A call is complete when its end is known and every sink has folded all
-/// of it. Threads: one at a time.
+/// Invariants: per sink all ids below the cursor are folded (or belong to a cancelled call), and no id at or above it
+/// is. The low-water mark is the least cursor. A call is complete when its size is known and every sink has folded all
+/// its micro-batches. Threads: one at a time.
 class fold_ledger {
  public:
   enum class verdict : std::uint8_t { folded, held, duplicate, cancelled };
 
   explicit fold_ledger(ledger_options options);
 
-  /// Before the first score of `call`; calls begin in order. One fold per sink, which has folded what `start` says
-  /// already: it counts as folded here, and is a duplicate when it comes again.
+  /// Call it before the first score of `call`; calls begin in order. `folds` has one fold per sink. Micro-batches that
+  /// `start` names are already folded there; their scores are duplicates.
   void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start = {});
-  /// A fold that fails cancels its call, here; take_ended() tells the cause.
+  /// Folds or holds a score. A fold that fails cancels its call; take_ended() gives the cause.
   verdict fold(score next);
-  /// The call's count is known now.
+  /// Sets the number of micro-batches of a call.
   void close(const end_of_call& end);
-  /// Drops what is held of the call; the low-water mark jumps over it. Later scores of it are dropped.
+  /// Drops held and later scores of the call; the low-water mark passes it.
   void cancel(call_number call);
 
   /// All micro-batches below it are folded or cancelled.
   [[nodiscard]] micro_batch_id low_water() const noexcept;
   /// The next call that has completed or was cancelled, in call order, each once.
   [[nodiscard]] std::optional<call_tally> take_ended();
-  /// Folded so far of a call that has not been taken yet.
+  /// The present account of a call that take_ended() has not given yet.
   [[nodiscard]] std::optional<call_tally> tally(call_number call) const;
 
  private:

@@ -9,12 +9,12 @@
 
 namespace troupe {
 
-/// One micro-batch as the loader makes it.
+/// One micro-batch as a source gives it.
 struct loaded_micro_batch {
   sample_range samples;
   payload_ptr tensors;
   payload_ptr passengers;
-  /// Of both, for the loader's window; 0: not known.
+  /// Bytes of tensors and labels, for the loader's window. 0: unknown.
   std::uint64_t bytes = 0;
 };
 
@@ -27,23 +27,22 @@ class micro_batch_source {
   micro_batch_source& operator=(const micro_batch_source&) = delete;
   virtual ~micro_batch_source() = default;
 
-  /// The next micro-batch; nothing at the end (and then always nothing). Never called before its call has begun. An
-  /// exception that escapes becomes a value (E0604).
+  /// The next micro-batch, or nothing at the end and ever after. Never called before its call has begun. An escaping
+  /// exception becomes E0604.
   [[nodiscard]] virtual expected<std::optional<loaded_micro_batch>> next() = 0;
 
-  /// Whether again() may be called; the same at all times. Otherwise the loader keeps every micro-batch until it is
-  /// folded.
+  /// Whether again() works; constant. If not, the loader keeps every micro-batch until it is folded.
   [[nodiscard]] virtual bool reads_again() const noexcept { return false; }
 
-  /// A micro-batch that next() gave, with the same samples and the same bits; next() goes on where it was. `index`
-  /// counts from the beginning of the call, those included that an earlier run folded. May be called after the end, and
-  /// after an error. Exceptions as with next().
+  /// A micro-batch that next() gave before, with the same samples and bits; the position of next() stays. `index`
+  /// counts from the beginning of the call, including micro-batches that an earlier run folded. May be called after the
+  /// end and after an error. Exceptions as with next().
   [[nodiscard]] virtual expected<loaded_micro_batch> again([[maybe_unused]] std::uint64_t index) {
     return fail(error_code::source_failed, "data source", "it does not read again, but says that it does",
                 "override again(), or have reads_again() say no");
   }
 
-  /// How many there will be, where that is known before the end (for progress bars).
+  /// The number of micro-batches, if known before the end (for progress bars).
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
 };
 

@@ -13,43 +13,44 @@
 
 namespace troupe {
 
-/// What the loader has sent and may have to send again: everything that is not folded yet, in the order of sending. Of
-/// a source that reads again it keeps no tensors, so that their memory is used again while it is warm. Threads: one.
+/// The micro-batches that the loader has sent and may have to resend: all unfolded ones, in order of sending. It keeps
+/// no tensors of a source that can read again, so that their memory is reused while it is in the caches. Threads: one.
 class replay_window {
  public:
   static constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
 
-  /// At most `most` micro-batches: `most_of_large` of them whatever their size, and more while all together are smaller
-  /// than limits::window_bytes, kept or not: it bounds also what is computed twice, and the scores that wait for
-  /// others.
+  /// Capacity: `most_of_large` micro-batches of any size; beyond that up to `most` while their payloads together stay
+  /// below limits::window_bytes. Bytes count even if the tensors are not kept, because the window also bounds repeated
+  /// work and scores that wait for earlier ones.
   replay_window(std::uint64_t most, std::uint64_t most_of_large);
 
   [[nodiscard]] bool has_room() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
-  /// The first that is kept; not to be called while empty.
+  /// The oldest id. Not to be called while empty.
   [[nodiscard]] micro_batch_id first() const noexcept { return kept_.front().message.id; }
-  /// Adds the calls that something is kept of.
+  /// Adds the calls of all entries.
   void add_calls_to(std::set<call_number>& calls) const;
 
-  /// Keeps what was just sent, and of which `source` gave `bytes`.
+  /// Adds a sent micro-batch of `bytes` bytes from `source`.
   void keep(activation sent, std::uint64_t bytes, const std::shared_ptr<micro_batch_source>& source);
-  /// Everything below is folded: forget() may let it go.
+  /// Everything below `mark` is folded; forget() may remove it.
   void learn(micro_batch_id mark) noexcept { forgettable_ = mark; }
-  /// Lets the oldest that are folded go; what is still to be sent again stays, also when a score from before the
-  /// rewiring has made it superfluous: who takes ids in order was told from where.
+  /// Removes up to `at_most` of the oldest folded entries. Entries of a running replay stay, even if an earlier score
+  /// has folded them since: consumers in id order were told the first id and wait for it.
   void forget(std::size_t at_most);
-  /// Lets everything of a call go.
+  /// Removes all entries of a call.
   void cancel(call_number call);
   void clear() noexcept;
 
-  /// All that is kept is to be sent again, in order.
+  /// Starts to resend all entries in order.
   void begin_replay() noexcept { to_replay_ = kept_.size(); }
   void end_replay() noexcept { to_replay_ = 0; }
   [[nodiscard]] bool replaying() const noexcept { return to_replay_ > 0; }
-  /// Its id is known without its tensors. Both only while replaying.
+  /// The next id to resend; needs no tensors. Only while replaying.
   [[nodiscard]] micro_batch_id next_id() const noexcept { return next().message.id; }
-  /// The next to be sent again, whole: the same one until replayed(). An error, or an exception, of its source.
+  /// The next micro-batch to resend, with tensors; the same one until replayed(). Errors and exceptions are the
+  /// source's.
   [[nodiscard]] expected<activation> next_again();
   void replayed();
 
@@ -58,7 +59,7 @@ class replay_window {
     activation message;
     std::uint64_t bytes = 0;
   };
-  /// A source of something that is kept without its tensors.
+  /// The source of entries without tensors.
   struct reader {
     call_number call = 0;
     std::shared_ptr<micro_batch_source> source;
@@ -70,7 +71,7 @@ class replay_window {
 
   std::uint64_t most_;
   std::uint64_t most_of_large_;
-  /// Those below forgettable_ are folded; the last to_replay_ are to be sent again.
+  /// Entries below forgettable_ are folded; the last to_replay_ entries are to be resent.
   std::deque<entry> kept_;
   std::uint64_t kept_bytes_ = 0;
   micro_batch_id forgettable_;

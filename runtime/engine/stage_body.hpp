@@ -8,9 +8,8 @@
 
 namespace troupe {
 
-/// What a node computes: the arithmetic of one replica of one stage, join or route. The engine calls it from one thread
-/// at a time, first on_start(), then run() as often as there are micro-batches. An exception that escapes becomes a
-/// value (E0602).
+/// The computation of one replica of a stage, join or route. The engine calls it from one thread: on_start() first,
+/// then run() once per micro-batch. An escaping exception becomes E0602.
 class stage_body {
  public:
   stage_body() = default;
@@ -18,7 +17,7 @@ class stage_body {
   stage_body& operator=(const stage_body&) = delete;
   virtual ~stage_body() = default;
 
-  /// Once, in the engine's own thread, before the first run (thread counts, caches). What it throws ends the run.
+  /// Called once in the engine's thread before the first run() (thread counts, caches). An exception ends the run.
   virtual void on_start() {}
 
   /// `inputs`: one part per input port, all of one id, not all of them empty. `outputs`: one per output port; they come
@@ -42,8 +41,8 @@ class unary_body : public stage_body {
   [[nodiscard]] virtual expected<payload_ptr> forward(const activation& input) = 0;
 };
 
-/// Turns the outputs of one micro-batch into what its sink wants to know: metric states, and outputs if asked for.
-/// Belongs to one call; the last stage's engine calls it from its own thread.
+/// Computes the score of one micro-batch for its sink: metric states, and outputs if requested. Belongs to one call.
+/// The last stage's engine calls it from its thread.
 class scorer {
  public:
   scorer() = default;
@@ -51,8 +50,8 @@ class scorer {
   scorer& operator=(const scorer&) = delete;
   virtual ~scorer() = default;
 
-  /// Fills samples, words and outputs of `into`; the engine has filled in id, sink and incarnation. Not asked about an
-  /// empty part: its score has no samples and no words.
+  /// Fills samples, words and outputs of `into`; the engine fills the other members. Not called for an empty part,
+  /// whose score has no samples and no words.
   [[nodiscard]] virtual expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) = 0;
 };
 

@@ -94,7 +94,7 @@ struct stage_engine_options {
 /// and of LibTorch. The same for stages, joins and routes: they differ in their bodies and in how many ports they have.
 ///
 ///   receiving --a part from every input--> (run, score) --> sending --room on every branch--> receiving
-///                                                  \--(nobody downstream)-------------------> receiving
+///                                                  \--(no branch)---------------------------> receiving
 ///   any state --inbound exhausted, or stop--> finished
 ///
 /// The inbound slots are in use from the receive until the outputs have been sent (or scored): their release is the

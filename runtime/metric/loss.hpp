@@ -11,13 +11,13 @@
 
 namespace troupe {
 
-/// What a call of eval_batch wants to have of each micro-batch.
+/// The values that a call of eval_batch needs per micro-batch.
 struct loss_request {
   bool compute_loss = true;
   bool keep_outputs = false;
 };
 
-/// words = the parts of the loss as double bit patterns; outputs if asked for (a copy that belongs to nobody else).
+/// words: the parts of the loss as bits of doubles. outputs: if requested, a copy with no other owner.
 class loss_scorer final : public scorer {
  public:
   loss_scorer(loss_function loss, loss_request request) : loss_(std::move(loss)), request_(request) {}
@@ -28,18 +28,18 @@ class loss_scorer final : public scorer {
   loss_request request_;
 };
 
-/// Keeps what came of each micro-batch, in order.
+/// Keeps losses and outputs of each micro-batch, in order.
 class loss_fold final : public call_fold {
  public:
   [[nodiscard]] expected<void> fold(const score& next) override;
 
   /// [micro-batch][part]
   [[nodiscard]] const std::vector<std::vector<double>>& losses() const noexcept { return losses_; }
-  /// [micro-batch], if they were kept
+  /// [micro-batch]; empty unless requested
   [[nodiscard]] const std::vector<at::Tensor>& outputs() const noexcept { return outputs_; }
   /// DeepSpeed's `avg`: the unweighted mean over micro-batches of each part; empty if there was no micro-batch.
   [[nodiscard]] std::vector<double> mean_loss() const;
-  /// The same of the outputs themselves, element by element: they must all have one shape.
+  /// The element-wise mean of the outputs, which must all have one shape.
   [[nodiscard]] expected<at::Tensor> mean_outputs() const;
 
  private:

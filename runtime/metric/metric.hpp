@@ -13,12 +13,12 @@
 
 namespace troupe {
 
-/// A metric is a state (sums and counts), an update on the stage and a merge at the aggregator. Derive a metric of your
-/// own from metric_of or mean_metric (metric_of.hpp), and from this class only if the size of its state is not known
-/// when the program is compiled.
+/// A metric is a state, an update on the stage and a merge at the aggregator. Derive a metric of your own from
+/// metric_of or mean_metric (metric_of.hpp). Derive from this class only if the size of the state is unknown at compile
+/// time.
 ///
-/// The state of one micro-batch is a run of 64-bit words: counts as they are, doubles as bit patterns. Const and
-/// thread-safe: one object serves all replicas.
+/// The state of one micro-batch is an array of 64-bit words: counts as integers, sums as the bits of doubles. One const
+/// object serves all replicas, so every function must be thread-safe.
 class metric {
  public:
   metric() = default;
@@ -27,20 +27,20 @@ class metric {
   virtual ~metric() = default;
 
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;
-  /// Words of a state; fixed for the life of the metric. A new state is all zero words.
+  /// Number of words of a state; constant. A new state has zeros only.
   [[nodiscard]] virtual std::size_t words() const noexcept = 0;
   /// Adds one micro-batch to a zero state. outputs and labels have the samples as dimension 0, on the CPU, in any
-  /// strides. What does not fit is an error (E0603) that names the sample where one is to blame; the state then stays
-  /// as it was. The metrics of this library loop over the memory in a fixed order: a LibTorch operation costs 6-8 us
-  /// per micro-batch and may change the order of a sum.
+  /// strides. Tensors that do not fit are E0603, with the sample if one is at fault; the state is then unchanged. The
+  /// metrics of this library loop over the memory in a fixed order: a LibTorch operation costs 6-8 us per micro-batch
+  /// and may change the order of a sum.
   [[nodiscard]] virtual expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
                                                     std::span<std::uint64_t> state) const = 0;
   /// total += part. The caller merges in id order: floating-point sums depend on it.
   virtual void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const = 0;
   [[nodiscard]] virtual metric_value compute_words(std::span<const std::uint64_t> total) const = 0;
 
-  /// Told the first micro-batch before a run starts, after an update_words() that accepted it. Refuses values that can
-  /// be computed and mean nothing, as nll of outputs that are no log-probabilities (E0108).
+  /// Called with the first micro-batch before a run, after update_words() has accepted it. Return E0108 for values that
+  /// can be computed but have no meaning, such as nll of outputs that are no log-probabilities.
   [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const at::Tensor& outputs,
                                              [[maybe_unused]] const at::Tensor& labels) const {
     return {};

@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// Converts to what a member of a metric's state may be, and to nothing else.
+/// Converts to the types that members of a metric's state may have, and to no others.
 struct state_member_probe {
   template <class T>
   requires(std::same_as<T, double> || std::same_as<T, std::uint64_t> || std::same_as<T, std::int64_t>) operator T()
@@ -103,8 +103,8 @@ struct mean_state {
   std::uint64_t count = 0;
 };
 
-/// A metric that is a mean over samples (or elements): update() adds to sum and count, the rest is done. Its fields are
-/// mean, sum and count.
+/// A metric that is a mean over samples or elements. Derived classes write update() only, which adds to sum and count.
+/// The fields are mean, sum and count.
 class mean_metric : public metric_of<mean_state> {
  protected:
   using metric_of::metric_of;

@@ -38,7 +38,7 @@ metric_value::field real_field(std::string name, double real);
 metric_value::field count_field(std::string name, std::uint64_t count);
 metric_value::field real_list(std::string name, std::vector<double> reals);
 metric_value::field count_list(std::string name, std::span<const std::uint64_t> counts);
-/// part / total. A share of nothing is NaN: 0 would say that all were wrong.
+/// part / total. NaN if total is 0, since 0 would mean that all samples were wrong.
 double share(std::uint64_t part, std::uint64_t total) noexcept;
 
 /// Throws error_exception (E0102): "there is no KIND "NAME"; there are: ...", with the nearest name as its fix.

@@ -16,8 +16,8 @@ namespace troupe {
 at::Tensor faithful_copy(const at::Tensor& tensor);
 
 /// One forward that is called many times: a layer's, or that of a fused run of layers. Belongs to one thread at a time;
-/// two objects of the same module may run at once. Writing layers never write what somebody else holds: they get a
-/// faithful copy, unless the input is a temporary without another owner.
+/// two objects of the same module may run at once. A layer that writes its input gets a faithful copy,
+/// unless the input is a temporary without another owner.
 class layer_code {
  public:
   explicit layer_code(const torch::jit::Module& module);

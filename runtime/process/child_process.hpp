@@ -25,7 +25,7 @@ class child_process {
   /// What poll() has to look at: the pidfd and both pipes, -1 for those that are done.
   static constexpr std::size_t polled_fds = 3;
 
-  /// No listener: the worker is watched and reaped, and nobody is told.
+  /// No listener: the worker is watched and reaped without reports.
   child_process(worker_id id, std::string name, spawned_process process, std::shared_ptr<process_listener> listener);
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;

@@ -13,7 +13,7 @@ namespace troupe {
 class exec_image {
  public:
   /// E0614 for texts that contain a zero byte, bad names of variables, and bad or repeated numbers of descriptors.
-  /// Reads the environment: nobody may call setenv() meanwhile.
+  /// Reads the environment: no thread may call setenv() meanwhile.
   [[nodiscard]] static expected<exec_image> make(const spawn_request& request);
 
   exec_image(const exec_image&) = delete;

@@ -18,7 +18,7 @@ struct worker_id {
 enum class exit_kind {
   exited,     ///< by itself, with a status
   signalled,  ///< killed by a signal
-  unknown,    ///< somebody else took the status, or the system did not end the process in time
+  unknown,    ///< the status was taken elsewhere, or the system did not end the process in time
 };
 
 /// How a worker ended.

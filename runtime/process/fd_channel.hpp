@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-/// A few bytes that say what the descriptors are, and the descriptors, owned by whoever has the message.
+/// Descriptors, owned by the message, and a few bytes that name them.
 struct fd_message {
   std::string tag;
   std::vector<unique_fd> fds;

@@ -12,8 +12,8 @@ struct pem_identity {
   std::string key;  ///< PKCS #8, not encrypted: for a memory_file, never for a disk
 };
 
-/// What the processes of one run know each other by, under mutual TLS: whoever shows a certificate of this authority
-/// belongs to the run. The authority's own key is gone, so nobody can sign another one.
+/// Certificates by which the processes of one run know each other, under mutual TLS: every holder of a certificate of
+/// this authority belongs to the run. The authority's own key is destroyed, so no further one can be signed.
 struct job_credentials {
   std::string ca_certificate;  ///< PEM; subject "CN = troupe job <32 hexadecimal digits>"
   pem_identity driver;

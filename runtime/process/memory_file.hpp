@@ -10,7 +10,7 @@
 namespace troupe {
 
 /// A text that lies only in memory, but that a library which wants a file's name can open: nothing remains of it after
-/// the last process that has it, whatever that died of. Sealed: nobody can change it. Close-on-exec; a worker gets it
+/// the last process that has it, whatever that died of. Sealed against changes. Close-on-exec; a worker gets it
 /// as an inherited_fd made of duplicate().
 class memory_file {
  public:

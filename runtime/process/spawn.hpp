@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-/// A child whose program has been started, and which may have ended since. Whoever has this reaps it.
+/// A child whose program was started and may have ended since. The owner of this object reaps it.
 struct spawned_process {
   pid_t pid = -1;
   unique_fd pidfd;

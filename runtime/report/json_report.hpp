@@ -8,8 +8,8 @@
 namespace troupe {
 
 struct json_report {
-  /// One JSON object with a final newline; its names are those of docs/result.md, schema_version 1. A double comes back
-  /// as the same bits; NaN and infinity, which JSON lacks, are the strings "NaN", "Infinity" and "-Infinity".
+  /// One JSON object with a final newline and the names of docs/result.md, schema_version 1. Reading a number gives the
+  /// same bits. NaN and infinities are the strings "NaN", "Infinity" and "-Infinity".
   std::string text;
   /// One line for each value that became such a string.
   std::vector<std::string> warnings;

@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-/// One option's value: null where it is not set.
+/// The value of one option; null if it is not set.
 nlohmann::ordered_json value_json(const option_value& value);
 /// All options by name, in the table's order.
 nlohmann::ordered_json options_json(const eval_options& options);

@@ -6,8 +6,8 @@
 
 namespace troupe {
 
-/// The result for people: metrics, rate, and per stage its layers, busy share and micro-batches. No line is longer than
-/// `width` columns (40 at least); lists of layers are cut with an ellipsis. Ends with a newline.
+/// The result as a table for people: metrics, rate, and per stage layers, busy share and micro-batches. Lines have at
+/// most `width` columns (at least 40); an ellipsis shortens lists of layers. The text ends with a newline.
 std::string result_table(const run_result& result, std::size_t width);
 
 }  // namespace troupe

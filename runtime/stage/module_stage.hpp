@@ -10,10 +10,9 @@
 
 namespace troupe {
 
-/// A whole TorchScript module as a stage, run as it is, in eval mode; it need not be a chain. One tensor goes in by
-/// position, several by the names of forward's arguments. Comes out: a tensor; a dict of tensors, under its names; or a
-/// tuple of tensors, called by their positions. With a dtype in the context the module is cast to it. Every replica
-/// gets a clone.
+/// A whole TorchScript module as a stage, in eval mode; it need not be a chain. Input: one tensor is passed by
+/// position, several by the names of forward's arguments. Output: a tensor; a dict of tensors with its names; or a
+/// tuple of tensors named by position. A dtype in the context casts the module. Every replica has a clone.
 stage_factory torchscript(const torch::jit::Module& module);
 
 /// The same from a file, read once per replica. The factory throws std::runtime_error in the words of check_model_file.

@@ -15,48 +15,48 @@
 
 namespace troupe {
 
-/// Which copy of which stage a function is.
+/// Identity and settings of one replica of a stage.
 struct stage_context {
   std::string name;
   std::uint32_t replica = 0;
   std::uint32_t replicas = 1;
   /// Intra-op threads, set for the thread that calls the function.
   std::uint32_t threads = 1;
-  /// What floating-point inputs are cast to, if anything.
+  /// The dtype that floating-point inputs are cast to. Not set: no cast.
   std::optional<c10::ScalarType> dtype = std::nullopt;
 };
 
-/// Which samples a call of run() is about.
+/// The samples of one call of run().
 struct micro_batch_info {
   micro_batch_id id;
-  /// Of the data set. The part holds all of them, or those at `rows` (behind a route).
+  /// Range in the data set. The call has all samples of the range, or behind a route those at `rows`.
   sample_range samples;
   row_set_ptr rows = nullptr;
 };
 
-/// The contract of a stage: what you write to put a step of your own between a source and a sink.
+/// The contract of a stage. Derive from this class to put a step of your own between a source and a sink.
 ///
-/// Life: made by its factory once per replica, before the run starts; start() once, in the stage's thread, before the
-///   first run(); run() once per micro-batch (once more if it failed); destroyed after the run, in any thread. Before
-///   all that the factory makes one more object, for replica 0, through which the first micro-batch goes: what cannot
-///   work is found before anything starts. If any stage of the run lives in a worker process, that happens in another
-///   process. A stage given as one object (std::make_shared) is that object both times where all is in one process.
-/// Thread: start() and run() of one object are called from one thread, one at a time, under c10::InferenceMode.
-///   Replicas have an object and a thread each; what their factory lets them share is theirs to guard.
-/// Input: belongs to the edge it came on. Keep no tensor of it beyond the call, nor a view of one: clone what you keep.
-///   With may_write_input() the tensors are copies of yours to write; without, others read the same memory.
-/// Output: tensors of any number, dtype and shape, which may change from one micro-batch to the next; row k belongs to
-///   sample k of the input wherever it is scored, routed or joined. A tensor that shares storage with the input is
-///   copied. A stage with several outputs names each tensor after the output that it is for.
-/// State: you may keep what does not change a result: weights, caches, statistics, random generators seeded by the
-///   micro-batch's id. The same input must give the same output, since a micro-batch may be run again (a retry; a
-///   replay after a death), and by another replica.
-/// Errors: an exception of any type fails the attempt; after limits::forward_attempts_max of them the call fails with
-///   E0602, naming stage, micro-batch, samples and what(). The stage itself lives on, and takes the next call. An
-///   exception out of start() ends the run.
-/// Stop: there is none in the middle of run(): a stop waits for it (limits::stop_timeout). So do not block without a
-///   deadline: no lock, socket or queue that may never come; and do not end threads or the process.
-/// Empty parts (a route sent no sample this way) never reach a function.
+/// Life: the factory makes one object per replica before the run. start() is called once in the stage's thread, then
+///   run() once per micro-batch (once more after a failure). The object is destroyed after the run, in any thread.
+///   Before the run the factory makes one more object, for replica 0, and the first micro-batch passes it, so that
+///   faults are found before the start; if any stage of the run has a worker process, this try-out has a process of
+///   its own. A stage given as one object (std::make_shared) is used for both if all stages are in one process.
+/// Thread: start() and run() of one object are called from one thread under c10::InferenceMode. Each replica has an
+///   object and a thread. Data that a factory shares between replicas needs a lock of its own.
+/// Input: the tensors belong to the edge. Clone tensors, and views, that you keep beyond the call. With
+///   may_write_input() the tensors are copies that run() may write; without it other stages read the same memory.
+/// Output: tensors of any number, dtype and shape, which may differ between micro-batches. Row k belongs to sample k of
+///   the input wherever samples are scored, routed or joined. A tensor that shares storage with the input is copied.
+///   A stage with several outputs names each tensor after its output.
+/// State: an object may keep state that does not change a result: weights, caches, statistics, random generators
+///   seeded by the micro-batch's id. Equal inputs must give equal outputs, because a micro-batch may run again (retry,
+///   replay after a death), also in another replica.
+/// Errors: an exception of any type fails the attempt. After limits::forward_attempts_max attempts the call fails with
+///   E0602, which names stage, micro-batch, samples and what(). The stage takes the next call. An exception from
+///   start() ends the run.
+/// Stop: a stop waits for run() to return, up to limits::stop_timeout. Do not block without a deadline on a lock,
+///   socket or queue, and do not end threads or the process.
+/// Empty parts (a route sent no sample here) never reach a function.
 class stage_function {
  public:
   stage_function() = default;
@@ -66,11 +66,11 @@ class stage_function {
 
   virtual void start(const stage_context& context) { static_cast<void>(context); }
 
-  /// A stage with one input gets the tensors as they were sent. With several, the tensor without a name that came by
-  /// input `p` is called "p", and one called "t" is "p.t".
+  /// A stage with one input gets the tensors as they were sent. With several inputs, an unnamed tensor from input `p`
+  /// is called "p", and a tensor called "t" is "p.t".
   [[nodiscard]] virtual named_tensors run(const named_tensors& inputs, const micro_batch_info& which) = 0;
 
-  /// Whether run() may write into its inputs (in-place operations): costs a copy of them. Say false where it does not.
+  /// Whether run() may write its inputs (in-place operations), which costs a copy. Return false if it never writes.
   [[nodiscard]] virtual bool may_write_input() const noexcept { return true; }
 };
 
@@ -103,8 +103,8 @@ class callable_stage final : public stage_function {
   bool may_write_;
 };
 
-/// A torch::nn module (or anything held by pointer with forward(at::Tensor)). Put it into eval mode; replicas of a
-/// stage that was given one object share it.
+/// A torch::nn module, or a pointer to any object with forward(at::Tensor), as a stage. Put it into eval mode first.
+/// All replicas share the one module.
 template <class Holder>
 auto nn_module(Holder module) {
   return [module](const at::Tensor& input) mutable -> at::Tensor { return module->forward(input); };

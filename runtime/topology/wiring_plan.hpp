@@ -28,7 +28,7 @@ struct wired_node {
   /// Takes micro-batches in id order.
   bool keeps_order = false;
   /// Replica r gets exactly the ids whose index is r modulo `replicas`, so that all parts of an id meet; otherwise
-  /// whoever has credit pulls.
+  /// the replica with credit gets the next id.
   bool fixed_replica = false;
 };
 

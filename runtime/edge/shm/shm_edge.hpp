@@ -37,7 +37,7 @@ struct shm_edge_options {
 
 /// What one end of an edge needs beside the memory.
 struct shm_end {
-  /// The other end's bell, kept alive by this end and by views of its slots; null: nobody to ring.
+  /// The other end's bell, kept alive by this end and by views of its slots; null: no bell to ring.
   std::shared_ptr<doorbell> peer_bell;
   /// Not null.
   std::shared_ptr<const payload_codec> codec;

@@ -25,7 +25,7 @@ class slot_extents {
   /// New extents lie behind what the memory has now.
   slot_extents(shared_memory memory, std::uint32_t slots, std::uint64_t file_bytes);
 
-  /// Room for `bytes` in a slot that nobody uses; what it held is lost. A slot that is too small gets a new extent, a
+  /// Room for `bytes` in an unused slot; its content is lost. A slot that is too small gets a new extent, a
   /// power of two in size, and gives the memory of the old one back. Throws std::runtime_error, with the slot's size
   /// and the limit in it, where the system has no memory or `bytes` is beyond limits::shm_slot_bytes_max; the slot
   /// stays usable.
@@ -54,8 +54,8 @@ class slot_views {
  public:
   slot_views(shared_memory memory, std::uint32_t slots, std::uint64_t extents_at);
 
-  /// The pages of a slot's extent, mapped if they are not yet. Those of a former extent stay mapped while somebody
-  /// holds them. Errors: E0702 for an extent that no producer gives, E0614.
+  /// The pages of a slot's extent, mapped if they are not yet. Pages of a former extent stay mapped while they have an
+  /// owner. Errors: E0702 for an extent that no producer gives, E0614.
   [[nodiscard]] expected<std::shared_ptr<const memory_mapping>> pages(std::uint32_t slot, const extent& place);
 
  private:

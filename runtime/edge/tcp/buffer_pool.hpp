@@ -28,7 +28,7 @@ class aligned_buffer {
 /// a time, taking one allocates nothing. The pool may be gone by then. Threads: any.
 class buffer_pool {
  public:
-  /// Keeps at most so many that nobody uses.
+  /// Keeps at most `kept_max` unused buffers.
   explicit buffer_pool(std::size_t kept_max);
 
   /// A buffer of at least `bytes` bytes; null if there is no memory.

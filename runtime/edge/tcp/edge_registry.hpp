@@ -22,7 +22,7 @@ class edge_registry {
   /// That edge; it is taken with this. Errors: E0707.
   [[nodiscard]] expected<std::shared_ptr<receiver_link>> admit(const edge_key& key);
 
-  /// Nobody is waited for any more. False if the peer is already here.
+  /// Ends the wait for the peer. False if the peer is already connected.
   bool withdraw(const receiver_link& link);
 
  private:

@@ -87,8 +87,8 @@ class tcp_endpoint {
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> connect_later(const std::string& host, std::uint16_t port,
                                                                        const edge_key& key, tcp_edge_options options);
 
-  /// Lets nobody in any more, writes what is queued, waits for the other side of edges that have closed here, at the
-  /// longest for the time given; then cuts all connections and joins the thread. Idempotent; the destructor does it.
+  /// Refuses new peers, writes queued frames and waits up to `at_most` for the other side of closed edges; then cuts
+  /// all connections and joins the thread. Idempotent; the destructor calls it.
   void stop(std::chrono::milliseconds at_most = limits::tcp_stop_timeout) noexcept;
 
   /// For tests with both ends of all edges in this process: nothing is under way now.

@@ -5,7 +5,7 @@
 namespace troupe {
 
 /// What one process of a run shows and trusts: PEM texts, as they come over a pipe and never from a file. The authority
-/// is made for the run: whoever has a certificate of it is one of us, whatever name it bears.
+/// is made for the run: every holder of its certificates belongs to the run; names are not compared.
 struct tls_credentials {
   std::string certificate;
   std::string key;
