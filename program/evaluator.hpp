@@ -30,33 +30,33 @@ struct run_options {
   /// Seconds until the run ends with E0605 and a partial result.
   std::optional<double> deadline = std::nullopt;
   bool trace = false;
-  /// Every stage, join and route replica in a worker process of its own; main() has made a troupe::program then.
+  /// Gives each replica of a stage, join or route a worker process. main() must have made a troupe::program.
   bool processes = false;
   transport_kind transport = transport_kind::automatic;
-  /// See eval_options; they are for worker processes.
+  /// These three apply to worker processes; see eval_options.
   double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
   double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
   std::optional<double> forward_deadline = std::nullopt;
 };
 
 enum class stop_kind : std::uint8_t {
-  drain,  ///< load nothing more, finish what is under way, give the partial result
-  now,    ///< drop what is under way, give what is folded already as the partial result
+  drain,  ///< stop loading, finish the work in flight, give a partial result
+  now,    ///< drop the work in flight, give a partial result of the folded states
 };
 
 /// One evaluation of a model file on a data set, as `troupe eval` does it: load, probe, cut into stages, run, report.
 class evaluator {
  public:
-  /// Everything that can be wrong with the input is found here, before anything runs: data, model, shapes (one real
-  /// sample goes through all layers), partition. `options` are validated. With worker processes the model is tried out
-  /// in one, too: E0215 if it takes that process with it. The deadline counts from this call, and E0605 comes here if
-  /// it passes; a forward in this process that does not return is then abandoned (has_abandoned_threads). Nothing else
-  /// stops this call: a program that must end on a signal while it prepares ends its process.
+  /// Checks `options`, data, model, shapes and partition before anything runs. One real sample passes all layers; with
+  /// worker processes it does so in a process of its own, and a crash there is E0215. The deadline counts from this
+  /// call. If it passes here, the error is E0605, and a forward that does not return in this process is abandoned
+  /// (has_abandoned_threads). Only the deadline stops this call: a program that must end on a signal here ends its
+  /// process.
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks);
 
-  /// The same for a topology of one's own: also its errors are found here, and the first micro-batch goes through every
-  /// stage before anything runs (start_topology); if any stage lives in a worker process, all are tried out in one, and
-  /// none in this. Of `what` a copy is kept; an abandoned thread may go on using what its callables refer to.
+  /// The same for a topology. The first micro-batch passes every stage before anything runs (start_topology). If any
+  /// stage has a worker process, this try-out happens in a process of its own for all stages. The evaluator keeps a
+  /// copy of `what`; an abandoned thread may still use objects that its callables refer to.
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const topology& what, const run_options& options,
                                                                    evaluation_hooks hooks);
 
@@ -64,15 +64,15 @@ class evaluator {
   evaluator& operator=(const evaluator&) = delete;
   ~evaluator();
 
-  /// Once. An error is a failed evaluation; a run that was stopped or ran into its deadline is a result with `partial`
-  /// set and E0606 or E0605 in `errors`, behind the cause if it failed meanwhile.
+  /// Call once. A failed evaluation is an error. A stopped run, or one that reached its deadline, is a result with
+  /// `partial` set and E0606 or E0605 in `errors`; the cause of a failure before the end stands in front of it.
   [[nodiscard]] expected<run_result> run();
 
-  /// From any thread, before or during run(), more than once.
+  /// Any thread may call this, before or during run(), any number of times.
   void request_stop(stop_kind kind) noexcept;
 
-  /// After run(): a stage never came back from its forward, or a hook never returned. Its thread goes on until the
-  /// process ends, which must not wait for it: leave by std::_Exit. has_abandoned_threads() says the same of all.
+  /// After run(): true if a forward or a hook never returned. Its thread runs until the end of the process; leave by
+  /// std::_Exit, which does not wait for it. has_abandoned_threads() covers all evaluators.
   [[nodiscard]] bool stuck() const noexcept;
 
  private:

@@ -26,22 +26,22 @@ struct pipeline_engine_options {
   std::uint32_t replicas = 1;
   /// Micro-batches of a call over all replicas, unless the call says otherwise.
   std::uint64_t num_micro_batches = 1;
-  /// Intra-op threads per stage; nothing means max(1, cores / (stages x replicas)).
+  /// Intra-op threads per stage. Not set: max(1, cores / (stages x replicas)).
   std::optional<std::uint32_t> threads = std::nullopt;
   optimize_mode optimize = optimize_mode::layer;
   std::string partition = "parameters";
   /// See model_loading.
   bool allow_effects = false;
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
-  /// A real micro-batch [N, ...]: checked against every layer before anything starts (E0209), and timed on for
-  /// partition = "profile". Undefined: neither.
+  /// A real micro-batch [N, ...]. It passes every layer before the start (E0209), and `partition = "profile"` times the
+  /// layers on it. Undefined: no check, no profile.
   at::Tensor sample = {};
   /// A call that takes longer fails with E0605.
   std::chrono::nanoseconds call_timeout = std::chrono::hours{24};
 };
 
 enum class reduction : std::uint8_t {
-  avg,   ///< the unweighted mean over micro-batches: DeepSpeed's contract, no exact mean where they are uneven
+  avg,   ///< unweighted mean over micro-batches, as DeepSpeed's; for uneven ones not the mean over samples
   none,  ///< one value per micro-batch
 };
 
@@ -49,32 +49,32 @@ enum class reduction : std::uint8_t {
 struct eval_batch_options {
   /// Give the last stage's outputs, of all micro-batches, besides the loss.
   bool return_logits = false;
-  /// Off: give the outputs themselves in place of the loss; labels are not needed then.
+  /// false: give the outputs instead of the loss. Labels are not needed then.
   bool compute_loss = true;
   reduction reduce_output = reduction::avg;
-  /// Every rank gets the result. In one process there is one rank, and it always has it.
+  /// Kept for DeepSpeed's callers; without effect in one process, whose only rank has the result.
   bool bcast_loss = true;
   /// Micro-batches of this call over all replicas; at least 1.
   std::optional<std::uint64_t> num_micro_batches = std::nullopt;
 };
 
-/// The result of eval_batch. What was not asked for is empty.
+/// The result of eval_batch. Members that the options did not ask for are empty.
 struct eval_output {
-  /// compute_loss, avg: one mean per part of the loss. Empty if the iterator gave nothing at all.
+  /// With compute_loss and avg: one mean per part of the loss. Empty if the iterator gave no batch.
   std::vector<double> loss;
-  /// compute_loss, none: [micro-batch][part].
+  /// With compute_loss and none: [micro-batch][part].
   std::vector<std::vector<double>> losses;
-  /// no compute_loss: none: outputs per micro-batch; avg: their element-wise mean, one tensor.
+  /// Without compute_loss. none: outputs per micro-batch. avg: one tensor, their element-wise mean.
   std::vector<at::Tensor> outputs;
-  /// return_logits: outputs per micro-batch.
+  /// With return_logits: outputs per micro-batch.
   std::vector<at::Tensor> logits;
   std::uint64_t micro_batches = 0;
   std::uint64_t samples = 0;
-  /// The iterator ended before num_micro_batches: the result is of what there was.
+  /// The iterator ended before num_micro_batches. The result covers the batches that it gave.
   bool exhausted = false;
 };
 
-/// A call under way. get() blocks and may be called once.
+/// The future result of a call. get() blocks and may be called once.
 class eval_future {
  public:
   class state;
@@ -99,8 +99,8 @@ class pipeline_engine {
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const std::string& model,
                                                                          pipeline_engine_options options,
                                                                          loss_function loss);
-  /// From layers described in code. The module says stages, partition, loss and, with a topology, replicas; `stages`,
-  /// `partition` and `optimize` of the options count for nothing.
+  /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. Ignores
+  /// options.stages, .partition and .optimize.
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,
                                                                          pipeline_engine_options options = {});
 
@@ -108,13 +108,13 @@ class pipeline_engine {
   pipeline_engine& operator=(const pipeline_engine&) = delete;
   ~pipeline_engine();
 
-  /// Evaluates num_micro_batches of `data` (of the iterator set before, if empty). Nothing is pulled from the iterator
-  /// before the call, nor beyond what it evaluates.
+  /// Evaluates num_micro_batches batches of `data`; if it is empty, of set_dataiterator()'s. Pulls exactly the batches
+  /// that it evaluates, and none before the call.
   [[nodiscard]] expected<eval_output> eval_batch(data_iterator data = {}, eval_batch_options options = {});
-  /// The same without waiting; at most limits::calls_queued_max calls may be open.
+  /// Queues the same call and returns at once. At most limits::calls_queued_max calls may be open (E0613).
   [[nodiscard]] eval_future eval_batch_async(data_iterator data = {}, eval_batch_options options = {});
 
-  /// What eval_batch pulls from when it is given no iterator; each call goes on where the one before stopped.
+  /// Sets the iterator of calls without data. Each call continues where the call before stopped.
   void set_dataiterator(data_iterator data) {
     // every call holds a copy of data_: the position inside the iterator must be one for all of them
     data_ = data ? [kept = std::make_shared<data_iterator>(std::move(data))] { return (*kept)(); } : data_iterator{};
@@ -127,7 +127,7 @@ class pipeline_engine {
                                               const std::vector<std::string>& metrics = {"accuracy", "cross_entropy"});
 
   [[nodiscard]] std::uint32_t num_stages() const noexcept;
-  /// Whether this process holds the first / the last stage: in one process always.
+  /// Whether this process has the first or last stage; always true in one process.
   [[nodiscard]] bool is_first_stage() const noexcept { return true; }
   [[nodiscard]] bool is_last_stage() const noexcept { return true; }
 

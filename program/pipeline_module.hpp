@@ -12,12 +12,12 @@
 
 namespace troupe {
 
-/// DeepSpeed's PipelineModule: layers in order, how they are cut, and the loss (docs/pipeline_engine.md compares).
-/// pipeline_engine::create() makes it run.
+/// DeepSpeed's PipelineModule: layers in order, their partition and the loss. pipeline_engine::create() starts it;
+/// docs/pipeline_engine.md lists the differences.
 struct pipeline_module {
   std::vector<layer_spec> layers;
   std::uint32_t num_stages = 1;
-  /// In place of num_stages: its axis "pipe" are the stages, its axis "data" the replicas; other axes have one rank.
+  /// Replaces num_stages: axis "pipe" has the stages, axis "data" the replicas; any other axis must have one rank.
   std::optional<process_topology> topology = std::nullopt;
   /// May be empty if no call computes a loss.
   loss_function loss_fn = nullptr;

@@ -5,34 +5,33 @@
 
 namespace troupe {
 
-/// The first thing in main() of a program whose stages run in worker processes. A worker is this same program, started
-/// again with the same arguments: it comes through main() up to the run, and there it becomes a stage and never
-/// returns. One more such process tries every stage out before, and ends. So whatever stands before the run happens in
-/// all of them, too, and has to lead to the same topology; what
-/// stands behind it happens in the driver alone.
+/// The first object in main() of a program whose stages run in worker processes. A worker is the same program with the
+/// same arguments: it executes main() up to the run, becomes a stage there and never returns. One more such process
+/// tries all stages out before the run. So code before the run happens in every process and must lead to the same
+/// topology; code after the run happens in the driver only.
 ///
 ///   int main(int argc, char** argv) {
 ///     troupe::program program{argc, argv};
 ///     auto result = program.run(my_topology(), {.micro_batch = 64, .processes = true});
 class program {
  public:
-  /// Before there is any other thread. Arguments are the program's own; none is read. Descriptors 0 to 2 that are
-  /// closed are taken (standard_descriptors.hpp), and SIGXFSZ is ignored unless the program handles it.
+  /// Call it before any other thread exists. The arguments are passed to workers; none is parsed. It occupies closed
+  /// standard descriptors (standard_descriptors.hpp) and ignores SIGXFSZ unless the program handles it.
   program(int argc, char** argv);
   program(const program&) = delete;
   program& operator=(const program&) = delete;
 
-  /// troupe::run(), which does the same. More than one run is possible, of one and the same topology (E0617 otherwise).
+  /// The same as troupe::run(). Several runs are possible if all have one topology (else E0617).
   [[nodiscard]] expected<run_result> run(const topology& what, const run_options& options = {},
                                          evaluation_hooks hooks = {}) const {
     return troupe::run(what, options, std::move(hooks));
   }
 
-  /// What tells this process that it is a worker; null in a driver, and in the process that tries the run out.
+  /// The worker's environment; null in the driver and in the try-out process.
   [[nodiscard]] static const worker_environment* worker();
-  /// This process tries the run out for its driver: at the run it computes the first micro-batch and never returns.
+  /// true in the try-out process, which computes the first micro-batch at the run and never returns.
   [[nodiscard]] static bool is_probe();
-  /// One has been made.
+  /// Whether a program object exists in this process.
   [[nodiscard]] static bool exists();
 };
 

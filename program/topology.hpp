@@ -21,13 +21,13 @@
 
 namespace troupe {
 
-/// What a stage does: a callable (callable_stage says which), an object, or a factory that makes one where it runs.
+/// The code of a stage: a callable (see callable_stage), an object, or a factory that makes an object where it runs.
 class stage_recipe {
  public:
   stage_recipe(stage_factory factory) : factory_(std::move(factory)) {}
   /// A TorchScript module that need not be a chain (module_stage.hpp).
   stage_recipe(const torch::jit::Module& module);
-  /// One object, for a stage that is not replicated.
+  /// One object, for a stage with one replica.
   template <class Function>
   requires std::is_base_of_v<stage_function, Function> stage_recipe(std::shared_ptr<Function> object)
       : factory_([object](const stage_context&) -> std::shared_ptr<stage_function> { return object; }) {}
@@ -49,19 +49,19 @@ class stage_recipe {
 
 struct stage_options {
   std::uint32_t replicas = 1;
-  /// Credits of every edge into the stage; nothing: 2, and more where what passes between stages is small.
+  /// Credits of every edge into the stage. Not set: 2, or up to 32 for small activations.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
-  /// Take micro-batches in id order; without, from whichever replica before it is first.
+  /// true: take micro-batches in id order. false: in order of arrival.
   bool ordered = false;
-  /// Intra-op threads; nothing: as the run's.
+  /// Intra-op threads. Not set: the run's number.
   std::optional<std::uint32_t> threads = std::nullopt;
-  /// float32, float16 or bfloat16: floating-point inputs are cast on entry, and a TorchScript module with them.
+  /// float32, float16 or bfloat16: casts floating-point inputs, and the weights of a TorchScript module. Not set: none.
   std::optional<c10::ScalarType> dtype = std::nullopt;
-  /// "cpu"; this build knows no other.
+  /// "cpu" is the only value.
   std::string device = "cpu";
   std::vector<std::string> inputs = {"in"};
   std::vector<std::string> outputs = {"out"};
-  /// Each replica in a worker process of its own, whatever run_options::processes says (needs troupe::program).
+  /// Gives each replica a worker process, also without run_options::processes. Needs troupe::program.
   bool process = false;
 };
 
@@ -72,60 +72,60 @@ struct cut_options {
   /// uniform | parameters | type:REGEX | profile | "0,4,15"; profile times the layers on the first micro-batch.
   std::string partition = "parameters";
   optimize_mode optimize = optimize_mode::layer;
-  /// Of each stage, as in stage_options.
+  /// For each stage, as in stage_options.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
-  /// Its first stage takes micro-batches in id order.
+  /// The first stage takes micro-batches in id order.
   bool ordered = false;
   std::optional<std::uint32_t> threads = std::nullopt;
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
   /// See stage_options.
   bool process = false;
-  /// See model_loading; for a model that comes from a file.
+  /// For a model from a file; see model_loading.
   bool allow_effects = false;
 };
 
 /// A file, a module in memory, or a chain.
 using model_source = std::variant<std::string, torch::jit::Module, layer_chain>;
-/// By name (make_metric), or one's own.
+/// A name (make_metric), or a metric of your own.
 using metric_choice = std::variant<std::string, metric_ptr>;
-/// As `--data` says it, or one's own.
+/// KIND:PATH as for `--data`, or a data set of your own.
 using data_choice = std::variant<std::string, data_set_ptr>;
 
 struct sink_options {
-  /// Which of the tensors it scores; empty: the only one.
+  /// Name of the tensor to score. Empty: the only one.
   std::string tensor = {};
   /// Against which of the labels; empty: the only one.
   std::string label = {};
 };
 
-/// What runs, as a graph. Nodes are added one by one; without any edge() each is fed by the node added before it, and
-/// all sinks by the last node that is none. With edges, all must be said. Nothing is opened, read or checked before
-/// check() or a run; all errors come from there, and name the nodes.
+/// A run as a graph. Without any edge() each node follows the node added before it, and all sinks follow the last node
+/// that is no sink. With edge(), every edge must be given. Adding never fails: files are opened and errors reported by
+/// check() or a run. Errors name their nodes.
 class topology {
  public:
   topology& source(std::string name, data_choice data);
   topology& stage(std::string name, stage_recipe what, stage_options options = {});
   /// Stages "NAME 0", "NAME 1"...; edges to and from NAME mean the first and the last of them.
   topology& pipeline(std::string name, model_source model, cut_options options = {});
-  /// Brings the parts of a route together, in sample order (join_body).
+  /// Reunites the parts of a route in sample order (join_body).
   topology& join(std::string name, std::vector<std::string> inputs, stage_options options = {});
-  /// Splits by sample; the last case has no predicate and takes the rest. Outputs are called as the cases.
+  /// Splits each micro-batch by sample. The last case has no predicate and takes the rest. Each case names an output.
   topology& route(std::string name, std::vector<route_case> cases, stage_options options = {});
-  /// Scores what it is fed: its own metrics over exactly the samples that come its way. May have none, to count them.
+  /// Scores the samples that reach it with its own metrics. Without metrics it counts samples.
   topology& sink(std::string name, std::vector<metric_choice> metrics, sink_options options = {});
 
   /// From "node" or "node.port" to "node" or "node.port"; ports left out are "out" and "in".
   topology& edge(const std::string& from, const std::string& to);
-  /// So many copies of a stage, join or route; work is pulled by whoever has credit.
+  /// Number of copies of a stage, join or route. Copies share the work; the one with free credit gets the next part.
   topology& replicate(const std::string& name, std::uint32_t replicas);
 
   /// The graph with all edges.
   [[nodiscard]] stage_graph graph() const;
-  /// Names, ports, edges, order (validate() of stage_graph.hpp), devices and dtypes: all that needs no file.
+  /// Checks everything that needs no file: names, ports, edges, order (validate() of stage_graph.hpp), devices, dtypes.
   [[nodiscard]] expected<void> check() const;
 
-  /// draw_text() of a graph that check() accepts, and what find_shortages() warns of.
+  /// draw_text() of a valid graph, followed by the warnings of find_shortages().
   [[nodiscard]] std::string picture() const;
   /// draw_svg() of such a graph.
   [[nodiscard]] std::string svg() const;
@@ -161,7 +161,7 @@ class topology {
   [[nodiscard]] const std::optional<data_choice>& data() const noexcept { return data_; }
   [[nodiscard]] const std::map<std::string, content>& contents() const noexcept { return contents_; }
   [[nodiscard]] const std::map<std::string, cut_pipeline>& pipelines() const noexcept { return pipelines_; }
-  /// In the order they were added, which is that of the results.
+  /// In the order of addition, which is the order of the results.
   [[nodiscard]] const std::vector<scored>& sinks() const noexcept { return sinks_; }
 
  private:

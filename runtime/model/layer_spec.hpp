@@ -15,23 +15,23 @@
 
 namespace troupe {
 
-/// A layer that has been built. Replicas of a pipeline share it: forward() is called from several threads at a time,
-/// and must not write what it holds (modules in eval mode do not).
+/// A built layer. The replicas of a pipeline share it: several threads call forward() at a time, so it must not write
+/// its own state (modules in eval mode do not).
 struct built_layer {
   std::function<at::Tensor(const at::Tensor& input)> forward;
-  /// Trainable parameters; those of a tied module count at its first place only.
+  /// Number of trainable parameters. A tied module counts at its first place only.
   std::uint64_t trainable = 0;
 };
 
-/// DeepSpeed's LayerSpec: what a layer is, built only when a pipeline starts.
+/// DeepSpeed's LayerSpec: the description of a layer, which is built when a pipeline starts.
 class layer_spec {
  public:
-  /// `build` gives a torch::nn module, or anything held by pointer with forward(at::Tensor), parameters() and eval().
-  /// `type` is its name in errors, reports and `type:REGEX`. What it throws is an error that names the layer.
+  /// `build` gives a torch::nn module, or a pointer to any object with forward(at::Tensor), parameters() and eval().
+  /// `type` is the name in errors, reports and `type:REGEX`. An exception of `build` is an error that names the layer.
   template <class Build>
   layer_spec(std::string type, Build build) : layer_spec(std::move(type), std::move(build), std::nullopt) {}
 
-  /// A layer without weights: at::Tensor(const at::Tensor&), callable from several threads at a time.
+  /// A layer without weights. Several threads call `forward` at a time.
   static layer_spec function(std::string type, std::function<at::Tensor(const at::Tensor&)> forward);
 
   [[nodiscard]] const std::string& type() const noexcept { return type_; }
@@ -50,7 +50,7 @@ class layer_spec {
     };
   }
 
-  /// Calls forward(holder&, input) on the module, whoever made it.
+  /// Binds forward(holder&, input) to a module, which another place of the same key may have made.
   template <class Holder, class Forward>
   void bind_with(Forward forward) {
     module_type_ = std::type_index(typeid(Holder));
@@ -77,15 +77,15 @@ class layer_spec {
   std::function<built_layer(const std::shared_ptr<void>&)> bind_;
 };
 
-/// DeepSpeed's TiedLayerSpec: all places of one key are one module, built by the first of them, with one set of
-/// weights, also where they lie in different stages.
+/// DeepSpeed's TiedLayerSpec: all places of one key share one module with one set of weights, also in different stages.
+/// The first place builds it.
 class tied_layer_spec : public layer_spec {
  public:
   template <class Build>
   tied_layer_spec(std::string key, std::string type, Build build)
       : layer_spec(std::move(type), std::move(build), std::move(key)) {}
 
-  /// With a forward of this place's own: forward(module, input), as where an embedding is also the output projection.
+  /// This place calls forward(module, input) instead, for example an embedding used as output projection.
   template <class Build, class Forward>
   tied_layer_spec(std::string key, std::string type, Build build, Forward forward)
       : layer_spec(std::move(type), std::move(build), std::move(key)) {
@@ -93,8 +93,8 @@ class tied_layer_spec : public layer_spec {
   }
 };
 
-/// All layers, in order; modules of one key once. E0602 with the layer and what its factory threw or returned, E0504
-/// for places of one key with modules of different types.
+/// Builds all layers in order, each key once. E0602: a factory threw or returned nothing; names the layer. E0504:
+/// places of one key have modules of different types.
 expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs);
 
 /// "layer 3 (Linear)"
