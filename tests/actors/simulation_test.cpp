@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/trace/trace_checker.hpp"
 #include "support/simulated_world.hpp"
+#include "testing/trace_checker.hpp"
 
 namespace troupe::testing {
 namespace {

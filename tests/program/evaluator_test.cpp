@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/data/data_set.hpp"
-#include "runtime/trace/trace_checker.hpp"
+#include "testing/trace_checker.hpp"
 #include "tests/support/paths.hpp"
 
 namespace troupe::testing {

@@ -22,10 +22,11 @@ std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
 }
 
-/// Who may include whom: the same layer, and any of a smaller number. include/ is for programs.
+/// Who may include whom: the same layer, and any of a smaller number. include/ is for programs,
+/// testing/ for tests, which have no layer.
 std::optional<int> level_of(const fs::path& path) {
-  static const std::map<std::string, int> levels = {{"messages", 0}, {"runtime", 1}, {"actors", 2},  {"program", 3},
-                                                    {"include", 4},  {"cli", 5},     {"examples", 5}};
+  static const std::map<std::string, int> levels = {{"messages", 0}, {"runtime", 1}, {"actors", 2},   {"program", 3},
+                                                    {"include", 4},  {"cli", 5},     {"examples", 5}, {"testing", 6}};
   const auto found = levels.find(part(path, 0));
   return found == levels.end() ? std::nullopt : std::optional(found->second);
 }

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> source_files(const fs::path& root) {
   std::vector<fs::path> files;
   for (const char* folder :
-       {"include", "messages", "runtime", "actors", "program", "cli", "examples", "bench", "tests"}) {
+       {"include", "messages", "runtime", "actors", "program", "cli", "examples", "bench", "testing", "tests"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const fs::path& file = entry.path();

@@ -10,8 +10,8 @@
 #include "hashes.hpp"
 #include "messages/check.hpp"
 #include "mortal_crew.hpp"
-#include "runtime/edge/simulated/simulated_edge.hpp"
 #include "stepped_engines.hpp"
+#include "testing/simulated_edge.hpp"
 
 namespace troupe::testing {
 namespace {

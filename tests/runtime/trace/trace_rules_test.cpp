@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/trace/trace_checker.hpp"
+#include "testing/trace_checker.hpp"
 
 namespace troupe {
 namespace {

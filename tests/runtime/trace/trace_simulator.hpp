@@ -3,8 +3,8 @@
 #include <random>
 #include <vector>
 
-#include "runtime/trace/trace_checker.hpp"
 #include "runtime/trace/trace_recorder.hpp"
+#include "testing/trace_checker.hpp"
 
 namespace troupe::testing {
 

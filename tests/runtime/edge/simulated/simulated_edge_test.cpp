@@ -1,6 +1,6 @@
 // Goal: the simulated edge keeps the edge contract, moves only when told to, and its faults do what they say.
 // Method: the contract suites with a pump; step-by-step deliveries compared with what the header promises.
-#include "runtime/edge/simulated/simulated_edge.hpp"
+#include "testing/simulated_edge.hpp"
 
 #include "../edge_close_contract.hpp"
 #include "../edge_contract.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/edge/simulated/simulated_edge.hpp"
+#include "testing/simulated_edge.hpp"
 
 #include <algorithm>
 #include <deque>

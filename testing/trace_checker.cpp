@@ -1,4 +1,4 @@
-#include "runtime/trace/trace_checker.hpp"
+#include "testing/trace_checker.hpp"
 
 #include <algorithm>
 #include <map>
