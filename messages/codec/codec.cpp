@@ -43,21 +43,14 @@ expected<message_kind> kind_of(std::span<const std::byte> input) {
   template expected<bytes> encode(const type&); \
   template expected<type> decode(std::span<const std::byte>)
 // clang-format on
-TROUPE_CODEC(activation);
-TROUPE_CODEC(credit);
-TROUPE_CODEC(end_of_call);
 TROUPE_CODEC(stage_ready);
 TROUPE_CODEC(begin_call);
 TROUPE_CODEC(end_call);
 TROUPE_CODEC(cancel_call);
-TROUPE_CODEC(low_water);
 TROUPE_CODEC(stop_request);
 TROUPE_CODEC(stopped);
-TROUPE_CODEC(call_progress);
-TROUPE_CODEC(score);
 TROUPE_CODEC(score_batch);
 TROUPE_CODEC(failure);
-TROUPE_CODEC(error);
 TROUPE_CODEC(worker_hello);
 TROUPE_CODEC(worker_assignment);
 TROUPE_CODEC(wiring_order);

@@ -4,10 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "messages/activation.hpp"
 #include "messages/codec/message_kind.hpp"
-#include "messages/credit.hpp"
-#include "messages/end_of_call.hpp"
 #include "messages/error.hpp"
 #include "messages/failure.hpp"
 #include "messages/lifecycle.hpp"
@@ -18,11 +15,10 @@
 /// Messages as bytes, for the way between processes: msgpack in an envelope [version, kind, [fields...]]
 /// (docs/messages.md).
 ///
-/// Exact: decode(encode(m)) equals m to the bit, with two exceptions. Payload handles (tensors, passengers, outputs) do
-/// not travel; they are null afterwards, and the edge carries what they hold. Strings are cut at
-/// limits::wire_string_bytes_max, so that a failure can be told however long its text is. No field is a floating-point
-/// number: doubles are bit patterns. Threads: functions without state. Instantiated for every type with a message_kind
-/// of its name.
+/// Exact: decode(encode(m)) equals m to the bit, with two exceptions. Payload handles (a score's outputs) do not
+/// travel; they are null afterwards. Strings are cut at limits::wire_string_bytes_max, so that a failure can be told
+/// however long its text is. No field is a floating-point number: doubles are bit patterns. Threads: functions without
+/// state. Instantiated for every type with a message_kind of its name.
 namespace troupe::codec {
 
 using bytes = std::vector<std::byte>;

@@ -1,59 +1,50 @@
 #include "messages/codec/message_kind.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace troupe {
+namespace {
+
+using enum message_kind;
+
+constexpr auto routes = std::to_array<message_route>({
+    {stage_ready, "stage_ready", "stage", "director"},
+    {begin_call, "begin_call", "director", "aggregator, stages, loader, in this order"},
+    {end_call, "end_call", "director", "stages"},
+    {cancel_call, "cancel_call", "director", "aggregator, loader, stages, in this order"},
+    {stop_request, "stop_request", "director", "loader, stages"},
+    {stopped, "stopped", "loader, stage", "director"},
+    {score_batch, "score_batch", "last stage", "aggregator"},
+    {failure, "failure", "loader, stage", "director"},
+    {worker_hello, "worker_hello", "worker process", "driver"},
+    {worker_assignment, "worker_assignment", "driver", "worker process"},
+    {wiring_order, "wiring_order", "driver", "worker process"},
+    {call_opened, "call_opened", "stage", "director"},
+    {edge_lost, "edge_lost", "worker process", "director"},
+    {edge_damaged, "edge_damaged", "worker process", "driver"},
+});
+
+const message_route* find(std::uint64_t number) noexcept {
+  const auto found = std::ranges::find(routes, number,
+                                       [](const message_route& each) { return static_cast<std::uint64_t>(each.kind); });
+  return found == routes.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::span<const message_route> message_routes() noexcept {
+  return routes;
+}
 
 std::string_view name_of(message_kind kind) noexcept {
-  switch (kind) {
-    case message_kind::activation:
-      return "activation";
-    case message_kind::credit:
-      return "credit";
-    case message_kind::end_of_call:
-      return "end_of_call";
-    case message_kind::stage_ready:
-      return "stage_ready";
-    case message_kind::begin_call:
-      return "begin_call";
-    case message_kind::end_call:
-      return "end_call";
-    case message_kind::cancel_call:
-      return "cancel_call";
-    case message_kind::low_water:
-      return "low_water";
-    case message_kind::stop_request:
-      return "stop_request";
-    case message_kind::stopped:
-      return "stopped";
-    case message_kind::call_progress:
-      return "call_progress";
-    case message_kind::score:
-      return "score";
-    case message_kind::score_batch:
-      return "score_batch";
-    case message_kind::failure:
-      return "failure";
-    case message_kind::error:
-      return "error";
-    case message_kind::worker_hello:
-      return "worker_hello";
-    case message_kind::worker_assignment:
-      return "worker_assignment";
-    case message_kind::wiring_order:
-      return "wiring_order";
-    case message_kind::edge_lost:
-      return "edge_lost";
-    case message_kind::edge_damaged:
-      return "edge_damaged";
-    case message_kind::call_opened:
-      return "call_opened";
-  }
-  return "unknown";
+  const message_route* found = find(static_cast<std::uint64_t>(kind));
+  return found ? found->name : "unknown";
 }
 
 std::optional<message_kind> kind_from(std::uint64_t number) noexcept {
-  if (number > UINT8_MAX) return std::nullopt;
-  const auto kind = static_cast<message_kind>(number);
-  return name_of(kind) == "unknown" ? std::nullopt : std::optional(kind);
+  const message_route* found = find(number);
+  return found ? std::optional(found->kind) : std::nullopt;
 }
 
 }  // namespace troupe

@@ -42,26 +42,17 @@ struct message_of : fields_of<Members...> {
 
 // clang-format off
 template <> struct schema<micro_batch_id> : fields_of<&micro_batch_id::call, &micro_batch_id::index> {};
-template <> struct schema<sample_range> : fields_of<&sample_range::begin, &sample_range::end> {};
 template <> struct schema<stage_address> : fields_of<&stage_address::stage, &stage_address::replica> {};
-
-template <> struct schema<activation> : message_of<message_kind::activation,
-    &activation::id, &activation::samples, &activation::sender_incarnation> {};
-template <> struct schema<credit> : message_of<message_kind::credit, &credit::slots, &credit::sender_incarnation> {};
-template <> struct schema<end_of_call> : message_of<message_kind::end_of_call, &end_of_call::call, &end_of_call::count> {};
 
 template <> struct schema<stage_ready> : message_of<message_kind::stage_ready,
     &stage_ready::address, &stage_ready::incarnation> {};
 template <> struct schema<begin_call> : message_of<message_kind::begin_call, &begin_call::call, &begin_call::first> {};
 template <> struct schema<end_call> : message_of<message_kind::end_call, &end_call::call> {};
 template <> struct schema<cancel_call> : message_of<message_kind::cancel_call, &cancel_call::call, &cancel_call::cause> {};
-template <> struct schema<low_water> : message_of<message_kind::low_water, &low_water::mark> {};
 template <> struct schema<stop_request> : message_of<message_kind::stop_request, &stop_request::mode> {};
 template <> struct schema<stopped> : message_of<message_kind::stopped,
     &stopped::address, &stopped::incarnation, &stopped::micro_batches, &stopped::forward_nanoseconds> {};
-template <> struct schema<call_progress> : message_of<message_kind::call_progress,
-    &call_progress::call, &call_progress::folded, &call_progress::samples> {};
-template <> struct schema<score> : message_of<message_kind::score,
+template <> struct schema<score> : fields_of<
     &score::id, &score::sink, &score::sender_incarnation, &score::samples, &score::words> {};
 template <> struct schema<score_batch> : message_of<message_kind::score_batch, &score_batch::scores> {};
 template <> struct schema<failure> : message_of<message_kind::failure,
@@ -79,7 +70,7 @@ template <> struct schema<edge_lost> : message_of<message_kind::edge_lost, &edge
 template <> struct schema<edge_damaged> : message_of<message_kind::edge_damaged,
     &edge_damaged::epoch, &edge_damaged::channel, &edge_damaged::cause> {};
 template <> struct schema<call_opened> : message_of<message_kind::call_opened, &call_opened::call> {};
-template <> struct schema<error> : message_of<message_kind::error, &error::code, &error::where, &error::cause, &error::fix> {};
+template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 
 /// How many items a list may have.
@@ -97,9 +88,6 @@ std::string_view objection(const T&) {
 }
 inline std::string_view objection(const wiring_order& order) {
   return order.present.size() != order.edge_ports.size() ? "ports for others than those present" : std::string_view{};
-}
-inline std::string_view objection(const sample_range& range) {
-  return range.end < range.begin ? "samples that end before they begin" : std::string_view{};
 }
 
 }  // namespace troupe::codec

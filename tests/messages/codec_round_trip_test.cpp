@@ -51,11 +51,14 @@ TYPED_TEST(codec_round_trip, is_one_msgpack_value_and_nothing_else) {
 }
 
 TEST(codec_values, referee_reads_the_fields_of_a_score) {
-  score sent = sample_maker(3).make<score>();
+  score_batch batch;
+  score& sent = batch.scores.emplace_back(sample_maker(3).make<score>());
   sent.words = {0, 127, 128, 255, 256, 65535, 65536, 0xffffffff, 0x100000000, ~std::uint64_t{0}};
-  const auto bytes = *codec::encode(sent);
+  const auto bytes = *codec::encode(batch);
   const auto unpacked = msgpack::unpack(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const auto& body = unpacked.get().via.array.ptr[2].via.array;
+  const auto& scores = unpacked.get().via.array.ptr[2].via.array.ptr[0].via.array;
+  ASSERT_EQ(scores.size, 1u);
+  const auto& body = scores.ptr[0].via.array;
   ASSERT_EQ(body.size, 5u);
   EXPECT_EQ(body.ptr[0].via.array.ptr[0].as<std::uint64_t>(), sent.id.call);
   EXPECT_EQ(body.ptr[0].via.array.ptr[1].as<std::uint64_t>(), sent.id.index);
@@ -76,42 +79,46 @@ TEST(codec_values, doubles_keep_every_bit) {
                              std::bit_cast<double>(0x7ff0000000000001u),
                              std::bit_cast<double>(0xfff8dead0000beefu),
                              0.1};
-  score sent;
+  score_batch batch{{score{}}};
+  score& sent = batch.scores.front();
   for (const double v : values) sent.words.push_back(std::bit_cast<std::uint64_t>(v));
-  const auto received = codec::decode<score>(*codec::encode(sent));
+  const auto received = codec::decode<score_batch>(*codec::encode(batch));
   ASSERT_TRUE(received);
-  EXPECT_EQ(received->words, sent.words);
-  EXPECT_TRUE(std::signbit(std::bit_cast<double>(received->words[1])));
+  ASSERT_EQ(received->scores.size(), 1u);
+  EXPECT_EQ(received->scores[0].words, sent.words);
+  EXPECT_TRUE(std::signbit(std::bit_cast<double>(received->scores[0].words[1])));
 }
 
 TEST(codec_values, handles_do_not_travel) {
   struct nothing : payload {};
-  activation sent;
-  sent.tensors = sent.passengers = std::make_shared<nothing>();
-  const auto received = codec::decode<activation>(*codec::encode(sent));
+  score_batch sent{{score{}}};
+  sent.scores[0].outputs = std::make_shared<nothing>();
+  const auto received = codec::decode<score_batch>(*codec::encode(sent));
   ASSERT_TRUE(received);
-  EXPECT_EQ(received->tensors, nullptr);
-  EXPECT_EQ(received->passengers, nullptr);
-  EXPECT_EQ(*codec::encode(sent), *codec::encode(activation{}));
+  ASSERT_EQ(received->scores.size(), 1u);
+  EXPECT_EQ(received->scores[0].outputs, nullptr);
+  EXPECT_EQ(*codec::encode(sent), *codec::encode(score_batch{{score{}}}));
 }
 
 TEST(codec_limits, a_long_text_is_cut_between_characters) {
-  error sent{error_code::forward_failed, {}, std::string(limits::wire_string_bytes_max - 1, 'x') + "\xc3\xa9rest", {}};
-  const auto received = codec::decode<error>(*codec::encode(sent));
+  edge_lost sent;
+  sent.cause.cause = std::string(limits::wire_string_bytes_max - 1, 'x') + "\xc3\xa9rest";
+  const auto received = codec::decode<edge_lost>(*codec::encode(sent));
   ASSERT_TRUE(received);
-  EXPECT_EQ(received->cause, std::string(limits::wire_string_bytes_max - 1, 'x'));
-  sent.cause = std::string(limits::wire_string_bytes_max, 'y');
-  EXPECT_EQ(codec::decode<error>(*codec::encode(sent))->cause, sent.cause);
+  EXPECT_EQ(received->cause.cause, std::string(limits::wire_string_bytes_max - 1, 'x'));
+  sent.cause.cause = std::string(limits::wire_string_bytes_max, 'y');
+  EXPECT_EQ(codec::decode<edge_lost>(*codec::encode(sent))->cause.cause, sent.cause.cause);
 }
 
 TEST(codec_limits, the_greatest_score_travels_and_one_more_word_does_not) {
-  score sent;
+  score_batch batch{{score{}}};
+  score& sent = batch.scores.front();
   sent.words.assign(limits::score_words_max, ~std::uint64_t{0});
-  const auto bytes = codec::encode(sent);
+  const auto bytes = codec::encode(batch);
   ASSERT_TRUE(bytes);
-  EXPECT_EQ(codec::decode<score>(*bytes)->words, sent.words);
+  EXPECT_EQ(codec::decode<score_batch>(*bytes)->scores.front().words, sent.words);
   sent.words.push_back(1);
-  EXPECT_EQ(codec::encode(sent).error().code, error_code::wire_too_large);
+  EXPECT_EQ(codec::encode(batch).error().code, error_code::wire_too_large);
 }
 
 TEST(codec_limits, a_batch_is_limited_in_scores_and_bytes) {

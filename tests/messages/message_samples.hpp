@@ -15,9 +15,8 @@
 namespace troupe::testing {
 
 using all_messages =
-    ::testing::Types<activation, credit, end_of_call, stage_ready, begin_call, end_call, cancel_call, low_water,
-                     stop_request, stopped, call_progress, score, score_batch, failure, error, worker_hello,
-                     worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged>;
+    ::testing::Types<stage_ready, begin_call, end_call, cancel_call, stop_request, stopped, score_batch, failure,
+                     worker_hello, worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -37,15 +36,6 @@ class sample_maker {
   micro_batch_id id() { return {u64(), u64()}; }
   stage_address address() { return {u32(), u32()}; }
 
-  void fill(activation& m) {
-    m.id = id();
-    m.samples.begin = u64();
-    m.samples.end = m.samples.begin + below(1u << 20);
-    if (m.samples.end < m.samples.begin) m.samples.end = m.samples.begin;
-    m.sender_incarnation = u32();
-  }
-  void fill(credit& m) { m = {u32(), u32()}; }
-  void fill(end_of_call& m) { m = {u64(), u64()}; }
   void fill(stage_ready& m) { m = {address(), u32()}; }
   void fill(begin_call& m) { m = {u64(), u64()}; }
   void fill(end_call& m) { m = {u64()}; }
@@ -53,10 +43,8 @@ class sample_maker {
     m.call = u64();
     fill(m.cause);
   }
-  void fill(low_water& m) { m = {id()}; }
   void fill(stop_request& m) { m.mode = below(2) == 0 ? stop_mode::drain : stop_mode::abort; }
   void fill(stopped& m) { m = {address(), u32(), u64(), u64()}; }
-  void fill(call_progress& m) { m = {u64(), u64(), u64()}; }
   void fill(score& m) {
     m = {id(), u32(), u32(), u64(), {}, nullptr};
     m.words.resize(below(40));
@@ -113,15 +101,6 @@ class sample_maker {
 inline auto key(const stage_address& m) {
   return std::tuple(m.stage, m.replica);
 }
-inline auto key(const activation& m) {
-  return std::tuple(m.id, m.samples, m.sender_incarnation);
-}
-inline auto key(const credit& m) {
-  return std::tuple(m.slots, m.sender_incarnation);
-}
-inline auto key(const end_of_call& m) {
-  return std::tuple(m.call, m.count);
-}
 inline auto key(const stage_ready& m) {
   return std::tuple(m.address, m.incarnation);
 }
@@ -156,17 +135,11 @@ inline auto key(const edge_damaged& m) {
 inline auto key(const cancel_call& m) {
   return std::tuple(m.call, key(m.cause));
 }
-inline auto key(const low_water& m) {
-  return std::tuple(m.mark);
-}
 inline auto key(const stop_request& m) {
   return std::tuple(m.mode);
 }
 inline auto key(const stopped& m) {
   return std::tuple(m.address, m.incarnation, m.micro_batches, m.forward_nanoseconds);
-}
-inline auto key(const call_progress& m) {
-  return std::tuple(m.call, m.folded, m.samples);
 }
 inline auto key(const score& m) {
   return std::tuple(m.id, m.sink, m.sender_incarnation, m.samples, m.words);

@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "messages/codec/head.hpp"
-#include "messages/codec/message_kind.hpp"
 #include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/frame_fields.hpp"
 #include "runtime/edge/tcp/frame_numbers.hpp"
@@ -14,9 +13,6 @@ namespace {
 
 using codec::fail_at;
 
-static_assert(int(frame_kind::activation) == int(message_kind::activation));
-static_assert(int(frame_kind::credit) == int(message_kind::credit));
-static_assert(int(frame_kind::end_of_call) == int(message_kind::end_of_call));
 static_assert(frame_prelude_bytes + limits::frame_header_bytes_max <= limits::frame_buffer_bytes);
 
 constexpr std::uint32_t magic = 0x54525045;  // "TRPE"

@@ -250,7 +250,7 @@ TEST(a_worker_that_opens_a_call_twice, is_killed) {
 }
 
 TEST(a_worker_that_sends_what_is_no_message_of_a_worker, is_killed) {
-  for (const wire_message& message : {wire_message{}, *to_wire(low_water{{1, 1}})}) {
+  for (const wire_message& message : {wire_message{}, *to_wire(begin_call{1, 1})}) {
     seated_worker one;
     one.says(message);
     EXPECT_THAT(one.killed_for(), HasSubstr("it sent nonsense"));
