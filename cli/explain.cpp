@@ -47,11 +47,11 @@ expected<exit_status> run_explain(const arguments& given) {
   std::string text;
   parser flags("explain", "Explain an error code; without one, list all of them.",
                "  troupe explain E0203\n  troupe explain\n");
-  CLI::Option* code_given = flags.add_option("CODE", text, "The code of an error message: E0203, e203 or 203");
+  flags.add_text("CODE", text, "The code of an error message: E0203, e203 or 203", "TEXT");
   const auto read = parse(flags, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  if (code_given->count() == 0) return print(list_text()).map([] { return exit_status::ok; });
+  if (!flags.is_given("CODE")) return print(list_text()).map([] { return exit_status::ok; });
   const auto code = parse_code(text);
   if (code) return print(explanation_text(explain(*code))).map([] { return exit_status::ok; });
   return fail(error_code::unknown_code, text, "there is no such error code", "see the list of troupe explain");

@@ -53,10 +53,10 @@ expected<exit_status> run_inspect(const arguments& given) {
   parser reader("inspect", "Show the layers of a TorchScript model, or which node breaks the chain and what to do.",
                 "  troupe inspect data/mnist/lenet.pt\n"
                 "  troupe inspect data/cifar10/resnet20.pt --data cifar10:data/cifar10\n");
-  reader.add_option("MODEL", model, "TorchScript file")->required()->type_name("");
-  reader.add_option("--data", data, "Send one sample of this data through it, to show shapes")->type_name("KIND:PATH");
+  reader.add_text("MODEL", model, "TorchScript file", "", parser::presence::required);
+  reader.add_text("--data", data, "Send one sample of this data through it, to show shapes", "KIND:PATH");
   const option& effects = *find_option("allow_effects");
-  reader.add_flag(flag_name(effects), how.allow_effects, std::string(effects.help));
+  reader.add_toggle(flag_name(effects), how.allow_effects, std::string(effects.help));
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;

@@ -25,24 +25,23 @@ std::string help_of(const option& described) {
 
 }  // namespace
 
-option_flags::option_flags(parser& into) {
+option_flags::option_flags(parser& into) : parser_(into) {
   for (const option& each : all_options()) {
     flag& added = flags_[std::string(each.name)];
+    added.name = flag_name(each);
     if (each.kind == option_kind::toggle) {
-      added.parsed = into.add_flag(flag_name(each), added.text, help_of(each));
+      into.add_toggle(added.name, added.text, help_of(each));
     } else {
-      added.parsed = into.add_option(flag_name(each), added.text, help_of(each));
-      added.parsed->type_name(std::string(each.value_name));
+      into.add_text(added.name, added.text, help_of(each), std::string(each.value_name));
     }
   }
-  config_.parsed = into.add_option("--config", config_.text, "TOML file; its keys are these flags with underscores");
-  config_.parsed->type_name("FILE");
+  into.add_text("--config", config_path_, "TOML file; its keys are these flags with underscores", "FILE");
 }
 
 expected<resolved_options> option_flags::resolve() const {
   option_sources sources;
   sources.environment = troupe_environment();
-  if (config_.parsed->count() > 0) sources.config_path = config_.text;
+  if (parser_.is_given("--config")) sources.config_path = config_path_;
   for (const option& each : all_options()) {
     if (const auto text = given(each.name)) sources.flags.emplace_back(each.name, *text);
   }
@@ -55,7 +54,7 @@ expected<resolved_options> option_flags::resolve() const {
 
 std::optional<std::string> option_flags::given(std::string_view name) const {
   const auto found = flags_.find(name);
-  if (found == flags_.end() || found->second.parsed->count() == 0) return std::nullopt;
+  if (found == flags_.end() || !parser_.is_given(found->second.name)) return std::nullopt;
   return found->second.text;
 }
 

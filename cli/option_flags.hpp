@@ -12,7 +12,7 @@ namespace troupe::cli {
 /// The flags of eval, plan and print-config: one for each row of the option table, and --config.
 class option_flags {
  public:
-  /// Adds the flags to `into`, which must not outlive this object once it parses.
+  /// Adds the flags to `into`. Each of the two needs the other when `into` parses and when this object is asked.
   explicit option_flags(parser& into);
   option_flags(const option_flags&) = delete;
   option_flags& operator=(const option_flags&) = delete;
@@ -25,11 +25,12 @@ class option_flags {
 
  private:
   struct flag {
+    std::string name;
     std::string text;
-    CLI::Option* parsed = nullptr;
   };
-  std::map<std::string, flag, std::less<>> flags_;
-  flag config_;
+  parser& parser_;
+  std::map<std::string, flag, std::less<>> flags_;  ///< by the options' names
+  std::string config_path_;
 };
 
 }  // namespace troupe::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "output.hpp"
@@ -14,7 +15,7 @@ std::string up_to_equals(const std::string& argument) {
   return argument.substr(0, argument.find('='));
 }
 
-std::vector<std::string> flags_of(const parser& into) {
+std::vector<std::string> flags_of(const CLI::App& into) {
   std::vector<std::string> names;
   for (const CLI::Option* each : into.get_options()) {
     for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
@@ -22,7 +23,7 @@ std::vector<std::string> flags_of(const parser& into) {
   return names;
 }
 
-tl::unexpected<error> unknown_argument(const parser& into) {
+tl::unexpected<error> unknown_argument(const CLI::App& into) {
   const std::vector<std::string> left = into.remaining();
   const auto flag =
       std::find_if(left.begin(), left.end(), [](const std::string& each) { return each.starts_with("-"); });
@@ -38,7 +39,7 @@ tl::unexpected<error> unknown_argument(const parser& into) {
 }
 
 /// CLI11 says what is wrong in one sentence that begins with the flag's name.
-tl::unexpected<error> wrong_argument(const parser& into, const arguments& given, const CLI::ParseError& e) {
+tl::unexpected<error> wrong_argument(const CLI::App& into, const arguments& given, const CLI::ParseError& e) {
   for (const std::string& name : flags_of(into)) {
     const auto is_it = [&](const std::string& each) { return up_to_equals(each) == name; };
     if (std::count_if(given.begin(), given.end(), is_it) > 1 && std::string_view(e.what()).starts_with(name)) {
@@ -55,7 +56,7 @@ tl::unexpected<error> empty_value(const std::string& name, const std::string& ty
 }
 
 /// --journal= in the middle, which CLI11 would read as if the next argument, or true, were its value.
-expected<void> refuse_empty_assignments(const parser& into, const arguments& given) {
+expected<void> refuse_empty_assignments(const CLI::App& into, const arguments& given) {
   for (const CLI::Option* each : into.get_options()) {
     const auto assigns_nothing = [&](const std::string& argument) { return argument == each->get_name() + "="; };
     if (std::any_of(given.begin(), given.end(), assigns_nothing)) {
@@ -65,7 +66,7 @@ expected<void> refuse_empty_assignments(const parser& into, const arguments& giv
   return {};
 }
 
-expected<parsed> refuse_empty_values(const parser& into) {
+expected<parsed> refuse_empty_values(const CLI::App& into) {
   for (const CLI::Option* each : into.get_options()) {
     const std::vector<std::string> values = each->results();
     const bool is_empty =
@@ -78,24 +79,45 @@ expected<parsed> refuse_empty_values(const parser& into) {
 }  // namespace
 
 parser::parser(const std::string& name, const std::string& description, const std::string& examples)
-    : CLI::App(description, "troupe " + name) {
-  get_formatter()->column_width(34);
-  set_help_flag("-h,--help", "Print this help");
-  footer("Examples:\n" + examples);
+    : app_(std::make_unique<CLI::App>(description, "troupe " + name)) {
+  app_->get_formatter()->column_width(34);
+  app_->set_help_flag("-h,--help", "Print this help");
+  app_->footer("Examples:\n" + examples);
 }
 
-expected<parsed> parse(parser& into, const arguments& given) try {
+parser::~parser() = default;
+
+void parser::add_text(const std::string& name, std::string& into, const std::string& help,
+                      const std::string& value_name, presence needed) {
+  app_->add_option(name, into, help)->type_name(value_name)->required(needed == presence::required);
+}
+
+void parser::add_toggle(const std::string& name, std::string& into, const std::string& help) {
+  app_->add_flag(name, into, help);
+}
+
+void parser::add_toggle(const std::string& name, bool& into, const std::string& help) {
+  app_->add_flag(name, into, help);
+}
+
+bool parser::is_given(const std::string& name) const {
+  return app_->get_option(name)->count() > 0;
+}
+
+expected<parsed> parse(parser& read, const arguments& given) try {
+  CLI::App& into = read.app();
   if (const auto fine = refuse_empty_assignments(into, given); !fine) return tl::make_unexpected(fine.error());
-  into.CLI::App::parse(arguments(given.rbegin(), given.rend()));
+  into.parse(arguments(given.rbegin(), given.rend()));
   return refuse_empty_values(into);
 } catch (const CLI::CallForHelp&) {
-  return print(into.help()).map([] { return parsed::help_printed; });
+  return print(read.app().help()).map([] { return parsed::help_printed; });
 } catch (const CLI::ExtrasError&) {
-  return unknown_argument(into);
+  return unknown_argument(read.app());
 } catch (const CLI::RequiredError& e) {
-  return fail(error_code::missing_flag, into.get_name(), e.what(), fmt::format("see {} --help", into.get_name()));
+  const std::string name = read.app().get_name();
+  return fail(error_code::missing_flag, name, e.what(), fmt::format("see {} --help", name));
 } catch (const CLI::ParseError& e) {
-  return wrong_argument(into, given, e);
+  return wrong_argument(read.app(), given, e);
 }
 
 }  // namespace troupe::cli

@@ -82,15 +82,13 @@ expected<exit_status> run_plan(const arguments& given) {
                 examples);
   const option_flags flags(reader);
   std::string weights;
-  CLI::Option* weights_given =
-      reader.add_option("--weights", weights, "Cut these numbers in place of a model's layers");
-  weights_given->type_name("W,W,...");
+  reader.add_text("--weights", weights, "Cut these numbers in place of a model's layers", "W,W,...");
   std::string svg_file;
-  reader.add_option("--svg", svg_file, "Also draw the graph into this file")->type_name("FILE");
+  reader.add_text("--svg", svg_file, "Also draw the graph into this file", "FILE");
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return (weights_given->count() > 0 ? plan_weights(flags, weights) : plan_model(flags, svg_file))
+  return (reader.is_given("--weights") ? plan_weights(flags, weights) : plan_model(flags, svg_file))
       .and_then([](const std::string& text) { return print(text); })
       .map([] { return exit_status::ok; });
 }

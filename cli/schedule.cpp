@@ -49,10 +49,10 @@ expected<exit_status> run_schedule(const arguments& given) {
   parser reader("schedule", "Print what every stage does at every step of a pipeline schedule.",
                 "  troupe schedule --kind inference --micro-batches 4 --stages 3\n"
                 "  troupe schedule --kind train --micro-batches 8 --stages 4 --json\n");
-  reader.add_option("--kind", flags.kind, "inference, train (1F1B) or data-parallel")->required()->type_name("KIND");
-  reader.add_option("--micro-batches", flags.micro_batches, "Micro-batches of one batch")->required()->type_name("M");
-  reader.add_option("--stages", flags.stages, "Stages of the pipeline")->required()->type_name("S");
-  reader.add_flag("--json", flags.json, "Print one JSON object: steps[stage][step] = instructions");
+  reader.add_text("--kind", flags.kind, "inference, train (1F1B) or data-parallel", "KIND", parser::presence::required);
+  reader.add_text("--micro-batches", flags.micro_batches, "Micro-batches of one batch", "M", parser::presence::required);
+  reader.add_text("--stages", flags.stages, "Stages of the pipeline", "S", parser::presence::required);
+  reader.add_toggle("--json", flags.json, "Print one JSON object: steps[stage][step] = instructions");
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;

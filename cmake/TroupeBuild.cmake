@@ -88,6 +88,16 @@ function(troupe_library name)
   set_property(GLOBAL APPEND PROPERTY troupe_libraries ${name})
 endfunction()
 
+# troupe_objects(NAME PCH pch_target SOURCES a.cpp... [DEPENDS target...]): some files of a library, by name $<TARGET_OBJECTS:NAME>,
+# with another precompiled header than its others. A header that a file does not need costs it up to three seconds.
+function(troupe_objects name)
+  cmake_parse_arguments(arg "" "PCH" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} OBJECT ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE troupe_options troupe_warnings ${arg_DEPENDS})
+  target_compile_options(${name} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
+  troupe_use_pch(${name} ${arg_PCH})
+endfunction()
+
 # How the tests' own files differ from what they test. -O1: optimising them further takes the compiler longer than it saves the
 # tests. Without UndefinedBehaviorSanitizer, which nearly doubles the time of compiling: it stays on for all that users get
 # (messages, runtime, actors, program, cli), and AddressSanitizer for everything.
@@ -105,12 +115,16 @@ function(troupe_test_pch name header)
   troupe_test_code(${name})
 endfunction()
 
-# troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds] [OPTIMIZED])
-# One program and one ctest entry per NAME; those that may take long start first. OPTIMIZED: compiled as the product is. Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
+# troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [RUNS program...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds] [OPTIMIZED] [QUICK])
+# One program and one ctest entry per NAME; those that may take long start first. RUNS: programs that the test starts. OPTIMIZED:
+# compiled as the product is. With a TIMEOUT of ten minutes or more it has the label slow, which `make quick` leaves out, unless it
+# is QUICK. Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
 function(troupe_test name)
-  cmake_parse_arguments(arg "OPTIMIZED" "PCH;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;QUICK" "PCH;TIMEOUT" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
+  elseif(arg_TIMEOUT GREATER_EQUAL 600 AND NOT arg_QUICK)
+    list(APPEND arg_LABELS slow)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE troupe_warnings ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
@@ -130,6 +144,12 @@ function(troupe_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${arg_LABELS}"
     ENVIRONMENT "TROUPE_SOURCE_DIR=${PROJECT_SOURCE_DIR};TROUPE_BINARY_DIR=${PROJECT_BINARY_DIR}")
+  if(arg_RUNS)
+    add_dependencies(${name} ${arg_RUNS})
+    list(TRANSFORM arg_RUNS REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
+    # ctest would not start the test without them; scripts/run_tests.py reads here which programs a test is about.
+    set_tests_properties(${name} PROPERTIES REQUIRED_FILES "${files}")
+  endif()
 endfunction()
 
 # A test program of the full reference data, which may be missing: skipped as a whole, by its exit status.

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include <ATen/Functions.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
 

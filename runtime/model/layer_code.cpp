@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 
 #include "messages/limits.hpp"
 #include "runtime/model/chain_graph.hpp"

@@ -1,6 +1,7 @@
 #include "runtime/model/stage_inputs.hpp"
 
-#include <torch/script.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include "messages/check.hpp"
 #include "runtime/model/stopped_early.hpp"

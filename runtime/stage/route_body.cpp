@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <exception>
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
 #include "messages/check.hpp"

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include <ATen/Functions.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
 #include "runtime/tensor/tensor_set.hpp"
 

@@ -1,3 +1,0 @@
-#include <fmt/format.h>
-
-#include "messages/std_pch.hpp"

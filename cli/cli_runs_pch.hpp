@@ -1,2 +1,0 @@
-#include "cli/cli_pch.hpp"
-#include "runtime/torch_pch.hpp"
