@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 MODEL ?= data/mnist/lenet.pt
 DATA ?= mnist:data/mnist
 
-.PHONY: setup build run test test-asan test-tsan check bench format tidy clean
+.PHONY: setup build run quick test test-asan test-tsan lint check bench format tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -16,24 +16,29 @@ build/release/build.ninja: CMakeLists.txt CMakePresets.json | setup
 
 # Only the program and what it needs; the tests are built by `make test`.
 build: build/release/build.ninja
-	@cmake --build build/release --target troupe_cli -j $(JOBS) >&2
+	@scripts/build.py build/release -j $(JOBS) troupe_cli
 	@ln -sfn release/bin/troupe build/troupe
 
 run: build
 	@build/troupe eval --model $(MODEL) --data $(DATA) --stages 2 --partition profile --metrics accuracy,per_class_accuracy,nll
 
-test: build
-	@cmake --build build/release -j $(JOBS)
-	@ctest --preset release -j $(JOBS)
+# Builds what changed, and runs the tests whose program changed since they passed last; not those that take long.
+quick: build
+	@scripts/build.py build/release -j $(JOBS)
+	@scripts/run_tests.py release -j $(JOBS) --changed
+
+test: build lint
+	@scripts/build.py build/release -j $(JOBS)
+	@scripts/run_tests.py release -j $(JOBS)
 
 test-asan: setup
 	@cmake --preset asan >/dev/null
-	@cmake --build --preset asan -j $(JOBS)
+	@scripts/build.py build/asan -j $(JOBS)
 	@ctest --preset asan -j $(JOBS)
 
 test-tsan: setup
 	@cmake --preset tsan >/dev/null
-	@cmake --build --preset tsan -j $(JOBS)
+	@scripts/build.py build/tsan -j $(JOBS)
 	@ctest --preset tsan -j $(JOBS)
 
 # What CI runs.
@@ -45,11 +50,20 @@ bench:
 	@cmake --build --preset bench -j $(JOBS)
 	@build/release/bin/pipeline_bench
 
+# What tools decide, seconds to two minutes: CONTRIBUTING.md has the list.
+lint: build/release/build.ninja
+	@scripts/setup.sh --lint
+	@git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run -Werror
+	@scripts/check_changelog.py
+	@scripts/check_headers.py build/release
+	@scripts/check_tidy.py build/release
+
 format:
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format -i
 
-tidy: build
-	@git ls-files 'messages/*.cpp' 'runtime/*.cpp' 'actors/*.cpp' 'program/*.cpp' 'cli/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release
+tidy: build/release/build.ninja
+	@scripts/setup.sh --lint
+	@scripts/check_tidy.py build/release --all
 
 clean:
 	@rm -rf build

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a Debian 12 machine lacks to build Troupe: Debian packages, and LibTorch for the CPU.
 # Idempotent: when everything is there it only looks, and takes well under a second. With --bench also what benchmarks
-# compare with; they are built without it where it cannot be installed.
+# compare with; they are built without it where it cannot be installed. With --lint also the tools of `make lint`.
 #
 # LibTorch comes out of the PyPI wheel torch==2.11.0, which is only unpacked: no Python runs later. Wheels are pinned by
 # hash in scripts/libtorch-requirements.txt. With TROUPE_TORCH_ROOT set (a LibTorch of your own, >= 2.6, C++11 ABI) the
@@ -18,6 +18,7 @@ packages=(
   nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev zlib1g-dev
 )
 bench_packages=(libgloo-dev)
+lint_packages=(clang clang-format clang-tidy)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
@@ -34,7 +35,7 @@ install_packages() {
   local wanted=()
   for package in "${missing[@]}"; do
     case $package in
-      g++|cmake|make|git|unzip|python3) command -v "$package" >/dev/null && continue ;;
+      g++|cmake|make|git|unzip|python3|clang|clang-format|clang-tidy) command -v "$package" >/dev/null && continue ;;
       python3-pip) python3 -m pip --version >/dev/null 2>&1 && continue ;;
     esac
     wanted+=("$package")
@@ -99,4 +100,5 @@ install_packages "${packages[@]}"
 if [ "${1:-}" = --bench ]; then
   (install_packages "${bench_packages[@]}") || say "going on without ${bench_packages[*]}: transport_bench leaves gloo out"
 fi
+[ "${1:-}" = --lint ] && install_packages "${lint_packages[@]}"
 install_libtorch

@@ -29,6 +29,10 @@ std::optional<std::filesystem::path> included_in_tree(const std::filesystem::pat
 /// notes to self.
 findings style_findings(const std::filesystem::path& root);
 
+/// No function of more than 60 lines, from the first line of its head to its closing brace. A lambda in a function
+/// counts as lines of that function.
+findings function_findings(const std::filesystem::path& root);
+
 /// Sources (.hpp, .cpp, CMakeLists.txt) below the layers, as paths relative to the root, in order.
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& root);
 

@@ -54,6 +54,10 @@ TEST(source_tree, style) {
   EXPECT_THAT(style_findings(source_dir()), IsEmpty());
 }
 
+TEST(source_tree, functions_are_short) {
+  EXPECT_THAT(function_findings(source_dir()), IsEmpty());
+}
+
 struct include_case {
   std::string file;
   std::string line;
@@ -120,6 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
                       include_case{"cli/a.cpp", "#include \"examples/a.hpp\"", false},
                       include_case{"examples/a.cpp", "#include \"cli/main.hpp\"", false},
                       include_case{"actors/a.cpp", "#include <troupe/troupe.hpp>", false},
+                      include_case{"cli/a.cpp", "#include \"testing/simulated_edge.hpp\"", false},
+                      include_case{"runtime/trace/a.cpp", "#include \"testing/trace_checker.hpp\"", false},
                       include_case{"runtime/edge/a.cpp", "#include \"tests/support/paths.hpp\"", false},
                       include_case{"messages/CMakeLists.txt", "  DEPENDS troupe_edge tl::expected)", false},
                       include_case{"runtime/edge/CMakeLists.txt", "  PCH troupe_torch_pch)", false},
@@ -163,6 +169,37 @@ TEST_F(planted_tree, style_finds_each_fault) {
               ElementsAre("actors/long.cpp:401: file of 401 lines", "cli/note.cpp:1: note to self",
                           "messages/bare.hpp:1: no #pragma once",
                           "runtime/end.cpp:1: white space at the end of the line", "runtime/tab.cpp:1: tab"));
+}
+
+std::string lines(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += "  ++a;\n";
+  return text;
+}
+
+TEST_F(planted_tree, long_functions_are_found_by_their_first_line) {
+  plant("messages/edge_of_rule.cpp", "void f() {\n" + lines(58) + "}\nvoid g()\n{\n" + lines(58) + "}\n");
+  plant("messages/in_class.hpp",
+        "#pragma once\nnamespace a {\nclass alignas(64) b : c<d> {\n  b() : a_{1}, b_({2}) {\n" + lines(59) +
+            "  }\n};\n}  // namespace a\n");
+  plant("runtime/arguments.cpp", "int f(\n    options given = {},\n    int x = 1) noexcept {\n" + lines(57) + "}\n");
+  plant("tests/gtest.cpp", "TEST(a, b) {\n  const auto f = [] {\n" + lines(59) + "  };\n}\n");
+  plant("tests/lambda.cpp", "const auto f = [](int a) {\n" + lines(59) + "};\n");
+  EXPECT_THAT(
+      function_findings(root_),
+      ElementsAre("messages/edge_of_rule.cpp:61: function of 61 lines", "messages/in_class.hpp:4: function of 61 lines",
+                  "runtime/arguments.cpp:1: function of 61 lines", "tests/gtest.cpp:1: function of 63 lines",
+                  "tests/lambda.cpp:1: function of 61 lines"));
+}
+
+TEST_F(planted_tree, what_is_no_function_may_be_long) {
+  plant("messages/table.cpp", "constexpr int a = 0;\nconstexpr std::array table = {\n" + lines(80) +
+                                  "};\nint b[] = {\n" + lines(80) + "};\n");
+  plant("messages/type.hpp", "#pragma once\ntemplate <class T>\nstruct [[nodiscard]] a : b {\n" + lines(80) + "};\n");
+  plant("messages/text.cpp", "const char* a = R\"(\nvoid f() {\n" + lines(80) + ")\";\n/* void f() {\n" + lines(80) +
+                                 "*/\n" + "#define F \\\n  void f() {\nvoid f() { g('{', \"}{\", 1'000); }\n" +
+                                 lines(80));
+  EXPECT_THAT(function_findings(root_), IsEmpty());
 }
 
 }  // namespace

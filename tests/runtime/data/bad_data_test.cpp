@@ -78,7 +78,7 @@ std::vector<bad_case> specification_cases() {
   };
 }
 
-std::vector<bad_case> mnist_cases() {
+std::vector<bad_case> mnist_file_cases() {
   return {
       {"directory_missing",
        error_code::data_missing,
@@ -104,6 +104,11 @@ std::vector<bad_case> mnist_cases() {
        error_code::data_unreadable,
        {"no regular file"},
        [](auto& d) { return ::mkfifo((d / "t10k-images-idx3-ubyte").c_str(), 0600), "mnist:" + d.path(); }},
+  };
+}
+
+std::vector<bad_case> mnist_content_cases() {
+  return {
       {"images_empty", error_code::data_empty, {"0 bytes"}, [](auto& d) { return mnist(d, {}, labels()); }},
       {"magic",
        error_code::data_bad_format,
@@ -241,7 +246,8 @@ TEST_P(bad_data_test, is_named) {
 constexpr auto name_of = [](const auto& info) { return info.param.name; };
 
 INSTANTIATE_TEST_SUITE_P(specification, bad_data_test, ::testing::ValuesIn(specification_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(mnist, bad_data_test, ::testing::ValuesIn(mnist_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(mnist_file, bad_data_test, ::testing::ValuesIn(mnist_file_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(mnist_content, bad_data_test, ::testing::ValuesIn(mnist_content_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(gzip, bad_data_test, ::testing::ValuesIn(gzip_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(cifar, bad_data_test, ::testing::ValuesIn(cifar_cases()), name_of);
 

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""clang-tidy over the files that changed.
+
+    scripts/check_tidy.py BUILD_DIR [--all]
+
+Changed are the files of the working tree that differ from where the branch left origin/main; on origin/main itself, from the
+commit before; with TROUPE_BASE set, from that commit. A changed header is looked at through the source of its name, or else
+through one that includes it. Files that passed are remembered in BUILD_DIR/lint/tidy.json by the content of what they include of
+the tree. After 100 s no further source is begun, those with the most changed lines come first, and the others are named.
+"""
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+from check_headers import Tree
+
+SECONDS = 100  # for starting: each source takes 3 to 20 s
+CHECKED = ("messages/", "runtime/", "program/", "actors/", "cli/")
+
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False).stdout.split()
+
+
+def base():
+    """The commit to compare with; nothing in a clone that has one commit alone."""
+    if os.environ.get("TROUPE_BASE"):
+        return [os.environ["TROUPE_BASE"]]
+    head = git("rev-parse", "HEAD")
+    left_main_at = git("merge-base", "HEAD", "origin/main")
+    return left_main_at if left_main_at and left_main_at != head else git("rev-parse", "--verify", "--quiet", "HEAD~1")
+
+
+def sources():
+    return [file for file in git("ls-files", "*.cpp") if file.startswith(CHECKED) and os.path.exists(file)]
+
+
+def source_for(header, every_source):
+    """The source through which `header` is seen."""
+    own = header.removesuffix(".hpp") + ".cpp"
+    if own in every_source:
+        return own
+    users = git("grep", "-l", "-F", f'#include "{header}"', "--", "*.cpp")
+    return next((user for user in users if user in every_source), None)
+
+
+def changed_sources():
+    changed_lines = {}
+    numbers = git("diff", "--numstat", "--no-renames", "--diff-filter=d", *base(), "--", "*.cpp", "*.hpp") if base() else []
+    for added, removed, file in zip(*[iter(numbers)] * 3):
+        changed_lines[file] = int(added) + int(removed)
+    changed = [*changed_lines, *git("ls-files", "--others", "--exclude-standard", "*.cpp", "*.hpp")]
+    every_source = sources()
+    found = [file for file in changed if file in every_source]
+    found += [source_for(file, every_source) for file in changed if file.endswith(".hpp") and file.startswith(CHECKED)]
+    return sorted({file for file in found if file}, key=lambda file: -changed_lines.get(file, 0))
+
+
+def clang_commands(build_dir, folder):
+    """The build's commands without what only g++ knows."""
+    with open(os.path.join(build_dir, "compile_commands.json"), encoding="utf-8") as file:
+        commands = json.load(file)
+    for each in commands:
+        command = re.sub(r"^.*?(?=\S*\+\+ )", "", each["command"])  # a launcher
+        command = re.sub(r" -include \S+\.hxx", "", command)
+        command = re.sub(r" -(fpch-preprocess|Winvalid-pch|W\S+)(?= )", "", command)
+        each["command"] = command
+    with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as file:
+        json.dump(commands, file)
+
+
+def tidy(folder, source, deadline):
+    if time.monotonic() > deadline:
+        return None, ""
+    done = subprocess.run(["clang-tidy", "--quiet", "-p", folder, source], capture_output=True, text=True, check=False)
+    return done.returncode == 0, done.stdout + ("" if done.stdout else done.stderr)
+
+
+def main():
+    build_dir = sys.argv[1]
+    folder = os.path.join(build_dir, "lint")
+    os.makedirs(folder, exist_ok=True)
+    clang_commands(build_dir, folder)
+    stamps_path = os.path.join(folder, "tidy.json")
+    stamps = {}
+    if os.path.exists(stamps_path):
+        with open(stamps_path, encoding="utf-8") as file:
+            stamps = json.load(file)
+
+    tree = Tree([])
+    wanted = sources() if "--all" in sys.argv else changed_sources()
+    keys = {source: tree.key(tree.closure(source)[0] | {".clang-tidy"}) for source in wanted}
+    work = [source for source in wanted if stamps.get(source) != keys[source]]
+    failed, unseen = 0, []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        deadline = time.monotonic() + (SECONDS if "--all" not in sys.argv else float("inf"))
+        jobs = {pool.submit(tidy, folder, source, deadline): source for source in work}
+        for job in concurrent.futures.as_completed(jobs):
+            good, said = job.result()
+            if good is None:
+                unseen.append(jobs[job])
+            elif good:
+                stamps[jobs[job]] = keys[jobs[job]]
+            else:
+                failed += 1
+                print(said, file=sys.stderr)
+    with open(stamps_path, "w", encoding="utf-8") as file:
+        json.dump(stamps, file, indent=0)
+    print(f"lint: clang-tidy looked at {len(work) - len(unseen)} of {len(wanted)} changed sources, {failed} failed", file=sys.stderr)
+    if unseen:
+        print(f"lint: no time was left for {len(unseen)}: {' '.join(unseen)}; `make tidy` looks at all", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

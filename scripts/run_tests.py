@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Runs the tests of a configuration through ctest, and remembers which programs passed.
+
+    scripts/run_tests.py PRESET [-j JOBS] [--changed]
+
+A test's programs are the one that ctest starts and those that it starts in turn. With --changed only those tests run of
+which a program's content is another than when the test passed last, and those that read the tree itself (label "tree").
+Tests labelled "slow" are named, but left to a run without --changed. BUILD_DIR/passed.json keeps the contents that passed.
+"""
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def property_of(test, name):
+    return next((p["value"] for p in test.get("properties", []) if p["name"] == name), None)
+
+
+def listed_tests(preset):
+    listed = subprocess.run(["ctest", "--preset", preset, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    return json.loads(listed.stdout)["tests"]
+
+
+def programs_of(test):
+    """Of `cmake -D PROGRAM=... -P script` the program, and the files that the test names as required."""
+    command = test.get("command", [])
+    named = [argument.removeprefix("PROGRAM=") for argument in command if argument.startswith("PROGRAM=")]
+    return (named or command[:1]) + (property_of(test, "REQUIRED_FILES") or [])
+
+
+class Contents:
+    def __init__(self):
+        self.hash_of = {}
+
+    def of_file(self, path):
+        if path not in self.hash_of:
+            with open(path, "rb") as file:
+                self.hash_of[path] = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+        return self.hash_of[path]
+
+    def of_test(self, test):
+        return "+".join(self.of_file(path) for path in programs_of(test) if os.path.isfile(path))
+
+
+def passed_in(junit_path):
+    if not os.path.exists(junit_path):
+        return set()
+    cases = ElementTree.parse(junit_path).getroot().iter("testcase")
+    return {case.get("name") for case in cases if case.get("status") == "run"}
+
+
+def chosen(tests, contents, passed):
+    """The tests to run, and those that should be run but take long."""
+    labels = {test["name"]: property_of(test, "LABELS") or [] for test in tests}
+    stale = [test["name"] for test in tests
+             if "tree" in labels[test["name"]] or passed.get(test["name"]) != contents[test["name"]]]
+    return [name for name in stale if "slow" not in labels[name]], [name for name in stale if "slow" in labels[name]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preset")
+    parser.add_argument("-j", dest="jobs", default=str(os.cpu_count()))
+    parser.add_argument("--changed", action="store_true")
+    arguments = parser.parse_args()
+
+    build_dir = os.path.abspath(os.path.join("build", arguments.preset))
+    stamp_path = os.path.join(build_dir, "passed.json")
+    junit_path = os.path.join(build_dir, "junit.xml")
+    passed = {}
+    if os.path.exists(stamp_path):
+        with open(stamp_path, encoding="utf-8") as file:
+            passed = json.load(file)
+    hasher = Contents()
+    tests = listed_tests(arguments.preset)
+    contents = {test["name"]: hasher.of_test(test) for test in tests}
+
+    command = ["ctest", "--preset", arguments.preset, "-j", arguments.jobs, "--output-junit", junit_path]
+    left = []
+    if arguments.changed:
+        run, left = chosen(tests, contents, passed)
+        print(f"tests: {len(run)} of {len(tests)} to run", file=sys.stderr, flush=True)
+        command += ["-R", "^(" + "|".join(re.escape(name) for name in run) + ")$"]
+    if os.path.exists(junit_path):
+        os.remove(junit_path)
+    status = 0 if arguments.changed and not run else subprocess.run(command, check=False).returncode
+    passed.update({name: contents[name] for name in passed_in(junit_path) if name in contents})
+    with open(stamp_path, "w", encoding="utf-8") as file:
+        json.dump(passed, file, indent=0)
+    if left:
+        print(f"left to `make test`, because they take long: {' '.join(left)}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
