@@ -81,10 +81,11 @@ class planted_page : public ::testing::Test {
 };
 
 TEST_F(planted_page, right_names_are_taken) {
-  for (const char* line : {"`runtime/edge/edge.hpp`, `runtime/{edge,config}/`, `edge.hpp`, `runtime/edge/<name>/x.hpp`",
-                           "`edge::has_credit()`", "`edge_test`", "`--micro-batch 64`, --weights, `cmake --install x`",
-                           "E0203", "[o](other.md#two-words-here)", "[a](#a), [w](https://example.org/none)",
-                           "`a/b`, `DIR/result.json`, `mnist:DIR`", "| --- |", "a -- b"}) {
+  for (const char* line :
+       {"`runtime/edge/edge.hpp`, `runtime/{edge,config}/`, `edge.hpp`, `runtime/edge/<name>/x.hpp`",
+        "`edge::has_credit()`", "`edge_test`", "`--micro-batch 64`, --weights, `cmake --install x`", "E0203",
+        "[o](other.md#two-words-here)", "[a](#a), [w](https://example.org/none)",
+        "`a/b`, `DIR/result.json`, `mnist:DIR`", "| --- |", "a -- b", "`a gone\nspan`, not_a_name, `edge`"}) {
     EXPECT_THAT(findings_of(line), IsEmpty()) << line;
   }
 }
@@ -94,6 +95,7 @@ TEST_F(planted_page, each_wrong_name_is_found) {
   EXPECT_THAT(findings_of("`runtime/{edge,none}`"), ElementsAre("docs/a.md:2: no file runtime/none"));
   EXPECT_THAT(findings_of("`none.hpp`"), ElementsAre("docs/a.md:2: no file none.hpp"));
   EXPECT_THAT(findings_of("`edge::none()`"), ElementsAre("docs/a.md:2: no name edge::none"));
+  EXPECT_THAT(findings_of("`edge\nof gone_name`"), ElementsAre("docs/a.md:3: no name gone_name"));
   EXPECT_THAT(findings_of("`gone_name`"), ElementsAre("docs/a.md:2: no name gone_name"));
   EXPECT_THAT(findings_of("`none_test`"), ElementsAre("docs/a.md:2: no test none_test"));
   EXPECT_THAT(findings_of("write --none"), ElementsAre("docs/a.md:2: no flag --none"));

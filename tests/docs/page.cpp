@@ -24,13 +24,15 @@ std::string anchor_of(std::string_view heading) {
   return anchor;
 }
 
-void add_spans(page& result, std::size_t number, const std::string& line) {
+/// Adds the spans of a line. Gives the beginning of a span that goes on in the next line, with its backtick.
+std::string add_spans(page& result, std::size_t number, const std::string& line) {
   for (std::size_t begin = line.find('`'); begin != std::string::npos;) {
     const std::size_t end = line.find('`', begin + 1);
-    if (end == std::string::npos) return;
+    if (end == std::string::npos) return line.substr(begin) + ' ';
     result.spans.push_back({number, line.substr(begin + 1, end - begin - 1)});
     begin = line.find('`', end + 1);
   }
+  return {};
 }
 
 void add_links(page& result, std::size_t number, const std::string& line) {
@@ -46,7 +48,6 @@ void add_prose(page& result, std::size_t number, const std::string& line) {
     const std::size_t text = line.find_first_not_of("# ");
     if (text != std::string::npos) result.anchors.push_back(anchor_of(std::string_view(line).substr(text)));
   }
-  add_spans(result, number, line);
   add_links(result, number, line);
 }
 
@@ -64,6 +65,7 @@ page read_page(const fs::path& root, const fs::path& file) {
   result.file = file;
   std::ifstream in(root / file);
   bool is_fenced = false;
+  std::string open_span;
   for (std::string line; std::getline(in, line);) {
     const std::size_t number = result.lines.size() + 1;
     if (line.starts_with("```")) {
@@ -74,6 +76,7 @@ page read_page(const fs::path& root, const fs::path& file) {
       result.blocks.back().lines.push_back(line);
     } else {
       add_prose(result, number, line);
+      open_span = add_spans(result, number, line.empty() ? line : open_span + line);
     }
     result.words += words_of(line);
     result.lines.push_back(line);
