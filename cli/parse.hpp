@@ -15,8 +15,8 @@ namespace troupe::cli {
 
 enum class parsed : std::uint8_t { go_on, help_printed };
 
-/// The arguments that `troupe NAME` takes; `examples` stand below them in its help. CLI11 behind it is seen by parse.cpp
-/// alone: each source that sees it takes g++ five seconds longer.
+/// The arguments that `troupe NAME` takes; `examples` stand below them in its help. CLI11 behind it is seen by
+/// parse.cpp alone: each source that sees it takes g++ five seconds longer.
 class parser {
  public:
   parser(const std::string& name, const std::string& description, const std::string& examples);
@@ -26,8 +26,8 @@ class parser {
 
   enum class presence : std::uint8_t { optional, required };
 
-  /// An argument with a text: "--data" for a flag, "MODEL" for a place. The help shows `value_name` for the text. `into`
-  /// must live until parse() has returned.
+  /// An argument with a text: "--data" for a flag, "MODEL" for a place. The help shows `value_name` for the text.
+  /// `into` must live until parse() has returned.
   void add_text(const std::string& name, std::string& into, const std::string& help, const std::string& value_name,
                 presence needed = presence::optional);
   /// A flag without a value; "true" as a text.
@@ -43,8 +43,8 @@ class parser {
   std::unique_ptr<CLI::App> app_;
 };
 
-/// Reads the arguments. Objections are usage errors: E0101 with a suggestion, E0103, E0104, E0105. So is an empty value,
-/// of every argument (E0103): it is what an unset variable of a script leaves.
+/// Reads the arguments. Objections are usage errors: E0101 with a suggestion, E0103, E0104, E0105. So is an empty
+/// value, of every argument (E0103): it is what an unset variable of a script leaves.
 expected<parsed> parse(parser& into, const arguments& given);
 
 }  // namespace troupe::cli

@@ -50,7 +50,8 @@ expected<exit_status> run_schedule(const arguments& given) {
                 "  troupe schedule --kind inference --micro-batches 4 --stages 3\n"
                 "  troupe schedule --kind train --micro-batches 8 --stages 4 --json\n");
   reader.add_text("--kind", flags.kind, "inference, train (1F1B) or data-parallel", "KIND", parser::presence::required);
-  reader.add_text("--micro-batches", flags.micro_batches, "Micro-batches of one batch", "M", parser::presence::required);
+  reader.add_text("--micro-batches", flags.micro_batches, "Micro-batches of one batch", "M",
+                  parser::presence::required);
   reader.add_text("--stages", flags.stages, "Stages of the pipeline", "S", parser::presence::required);
   reader.add_toggle("--json", flags.json, "Print one JSON object: steps[stage][step] = instructions");
   const auto read = parse(reader, given);

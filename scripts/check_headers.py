@@ -119,6 +119,13 @@ def check(flags, header, pch):
     return compile_text([*flags, *use, "-fsyntax-only", "-x", "c++"], f"#include {name}\n#include {name}\n")
 
 
+def save(path, stamps):
+    """All at once, so that a run that is stopped leaves the headers that had passed."""
+    with open(path + ".partial", "w", encoding="utf-8") as file:
+        json.dump(stamps, file, indent=0)
+    os.replace(path + ".partial", path)
+
+
 def main():
     build_dir = sys.argv[1]
     folder = os.path.join(build_dir, "lint")
@@ -149,15 +156,16 @@ def main():
         wanted = sorted(set(sets.values()), key=cost, reverse=True)
         pchs = dict(zip(wanted, pool.map(lambda names: precompile(folder, flags, names), wanted)))
         jobs = {pool.submit(check, flags, header, pchs[names]): header for header, names in sets.items()}
-        for job in concurrent.futures.as_completed(jobs):
+        for count, job in enumerate(concurrent.futures.as_completed(jobs)):
             good, said = job.result()
             if good:
                 stamps[jobs[job]] = keys[jobs[job]]
             else:
                 failed.append(jobs[job])
                 print(f"{jobs[job]} does not compile alone:\n{said}", file=sys.stderr)
-    with open(stamps_path, "w", encoding="utf-8") as file:
-        json.dump({header: stamps[header] for header in headers if header in stamps}, file, indent=0)
+            if count % 20 == 0:
+                save(stamps_path, stamps)
+    save(stamps_path, {header: stamps[header] for header in headers if header in stamps})
     print(f"lint: {len(jobs)} of {len(headers)} headers compiled alone, {len(failed)} failed", file=sys.stderr)
     return 1 if failed else 0
 

@@ -75,8 +75,8 @@ using k = option_kind;
 const std::array options_in_order = {
     row<plain<&o::model, std::string>>("model", k::text, "FILE", 0, 0, "data/mnist/lenet.pt",
                                        "TorchScript model whose layers are a chain"),
-    row<plain<&o::data, std::string>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist",
-                                      data_help, &check_data_kind),
+    row<plain<&o::data, std::string>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist", data_help,
+                                      &check_data_kind),
     row<plain<&o::stages, std::int64_t>>("stages", k::count, "S", 1, limits::stages_max, "4",
                                          "Stages that the model is cut into"),
     row<plain<&o::replicas, std::int64_t>>("replicas", k::count, "R", 1, limits::replicas_max, "2",
@@ -94,8 +94,7 @@ const std::array options_in_order = {
     row<optional<&o::num_pipe_buffers, std::int64_t>>(
         "num_pipe_buffers", k::count_or_auto, "N|auto", 1, limits::pipe_buffers_max, "2",
         "Micro-batches on their way to a stage and in it (its credits); auto is 2, and more where they are small"),
-    row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy",
-                                   metrics_help,
+    row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy", metrics_help,
                                    &check_metric_names),
     row<plain<&o::allow_effects, bool>>("allow_effects", k::toggle, "", 0, 0, "true",
                                         "Take a model that prints, touches files or uses unknown operators"),

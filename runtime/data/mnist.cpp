@@ -1,8 +1,8 @@
 #include <filesystem>
 
 #include "runtime/data/byte_image_set.hpp"
-#include "runtime/data/idx_file.hpp"
 #include "runtime/data/data_kinds.hpp"
+#include "runtime/data/idx_file.hpp"
 
 namespace troupe {
 

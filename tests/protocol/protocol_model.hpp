@@ -56,8 +56,8 @@ struct protocol_step {
   violation broken = violation::none;
 };
 
-/// The protocol of docs/topologies.md over one graph, as a machine that takes one atomic step at a time: an instance with
-/// its inputs there and room on every branch works, sends on all branches, then gives its input slots back.
+/// The protocol of docs/topologies.md over one graph, as a machine that takes one atomic step at a time: an instance
+/// with its inputs there and room on every branch works, sends on all branches, then gives its input slots back.
 ///
 /// Left out, as nothing can tell the difference: the moment at which a replica that has no choice receives a message
 /// (it keeps the slot until it has sent), and the way of a score to its sink. The latter shows in one place only, a

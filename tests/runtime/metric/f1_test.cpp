@@ -32,8 +32,7 @@ at::Tensor outputs_for(const std::vector<std::int64_t>& predicted, std::int64_t 
 // The example of scikit-learn's page on f1_score: y_true = [0, 1, 2, 0, 1, 2], y_pred = [0, 2, 1, 0, 0, 1] gives
 // macro 0.26..., micro 0.33..., per class [0.8, 0, 0].
 TEST(f1, gives_the_numbers_of_scikit_learns_example) {
-  const metric_value value =
-      f1_of(outputs_for({0, 2, 1, 0, 0, 1}, 3), at::tensor({0, 1, 2, 0, 1, 2}).to(at::kLong), 3);
+  const metric_value value = f1_of(outputs_for({0, 2, 1, 0, 0, 1}, 3), at::tensor({0, 1, 2, 0, 1, 2}).to(at::kLong), 3);
   EXPECT_EQ(value.column("per_class"), (std::vector<double>{0.8, 0, 0}));
   EXPECT_DOUBLE_EQ(value.value("macro"), 0.8 / 3);
   EXPECT_DOUBLE_EQ(value.value("micro"), 2.0 / 6);

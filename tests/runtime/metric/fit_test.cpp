@@ -25,8 +25,8 @@ expected<void> judged(const std::vector<metric_ptr>& metrics, const at::Tensor& 
   return metric_scorer(metrics).judge(make_tensors(outputs), first_micro_batch(make_tensors(labels)));
 }
 
-void expect_told(const std::string& name, const at::Tensor& outputs, const at::Tensor& labels,
-                 const std::string& cause, const std::string& fix) {
+void expect_told(const std::string& name, const at::Tensor& outputs, const at::Tensor& labels, const std::string& cause,
+                 const std::string& fix) {
   const auto verdict = judged({get(make_metric(name, 5))}, outputs, labels);
   ASSERT_FALSE(verdict.has_value()) << name << ": " << cause;
   EXPECT_EQ(verdict.error().code, error_code::metric_does_not_fit);
@@ -101,8 +101,8 @@ TEST(fit, missing_and_several_tensors) {
 }
 
 TEST(fit, a_label_by_name_is_the_one_that_is_scored) {
-  const payload_ptr labels = std::make_shared<const tensor_set>(
-      std::vector<at::Tensor>{at::zeros({4}), at::ones({4})}, std::vector<std::string>{"start", "end"});
+  const payload_ptr labels = std::make_shared<const tensor_set>(std::vector<at::Tensor>{at::zeros({4}), at::ones({4})},
+                                                                std::vector<std::string>{"start", "end"});
   for (const auto& [label, sum] : {std::pair{"start", 4.0}, std::pair{"end", 0.0}}) {
     metric_scorer scorer({get(make_metric("mae", 0))}, false, {}, label);
     score into;

@@ -61,9 +61,12 @@ TEST(regression, equals_torch_and_strides_do_not_matter) {
   const at::Tensor outputs = at::randn({6, 40}).t();
   const at::Tensor labels = at::randn({40, 12}).narrow(1, 3, 6);
   const at::Tensor found = outputs.to(at::kDouble);
-  EXPECT_NEAR(value_of("mae", outputs, labels).value(), at::l1_loss(found, labels.to(at::kDouble)).item<double>(), 1e-13);
-  EXPECT_NEAR(value_of("mse", outputs, labels).value(), at::mse_loss(found, labels.to(at::kDouble)).item<double>(), 1e-13);
-  EXPECT_EQ(value_of("mse", outputs, labels).value(), value_of("mse", outputs.contiguous(), labels.contiguous()).value());
+  EXPECT_NEAR(value_of("mae", outputs, labels).value(), at::l1_loss(found, labels.to(at::kDouble)).item<double>(),
+              1e-13);
+  EXPECT_NEAR(value_of("mse", outputs, labels).value(), at::mse_loss(found, labels.to(at::kDouble)).item<double>(),
+              1e-13);
+  EXPECT_EQ(value_of("mse", outputs, labels).value(),
+            value_of("mse", outputs.contiguous(), labels.contiguous()).value());
 }
 
 TEST(regression, nan_is_never_hidden) {
