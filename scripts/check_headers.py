@@ -21,7 +21,7 @@ COSTS = {"torch/csrc/jit/api/": 60, "torch/": 60, "ATen/Functions.h": 60, "ATen/
          "gmock/": 15, "nlohmann/json.hpp": 10, "fmt/": 6, "msgpack": 10, "openssl/": 3}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wno-unused-command-line-argument", "-Werror", "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED",
-         "-DMSGPACK_NO_BOOST"]
+         "-DMSGPACK_NO_BOOST", '-DPROCESS_PROBE="a path that a test program is given"']
 
 
 class Tree:
