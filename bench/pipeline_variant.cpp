@@ -1,22 +1,25 @@
 #include "pipeline_variant.hpp"
 
 #include "program/evaluation.hpp"
+#include "program/topology_start.hpp"
 
 namespace troupe::bench {
+
+topology bench_topology(const layer_chain& chain, const data_set_ptr& data, const std::vector<std::string>& metrics,
+                        const std::string& partition, std::uint32_t stages, std::uint32_t replicas) {
+  return topology{}
+      .source("loader", data)
+      .pipeline("stage", chain, {.stages = stages, .replicas = replicas, .partition = partition})
+      .sink("metrics", {metrics.begin(), metrics.end()});
+}
 
 expected<pipeline_variant> pipeline_variant::start(const workload& work, pipeline_shape shape) {
   auto sample = work.data->read({0, work.micro_batch});
   if (!sample) return tl::make_unexpected(sample.error());
-  auto stages = start_model_pipeline(work.chain,
-                                     {.stages = shape.stages,
-                                      .replicas = shape.replicas,
-                                      .threads = shape.threads,
-                                      .optimize = optimize_mode::layer,
-                                      .partition = shape.stages == 1 ? "uniform" : work.partition,
-                                      .num_pipe_buffers = std::nullopt,
-                                      .passenger_bytes = bytes_of(sample->labels),
-                                      .workers = shape.workers},
-                                     sample->inputs.only());
+  const topology what = bench_topology(work.chain, work.data, work.metric_names,
+                                       shape.stages == 1 ? "uniform" : work.partition, shape.stages, shape.replicas);
+  auto stages = start_topology(
+      what, {.run = {.threads = shape.threads, .workers = shape.workers}, .classes = work.data->classes()}, *sample);
   if (!stages) return tl::make_unexpected(stages.error());
   pipeline_variant made;
   made.stages_ = std::move(*stages);

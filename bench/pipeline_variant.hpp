@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "measurement.hpp"
-#include "program/model_pipeline.hpp"
+#include "program/run_options.hpp"
+#include "program/started_run.hpp"
+#include "program/topology.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include "workload.hpp"
 
@@ -17,9 +18,12 @@ struct pipeline_shape {
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
   std::uint32_t threads = 1;
-  /// Stages in worker processes.
-  std::optional<worker_options> workers = std::nullopt;
+  worker_options workers = {};
 };
+
+/// Source, a pipeline of stages, sink: what a variant runs, and a worker process of it.
+topology bench_topology(const layer_chain& chain, const data_set_ptr& data, const std::vector<std::string>& metrics,
+                        const std::string& partition, std::uint32_t stages, std::uint32_t replicas);
 
 /// A running pipeline as `eval` makes it; between calls its engines are parked.
 class pipeline_variant {
@@ -33,7 +37,7 @@ class pipeline_variant {
   [[nodiscard]] std::vector<std::size_t> boundaries() const;
 
  private:
-  model_pipeline stages_;
+  started_run stages_;
 };
 
 }  // namespace troupe::bench

@@ -10,9 +10,7 @@
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/evaluator.hpp"
-#include "program/model_worker.hpp"
-#include "program/serve_probe.hpp"
-#include "runtime/process/probe_environment.hpp"
+#include "program/program.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/json_report.hpp"
 #include "runtime/report/result_table.hpp"
@@ -107,20 +105,10 @@ expected<exit_status> evaluate(const eval_options& options) {
   return leave(std::move(status));
 }
 
-/// This process is a worker of the evaluation that it would be with the same arguments.
-expected<exit_status> serve(const worker_environment& environment, const eval_options& options) {
-  auto description = describe_worker(options);
-  if (!description) return tl::make_unexpected(description.error());
-  serve_worker(environment, std::move(*description));
-}
-
 }  // namespace
 
 expected<exit_status> run_eval(const arguments& given) {
-  const auto worker = take_worker_environment();
-  if (!worker) return tl::make_unexpected(worker.error());
-  const auto probes = take_probe_environment();
-  if (!probes) return tl::make_unexpected(probes.error());
+  const program self(0, nullptr);
   parser reader("eval",
                 "Evaluate a model on data through a pipeline of stages.\n"
                 "Ctrl-C once finishes what is under way and prints it, labelled partial; twice stops at once.",
@@ -131,8 +119,9 @@ expected<exit_status> run_eval(const arguments& given) {
   if (*read == parsed::help_printed) return exit_status::ok;
   const auto options = checked_options(flags);
   if (!options) return tl::make_unexpected(options.error());
-  if (*probes) serve_model_probe(*options);
-  if (*worker) return serve(**worker, *options);
+  // a worker, or the process that tries the run out, never comes back from here
+  if (program::worker() != nullptr || program::is_probe())
+    return evaluator::create(*options, {}).map([](const auto&) { return exit_status::ok; });
   return evaluate(*options);
 }
 

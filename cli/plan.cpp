@@ -6,9 +6,9 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "program/plan_report.hpp"
 #include "runtime/engine/engine_thread.hpp"
 #include "runtime/partition/weights.hpp"
-#include "runtime/plan/plan_report.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/topology/draw/draw.hpp"
 

@@ -1,19 +1,15 @@
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
-#include "messages/payload.hpp"
+#include "program/layered_model.hpp"
 #include "runtime/config/eval_options.hpp"
-#include "runtime/engine/stage_body.hpp"
-#include "runtime/model/layer_chain.hpp"
-#include "runtime/partition/partition_layers.hpp"
 
 namespace troupe {
 
@@ -25,16 +21,28 @@ struct cut_request {
   std::string partition = "parameters";
 };
 
-/// A chain of layers, cut into stages and optimized. Replicas share its weights.
-struct cut_model {
-  cut_request request;
-  /// With optimize_mode::layer its layers are optimized; after cut_again() those of the one part.
-  layer_chain chain;
+/// Where a model is to be cut, and what passes there.
+struct cut_places {
   part_boundaries boundaries;
-  /// By stage; undefined without a sample.
+  /// By stage: what it gets of a micro-batch like the sample, but of fewer samples. Undefined without a sample.
   std::vector<at::Tensor> warm_up;
   /// The most that passes from one stage to the next for a micro-batch like the sample; 0: not known.
   std::uint64_t activation_bytes = 0;
+};
+
+/// The one way from a method to boundaries, by which runs and `troupe plan` cut. `sample`: a real micro-batch [N, ...]
+/// that goes through all layers (E0209), warms the stages up and is what partition = "profile" times; undefined: none
+/// of these. `seconds`: of the layers, where they are known; empty: measured if the method needs them. Errors: E0106
+/// more stages than layers, E05xx partition; E0607 if it is told to stop between layers or rounds.
+expected<cut_places> find_places(const layered_model& model, const cut_request& request, const at::Tensor& sample,
+                                 std::vector<double> seconds = {}, const std::stop_token& stop = {});
+
+/// A model, cut into stages and optimized.
+struct cut_model {
+  cut_request request;
+  /// With optimize_mode::layer its layers are optimized, or those of the one part that was asked for.
+  layered_model_ptr model;
+  cut_places places;
 
   /// "0 Conv2d" for each layer of the stage.
   [[nodiscard]] std::vector<std::string> layer_names(std::size_t part) const;
@@ -42,25 +50,15 @@ struct cut_model {
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t part, stage_index stage) const;
 };
 
-/// `sample`: a real micro-batch [N, ...] that goes through all layers (E0209), warms the stages up and is what
-/// partition = "profile" times; undefined: none of these. Errors: E0106 more stages than layers, E05xx partition,
-/// E0211; E0607 if it is told to stop between layers or rounds. Sets the calling thread's intra-op threads, and keeps a
-/// team of them: call it on a thread that ends.
-expected<cut_model> cut(const layer_chain& chain, const cut_request& request, const at::Tensor& sample,
+/// Cuts and optimizes. Errors: find_places(); E0211. Sets the calling thread's intra-op threads, and keeps a team of
+/// them: call it on a thread that ends.
+expected<cut_model> cut(layered_model_ptr model, const cut_request& request, const at::Tensor& sample,
                         const std::stop_token& stop = {});
 
-/// The same cut again, in a process that needs one part of it alone: where it was cut and what the part is warmed up
-/// with (undefined: nothing) come from whoever made it. `is_optimized`: the chain comes from load_optimized(). E0617
-/// for boundaries that this chain cannot have; E0211.
-expected<cut_model> cut_again(layer_chain chain, const cut_request& request, part_boundaries boundaries,
-                              std::size_t part, const at::Tensor& warm_up, bool is_optimized = false);
-
-/// The same cut again for all parts, in the process that runs them, where another one has tried it out.
-expected<cut_model> cut_as(const layer_chain& chain, const cut_request& request, part_boundaries boundaries,
-                           std::vector<at::Tensor> warm_up, const std::stop_token& stop = {});
-
-/// A model's file as cut_again() wants it where no time is left: with optimize_mode::layer all layers are optimized.
-expected<layer_chain> load_optimized(const std::string& file, optimize_mode optimize, const model_loading& how = {});
+/// The same cut again, where another process has found the places: for all parts, or for the one that this process
+/// needs alone. E0617 for boundaries that this model cannot have; E0211.
+expected<cut_model> cut_again(layered_model_ptr model, const cut_request& request, cut_places places,
+                              std::optional<std::size_t> part = std::nullopt, const std::stop_token& stop = {});
 
 /// Of the input that the driver sends: a replacement, for which all wait, gets less of it.
 [[nodiscard]] at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement);

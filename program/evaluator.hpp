@@ -1,48 +1,19 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <stop_token>
-#include <string>
 
 #include "messages/error.hpp"
 #include "program/abandoned_threads.hpp"
+#include "program/eval_topology.hpp"
 #include "program/evaluation_hooks.hpp"
+#include "program/run_options.hpp"
 #include "program/topology.hpp"
 #include "runtime/config/eval_options.hpp"
 #include "runtime/report/run_result.hpp"
 
 namespace troupe {
 
-struct prepared_run;
-
-/// How a topology is run.
-struct run_options {
-  std::uint64_t micro_batch = 64;
-  /// Intra-op threads per stage, unless the stage says otherwise; nothing: max(1, cores / stage replicas).
-  std::optional<std::uint32_t> threads = std::nullopt;
-  /// Evaluate only the first `limit` samples.
-  std::optional<std::uint64_t> limit = std::nullopt;
-  /// Seconds until the run ends with E0605 and a partial result.
-  std::optional<double> deadline = std::nullopt;
-  bool trace = false;
-  /// Gives each replica of a stage, join or route a worker process. main() must have made a troupe::program.
-  bool processes = false;
-  transport_kind transport = transport_kind::automatic;
-  /// These three apply to worker processes; see eval_options.
-  double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
-  double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
-  std::optional<double> forward_deadline = std::nullopt;
-};
-
-enum class stop_kind : std::uint8_t {
-  drain,  ///< stop loading, finish the work in flight, give a partial result
-  now,    ///< drop the work in flight, give a partial result of the folded states
-};
+struct run_request;
 
 /// One evaluation of a model file on a data set, as `troupe eval` does it: load, probe, cut into stages, run, report.
 class evaluator {
@@ -51,8 +22,9 @@ class evaluator {
   /// worker processes it does so in a process of its own, and a crash there is E0215. The deadline counts from this
   /// call. If it passes here, the error is E0605, and a forward that does not return in this process is abandoned
   /// (has_abandoned_threads). Only the deadline stops this call: a program that must end on a signal here ends its
-  /// process.
-  [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks);
+  /// process. In a worker process, and in the one that tries the run out, this call does not return.
+  [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks,
+                                                                   const eval_objects& objects = {});
 
   /// The same for a topology. The first micro-batch passes every stage before anything runs (start_topology). If any
   /// stage has a worker process, this try-out happens in a process of its own for all stages. The evaluator keeps a
@@ -78,11 +50,7 @@ class evaluator {
  private:
   struct impl;
   explicit evaluator(std::unique_ptr<impl> state);
-  using preparation =
-      std::function<expected<prepared_run>(const std::function<void(std::string)>& log, const std::stop_token& stop)>;
-  [[nodiscard]] static expected<std::unique_ptr<evaluator>> create_with(const eval_options& options,
-                                                                        evaluation_hooks hooks,
-                                                                        const preparation& prepare);
+  [[nodiscard]] static expected<std::unique_ptr<evaluator>> create_for(run_request request, evaluation_hooks hooks);
   std::unique_ptr<impl> impl_;
 };
 

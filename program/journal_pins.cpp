@@ -1,14 +1,19 @@
 #include "program/journal_pins.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <set>
+#include <string>
+#include <variant>
 
 #include <ATen/Version.h>
 #include <torch/version.h>
 
 #include "messages/limits.hpp"
+#include "program/stage_bodies.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/journal/processor.hpp"
@@ -43,18 +48,95 @@ std::string optimize_text(optimize_mode mode) {
   return {};
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
+/// Weights and buffers of layers that come from no file.
+expected<std::string> content_of(const topology::cut_pipeline& pipeline, const std::string& name) {
+  if (const auto* file = std::get_if<std::string>(&pipeline.model)) {
+    return sha256_of_file(*file, error_code::model_unreadable);
+  }
+  const auto model = open_model(pipeline, name);
+  if (!model) return tl::make_unexpected(model.error());
+  sha256 hash;
+  for (const layer_weight& each : (*model)->weights()) hash.add(each.type_name.data(), each.type_name.size() + 1);
+  for (const at::Tensor& each : (*model)->tensors()) {
+    const at::Tensor whole = each.detach().cpu().contiguous();
+    hash.add(whole.data_ptr(), whole.nbytes());
+  }
+  return hash.digest();
+}
+
+void append(std::string& list, const std::string& separator, const std::string& item) {
+  list.append(list.empty() ? "" : separator).append(item);
+}
+
+/// "0,4,15", of the stages that a pipeline has in the plan.
+std::string boundaries_of(const wiring_plan& plan, const topology& what, const std::string& pipeline,
+                          const std::vector<std::vector<std::string>>& layers) {
+  std::string text = "0";
+  std::size_t end = 0;
+  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+    const auto content = what.contents().find(plan.nodes[node].name);
+    if (content == what.contents().end()) continue;
+    const auto* part = std::get_if<topology::cut_node>(&content->second);
+    if (part == nullptr || part->pipeline != pipeline) continue;
+    text.append(",").append(std::to_string(end += layers[node].size()));
+  }
   return text;
 }
 
-/// "0,4,15"
-std::string boundaries(const std::vector<std::vector<std::string>>& layers) {
-  std::string text = "0";
-  std::size_t end = 0;
-  for (const auto& part : layers) text.append(",").append(std::to_string(end += part.size()));
+/// The pipeline of a node that is a part of one; any other node's own name.
+const std::string& outer_name(const topology& what, const std::string& node) {
+  const auto content = what.contents().find(node);
+  const auto* part = content == what.contents().end() ? nullptr : std::get_if<topology::cut_node>(&content->second);
+  return part == nullptr ? node : part->pipeline;
+}
+
+/// Names and edges, where there is more than a model and a sink. What callables do cannot be seen.
+std::string shape_of(const topology& what) {
+  std::set<std::string> inner;
+  std::string text;
+  for (const auto& [node, content] : what.contents()) inner.insert(outer_name(what, node));
+  if (inner.size() == 1 && what.pipelines().size() == 1 && what.sinks().size() == 1) return {};
+  const stage_graph graph = what.graph();
+  for (const graph_edge& each : graph.edges()) {
+    const std::string& from = outer_name(what, each.from.node);
+    const std::string& to = outer_name(what, each.to.node);
+    if (from != to) append(text, "; ", from + "." + each.from.port + " > " + to + "." + each.to.port);
+  }
   return text;
+}
+
+std::string metrics_of(const topology& what) {
+  std::string text;
+  for (const topology::scored& sink : what.sinks()) {
+    std::string names;
+    for (const metric_choice& each : sink.metrics) append(names, ",", name_of(each));
+    append(text, "; ", what.sinks().size() == 1 ? names : sink.name + ": " + names);
+  }
+  return text;
+}
+
+/// Of all pipelines, in the order of their names.
+struct pipeline_pins {
+  std::string models;
+  std::string modes;
+  std::string places;
+  std::string dtypes;
+};
+
+expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers) {
+  const auto plan = expand(what.graph());
+  if (!plan) return tl::make_unexpected(plan.error());
+  pipeline_pins made;
+  for (const auto& [name, pipeline] : what.pipelines()) {
+    const auto content = content_of(pipeline, name);
+    if (!content) return tl::make_unexpected(content.error());
+    const cut_options& options = pipeline.options;
+    append(made.models, " ", *content);
+    append(made.modes, ",", optimize_text(options.optimize));
+    if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(*plan, what, name, layers));
+    if (options.dtype) append(made.dtypes, ",", name + " " + c10::toString(*options.dtype));
+  }
+  return made;
 }
 
 /// The kind and each file's content, but no path: a journal goes on where the files were moved.
@@ -87,30 +169,38 @@ std::optional<std::uint32_t> journaled_threads(const std::string& path) {
 
 }  // namespace
 
-std::uint32_t threads_of(const eval_options& options, std::uint32_t cores) {
-  if (!options.threads && options.resume) {
-    if (const auto threads = journaled_threads(options.journal)) return *threads;
+std::uint32_t threads_of(const topology& what, const run_options& options, std::uint32_t cores) {
+  if (options.threads) return *options.threads;
+  if (options.journal.resume) {
+    if (const auto threads = journaled_threads(options.journal.file)) return *threads;
   }
-  return resolve_threads(options, cores);
+  std::uint32_t engines = 0;
+  const stage_graph graph = what.graph();
+  for (const graph_node& node : graph.nodes()) {
+    if (node.kind == node_kind::stage) engines += node.replicas;
+  }
+  return std::max(1u, cores / std::max(1u, engines));
 }
 
-expected<journal_pins> pins_of(const eval_options& options, const data_set& data,
+expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
                                const std::vector<std::vector<std::string>>& layers) {
-  auto model = sha256_of_file(options.model, error_code::model_unreadable);
-  if (!model) return tl::make_unexpected(model.error());
+  const auto pipelines = pins_of_pipelines(what, layers);
+  if (!pipelines) return tl::make_unexpected(pipelines.error());
   auto content = content_of(data);
   if (!content) return tl::make_unexpected(content.error());
-  journal_pins pins = {{"model", *model},
+  journal_pins pins = {{"model", pipelines->models},
                        {"data", *content},
                        {"micro_batch", std::to_string(options.micro_batch)},
                        {"limit", options.limit ? std::to_string(*options.limit) : "not set"},
                        {threads_pin, std::to_string(options.threads.value_or(0))},
-                       {"optimize", optimize_text(options.optimize)},
-                       {"metrics", listed(options.metrics)},
+                       {"optimize", pipelines->modes},
+                       {"metrics", metrics_of(what)},
                        {"libtorch", TORCH_VERSION},
                        {"processor", this_processor()},
                        {"kernels", kernels()}};
-  if (options.optimize == optimize_mode::stage) pins.push_back({"partition", boundaries(layers)});
+  if (!pipelines->places.empty()) pins.push_back({"partition", pipelines->places});
+  if (!pipelines->dtypes.empty()) pins.push_back({"dtype", pipelines->dtypes});
+  if (const std::string shape = shape_of(what); !shape.empty()) pins.push_back({"topology", shape});
   return pins;
 }
 

@@ -5,21 +5,23 @@
 #include <vector>
 
 #include "messages/error.hpp"
-#include "runtime/config/eval_options.hpp"
+#include "program/run_options.hpp"
+#include "program/topology.hpp"
 #include "runtime/data/data_set.hpp"
 #include "runtime/journal/journal_format.hpp"
 
 namespace troupe {
 
-/// All that the bits of an evaluation depend on, for the header of its journal: the content of model and data, what is
-/// asked for, LibTorch, the processor and the kernels that it makes LibTorch choose; where `optimize` is `stage` also
-/// the cut, `layers` by stage. `options.threads` is resolved. Reads the files once. Errors: E0210 and E0307; E0104 for
-/// data that does not say which files it comes from.
-[[nodiscard]] expected<journal_pins> pins_of(const eval_options& options, const data_set& data,
+/// All that the bits of a run depend on, for the header of its journal: the content of models and data, what is asked
+/// for, LibTorch, the processor and the kernels that it makes LibTorch choose; where `optimize` is `stage` also the
+/// cut, `layers` by stage; where there is more than one model and one sink the shape of the topology. What callables do
+/// cannot be seen. `options.threads` is resolved. Reads the files once, and builds models that come from no file.
+/// Errors: E0210 and E0307; those of open_model(); E0104 for data that does not say which files it comes from.
+[[nodiscard]] expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
                                              const std::vector<std::vector<std::string>>& layers);
 
-/// Threads per stage: those that the user asked for; else, of a run that is resumed, those of its journal, whatever
-/// stages, replicas and cores are now; else as resolve_threads().
-[[nodiscard]] std::uint32_t threads_of(const eval_options& options, std::uint32_t cores);
+/// Intra-op threads of stages that do not say otherwise: those that the user asked for; else, of a run that is resumed,
+/// those of its journal, whatever stages, replicas and cores are now; else max(1, cores / stage replicas).
+[[nodiscard]] std::uint32_t threads_of(const topology& what, const run_options& options, std::uint32_t cores);
 
 }  // namespace troupe

@@ -1,40 +1,156 @@
 #include "program/pipeline_engine.hpp"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "messages/limits.hpp"
-#include "program/evaluation.hpp"
-#include "program/model_pipeline.hpp"
+#include "program/abandoned_threads.hpp"
+#include "program/evaluation_run.hpp"
+#include "program/journal_pins.hpp"
+#include "program/prepared_run.hpp"
 #include "program/run_checks.hpp"
+#include "program/serve_run.hpp"
+#include "runtime/data/iterator_source.hpp"
 #include "runtime/engine/engine_thread.hpp"
+#include "runtime/journal/open_journal.hpp"
+#include "runtime/metric/loss.hpp"
 
 namespace troupe {
 namespace {
 
-eval_options layout_of(const pipeline_engine_options& options) {
-  eval_options layout;
-  layout.stages = options.stages;
-  layout.replicas = options.replicas;
-  layout.threads = options.threads;
-  return layout;
+topology topology_of(model_source model, const pipeline_engine_options& options) {
+  topology made;
+  made.source("loader", data_set_ptr())
+      .pipeline("stage", std::move(model),
+                {.stages = options.stages,
+                 .replicas = options.replicas,
+                 .partition = options.partition,
+                 .optimize = options.optimize,
+                 .num_pipe_buffers = options.num_pipe_buffers,
+                 .dtype = options.dtype,
+                 .allow_effects = options.allow_effects})
+      .sink("metrics", options.metrics);
+  for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics);
+  return made;
 }
 
-std::uint32_t threads_of(const pipeline_engine_options& options) {
-  return resolve_threads(layout_of(options), usable_cores());
+eval_options config_for(const topology& what, const pipeline_engine_options& options, std::string model) {
+  eval_options config = config_of(what, options.run);
+  config.model = std::move(model);
+  config.stages = options.stages;
+  config.replicas = options.replicas;
+  config.optimize = options.optimize;
+  config.partition = options.partition;
+  config.num_pipe_buffers = options.num_pipe_buffers;
+  return config;
 }
 
-expected<void> room_for(const pipeline_engine_options& options) {
-  return check_room(layout_of(options));
+std::vector<std::string> names_of(const std::vector<metric_choice>& metrics) {
+  std::vector<std::string> names;
+  for (const metric_choice& each : metrics) names.push_back(name_of(each));
+  return names;
+}
+
+tl::unexpected<error> no_use(const char* option, const char* cause, const char* fix) {
+  return fail(error_code::flags_contradict, option, cause, fix);
+}
+
+/// What nothing would heed in a call whose micro-batches come from an iterator.
+expected<void> check_batch_call(const pipeline_engine_options& options) {
+  if (!options.run.journal.file.empty()) {
+    return no_use("journal", "an iterator ends with its program, and nothing could go on with the journal",
+                  "use evaluate(), or leave the journal out");
+  }
+  if (options.run.limit) {
+    return no_use("limit", "it counts the samples of a data set, and an iterator gives micro-batches",
+                  "use num_micro_batches");
+  }
+  if (options.run.workers.enabled) {
+    return no_use("workers", "worker processes score by the metrics of the options, and cannot call a loss",
+                  "use evaluate(), or leave workers out");
+  }
+  return {};
+}
+
+/// What the module says itself.
+expected<void> check_module_options(const pipeline_engine_options& options, const module_shape& shape) {
+  const pipeline_engine_options defaults;
+  if (options.stages != defaults.stages && options.stages != shape.stages) {
+    return no_use("stages", "the module says how many there are", "set pipeline_module::num_stages");
+  }
+  if (options.partition != defaults.partition) {
+    return no_use("partition", "the module says how it is cut", "set pipeline_module::partition_method");
+  }
+  if (options.optimize == optimize_mode::stage) {
+    return no_use("optimize", "layers that were built in code are not fused", "leave it out");
+  }
+  if (options.allow_effects) {
+    return no_use("allow_effects", "it is for models that come from a file", "leave it out");
+  }
+  return {};
 }
 
 }  // namespace
 
 struct pipeline_engine::impl {
-  std::string model;
+  model_source model;
+  /// Threads are resolved.
+  run_request request;
   pipeline_engine_options options;
   loss_function loss;
-  model_pipeline stages;
+  started_run stages;
+  /// Guards what request_stop() finds.
+  std::mutex mutex;
+  evaluation_run* evaluating = nullptr;
+
+  [[nodiscard]] expected<void> check_evaluation(const data_set& data) const;
+  [[nodiscard]] expected<run_result> evaluate(const run_request& of, const data_choice& choice, evaluation_hooks hooks);
+  void set_evaluating(evaluation_run* run) {
+    const std::lock_guard lock(mutex);
+    evaluating = run;
+  }
 };
+
+expected<void> pipeline_engine::impl::check_evaluation(const data_set& data) const {
+  if (!options.run.workers.enabled || data.classes() == options.classes) return {};
+  return no_use("classes", "worker processes were told another number of them", "set pipeline_engine_options::classes");
+}
+
+expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, const data_choice& choice,
+                                                     evaluation_hooks hooks) {
+  const auto now = evaluation_run::clock::now();
+  if (auto fine = check_run(of.what, of.options); !fine) return tl::make_unexpected(fine.error());
+  const journal_options& kept = of.options.journal;
+  if (!kept.file.empty()) {
+    if (auto fine = check_journal(kept.file, kept.resume); !fine) return tl::make_unexpected(fine.error());
+  }
+  const auto data = open_choice(choice);
+  if (!data) return tl::make_unexpected(data.error());
+  if (auto fine = check_evaluation(**data); !fine) return tl::make_unexpected(fine.error());
+  auto call = make_call(of.what, of.options, *data);
+  if (!call) return tl::make_unexpected(call.error());
+  auto courier = report_courier::start(std::move(hooks));
+  if (!courier) return tl::make_unexpected(courier.error());
+  auto journal = open_journal(of.what, of.options, **data, stages.layers, **call);
+  if (!journal) return tl::make_unexpected(journal.error());
+  evaluation_run::parts parts{.stages = stages,
+                              .call = std::move(*call),
+                              .config = of.config,
+                              .courier = *courier,
+                              .journal = std::move(*journal),
+                              .patience = now + options.call_timeout};
+  if (of.options.deadline) parts.deadline = now + *of.options.deadline;
+  parts.config.data = (*data)->name();
+  parts.config.metrics.clear();
+  for (const metric_choice& each : of.what.sinks().front().metrics) parts.config.metrics.push_back(name_of(each));
+  evaluation_run run(std::move(parts));
+  set_evaluating(&run);
+  auto result = run.run();
+  set_evaluating(nullptr);
+  (*courier)->finish(limits::hooks_finish_time);
+  return result;
+}
 
 class eval_future::state {
  public:
@@ -111,47 +227,48 @@ bool eval_future::ready() const {
   return state_->ready();
 }
 
-expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const std::string& model,
-                                                                   pipeline_engine_options options,
-                                                                   loss_function loss) {
-  options.threads = threads_of(options);
-  if (auto room = room_for(options); !room) return tl::make_unexpected(room.error());
-  auto chain = load_chain(model, {.allow_effects = options.allow_effects});
-  if (!chain) return tl::make_unexpected(chain.error());
-  const model_pipeline_options pipeline_options{.stages = options.stages,
-                                                .replicas = options.replicas,
-                                                .threads = *options.threads,
-                                                .optimize = options.optimize,
-                                                .partition = options.partition,
-                                                .num_pipe_buffers = options.num_pipe_buffers};
-  auto stages = start_model_pipeline(*chain, pipeline_options, options.sample);
-  if (!stages) return tl::make_unexpected(stages.error());
+expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source model, std::string name,
+                                                                  pipeline_engine_options options, loss_function loss) {
   auto state = std::make_unique<impl>();
-  state->model = model;
+  const topology what = topology_of(model, options);
+  state->model = std::move(model);
+  state->request = {.what = what,
+                    .options = options.run,
+                    .config = config_for(what, options, std::move(name)),
+                    .first = {options.sample.defined() ? named_tensors(options.sample) : named_tensors(), {}}};
+  run_request& request = state->request;
+  serve_if_asked(request);
+  if (auto fine = check_run(what, options.run); !fine) return tl::make_unexpected(fine.error());
+  request.options.threads = request.config.threads = threads_of(what, options.run, usable_cores());
+  if (auto room = check_room(what, request.options, *request.options.threads); !room) {
+    return tl::make_unexpected(room.error());
+  }
+  auto stages = start_stages(request, request.first, options.classes, nullptr, {});
+  if (!stages) return tl::make_unexpected(stages.error());
   state->options = std::move(options);
   state->loss = std::move(loss);
   state->stages = std::move(*stages);
   return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
 }
 
+expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const std::string& model,
+                                                                   pipeline_engine_options options,
+                                                                   loss_function loss) {
+  return start(model, model, std::move(options), std::move(loss));
+}
+
 expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const pipeline_module& module,
                                                                    pipeline_engine_options options) {
+  if (module.layers.empty()) {
+    return fail(error_code::topology_invalid, "pipeline_module", "there is no layer", "give it layers");
+  }
   const auto shape = shape_of(module, options.replicas);
   if (!shape) return tl::make_unexpected(shape.error());
+  if (auto fine = check_module_options(options, *shape); !fine) return tl::make_unexpected(fine.error());
   options.stages = shape->stages;
   options.replicas = shape->replicas;
-  options.threads = threads_of(options);
-  if (auto room = room_for(options); !room) return tl::make_unexpected(room.error());
-  auto stages = start_module_pipeline(
-      module, {.replicas = options.replicas, .threads = *options.threads, .num_pipe_buffers = options.num_pipe_buffers},
-      options.sample);
-  if (!stages) return tl::make_unexpected(stages.error());
-  auto state = std::make_unique<impl>();
-  state->model = "pipeline_module";
-  state->options = std::move(options);
-  state->loss = module.loss_fn;
-  state->stages = std::move(*stages);
-  return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
+  options.partition = module.partition_method;
+  return start(module.layers, "pipeline_module", std::move(options), module.loss_fn);
 }
 
 pipeline_engine::pipeline_engine(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
@@ -163,6 +280,7 @@ expected<eval_output> pipeline_engine::eval_batch(data_iterator data, eval_batch
 
 eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_options options) {
   const auto refuse = [](error cause) { return eval_future{std::make_unique<eval_future::state>(std::move(cause))}; };
+  if (const auto fine = check_batch_call(impl_->options); !fine) return refuse(fine.error());
   data_iterator from = data ? std::move(data) : data_;
   if (!from) {
     return refuse({error_code::source_failed, "eval_batch", "there is no iterator",
@@ -181,57 +299,54 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
   auto ticket = std::make_shared<call_ticket>();
   ticket->source = source;
   ticket->folds = {fold};
+  for (std::size_t sink = 0; sink < impl_->options.sinks.size(); ++sink) {
+    ticket->folds.push_back(std::make_shared<loss_fold>());
+  }
   const loss_request request{.compute_loss = options.compute_loss,
                              .keep_outputs = options.return_logits || !options.compute_loss};
-  ticket->make_scorer = [loss = impl_->loss, request](std::uint32_t) {
-    return std::make_shared<loss_scorer>(loss, request);
+  ticket->make_scorer = [loss = impl_->loss, request](std::uint32_t sink) {
+    // the loss is for the first sink, the others have nothing to do
+    return std::make_shared<loss_scorer>(loss, sink == 0 ? request : loss_request{.compute_loss = false});
   };
   auto outcome = impl_->stages.running->submit(ticket);
-  return eval_future{std::make_unique<eval_future::state>(std::move(outcome), options, std::move(fold),
-                                                          std::move(source), std::move(ticket), impl_->stages.running,
-                                                          impl_->options.call_timeout)};
+  return eval_future{std::make_unique<eval_future::state>(
+      std::move(outcome), options, std::move(fold), std::move(source), std::move(ticket), impl_->stages.running,
+      std::min(impl_->options.call_timeout, impl_->options.run.deadline.value_or(impl_->options.call_timeout)))};
 }
 
-expected<run_result> pipeline_engine::evaluate(const data_set_ptr& data, std::uint64_t micro_batch,
-                                               const std::vector<std::string>& metrics) {
-  if (micro_batch == 0 || micro_batch > limits::micro_batch_max) {
-    return fail(error_code::value_out_of_range, "evaluate", "micro_batch is " + std::to_string(micro_batch),
-                "give 1 to " + std::to_string(limits::micro_batch_max));
+expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uint64_t micro_batch,
+                                               const std::vector<metric_choice>& metrics) {
+  if (impl_->options.run.workers.enabled && names_of(metrics) != names_of(impl_->options.metrics)) {
+    return no_use("metrics", "worker processes know those of the engine's options", "name them in the options");
   }
-  evaluation_request request{data, micro_batch, std::nullopt, {sink_request{}}};
-  for (const std::string& name : metrics) {
-    auto made = make_metric(name, data->classes());
-    if (!made) return tl::make_unexpected(made.error());
-    request.sinks.front().metrics.push_back(std::move(*made));
+  run_request of = impl_->request;
+  of.options.micro_batch = of.config.micro_batch = micro_batch;
+  pipeline_engine_options others = impl_->options;
+  others.metrics = metrics;
+  of.what = topology_of(impl_->model, others);
+  return impl_->evaluate(of, data, {});
+}
+
+expected<run_result> pipeline_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {
+  return impl_->evaluate(impl_->request, data, std::move(hooks));
+}
+
+void pipeline_engine::request_stop(stop_kind kind) noexcept {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->evaluating != nullptr) {
+    impl_->evaluating->request_stop(kind);
+  } else {
+    impl_->stages.running->cut_calls();
   }
-  evaluation call{std::move(request)};
+}
+
+expected<std::vector<trace_event>> pipeline_engine::finish() {
   pipeline& running = *impl_->stages.running;
-  const auto before = running.engines().accounts->usage();
-  auto future = running.submit(call.ticket());
-  if (future.wait_for(impl_->options.call_timeout) != std::future_status::ready) {
-    // Not waited for: calls end in their order, and one before this may be what does not end.
-    const error late{error_code::deadline_passed, "evaluate", "it took longer than call_timeout",
-                     "raise pipeline_engine_options::call_timeout, or look for the stage that is stuck"};
-    running.cancel(call.ticket(), late);
-    return tl::make_unexpected(late);
+  if (!running.stop(stop_mode::drain, limits::stop_timeout)) {
+    count_abandoned_thread();
+    return fail(error_code::stage_unresponsive, "finish", "a stage did not come back from its forward");
   }
-  const call_outcome outcome = future.get();
-  if (outcome.cause) return tl::make_unexpected(*outcome.cause);
-  run_result result = call.result(outcome);
-  result.model = impl_->model;
-  result.stages = stage_reports(*running.engines().accounts, before, running.engines().accounts->usage(),
-                                result.wall_seconds, impl_->stages.layers);
-  result.config.model = impl_->model;
-  result.config.data = data->name();
-  result.config.stages = impl_->options.stages;
-  result.config.replicas = impl_->options.replicas;
-  result.config.micro_batch = micro_batch;
-  result.config.threads = impl_->options.threads;
-  result.config.optimize = impl_->options.optimize;
-  result.config.partition = impl_->options.partition;
-  result.config.num_pipe_buffers = impl_->options.num_pipe_buffers;
-  result.config.metrics = metrics;
-  return result;
+  return impl_->options.run.trace ? trace_of(running.engines()) : std::vector<trace_event>{};
 }
 
 std::uint32_t pipeline_engine::num_stages() const noexcept {

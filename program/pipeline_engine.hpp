@@ -11,7 +11,10 @@
 #include <ATen/core/Tensor.h>
 
 #include "messages/error.hpp"
+#include "program/eval_topology.hpp"
+#include "program/evaluation_hooks.hpp"
 #include "program/pipeline_module.hpp"
+#include "program/run_options.hpp"
 #include "runtime/config/eval_options.hpp"
 #include "runtime/data/data_iterator.hpp"
 #include "runtime/data/data_set.hpp"
@@ -26,18 +29,26 @@ struct pipeline_engine_options {
   std::uint32_t replicas = 1;
   /// Micro-batches of a call over all replicas, unless the call says otherwise.
   std::uint64_t num_micro_batches = 1;
-  /// Intra-op threads per stage. Not set: max(1, cores / (stages x replicas)).
-  std::optional<std::uint32_t> threads = std::nullopt;
+  /// Threads, trace and workers hold for all calls. micro_batch, limit and journal hold for evaluate(); eval_batch()
+  /// refuses the last two (E0104). The deadline holds for each call.
+  run_options run = {};
   optimize_mode optimize = optimize_mode::layer;
   std::string partition = "parameters";
   /// See model_loading.
   bool allow_effects = false;
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// See cut_options.
+  std::optional<c10::ScalarType> dtype = std::nullopt;
   /// A real micro-batch [N, ...]. It passes every layer before the start (E0209), and `partition = "profile"` times the
   /// layers on it. Undefined: no check, no profile.
   at::Tensor sample = {};
   /// A call that takes longer fails with E0605.
   std::chrono::nanoseconds call_timeout = std::chrono::hours{24};
+  /// Metrics of evaluate(): those of the sink "metrics", and more sinks.
+  std::vector<metric_choice> metrics = {"accuracy", "cross_entropy"};
+  std::vector<eval_sink> sinks = {};
+  /// Classes of the data for evaluate(). Only metrics by name in worker processes need it.
+  std::uint32_t classes = 0;
 };
 
 enum class reduction : std::uint8_t {
@@ -99,8 +110,8 @@ class pipeline_engine {
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const std::string& model,
                                                                          pipeline_engine_options options,
                                                                          loss_function loss);
-  /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. Ignores
-  /// options.stages, .partition and .optimize.
+  /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. E0104 for
+  /// options that give other stages, another partition, allow_effects or optimize_mode::stage.
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,
                                                                          pipeline_engine_options options = {});
 
@@ -122,9 +133,19 @@ class pipeline_engine {
   /// Applied to every batch of an iterator, from the next call on.
   void set_batch_fn(batch_function transform) { transform_ = std::move(transform); }
 
-  /// Evaluates a whole data set, every sample exactly once, with exact metrics ("accuracy", "cross_entropy", ...).
-  [[nodiscard]] expected<run_result> evaluate(const data_set_ptr& data, std::uint64_t micro_batch = 64,
-                                              const std::vector<std::string>& metrics = {"accuracy", "cross_entropy"});
+  /// Evaluates a whole data set, every sample exactly once, with the metrics and sinks of the options. Errors: those
+  /// of evaluator::create() and run().
+  [[nodiscard]] expected<run_result> evaluate(const data_choice& data, evaluation_hooks hooks = {});
+  /// The same with other metrics for this call. E0104 with worker processes, which know only the options' metrics.
+  [[nodiscard]] expected<run_result> evaluate(const data_choice& data, std::uint64_t micro_batch,
+                                              const std::vector<metric_choice>& metrics = {"accuracy",
+                                                                                           "cross_entropy"});
+  /// Any thread may call this. Ends all open calls; evaluate() gives a partial result.
+  void request_stop(stop_kind kind) noexcept;
+
+  /// Waits for the open calls, stops the stages, and gives the trace if the options asked for one. Later calls are
+  /// refused. E0609 for a stage that does not come back.
+  [[nodiscard]] expected<std::vector<trace_event>> finish();
 
   [[nodiscard]] std::uint32_t num_stages() const noexcept;
   /// Whether this process has the first or last stage; always true in one process.
@@ -133,6 +154,9 @@ class pipeline_engine {
 
  private:
   struct impl;
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> start(model_source model, std::string name,
+                                                                        pipeline_engine_options options,
+                                                                        loss_function loss);
   explicit pipeline_engine(std::unique_ptr<impl> state);
 
   std::unique_ptr<impl> impl_;

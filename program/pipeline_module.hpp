@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "program/model_pipeline.hpp"
 #include "runtime/metric/loss_function.hpp"
 #include "runtime/model/layer_spec.hpp"
 #include "runtime/topology/process_topology.hpp"
@@ -21,15 +20,8 @@ struct pipeline_module {
   std::optional<process_topology> topology = std::nullopt;
   /// May be empty if no call computes a loss.
   loss_function loss_fn = nullptr;
-  /// uniform | parameters | type:REGEX | boundaries "0,2,5".
+  /// See cut_options; "profile" needs a sample.
   std::string partition_method = "parameters";
-};
-
-struct module_pipeline_options {
-  /// Where the module has no topology.
-  std::uint32_t replicas = 1;
-  std::uint32_t threads = 1;
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
 };
 
 /// Stages and replicas of the module: from its topology, or num_stages and `replicas`. E0504 for an axis that is
@@ -39,11 +31,5 @@ struct module_shape {
   std::uint32_t replicas = 1;
 };
 expected<module_shape> shape_of(const pipeline_module& module, std::uint32_t replicas);
-
-/// Builds all layers once (replicas share them), cuts them, tries them on `sample` if it is defined, and starts.
-/// Errors: those of build_layers, shape_of and partition_layers; E0504 no layer; E0104 partition by profile; E0602
-/// naming the layer that does not accept the sample.
-expected<model_pipeline> start_module_pipeline(const pipeline_module& module, const module_pipeline_options& options,
-                                               const at::Tensor& sample);
 
 }  // namespace troupe

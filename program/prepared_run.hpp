@@ -6,18 +6,32 @@
 #include <string>
 
 #include "program/evaluation.hpp"
-#include "program/evaluator.hpp"
-#include "program/model_pipeline.hpp"
+#include "program/run_options.hpp"
+#include "program/started_run.hpp"
+#include "program/topology.hpp"
 #include "runtime/config/eval_options.hpp"
 #include "runtime/journal/journal_writer.hpp"
 
 namespace troupe {
 
-/// An evaluation with all that can be wrong before it begins behind it: its stages run and wait for the first call.
+/// What is to be run, checked (run_checks.hpp).
+struct run_request {
+  topology what;
+  run_options options;
+  /// How the result shows them.
+  eval_options config;
+  /// The first micro-batch of a run whose source is open; else it is that of the topology's data.
+  sample_block first = {};
+  /// The result says how many buffers edges got, also where none were asked for.
+  bool shows_buffers = false;
+};
+
+/// A run with all that can be wrong before it begins behind it: its stages run and wait for the first call.
 struct prepared_run {
-  /// What was resolved stands in them.
-  eval_options options;
-  model_pipeline stages;
+  /// With threads resolved.
+  run_options options;
+  eval_options config;
+  started_run stages;
   std::unique_ptr<evaluation> call;
   /// Null without one.
   std::shared_ptr<journal_writer> journal;
@@ -26,17 +40,28 @@ struct prepared_run {
 /// Gets log lines of a preparation; from any thread, must not wait.
 using log_function = std::function<void(std::string)>;
 
-/// See evaluator::create(). Both look at `stop` between their steps (E0607).
-[[nodiscard]] expected<prepared_run> prepare_model_run(eval_options options, const log_function& log,
-                                                       const std::stop_token& stop);
-/// `resolved`: `options` as those of an evaluation, for the result.
-[[nodiscard]] expected<prepared_run> prepare_topology_run(const topology& what, const run_options& options,
-                                                          eval_options resolved, const log_function& log,
-                                                          const std::stop_token& stop);
+/// See evaluator::create(). Looks at `stop` between its steps (E0607).
+[[nodiscard]] expected<prepared_run> prepare_run(const run_request& request, const log_function& log,
+                                                 const std::stop_token& stop);
+
+/// Starts the stages alone, for calls to come; if any live in workers, all are tried out in another process before.
+/// `options.threads` is resolved. `first` may have no inputs.
+[[nodiscard]] expected<started_run> start_stages(const run_request& request, const sample_block& first,
+                                                 std::uint32_t classes, const log_function& log,
+                                                 const std::stop_token& stop);
+
+/// One call, so far without a journal. Errors: E0803, make_metric().
+[[nodiscard]] expected<std::unique_ptr<evaluation>> make_call(const topology& what, const run_options& options,
+                                                              const data_set_ptr& data);
+/// Last of all, when nothing can be refused any more: a run that could not begin leaves no journal behind. Null where
+/// none is asked for.
+[[nodiscard]] expected<std::shared_ptr<journal_writer>> open_journal(
+    const topology& what, const run_options& options, const data_set& data,
+    const std::vector<std::vector<std::string>>& layers, evaluation& call);
 
 /// The data set of a topology's source. E0306 for one without samples.
 [[nodiscard]] expected<data_set_ptr> open_choice(const data_choice& choice);
-/// Intra-op threads of stages that do not say otherwise: one engine, one core.
-[[nodiscard]] std::uint32_t threads_for(const stage_graph& graph);
+/// The first micro-batch of a run.
+[[nodiscard]] expected<sample_block> first_block(const data_set& data, const run_options& options);
 
 }  // namespace troupe

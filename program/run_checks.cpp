@@ -1,40 +1,41 @@
 #include "program/run_checks.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "actors/workers/room_of.hpp"
 #include "messages/limits.hpp"
-#include "program/model_pipeline.hpp"
+#include "program/eval_topology.hpp"
 #include "program/program.hpp"
+#include "runtime/config/resolve.hpp"
 
 namespace troupe {
 namespace {
 
-expected<void> check_processes(const run_options& options, bool processes) {
-  const auto contradict = [](std::string where, std::string cause, std::string fix) {
-    return fail(error_code::flags_contradict, std::move(where), std::move(cause), std::move(fix));
-  };
-  if (!processes) {
-    if (options.transport == transport_kind::tcp)
-      return contradict("transport", "tcp edges are between processes", "set processes");
-    if (options.forward_deadline)
-      return contradict("forward_deadline", "a forward in this process cannot be ended", "set processes");
-    return {};
+tl::unexpected<error> out_of_range(std::string where, std::string cause) {
+  return fail(error_code::value_out_of_range, std::move(where), std::move(cause), "choose another value");
+}
+
+expected<void> check_count(const char* name, std::uint64_t value, std::uint64_t most) {
+  if (value >= 1 && value <= most) return {};
+  return out_of_range(name, "it is " + std::to_string(value) + ", allowed are 1 to " + std::to_string(most));
+}
+
+expected<void> check_time(const char* name, const std::optional<double>& seconds, double least) {
+  if (!seconds || (*seconds >= least && *seconds <= limits::deadline_seconds_max)) return {};
+  return out_of_range(name, "it is " + std::to_string(*seconds) + " s");
+}
+
+expected<void> check_processes(const eval_options& config) {
+  if (config.processes && !program::exists()) {
+    return fail(error_code::flags_contradict, "processes", "workers of this program would not know what they are",
+                "make a troupe::program at the start of main()");
   }
-  if (!program::exists())
-    return contradict("processes", "workers of this program would not know what they are",
-                      "make a troupe::program at the start of main()");
-  if (options.transport == transport_kind::inproc)
-    return contradict("transport", "inproc edges do not leave a process", "leave it out");
-  if (options.trace) return contradict("trace", "a trace is recorded inside one process", "leave it out");
-  for (const auto& [name, seconds] :
-       {std::pair{"worker_timeout", options.worker_timeout}, {"start_deadline", options.start_deadline}}) {
-    if (seconds >= limits::worker_timeout_min && seconds <= limits::deadline_seconds_max) continue;
-    return fail(error_code::value_out_of_range, name, "it is " + std::to_string(seconds) + " s",
-                "choose another value");
+  if (const auto found = find_contradiction(config)) {
+    return fail(error_code::flags_contradict, found->option, found->cause, found->fix);
   }
   return {};
 }
@@ -53,32 +54,20 @@ std::uint32_t most_threads(const topology& what) {
 
 }  // namespace
 
-expected<void> check_run(const run_options& options, bool processes) {
-  const auto wrong = [](std::string where, std::string cause) {
-    return fail(error_code::value_out_of_range, std::move(where), std::move(cause), "choose another value");
-  };
-  if (options.micro_batch < 1 || options.micro_batch > limits::micro_batch_max) {
-    return wrong("micro_batch", "it is " + std::to_string(options.micro_batch) + ", allowed are 1 to " +
-                                    std::to_string(limits::micro_batch_max));
-  }
-  if (options.threads && (*options.threads < 1 || *options.threads > limits::threads_max)) {
-    return wrong("threads", "it is " + std::to_string(*options.threads) + ", allowed are 1 to " +
-                                std::to_string(limits::threads_max));
-  }
-  if (options.limit && *options.limit == 0) return wrong("limit", "no sample would be evaluated");
-  if (options.deadline &&
-      !(*options.deadline >= limits::deadline_seconds_min && *options.deadline <= limits::deadline_seconds_max)) {
-    return wrong("deadline", "it is " + std::to_string(*options.deadline) + " s");
-  }
-  return check_processes(options, processes);
-}
-
-expected<void> check_room(const eval_options& options) {
-  const auto plan = plan_of_chain(options.stages, options.replicas, options.num_pipe_buffers);
-  if (!plan) return {};
-  room_options asked{.threads = options.threads.value_or(1), .tcp_edges = options.transport == transport_kind::tcp};
-  if (options.processes) asked.is_remote = [](stage_address) { return true; };
-  return ensure_room(room_of_run(*plan, asked));
+expected<void> check_run(const topology& what, const run_options& options) {
+  const eval_options config = config_of(what, options);
+  return check_count("micro_batch", config.micro_batch, limits::micro_batch_max)
+      .and_then([&] { return check_count("threads", config.threads.value_or(1), limits::threads_max); })
+      .and_then([&]() -> expected<void> {
+        if (config.limit && *config.limit == 0) return out_of_range("limit", "no sample would be evaluated");
+        return {};
+      })
+      .and_then([&] { return check_time("deadline", config.deadline, limits::deadline_seconds_min); })
+      .and_then([&] { return check_time("forward_deadline", config.forward_deadline, limits::deadline_seconds_min); })
+      .and_then([&] { return check_time("worker_timeout", config.worker_timeout, limits::worker_timeout_min); })
+      .and_then([&] { return check_time("start_deadline", config.start_deadline, limits::worker_timeout_min); })
+      .and_then([&] { return check_processes(config); })
+      .and_then([&] { return what.check(); });
 }
 
 expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads) {
@@ -86,10 +75,10 @@ expected<void> check_room(const topology& what, const run_options& options, std:
   if (!plan) return {};
   room_options asked{.threads = std::max(threads, most_threads(what)),
                      .is_remote = nullptr,
-                     .tcp_edges = options.transport == transport_kind::tcp};
-  if (options.processes || what.wants_any_process()) {
+                     .tcp_edges = options.workers.transport == transport_kind::tcp};
+  if (options.workers.enabled || what.wants_any_process()) {
     asked.is_remote = [&](stage_address at) {
-      return options.processes || what.wants_process(plan->nodes[at.stage].name);
+      return options.workers.enabled || what.wants_process(plan->nodes[at.stage].name);
     };
   }
   return ensure_room(room_of_run(*plan, asked));

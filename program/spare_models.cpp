@@ -12,7 +12,7 @@
 namespace troupe {
 
 void spare_models::prepare(const std::string& name, const std::string& file,
-                           const std::function<expected<layer_chain>()>& load) {
+                           const std::function<expected<layered_model_ptr>()>& load) {
   std::error_code unknown;
   if (std::filesystem::file_size(file, unknown) > limits::spare_model_bytes_max || unknown) return;
   if (!is_spare()) return;
@@ -26,12 +26,12 @@ bool spare_models::is_spare() const {
   return !closed_;
 }
 
-std::optional<layer_chain> spare_models::take(const std::string& name) {
+layered_model_ptr spare_models::take(const std::string& name) {
   const std::lock_guard lock{mutex_};
   closed_ = true;
   auto all = std::exchange(ready_, {});
   const auto found = all.find(name);
-  return found == all.end() ? std::nullopt : std::optional(std::move(found->second));
+  return found == all.end() ? nullptr : std::move(found->second);
 }
 
 void yield_to_stages() noexcept {

@@ -65,6 +65,11 @@ expected<void> check_settings(const std::string& name, const Options& options) {
 
 }  // namespace
 
+const std::string& name_of(const metric_choice& metric) noexcept {
+  const auto* name = std::get_if<std::string>(&metric);
+  return name != nullptr ? *name : std::get<metric_ptr>(metric)->name();
+}
+
 stage_recipe::stage_recipe(const torch::jit::Module& module) : factory_(torchscript(module)) {}
 
 void topology::add(graph_node node) {
@@ -131,6 +136,12 @@ topology& topology::route(std::string name, std::vector<route_case> cases, stage
 }
 
 topology& topology::sink(std::string name, std::vector<metric_choice> metrics, sink_options options) {
+  for (const metric_choice& each : metrics) {
+    const auto* own = std::get_if<metric_ptr>(&each);
+    if (own == nullptr || *own != nullptr) continue;
+    mistakes_.push_back({error_code::topology_invalid, "sink '" + name + "'", "one of its metrics is a null pointer",
+                         "make the metric first"});
+  }
   sinks_.push_back({name, std::move(metrics), std::move(options)});
   add(make_end(std::move(name), node_kind::sink));
   return *this;

@@ -15,6 +15,7 @@
 #include "runtime/data/data_set.hpp"
 #include "runtime/metric/metric.hpp"
 #include "runtime/model/layer_chain.hpp"
+#include "runtime/model/layer_spec.hpp"
 #include "runtime/stage/route_case.hpp"
 #include "runtime/stage/stage_function.hpp"
 #include "runtime/topology/stage_graph.hpp"
@@ -61,7 +62,7 @@ struct stage_options {
   std::string device = "cpu";
   std::vector<std::string> inputs = {"in"};
   std::vector<std::string> outputs = {"out"};
-  /// Gives each replica a worker process, also without run_options::processes. Needs troupe::program.
+  /// Gives each replica a worker process, also without worker_options::enabled. Needs troupe::program.
   bool process = false;
 };
 
@@ -85,10 +86,11 @@ struct cut_options {
   bool allow_effects = false;
 };
 
-/// A file, a module in memory, or a chain.
-using model_source = std::variant<std::string, torch::jit::Module, layer_chain>;
+/// A file, a module in memory, a chain, or layers that are built where they run.
+using model_source = std::variant<std::string, torch::jit::Module, layer_chain, std::vector<layer_spec>>;
 /// A name (make_metric), or a metric of your own.
 using metric_choice = std::variant<std::string, metric_ptr>;
+[[nodiscard]] const std::string& name_of(const metric_choice& metric) noexcept;
 /// KIND:PATH as for `--data`, or a data set of your own.
 using data_choice = std::variant<std::string, data_set_ptr>;
 

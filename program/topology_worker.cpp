@@ -1,12 +1,14 @@
 #include "program/topology_worker.hpp"
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "actors/workers/worker_face.hpp"
-#include "program/model_worker.hpp"
+#include "program/own_thread.hpp"
 #include "program/topology_start.hpp"
 #include "runtime/engine/allocator.hpp"
 #include "runtime/metric/metric_scorer.hpp"
@@ -15,6 +17,32 @@
 #include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
+namespace {
+
+/// A file's name, size and time of change; the name alone if it cannot be seen.
+std::string stamp_of(const std::string& file) {
+  std::error_code ignored;
+  const auto size = std::filesystem::file_size(file, ignored);
+  const auto time = std::filesystem::last_write_time(file, ignored).time_since_epoch().count();
+  return fmt::format("{} {} {}", file, size, time);
+}
+
+/// Shared by the callables of one worker.
+struct worker_state {
+  worker_state(topology given, wiring_plan expanded) : what(std::move(given)), plan(std::move(expanded)) {}
+  topology what;
+  wiring_plan plan;
+  spare_models spare;
+};
+
+expected<std::shared_ptr<scorer>> make_scorer(const topology& what, std::uint32_t sink, std::uint32_t classes) {
+  auto sinks = make_sinks(what, classes);
+  if (!sinks) return tl::make_unexpected(sinks.error());
+  sink_request& one = sinks->at(sink);
+  return std::make_shared<metric_scorer>(std::move(one.metrics), false, one.tensor, one.label);
+}
+
+}  // namespace
 
 expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes) {
   std::vector<sink_request> made;
@@ -49,50 +77,60 @@ expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
   return {};
 }
 
+bool is_open(const topology& what) {
+  const auto* data = what.data() ? std::get_if<data_set_ptr>(&*what.data()) : nullptr;
+  return data != nullptr && *data == nullptr;
+}
+
 std::string settings_of(const topology& what) {
   std::string text;
   for (const auto& [name, asked] : what.pipelines()) {
     const auto* file = std::get_if<std::string>(&asked.model);
-    text += fmt::format("{}: {}, {} stages, {} {}\n", name, file == nullptr ? "in memory" : stamp_of(*file),
-                        asked.options.stages, static_cast<int>(asked.options.optimize), asked.options.partition);
+    text += fmt::format("{}: {}, {} stages, {} {} {}\n", name, file == nullptr ? "in memory" : stamp_of(*file),
+                        asked.options.stages, static_cast<int>(asked.options.optimize), asked.options.partition,
+                        asked.options.dtype ? c10::toString(*asked.options.dtype) : "as it is");
   }
   for (const topology::scored& each : what.sinks()) {
-    text += fmt::format("{}: {} metrics of {} {}\n", each.name, each.metrics.size(), each.options.tensor,
-                        each.options.label);
+    text += fmt::format("{}: of {} {}", each.name, each.options.tensor, each.options.label);
+    for (const metric_choice& metric : each.metrics) text += ", " + name_of(metric);
+    text += "\n";
   }
   return text;
 }
 
-void serve_topology(const worker_environment& environment, const topology& what, const run_options& options) {
-  if (auto fine = what.check(); !fine) end_worker(fine.error());
-  const auto plan = expand(what.graph());
-  if (!plan) end_worker(plan.error());
+expected<worker_description> describe_worker(const topology& what, const run_options& options) {
+  if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
+  auto plan = expand(what.graph());
+  if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
-  spare_models spare;
-  worker_description description{
-      .plan = *plan,
-      .fingerprint = [&] { return plan_fingerprint(*plan, settings_of(what)); },
+  const auto state = std::make_shared<worker_state>(what, std::move(*plan));
+  return worker_description{
+      .plan = state->plan,
+      .fingerprint = [state] { return plan_fingerprint(state->plan, settings_of(state->what)); },
       .codec = std::make_shared<tensor_codec>(),
-      .tcp_edges = options.transport == transport_kind::tcp,
-      .silence_timeout =
-          std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.worker_timeout)),
+      .tcp_edges = options.workers.transport == transport_kind::tcp,
+      .payload_crc = options.workers.payload_crc,
+      .silence_timeout = options.workers.timeout,
       .prepare =
-          [&] {
+          [state] {
             yield_to_stages();
-            prepare_pipelines(what, spare);
-            if (spare.is_spare()) use_libtorch_once();
+            prepare_pipelines(state->what, state->spare);
+            if (state->spare.is_spare()) use_libtorch_once();
           },
       .make_body =
-          [&](const worker_assignment& to, const payload_ptr& warm_up) {
-            return in_making_thread("topology", [&] { return make_assigned_body(what, *plan, to, warm_up, spare); });
+          [state](const worker_assignment& to, const payload_ptr& warm_up) {
+            return in_own_thread("topology", "the stage could not be made", [&] {
+              return make_assigned_body(state->what, state->plan, to, warm_up, state->spare);
+            });
           },
-      .make_scorer = [&](std::uint32_t sink, std::uint32_t classes) -> expected<std::shared_ptr<scorer>> {
-        auto sinks = make_sinks(what, classes);
-        if (!sinks) return tl::make_unexpected(sinks.error());
-        sink_request& one = sinks->at(sink);
-        return std::make_shared<metric_scorer>(std::move(one.metrics), false, one.tensor, one.label);
-      }};
-  serve_worker(environment, std::move(description));
+      .make_scorer = [state](std::uint32_t sink,
+                             std::uint32_t classes) { return make_scorer(state->what, sink, classes); }};
+}
+
+void serve_topology(const worker_environment& environment, const topology& what, const run_options& options) {
+  auto description = describe_worker(what, options);
+  if (!description) end_worker(description.error());
+  serve_worker(environment, std::move(*description));
 }
 
 }  // namespace troupe

@@ -3,14 +3,18 @@
 #include <string>
 #include <vector>
 
+#include "actors/workers/serve_worker.hpp"
 #include "messages/activation.hpp"
 #include "program/evaluation.hpp"
-#include "program/evaluator.hpp"
+#include "program/run_options.hpp"
 #include "program/topology.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {
+
+/// What a worker of this run is: any of its stages. It keeps copies of both. Errors: those of check().
+[[nodiscard]] expected<worker_description> describe_worker(const topology& what, const run_options& options);
 
 /// This process becomes a worker of the run that it would be otherwise. An invalid topology ends it.
 [[noreturn]] void serve_topology(const worker_environment& environment, const topology& what,
@@ -24,6 +28,8 @@ namespace troupe {
 /// where there are several; errors of make_sinks().
 [[nodiscard]] expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
                                          const std::vector<std::vector<activation>>& outputs, std::uint32_t classes);
+/// Its source is that of calls to come: there is no data yet.
+[[nodiscard]] bool is_open(const topology& what);
 
 /// What driver and workers must agree on beside the plan: models' files and how they are cut, metrics. What callables
 /// do cannot be seen.

@@ -27,8 +27,7 @@ const std::string& pipeline_of(const std::string& name) {
 expected<pipeline_variant> start_workers(const workload& work, const worker_case& which) {
   const std::size_t there = children().size();
   announce(which);
-  auto made =
-      pipeline_variant::start(work, {.stages = which.stages, .workers = options_of(which, work.data->classes())});
+  auto made = pipeline_variant::start(work, {.stages = which.stages, .workers = options_of(which)});
   if (!made) return made;
   // With the spare, which reads what was announced, too.
   if (!await_rest(there + which.stages + 1)) return fail(error_code::internal, work.model, "its workers do not start");

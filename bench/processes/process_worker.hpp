@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "program/model_pipeline.hpp"
+#include "program/run_options.hpp"
 #include "runtime/process/worker_environment.hpp"
 
 namespace troupe::bench {
@@ -22,7 +22,7 @@ struct worker_case {
 void announce(const worker_case& which);
 
 /// For the driver of such workers.
-worker_options options_of(const worker_case& which, std::uint32_t classes);
+worker_options options_of(const worker_case& which);
 
 /// This process is a worker of the case that was announced.
 [[noreturn]] void serve_case(const worker_environment& environment);

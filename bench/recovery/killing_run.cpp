@@ -7,7 +7,8 @@
 #include "../children.hpp"
 #include "../same_bits.hpp"
 #include "program/evaluator.hpp"
-#include "program/model_worker.hpp"
+#include "program/topology_start.hpp"
+#include "program/topology_worker.hpp"
 #include "runtime/engine/stage_engine.hpp"
 
 namespace troupe::bench {
@@ -47,22 +48,14 @@ expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& w
   made->reference_ = std::move(*reference);
   auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
-  auto chain = load_chain(options.model);
-  if (!chain) return tl::make_unexpected(chain.error());
-  auto metrics = make_metrics(options.metrics, (*data)->classes());
-  if (!metrics) return tl::make_unexpected(metrics.error());
-  made->request_ = {*data, options.micro_batch, std::nullopt, {sink_request{.metrics = std::move(*metrics)}}};
+  const topology what = topology_of(options);
+  auto sinks = make_sinks(what, (*data)->classes());
+  if (!sinks) return tl::make_unexpected(sinks.error());
+  made->request_ = {*data, options.micro_batch, std::nullopt, std::move(*sinks)};
   const auto sample = (*data)->read({0, options.micro_batch});
   if (!sample) return tl::make_unexpected(sample.error());
   announce(which);
-  auto stages =
-      start_model_pipeline(*chain,
-                           {.stages = options.stages,
-                            .threads = *options.threads,
-                            .optimize = options.optimize,
-                            .partition = options.partition,
-                            .workers = worker_options{.classes = (*data)->classes(), .settings = settings_of(options)}},
-                           sample->inputs.only());
+  auto stages = start_topology(what, {.run = run_options_of(options), .classes = (*data)->classes()}, *sample);
   if (!stages) return tl::make_unexpected(stages.error());
   made->stages_ = std::move(*stages);
   return made;

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "program/model_pipeline.hpp"
+#include "program/started_run.hpp"
 #include "recovery_case.hpp"
 #include "timed_call.hpp"
 #include "worker_steps.hpp"
@@ -54,7 +54,7 @@ class killing_run {
   std::mt19937 random_;
   evaluation_request request_;
   std::vector<metric_value> reference_;
-  model_pipeline stages_;
+  started_run stages_;
   /// By stage.
   std::map<std::uint32_t, worker_step> made_;
   std::map<std::uint32_t, worker_step> warmed_;

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 
 #include "actors/workers/worker_face.hpp"
-#include "program/model_worker.hpp"
+#include "program/eval_topology.hpp"
+#include "program/topology_worker.hpp"
 #include "runtime/engine/stage_engine.hpp"
 #include "tests/support/paths.hpp"
 #include "worker_steps.hpp"
@@ -53,7 +54,8 @@ void announce(const recovery_case& which) {
 }
 
 void serve_recovery_case(const worker_environment& environment) {
-  auto description = describe_worker(options_of(announced()));
+  const eval_options options = options_of(announced());
+  auto description = describe_worker(topology_of(options), run_options_of(options));
   if (!description) end_worker(description.error());
   description->make_body = [make = std::move(description->make_body)](const worker_assignment& to,
                                                                       const payload_ptr& warm_up) {

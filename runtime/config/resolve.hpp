@@ -38,6 +38,17 @@ expected<resolved_options> resolve_options(const option_sources& sources);
 /// The TROUPE_* variables of this process.
 std::vector<std::pair<std::string, std::string>> troupe_environment();
 
+/// Two options that contradict each other.
+struct contradiction {
+  const char* option = "";
+  const char* cause = "";
+  /// In code, and on a command line.
+  const char* fix = "";
+  const char* flag_fix = "";
+};
+/// The one list of them, for flags and for run_options.
+std::optional<contradiction> find_contradiction(const eval_options& options);
+
 /// What concerns more than one option: a trace without an output (E0104), no
 /// model or no data (E0105). `needs_data` is false for commands that can do without.
 expected<void> check_together(const resolved_options& resolved, bool needs_data);

@@ -18,28 +18,34 @@ expected<void> check_present(const std::string& value, std::string_view name) {
 }
 
 expected<void> check_processes(const resolved_options& resolved) {
-  const eval_options& options = resolved.options;
-  const auto contradict = [&](std::string_view name, const std::string& cause, const std::string& fix) {
-    return fail(error_code::flags_contradict, source_of(resolved, name), cause, fix);
-  };
-  if (options.processes && options.transport == transport_kind::inproc) {
-    return contradict("transport", "inproc edges do not leave a process, and every stage is to have its own",
-                      "leave out one of --transport inproc and --processes");
-  }
-  if (!options.processes && options.transport == transport_kind::tcp) {
-    return contradict("transport", "tcp edges are between processes", "add --processes");
-  }
-  if (!options.processes && options.forward_deadline) {
-    return contradict("forward_deadline", "a forward inside the program's own process cannot be ended",
-                      "add --processes");
-  }
-  if (options.processes && options.trace) {
-    return contradict("trace", "a trace is recorded inside one process", "leave out --trace or --processes");
-  }
-  return {};
+  const auto found = find_contradiction(resolved.options);
+  if (!found) return {};
+  return fail(error_code::flags_contradict, source_of(resolved, found->option), found->cause, found->flag_fix);
 }
 
 }  // namespace
+
+std::optional<contradiction> find_contradiction(const eval_options& options) {
+  if (options.processes && options.transport == transport_kind::inproc) {
+    return contradiction{"transport", "inproc edges do not leave a process", "leave it out",
+                         "leave out one of --transport inproc and --processes"};
+  }
+  if (!options.processes && options.transport == transport_kind::tcp) {
+    return contradiction{"transport", "tcp edges are between processes", "set workers.enabled", "add --processes"};
+  }
+  if (!options.processes && options.forward_deadline) {
+    return contradiction{"forward_deadline", "a forward inside the program's own process cannot be ended",
+                         "set workers.enabled", "add --processes"};
+  }
+  if (options.processes && options.trace) {
+    return contradiction{"trace", "a trace is recorded inside one process", "leave it out",
+                         "leave out --trace or --processes"};
+  }
+  if (options.resume && options.journal.empty()) {
+    return contradiction{"resume", "there is no journal to go on with", "name its file", "add --journal FILE"};
+  }
+  return std::nullopt;
+}
 
 expected<void> check_together(const resolved_options& resolved, bool needs_data) {
   const eval_options& options = resolved.options;
@@ -48,10 +54,6 @@ expected<void> check_together(const resolved_options& resolved, bool needs_data)
                 "add --output DIR");
   }
   if (auto checked = check_processes(resolved); !checked) return checked;
-  if (options.resume && options.journal.empty()) {
-    return fail(error_code::flags_contradict, source_of(resolved, "resume"), "there is no journal to go on with",
-                "add --journal FILE");
-  }
   if (auto checked = check_present(options.model, "model"); !checked) return checked;
   if (!needs_data) return {};
   return check_present(options.data, "data");

@@ -30,27 +30,43 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
 
 }  // namespace
 
+struct sha256::state {
+  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+};
+
+sha256::sha256() : state_(std::make_unique<state>()) {
+  TROUPE_CHECK(state_->context != nullptr && EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1,
+               "every OpenSSL has SHA-256");
+}
+sha256::~sha256() = default;
+
+void sha256::add(const void* bytes, std::size_t count) {
+  EVP_DigestUpdate(state_->context.get(), bytes, count);
+}
+
+std::string sha256::digest() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVP_DigestFinal_ex(state_->context.get(), digest.data(), &size);
+  return hexadecimal(digest.data(), size);
+}
+
 expected<std::string> sha256_of_file(const std::string& path, error_code unreadable) {
   const auto refused = [&](int reason) {
     return fail(unreadable, path, std::string("cannot be read: ") + std::strerror(reason), "check the path");
   };
   const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return refused(errno);
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  TROUPE_CHECK(context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1,
-               "every OpenSSL has SHA-256");
+  sha256 hash;
   std::vector<unsigned char> block(block_bytes);
   for (;;) {
     const ssize_t got = ::read(file.get(), block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return refused(errno);
     if (got == 0) break;
-    EVP_DigestUpdate(context.get(), block.data(), static_cast<std::size_t>(got));
+    hash.add(block.data(), static_cast<std::size_t>(got));
   }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  EVP_DigestFinal_ex(context.get(), digest.data(), &size);
-  return hexadecimal(digest.data(), size);
+  return hash.digest();
 }
 
 }  // namespace troupe

@@ -21,6 +21,10 @@ struct built_layer {
   std::function<at::Tensor(const at::Tensor& input)> forward;
   /// Number of trainable parameters. A tied module counts at its first place only.
   std::uint64_t trainable = 0;
+  /// Weights and buffers.
+  std::vector<at::Tensor> tensors = {};
+  /// Casts weights and buffers; null for a module without to().
+  std::function<void(c10::ScalarType)> cast = nullptr;
 };
 
 /// DeepSpeed's LayerSpec: the description of a layer, which is built when a pipeline starts.
@@ -59,6 +63,13 @@ class layer_spec {
       const auto held = std::static_pointer_cast<Holder>(module);
       for (const at::Tensor& each : (*held)->parameters()) {
         if (each.requires_grad()) made.trainable += static_cast<std::uint64_t>(each.numel());
+        made.tensors.push_back(each);
+      }
+      if constexpr (requires { (*held)->buffers(); }) {
+        for (const at::Tensor& each : (*held)->buffers()) made.tensors.push_back(each);
+      }
+      if constexpr (requires(c10::ScalarType dtype) { (*held)->to(dtype); }) {
+        made.cast = [held](c10::ScalarType dtype) { (*held)->to(dtype); };
       }
       made.forward = [held, forward](const at::Tensor& input) { return forward(*held, input); };
       return made;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <utility>
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -31,9 +33,9 @@ double median(std::vector<double> values) {
 }
 
 /// Per layer its times, one per pass; nothing if it was told to stop. `at` tells how far the last pass came.
-std::vector<std::vector<double>> time_passes(std::vector<layer_code>& codes, const at::Tensor& micro_batch,
+std::vector<std::vector<double>> time_passes(const std::vector<timed_step>& steps, const at::Tensor& micro_batch,
                                              const std::stop_token& stop, std::size_t& at) {
-  std::vector<std::vector<double>> times(codes.size());
+  std::vector<std::vector<double>> times(steps.size());
   auto start = clock_type::now();
   for (std::uint32_t pass = 0; pass < limits::profile_warm_up_passes + limits::profile_passes_max; ++pass) {
     const bool measured = pass >= limits::profile_warm_up_passes;
@@ -41,30 +43,33 @@ std::vector<std::vector<double>> time_passes(std::vector<layer_code>& codes, con
     const bool enough = pass >= limits::profile_warm_up_passes + limits::profile_passes_min;
     if (enough && clock_type::now() - start > limits::profile_budget) break;
     at::Tensor value = micro_batch;
-    for (at = 0; at < codes.size(); ++at) {
+    for (at = 0; at < steps.size(); ++at) {
       if (stop.stop_requested()) return {};
       const auto begin = clock_type::now();
-      value = codes[at].run(std::move(value));
+      value = steps[at].run(std::move(value));
       if (measured) times[at].push_back(seconds_since(begin));
     }
   }
   return times;
 }
 
-expected<std::vector<double>> measure(const layer_chain& chain, const at::Tensor& micro_batch, std::uint32_t threads,
+expected<std::vector<double>> measure(const std::string& model,
+                                      const std::function<std::vector<timed_step>()>& make_steps,
+                                      const at::Tensor& micro_batch, std::uint32_t threads,
                                       const std::stop_token& stop) {
   at::get_num_threads();
   at::set_num_threads(static_cast<int>(threads));
   const c10::InferenceMode inference;
+  std::vector<timed_step> steps;
   std::size_t at = 0;
   try {
-    std::vector<layer_code> codes = code_of(chain.layers);
+    steps = make_steps();
     std::vector<double> seconds;
-    for (auto& times : time_passes(codes, micro_batch, stop, at)) seconds.push_back(median(std::move(times)));
-    if (seconds.empty()) return stopped_early(chain.file);
+    for (auto& times : time_passes(steps, micro_batch, stop, at)) seconds.push_back(median(std::move(times)));
+    if (seconds.empty()) return stopped_early(model);
     return seconds;
   } catch (const std::exception& caught) {
-    return fail(error_code::forward_failed, chain.file + ", " + to_string(chain.layers[at]),
+    return fail(error_code::forward_failed, at < steps.size() ? model + ", " + steps[at].name : model,
                 "forward failed while layers were timed: " + libtorch_message(caught),
                 "use a smaller --micro-batch if memory ran out, or another --partition than profile");
   }
@@ -75,11 +80,29 @@ expected<std::vector<double>> measure(const layer_chain& chain, const at::Tensor
 expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
                                              const at::Tensor& micro_batch, std::uint32_t threads,
                                              const std::stop_token& stop) {
-  TROUPE_CHECK(threads >= 1 && !chain.layers.empty(), "profiling follows loading and the resolution of threads");
-  expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain, stop);
+  TROUPE_CHECK(!chain.layers.empty(), "profiling follows loading");
+  const expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain, stop);
   if (!prepared) return tl::make_unexpected(prepared.error());
+  const auto make_steps = [&] {
+    std::vector<timed_step> steps;
+    std::vector<layer_code> codes = code_of(prepared->layers);
+    for (std::size_t index = 0; index < codes.size(); ++index) {
+      const auto code = std::make_shared<layer_code>(std::move(codes[index]));
+      steps.push_back(
+          {to_string(chain.layers[index]), [code](at::Tensor input) { return code->run(std::move(input)); }});
+    }
+    return steps;
+  };
+  return profile_steps(chain.file, make_steps, micro_batch, threads, stop);
+}
+
+expected<std::vector<double>> profile_steps(const std::string& model,
+                                            const std::function<std::vector<timed_step>()>& make_steps,
+                                            const at::Tensor& micro_batch, std::uint32_t threads,
+                                            const std::stop_token& stop) {
+  TROUPE_CHECK(threads >= 1, "profiling follows the resolution of threads");
   expected<std::vector<double>> result;
-  auto measuring = start_thread(chain.file, [&] { result = measure(*prepared, micro_batch, threads, stop); });
+  auto measuring = start_thread(model, [&] { result = measure(model, make_steps, micro_batch, threads, stop); });
   if (!measuring) return tl::make_unexpected(measuring.error());
   measuring->join();
   return result;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,5 +22,18 @@ namespace troupe {
 expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
                                              const at::Tensor& micro_batch, std::uint32_t threads,
                                              const std::stop_token& stop = {});
+
+/// One layer of any kind.
+struct timed_step {
+  /// In errors.
+  std::string name;
+  std::function<at::Tensor(at::Tensor)> run;
+};
+
+/// The same of other layers, as they are. `make_steps` is called in the measuring thread.
+expected<std::vector<double>> profile_steps(const std::string& model,
+                                            const std::function<std::vector<timed_step>()>& make_steps,
+                                            const at::Tensor& micro_batch, std::uint32_t threads,
+                                            const std::stop_token& stop = {});
 
 }  // namespace troupe

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
                                    .process = where == "stages"};
   const auto result = program.run(
       named(argv[1], argv[6], each),
-      {.micro_batch = std::stoull(argv[3]), .threads = 1, .limit = std::stoull(argv[4]), .processes = where == "all"});
+      {.micro_batch = std::stoull(argv[3]), .threads = 1, .limit = std::stoull(argv[4]), .workers = {.enabled = where == "all"}});
   if (!result) {
     std::cerr << to_string(result.error()) << '\n';
     return static_cast<int>(troupe::status_of(result.error().code));

@@ -152,14 +152,19 @@ troupe::topology describe(settings& given, int run) {
   return made.sink("metrics", {"accuracy", "nll"});
 }
 
+std::chrono::milliseconds seconds(const std::string& given) {
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(std::stod(given)));
+}
+
 troupe::run_options options_of(settings& given) {
-  troupe::run_options options{.micro_batch = micro_batch, .threads = 1, .processes = given["processes"] == "all"};
-  if (given.contains("forward_deadline")) options.forward_deadline = std::stod(given["forward_deadline"]);
-  if (given.contains("start_deadline")) options.start_deadline = std::stod(given["start_deadline"]);
-  if (given.contains("deadline")) options.deadline = std::stod(given["deadline"]);
+  troupe::run_options options{
+      .micro_batch = micro_batch, .threads = 1, .workers = {.enabled = given["processes"] == "all"}};
+  if (given.contains("forward_deadline")) options.workers.forward_deadline = seconds(given["forward_deadline"]);
+  if (given.contains("start_deadline")) options.workers.start_deadline = seconds(given["start_deadline"]);
+  if (given.contains("deadline")) options.deadline = seconds(given["deadline"]);
   if (given.contains("limit")) options.limit = std::stoull(given["limit"]);
-  if (given["transport"] == "inproc") options.transport = troupe::transport_kind::inproc;
-  if (given["transport"] == "tcp") options.transport = troupe::transport_kind::tcp;
+  if (given["transport"] == "inproc") options.workers.transport = troupe::transport_kind::inproc;
+  if (given["transport"] == "tcp") options.workers.transport = troupe::transport_kind::tcp;
   options.trace = given["trace"] == "yes";
   return options;
 }

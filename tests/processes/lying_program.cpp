@@ -136,10 +136,10 @@ int main(int argc, char** argv) {
                                        .on_log = [](const std::string& line) { std::cerr << line << std::endl; }};
   const troupe::run_options options{.micro_batch = 4,
                                     .threads = 1,
-                                    .deadline = 60,
-                                    .processes = given()["processes"] == "all",
-                                    .transport = troupe::transport_kind::shm,
-                                    .worker_timeout = 2};
+                                    .deadline = std::chrono::seconds{60},
+                                    .workers = {.enabled = given()["processes"] == "all",
+                                                .transport = troupe::transport_kind::shm,
+                                                .timeout = std::chrono::seconds{2}}};
   const auto result = troupe::run(made, options, hooks);
   if (!result) {
     std::cerr << to_string(result.error()) << '\n';

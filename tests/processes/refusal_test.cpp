@@ -40,7 +40,7 @@ TEST(options_that_contradict, are_refused_by_a_run_in_code) {
       {{"transport=inproc"}, "inproc edges do not leave a process"},
       {{"processes=first", "transport=inproc"}, "inproc edges do not leave a process"},
       {{"processes=none", "transport=tcp"}, "tcp edges are between processes"},
-      {{"processes=none", "forward_deadline=1"}, "a forward in this process cannot be ended"},
+      {{"processes=none", "forward_deadline=1"}, "a forward inside the program's own process cannot be ended"},
       {{"trace=yes"}, "a trace is recorded inside one process"},
       {{"program=no"}, "make a troupe::program at the start of main()"},
       {{"program=no", "processes=first"}, "make a troupe::program at the start of main()"}};

@@ -233,7 +233,7 @@ TEST(evaluator, a_stage_that_hangs_when_it_is_tried_out_ends_at_the_deadline) {
                return input;
              })
       .sink("metrics", {});
-  const auto created = evaluator::create(what, {.deadline = 0.2}, {});
+  const auto created = evaluator::create(what, {.deadline = std::chrono::milliseconds{200}}, {});
   ASSERT_FALSE(created);
   EXPECT_EQ(created.error().code, error_code::deadline_passed);
   EXPECT_TRUE(has_abandoned_threads());

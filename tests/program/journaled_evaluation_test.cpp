@@ -113,19 +113,19 @@ TEST(threads_of_a_run, are_those_asked_for_else_the_journals_else_as_many_as_cor
     EXPECT_TRUE(create_journal(file, {{"threads", threads}})) << file;
     return file;
   };
-  eval_options options;
-  options.stages = 2;
-  EXPECT_EQ(threads_of(options, 4), 2U);
-  options.journal = journal_of("3");
-  EXPECT_EQ(threads_of(options, 4), 2U) << "a run that is not resumed has a journal of its own";
-  options.resume = true;
-  EXPECT_EQ(threads_of(options, 4), 3U);
+  const topology two_stages = topology{}.pipeline("stage", "model.pt", {.stages = 2});
+  run_options options;
+  EXPECT_EQ(threads_of(two_stages, options, 4), 2U);
+  options.journal.file = journal_of("3");
+  EXPECT_EQ(threads_of(two_stages, options, 4), 2U) << "a run that is not resumed has a journal of its own";
+  options.journal.resume = true;
+  EXPECT_EQ(threads_of(two_stages, options, 4), 3U);
   options.threads = 1;
-  EXPECT_EQ(threads_of(options, 4), 1U);
+  EXPECT_EQ(threads_of(two_stages, options, 4), 1U);
   options.threads.reset();
   for (const char* wrong : {"0", "1025", "x", "2x", "-1", ""}) {
-    options.journal = wrong[0] == '\0' ? (directory / "none").string() : journal_of(wrong);
-    EXPECT_EQ(threads_of(options, 4), 2U) << wrong;
+    options.journal.file = wrong[0] == '\0' ? (directory / "none").string() : journal_of(wrong);
+    EXPECT_EQ(threads_of(two_stages, options, 4), 2U) << wrong;
   }
   std::filesystem::remove_all(directory);
 }

@@ -27,7 +27,7 @@ data_set_ptr digits() {
 
 std::unique_ptr<pipeline_engine> make_engine(pipeline_engine_options options = {}, loss_function loss = nll) {
   options.optimize = optimize_mode::none;
-  options.threads = 1;
+  options.run.threads = 1;
   auto engine = pipeline_engine::create(lenet().string(), options, std::move(loss));
   if (!engine) throw std::runtime_error(to_string(engine.error()));
   return std::move(*engine);

@@ -65,7 +65,7 @@ void expect_bits_of(const std::vector<at::Tensor>& found, const batch_list& give
   }
 }
 
-error error_of(const pipeline_module& module, pipeline_engine_options options = {.threads = 1}) {
+error error_of(const pipeline_module& module, pipeline_engine_options options = {.run = {.threads = 1}}) {
   const auto engine = pipeline_engine::create(module, std::move(options));
   EXPECT_FALSE(engine);
   return engine ? error{} : engine.error();
@@ -78,7 +78,7 @@ TEST(pipeline_module, gives_the_bits_of_a_plain_loop_however_it_is_cut) {
         pipeline_module module = mlp();
         module.num_stages = stages;
         module.partition_method = method;
-        auto engine = pipeline_engine::create(module, {.replicas = replicas, .threads = 1});
+        auto engine = pipeline_engine::create(module, {.replicas = replicas, .run = {.threads = 1}});
         ASSERT_TRUE(engine) << to_string(engine.error());
         EXPECT_EQ((*engine)->num_stages(), stages);
         const batch_list given = batches(7);
@@ -113,7 +113,7 @@ TEST(pipeline_module, tied_layers_are_one_module_in_different_stages) {
   const pipeline_module module{.layers = {tied_layer_spec("embedding", "Linear", build, there), in_place_relu(),
                                           tied_layer_spec("embedding", "Linear", build, back)},
                                .num_stages = 3};
-  auto engine = pipeline_engine::create(module, {.threads = 1});
+  auto engine = pipeline_engine::create(module, {.run = {.threads = 1}});
   ASSERT_TRUE(engine) << to_string(engine.error());
   const batch_list given = batches(3);
   const auto output = (*engine)->eval_batch(
@@ -136,7 +136,7 @@ TEST(pipeline_module, layers_are_built_when_the_engine_is_made_and_once) {
                            return linear(6, 4, 1);
                          })}};
   EXPECT_EQ(built, 0);
-  auto engine = pipeline_engine::create(module, {.replicas = 3, .threads = 1});
+  auto engine = pipeline_engine::create(module, {.replicas = 3, .run = {.threads = 1}});
   ASSERT_TRUE(engine) << to_string(engine.error());
   EXPECT_EQ(built, 1);
 }
@@ -144,7 +144,7 @@ TEST(pipeline_module, layers_are_built_when_the_engine_is_made_and_once) {
 TEST(pipeline_module, a_process_topology_says_stages_and_replicas) {
   pipeline_module module = mlp();
   module.topology = *pipe_data_parallel_topology(2, 2);
-  auto engine = pipeline_engine::create(module, {.threads = 1});
+  auto engine = pipeline_engine::create(module, {.run = {.threads = 1}});
   ASSERT_TRUE(engine) << to_string(engine.error());
   EXPECT_EQ((*engine)->num_stages(), 2u);
   module.topology = *pipe_model_data_parallel_topology(2, 2, 1);
@@ -156,7 +156,7 @@ TEST(pipeline_module, partition_by_type_and_by_boundaries) {
     pipeline_module module = mlp();
     module.num_stages = 3;
     module.partition_method = method;
-    EXPECT_TRUE(pipeline_engine::create(module, {.threads = 1})) << method;
+    EXPECT_TRUE(pipeline_engine::create(module, {.run = {.threads = 1}})) << method;
   }
 }
 
@@ -180,13 +180,14 @@ TEST(pipeline_module, mistakes_are_named) {
                    return torch::nn::LayerNorm(torch::nn::LayerNormOptions({6}));
                  })}};
   EXPECT_THAT(to_string(error_of(mixed)), HasSubstr("layer 0 (Linear), which is a module of another type"));
-  EXPECT_THAT(to_string(error_of(mlp(), {.threads = 1, .sample = at::ones({2, 5})})), HasSubstr("layer 1 (Linear)"));
+  EXPECT_THAT(to_string(error_of(mlp(), {.run = {.threads = 1}, .sample = at::ones({2, 5})})),
+              HasSubstr("layer 1 (Linear)"));
 }
 
 TEST(pipeline_module, a_forward_that_fails_names_stage_and_layer_and_leaves_the_engine_usable) {
   pipeline_module module = mlp();
   module.num_stages = 2;
-  auto engine = pipeline_engine::create(module, {.threads = 1});
+  auto engine = pipeline_engine::create(module, {.run = {.threads = 1}});
   ASSERT_TRUE(engine) << to_string(engine.error());
   batch_list wrong;
   wrong.batches.push_back({at::ones({2, 5}), at::zeros({2}, at::kLong)});

@@ -371,7 +371,7 @@ TEST(limits, a_deadline_ends_with_a_partial_result) {
     return x;
   };
   const auto result = run(topology{}.source("numbers", numbers(2000)).stage("slow", slow).sink("s", {}),
-                          {.micro_batch = 1, .threads = 1, .deadline = 0.3});
+                          {.micro_batch = 1, .threads = 1, .deadline = std::chrono::milliseconds{300}});
   ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_TRUE(result->partial);
   ASSERT_FALSE(result->errors.empty());

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "runtime/plan/plan_report.hpp"
+#include "program/plan_report.hpp"
 
 namespace troupe {
 namespace {

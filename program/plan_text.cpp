@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/plan/plan_report.hpp"
+#include "program/plan_report.hpp"
 #include "runtime/report/text_table.hpp"
 
 namespace troupe {

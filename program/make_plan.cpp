@@ -4,20 +4,22 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "program/cut_model.hpp"
+#include "program/own_thread.hpp"
+#include "program/plan_report.hpp"
 #include "runtime/data/data_set.hpp"
 #include "runtime/engine/edge_depths.hpp"
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/layer_chain.hpp"
 #include "runtime/model/probe.hpp"
 #include "runtime/model/profile.hpp"
-#include "runtime/partition/partition_layers.hpp"
-#include "runtime/plan/plan_report.hpp"
 
 namespace troupe {
 namespace {
 
 /// What only real data can tell.
 struct measured {
+  at::Tensor inputs;
   std::string data;
   std::uint64_t samples = 0;
   std::uint64_t input_bytes = 0;      ///< of one micro-batch
@@ -29,11 +31,12 @@ struct measured {
 expected<measured> measure(const eval_options& options, const layer_chain& chain, std::uint32_t threads) {
   const auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
-  measured found{(*data)->name(), std::min(options.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {}, {}};
+  measured found{{}, (*data)->name(), std::min(options.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {}, {}};
   const auto block = (*data)->read({0, std::min(options.micro_batch, found.samples)});
   if (!block) return tl::make_unexpected(block.error());
   const auto input = single_input(*block, chain.file);
   if (!input) return tl::make_unexpected(input.error());
+  found.inputs = *input;
   found.input_bytes = input->nbytes();
   found.passenger_bytes = bytes_of(block->labels);
   auto shapes = probe_chain(chain, *input);
@@ -45,28 +48,23 @@ expected<measured> measure(const eval_options& options, const layer_chain& chain
   return found;
 }
 
-expected<part_boundaries> cut(const eval_options& options, const layer_chain& chain,
-                              const std::optional<measured>& found) {
+expected<cut_places> places_for(const eval_options& options, const layer_chain& chain, std::uint32_t threads,
+                                const std::optional<measured>& found) {
   const auto method = parse_partition_method(options.partition);
-  if (!method) return tl::make_unexpected(method.error());
-  if (needs_profile(*method) && !found) {
+  if (method && needs_profile(*method) && !found) {
     return fail(error_code::missing_flag, "--data", "the partition method profile times the layers on real data",
                 "add --data KIND:PATH, or choose another --partition");
   }
-  std::vector<layer_weight> weights;
-  for (const layer& each : chain.layers) {
-    weights.push_back({each.type, each.trainable, found ? found->seconds.at(each.index) : 0.0});
-  }
-  return partition_layers(*method, weights, options.stages);
+  const cut_request request{
+      .stages = options.stages, .threads = threads, .optimize = options.optimize, .partition = options.partition};
+  return in_own_thread("plan", "the model could not be cut", [&] {
+    return find_places(*make_layered(chain), request, found ? found->inputs : at::Tensor(),
+                       found ? found->seconds : std::vector<double>{});
+  });
 }
 
-/// What passes from one stage to the next.
-std::uint64_t largest_between(const measured& found, const part_boundaries& boundaries) {
-  std::uint64_t largest = 0;
-  for (std::size_t s = 1; s + 1 < boundaries.size(); ++s) {
-    largest = std::max(largest, found.shapes.at(boundaries[s] - 1).output_bytes + found.passenger_bytes);
-  }
-  return largest;
+std::uint64_t between_bytes(const cut_places& places, const std::optional<measured>& found) {
+  return found && places.activation_bytes > 0 ? places.activation_bytes + found->passenger_bytes : 0;
 }
 
 /// Slots in front of the stage are full, and the hungriest layer is at work.
@@ -129,21 +127,21 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
     if (!result) return tl::make_unexpected(result.error());
     found = std::move(*result);
   }
-  const auto boundaries = cut(options, *chain, found);
-  if (!boundaries) return tl::make_unexpected(boundaries.error());
+  const auto places = places_for(options, *chain, plan.threads, found);
+  if (!places) return tl::make_unexpected(places.error());
+  const part_boundaries& boundaries = places->boundaries;
   plan.model = options.model;
   plan.data = found ? found->data : "";
-  plan.boundaries = *boundaries;
+  plan.boundaries = boundaries;
   plan.replicas = options.replicas;
   plan.micro_batch = options.micro_batch;
-  const std::uint32_t between =
-      options.num_pipe_buffers.value_or(stage_slots_for(found ? largest_between(*found, *boundaries) : 0));
+  const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(*places, found)));
   const std::uint32_t from_loader =
       std::max(prefetch_slots_for(found ? found->input_bytes + found->passenger_bytes : 0),
                options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
-  for (std::size_t s = 0; s + 1 < boundaries->size(); ++s) {
+  for (std::size_t s = 0; s + 1 < boundaries.size(); ++s) {
     const std::uint32_t slots = s == 0 ? from_loader : between;
-    plan.stages.push_back(plan_stage(*chain, found, boundaries->at(s), boundaries->at(s + 1), slots));
+    plan.stages.push_back(plan_stage(*chain, found, boundaries.at(s), boundaries.at(s + 1), slots));
   }
   plan.balance = balance_of(plan.stages);
   if (found) plan_call(plan, found->samples);

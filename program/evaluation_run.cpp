@@ -1,0 +1,127 @@
+#include "program/evaluation_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "messages/limits.hpp"
+
+namespace troupe {
+namespace {
+
+error interrupted_error() {
+  return {error_code::interrupted, "eval", "it was interrupted before all samples were evaluated", {}};
+}
+
+/// What went wrong beside the stop that was asked for, which a cancelled call has for its cause, too.
+std::optional<error> failure_of(const call_outcome& outcome) {
+  if (!outcome.cause) return std::nullopt;
+  const error_code code = outcome.cause->code;
+  if (code == error_code::interrupted || code == error_code::deadline_passed) return std::nullopt;
+  return outcome.cause;
+}
+
+}  // namespace
+
+error deadline_error(const eval_options& config) {
+  return {error_code::deadline_passed, "eval",
+          "the deadline of " + std::to_string(config.deadline.value_or(0)) + " s has passed",
+          "raise --deadline, or evaluate fewer samples with --limit"};
+}
+
+void evaluation_run::request_stop(stop_kind kind) noexcept {
+  int before = stop_asked_.load();
+  const int asked = static_cast<int>(kind);
+  while (before < asked && !stop_asked_.compare_exchange_weak(before, asked)) {
+  }
+  running().reports().wake();
+}
+
+expected<run_result> evaluation_run::run() {
+  const auto before = running().engines().accounts->usage();
+  auto future = running().submit(parts_.call->ticket());
+  const auto outcome = wait(future);
+  if (!outcome) {
+    const error late{error_code::deadline_passed, "evaluate", "it took longer than call_timeout",
+                     "raise pipeline_engine_options::call_timeout, or look for the stage that is stuck"};
+    running().cancel(parts_.call->ticket(), late);
+    return tl::make_unexpected(late);
+  }
+  cancelled_ = outcome->tally.cancelled;
+  auto result = conclude(*outcome, before);
+  const auto kept = parts_.journal ? parts_.journal->close() : expected<void>{};
+  if (result && !kept) result->errors.push_back(kept.error());
+  return result;
+}
+
+std::optional<call_outcome> evaluation_run::wait(std::future<call_outcome>& outcome) {
+  const auto started = clock::now();
+  while (outcome.wait_for(std::chrono::seconds{0}) != std::future_status::ready) {
+    if (parts_.patience && clock::now() >= *parts_.patience) return std::nullopt;
+    heed_stop();
+    std::chrono::nanoseconds nap = limits::report_interval;
+    for (const auto& until : {stopped_by_ ? std::nullopt : parts_.deadline, parts_.patience}) {
+      if (until) nap = std::clamp<std::chrono::nanoseconds>(*until - clock::now(), {}, nap);
+    }
+    running().look_after();
+    report(running().reports().take(nap), started);
+    heed_deadline();
+  }
+  report(running().reports().take({}), started);
+  return outcome.get();
+}
+
+void evaluation_run::heed_deadline() {
+  const bool has_passed = parts_.deadline && clock::now() >= *parts_.deadline;
+  if (!has_passed || (stopped_by_ && stopped_by_->code == error_code::deadline_passed)) return;
+  stopped_by_ = deadline_error(parts_.config);
+  running().cancel(parts_.call->ticket(), *stopped_by_);
+}
+
+void evaluation_run::heed_stop() {
+  const int asked = stop_asked_.load();
+  if (asked <= heeded_) return;
+  heeded_ = asked;
+  if (!stopped_by_) stopped_by_ = interrupted_error();
+  if (asked == static_cast<int>(stop_kind::drain)) {
+    running().cut_calls();
+  } else {
+    running().cancel(parts_.call->ticket(), *stopped_by_);
+  }
+}
+
+void evaluation_run::report(const report_box::reports& reports, clock::time_point started) const {
+  report_courier& courier = *parts_.courier;
+  if (reports.lines_lost > 0) courier.lost(reports.lines_lost);
+  for (const std::string& line : reports.log_lines) courier.put(line);
+  if (!reports.progress) return;
+  const evaluation& call = *parts_.call;
+  const double seconds = std::chrono::duration<double>(clock::now() - started).count();
+  const std::uint64_t done = call.samples_in(reports.progress->folded);
+  const std::uint64_t done_now = done - std::min(done, call.samples_in(call.micro_batches_resumed()));
+  courier.put({.samples_done = done,
+               .samples_total = call.samples_asked(),
+               .micro_batches_done = reports.progress->folded,
+               .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
+}
+
+expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const std::vector<stage_usage>& before) {
+  if (outcome.cause && !stopped_by_) return tl::make_unexpected(*outcome.cause);
+  run_result result = parts_.call->result(outcome);
+  result.model = parts_.config.model;
+  result.config = parts_.config;
+  const assembly& engines = running().engines();
+  result.stages =
+      stage_reports(*engines.accounts, before, engines.accounts->usage(), result.wall_seconds, parts_.stages.layers);
+  if (const auto failed = failure_of(outcome)) {
+    result.partial = true;
+    result.errors.push_back(*failed);
+  }
+  if (result.partial && stopped_by_) result.errors.push_back(*stopped_by_);
+  if (result.delivery.lost > 0) {
+    result.errors.push_back({error_code::work_lost, "eval",
+                             std::to_string(result.delivery.lost) + " micro-batches were lost", "report this"});
+  }
+  return result;
+}
+
+}  // namespace troupe

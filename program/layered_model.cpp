@@ -1,0 +1,182 @@
+#include "program/layered_model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/model/layer_stack.hpp"
+#include "runtime/model/optimize.hpp"
+#include "runtime/model/probe.hpp"
+#include "runtime/model/profile.hpp"
+#include "runtime/model/stage_inputs.hpp"
+#include "runtime/model/stage_module.hpp"
+#include "runtime/model/stopped_early.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+
+namespace troupe {
+namespace {
+
+class chain_model final : public layered_model {
+ public:
+  explicit chain_model(layer_chain chain) : chain_(std::move(chain)) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return chain_.file; }
+  [[nodiscard]] std::vector<layer_weight> weights() const override {
+    std::vector<layer_weight> made;
+    for (const layer& each : chain_.layers) made.push_back({each.type, each.trainable, 0});
+    return made;
+  }
+  [[nodiscard]] std::vector<at::Tensor> tensors() const override {
+    std::vector<at::Tensor> all;
+    for (const layer& each : chain_.layers) {
+      for (const at::Tensor& one : each.module.parameters()) all.push_back(one);
+      for (const at::Tensor& one : each.module.buffers()) all.push_back(one);
+    }
+    return all;
+  }
+
+  [[nodiscard]] expected<void> probe(const at::Tensor& micro_batch, std::uint32_t,
+                                     const std::stop_token& stop) const override {
+    const auto one = micro_batch.narrow(0, 0, std::min<std::int64_t>(1, micro_batch.size(0)));
+    return probe_chain(chain_, one, stop).map([](const auto&) {});
+  }
+  [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
+                                                          std::uint32_t threads,
+                                                          const std::stop_token& stop) const override {
+    return profile_layers(chain_, optimize, micro_batch, threads, stop);
+  }
+  [[nodiscard]] expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
+                                                            const at::Tensor& micro_batch,
+                                                            const std::stop_token& stop) const override {
+    return stage_inputs(chain_, boundaries, micro_batch, stop);
+  }
+
+  [[nodiscard]] expected<void> optimize(std::size_t begin, std::size_t end, const std::stop_token& stop) override {
+    if (std::exchange(is_optimized_, true)) return {};
+    const auto first = chain_.layers.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = chain_.layers.begin() + static_cast<std::ptrdiff_t>(end);
+    auto optimized = optimize_layers({chain_.file, {first, last}}, stop);
+    if (!optimized) return tl::make_unexpected(optimized.error());
+    std::ranges::move(optimized->layers, first);
+    return {};
+  }
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end, bool fuse,
+                                                                const part_options& options) const override {
+    stage_module_options how{.stage = options.stage,
+                             .threads = options.threads,
+                             .optimize = fuse ? optimize_mode::stage : optimize_mode::none,
+                             .warm_up_input = {}};
+    if (options.warm_up.defined()) how.warm_up_input = options.warm_up;
+    auto made = model_stage::make(chain_, begin, end, std::move(how));
+    if (!made) return tl::make_unexpected(made.error());
+    return std::shared_ptr<stage_body>{std::move(*made)};
+  }
+
+ private:
+  layer_chain chain_;
+  bool is_optimized_ = false;
+};
+
+/// Layers that were built from their descriptions. They run as they are.
+class built_model final : public layered_model {
+ public:
+  built_model(const std::vector<layer_spec>& specs, std::vector<built_layer> built, std::string name)
+      : name_(std::move(name)) {
+    for (std::size_t index = 0; index < built.size(); ++index) {
+      weights_.push_back({specs[index].type(), built[index].trainable, 0});
+      layers_.push_back({layer_name(index, specs[index]), std::move(built[index])});
+    }
+  }
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::vector<layer_weight> weights() const override { return weights_; }
+  [[nodiscard]] std::vector<at::Tensor> tensors() const override {
+    std::vector<at::Tensor> all;
+    for (const auto& each : layers_) all.insert(all.end(), each.layer.tensors.begin(), each.layer.tensors.end());
+    return all;
+  }
+
+  [[nodiscard]] expected<void> probe(const at::Tensor& micro_batch, std::uint32_t threads,
+                                     const std::stop_token&) const override {
+    layer_stack whole(layers_, "sample", threads);
+    whole.on_start();
+    return output_of(whole, micro_batch).map([](const at::Tensor&) {});
+  }
+  [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode,
+                                                          std::uint32_t threads,
+                                                          const std::stop_token& stop) const override {
+    const auto make_steps = [this] {
+      std::vector<timed_step> steps;
+      for (const auto& each : layers_) {
+        // a layer may write its input
+        steps.push_back({each.name, [&each](const at::Tensor& input) { return each.layer.forward(input.clone()); }});
+      }
+      return steps;
+    };
+    return profile_steps(name_, make_steps, micro_batch, threads, stop);
+  }
+  [[nodiscard]] expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
+                                                            const at::Tensor& micro_batch,
+                                                            const std::stop_token& stop) const override {
+    std::vector<at::Tensor> inputs = {micro_batch};
+    for (std::size_t part = 0; part + 2 < boundaries.size(); ++part) {
+      if (stop.stop_requested()) return stopped_early(name_);
+      layer_stack stage(layers_between(boundaries[part], boundaries[part + 1]), "sample", 1);
+      auto output = output_of(stage, inputs.back());
+      if (!output) return tl::make_unexpected(output.error());
+      inputs.push_back(std::move(*output));
+    }
+    return inputs;
+  }
+
+  [[nodiscard]] expected<void> optimize(std::size_t, std::size_t, const std::stop_token&) override { return {}; }
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end, bool,
+                                                                const part_options& options) const override {
+    return std::make_shared<layer_stack>(layers_between(begin, end), "stage " + std::to_string(options.stage),
+                                         options.threads);
+  }
+
+ private:
+  [[nodiscard]] std::vector<layer_stack::named_layer> layers_between(std::size_t begin, std::size_t end) const {
+    return {layers_.begin() + static_cast<std::ptrdiff_t>(begin), layers_.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  static expected<at::Tensor> output_of(layer_stack& layers, const at::Tensor& micro_batch) {
+    activation input;
+    input.tensors = make_tensors(micro_batch);
+    return layers.forward(input).map([](const payload_ptr& made) { return as_tensors(made).single(); });
+  }
+
+  std::string name_;
+  std::vector<layer_weight> weights_;
+  std::vector<layer_stack::named_layer> layers_;
+};
+
+}  // namespace
+
+layered_model_ptr make_layered(layer_chain chain) {
+  return std::make_shared<chain_model>(std::move(chain));
+}
+
+expected<layered_model_ptr> make_layered(const std::vector<layer_spec>& specs, std::string name,
+                                         std::optional<c10::ScalarType> dtype) {
+  auto built = build_layers(specs);
+  if (!built) return tl::make_unexpected(built.error());
+  for (std::size_t index = 0; dtype && index < built->size(); ++index) {
+    const built_layer& each = (*built)[index];
+    if (each.cast) each.cast(*dtype);
+    if (each.cast || each.tensors.empty()) continue;
+    return fail(error_code::topology_invalid, layer_name(index, specs[index]),
+                "its weights cannot be cast: the module has no to()", "leave the dtype out");
+  }
+  return layered_model_ptr(std::make_shared<built_model>(specs, std::move(*built), std::move(name)));
+}
+
+layer_chain cast_layers(layer_chain chain, c10::ScalarType dtype) {
+  for (layer& each : chain.layers) {
+    each.module = each.module.clone();
+    each.module.to(dtype);
+  }
+  return chain;
+}
+
+}  // namespace troupe

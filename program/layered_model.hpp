@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "runtime/config/eval_options.hpp"
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/model/layer_chain.hpp"
+#include "runtime/model/layer_spec.hpp"
+#include "runtime/partition/partition_layers.hpp"
+
+namespace troupe {
+
+/// How the layers of one stage run.
+struct part_options {
+  /// Its number in errors.
+  stage_index stage = 0;
+  std::uint32_t threads = 1;
+  /// Undefined: the stage is not warmed up.
+  at::Tensor warm_up = {};
+};
+
+/// A model as layers in order, which can be cut between any two of them. Replicas share its weights.
+class layered_model {
+ public:
+  layered_model() = default;
+  layered_model(const layered_model&) = delete;
+  layered_model& operator=(const layered_model&) = delete;
+  virtual ~layered_model() = default;
+
+  /// The file, or what stands for it in errors.
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  /// Types and trainable parameters.
+  [[nodiscard]] virtual std::vector<layer_weight> weights() const = 0;
+  /// Weights and buffers, in the order of the layers.
+  [[nodiscard]] virtual std::vector<at::Tensor> tensors() const = 0;
+
+  /// Sends a sample through all layers on the calling thread. An error names the layer that does not accept it.
+  [[nodiscard]] virtual expected<void> probe(const at::Tensor& micro_batch, std::uint32_t threads,
+                                             const std::stop_token& stop) const = 0;
+  /// Seconds per layer for this micro-batch (profile_layers).
+  [[nodiscard]] virtual expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
+                                                                  std::uint32_t threads,
+                                                                  const std::stop_token& stop) const = 0;
+  /// What each stage gets when the micro-batch goes through the model, cut at `boundaries`.
+  [[nodiscard]] virtual expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
+                                                                    const at::Tensor& micro_batch,
+                                                                    const std::stop_token& stop) const = 0;
+
+  /// Freezes and fuses the layers [begin, end) one by one, where the kind of model has such a step. Once.
+  [[nodiscard]] virtual expected<void> optimize(std::size_t begin, std::size_t end, const std::stop_token& stop) = 0;
+  /// Of the layers [begin, end); `fuse`: together, as one (optimize_mode::stage).
+  [[nodiscard]] virtual expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end, bool fuse,
+                                                                        const part_options& options) const = 0;
+};
+
+using layered_model_ptr = std::shared_ptr<layered_model>;
+
+/// Of TorchScript.
+[[nodiscard]] layered_model_ptr make_layered(layer_chain chain);
+/// Builds the layers, and casts them if that is asked for. Errors: build_layers(); E0504 for a layer that cannot be
+/// cast.
+[[nodiscard]] expected<layered_model_ptr> make_layered(const std::vector<layer_spec>& specs, std::string name,
+                                                       std::optional<c10::ScalarType> dtype);
+
+/// Casts weights and buffers. The layers of a chain are cloned first, as their owner may use them too.
+[[nodiscard]] layer_chain cast_layers(layer_chain chain, c10::ScalarType dtype);
+
+}  // namespace troupe

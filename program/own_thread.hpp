@@ -1,0 +1,32 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "messages/error.hpp"
+#include "runtime/os/start_thread.hpp"
+
+namespace troupe {
+
+/// Runs `make` on a thread that ends with it: what runs kernels keeps a team of OpenMP threads, and libgomp lets no
+/// team spin while it counts more threads than cores. An exception becomes E0601: "`what`: `failure`: ...".
+template <class Make>
+auto in_own_thread(const std::string& what, const std::string& failure, const Make& make) -> decltype(make()) {
+  decltype(make()) made = fail(error_code::internal, what, failure);
+  auto maker = start_thread(what, [&] {
+    try {
+      made = make();
+    } catch (const std::exception& e) {
+      made = fail(error_code::internal, what, failure + ": " + e.what(), "report this with the model");
+    } catch (...) {
+      made = fail(error_code::internal, what, failure + ": something threw what is no exception",
+                  "throw exceptions that derive from std::exception");
+    }
+  });
+  if (!maker) return tl::make_unexpected(maker.error());
+  maker->join();
+  return made;
+}
+
+}  // namespace troupe

@@ -1,0 +1,58 @@
+#include "program/serve_run.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <utility>
+
+#include "actors/workers/worker_face.hpp"
+#include "program/journal_pins.hpp"
+#include "program/program.hpp"
+#include "program/topology_start.hpp"
+#include "program/topology_worker.hpp"
+#include "runtime/engine/allocator.hpp"
+#include "runtime/engine/engine_thread.hpp"
+#include "runtime/process/probe_environment.hpp"
+
+namespace troupe {
+namespace {
+
+expected<probe_report> probe(const run_request& request, const trial_note& note) try {
+  if (auto fine = request.what.check(); !fine) return tl::make_unexpected(fine.error());
+  const std::uint32_t threads = threads_of(request.what, request.options, usable_cores());
+  if (is_open(request.what)) return try_topology(request.what, threads, 0, request.first, note);
+  const auto data = open_choice(*request.what.data());
+  if (!data) return tl::make_unexpected(data.error());
+  const auto first = first_block(**data, request.options);
+  if (!first) return tl::make_unexpected(first.error());
+  return try_topology(request.what, threads, (*data)->classes(), *first, note);
+} catch (const std::exception& e) {
+  return fail(error_code::internal, "try-out", e.what(), "report this with the model");
+} catch (...) {
+  return fail(error_code::internal, "try-out", "something threw what is no exception",
+              "throw exceptions that derive from std::exception");
+}
+
+[[noreturn]] void serve_probe(const run_request& request) {
+  keep_freed_memory();
+  const probe_file file(unique_fd{probe_report_number});
+  const auto report = probe(request, [&](const std::string& place) { file.note(place); });
+  if (auto written = file.write(report); !written) {
+    // What a report cannot say for its size, a short one can.
+    const expected<probe_report> shorter = tl::make_unexpected(written.error());
+    if (!file.write(shorter)) end_worker(written.error());
+  }
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(0);
+}
+
+}  // namespace
+
+void serve_if_asked(const run_request& request) {
+  if (const auto* worker = program::worker()) serve_topology(*worker, request.what, request.options);
+  if (program::is_probe()) serve_probe(request);
+}
+
+}  // namespace troupe

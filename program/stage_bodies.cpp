@@ -1,0 +1,117 @@
+#include "program/stage_bodies.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "runtime/stage/casting_body.hpp"
+#include "runtime/stage/function_body.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+
+namespace troupe {
+namespace {
+
+expected<layer_chain> open_chain(const std::string& file, const std::string&, const cut_options& options) {
+  return load_chain(file, {.allow_effects = options.allow_effects});
+}
+expected<layer_chain> open_chain(const torch::jit::Module& module, const std::string& name, const cut_options&) {
+  return make_chain(module, name);
+}
+expected<layer_chain> open_chain(const layer_chain& chain, const std::string&, const cut_options&) {
+  return chain;
+}
+
+}  // namespace
+
+expected<layered_model_ptr> open_model(const topology::cut_pipeline& pipeline, const std::string& name) {
+  const auto dtype = pipeline.options.dtype;
+  return std::visit(
+      [&](const auto& source) -> expected<layered_model_ptr> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
+          return make_layered(source, name, dtype);
+        } else {
+          return open_chain(source, name, pipeline.options).map([&](layer_chain chain) {
+            return make_layered(dtype ? cast_layers(std::move(chain), *dtype) : std::move(chain));
+          });
+        }
+      },
+      pipeline.model);
+}
+
+const topology::cut_node* stage_bodies::part_at(stage_index node) const {
+  const auto content = what_.contents().find(plan_.nodes[node].name);
+  return content == what_.contents().end() ? nullptr : std::get_if<topology::cut_node>(&content->second);
+}
+
+cut_request stage_bodies::request_of(const topology::cut_pipeline& pipeline) const {
+  return {.stages = pipeline.options.stages,
+          .threads = pipeline.options.threads.value_or(threads_),
+          .optimize = pipeline.options.optimize,
+          .partition = pipeline.options.partition};
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {
+  const wired_node& node = plan_.nodes[at.stage];
+  const topology::content& content = what_.contents().at(node.name);
+  if (const auto* stage = std::get_if<topology::stage_node>(&content)) return make_function(*stage, at);
+  if (const auto* route = std::get_if<topology::route_node>(&content)) {
+    return std::make_shared<route_body>(node.name, route->cases);
+  }
+  if (std::holds_alternative<topology::join_node>(content)) return std::make_shared<join_body>(node.name);
+  return make_part(std::get<topology::cut_node>(content), at);
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make_part(const topology::cut_node& part, stage_address at) const {
+  auto body = cuts_.at(part.pipeline).make_body(part.part, at.stage);
+  const auto dtype = what_.pipelines().at(part.pipeline).options.dtype;
+  if (!body || !dtype || part.part > 0) return body;
+  return std::make_shared<casting_body>(std::move(*body), *dtype);
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const topology::stage_node& stage,
+                                                                  stage_address at) const {
+  const wired_node& node = plan_.nodes[at.stage];
+  function_body_options options{.context = {.name = node.name,
+                                            .replica = at.replica,
+                                            .replicas = node.replicas,
+                                            .threads = stage.options.threads.value_or(threads_),
+                                            .dtype = stage.options.dtype},
+                                .inputs = node.inputs,
+                                .outputs = node.outputs};
+  std::shared_ptr<stage_function> made;
+  try {
+    made = stage.recipe.factory()(options.context);
+  } catch (const std::exception& e) {
+    return fail(error_code::forward_failed, node.name, std::string("its factory failed: ") + e.what());
+  } catch (...) {
+    return fail(error_code::forward_failed, node.name,
+                "its factory failed: it threw something that is no std::exception");
+  }
+  if (made == nullptr)
+    return fail(error_code::forward_failed, node.name, "its factory returned nothing", "return an object");
+  return std::make_shared<function_body>(std::move(made), std::move(options));
+}
+
+cut_report report_of(const cut_model& model, std::string name) {
+  cut_report made{.name = std::move(name), .boundaries = {}, .layers = {}, .warm_up = {}};
+  made.boundaries.assign(model.places.boundaries.begin(), model.places.boundaries.end());
+  for (std::size_t part = 0; part < model.places.warm_up.size(); ++part) {
+    const at::Tensor& input = model.places.warm_up[part];
+    made.layers.push_back(model.layer_names(part));
+    made.warm_up.push_back(input.defined() ? make_tensors(input) : nullptr);
+  }
+  return made;
+}
+
+cut_places places_of(const cut_report& cut) {
+  cut_places found{.boundaries = {cut.boundaries.begin(), cut.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
+  for (const payload_ptr& each : cut.warm_up) {
+    found.warm_up.push_back(each ? as_tensors(each).single() : at::Tensor());
+  }
+  return found;
+}
+
+stage_parcel parcel_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
+  return {.threads = threads, .boundaries = cut.boundaries, .warm_up = cut.warm_up[part]};
+}
+
+}  // namespace troupe

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "program/pipeline.hpp"
+#include "runtime/trace/trace_recorder.hpp"
+
+namespace troupe {
+
+/// A topology that runs and waits for calls. Replicas share weights.
+struct started_run {
+  /// Numbers the events of the run's trace, if one was asked for; outlives the engines.
+  std::shared_ptr<trace_clock> trace;
+  /// "0 Conv2d" for each layer, by stage; empty for what is no part of a model.
+  std::vector<std::vector<std::string>> layers;
+  /// Shared with the futures of calls under way.
+  std::shared_ptr<pipeline> running;
+};
+
+}  // namespace troupe

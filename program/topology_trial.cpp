@@ -1,0 +1,140 @@
+#include "program/topology_trial.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "program/topology_worker.hpp"
+#include "runtime/engine/make_wiring.hpp"
+#include "runtime/model/stopped_early.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+
+namespace troupe {
+namespace {
+
+std::uint64_t bytes_of(const payload_ptr& payload) {
+  std::uint64_t bytes = 0;
+  if (payload == nullptr) return bytes;
+  for (const at::Tensor& each : as_tensors(payload).tensors()) {
+    bytes += each.numel() * each.element_size();  // also of what is sparse
+  }
+  return bytes;
+}
+
+expected<void> run_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
+                        const std::string& name) try {
+  body.on_start();
+  return body.run(inputs, outputs);
+} catch (const std::exception& e) {
+  return fail(error_code::forward_failed, name, std::string("it could not start: ") + e.what());
+} catch (...) {
+  return fail(error_code::forward_failed, name, "it could not start: it threw something that is no std::exception");
+}
+
+}  // namespace
+
+std::uint64_t bytes_of(const activation& part) {
+  return bytes_of(part.tensors) + bytes_of(part.passengers);
+}
+
+activation loaded_activation(const sample_block& block) {
+  activation loaded;
+  if (block.inputs.empty()) return loaded;
+  loaded.samples = {0, static_cast<std::uint64_t>(block.inputs.begin()->second.size(0))};
+  loaded.tensors = to_payload(block.inputs);
+  if (!block.labels.empty()) loaded.passengers = to_payload(block.labels);
+  return loaded;
+}
+
+topology_trial::topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies,
+                               const sample_block& first)
+    : what_(what), plan_(plan), bodies_(bodies), has_sample_(!first.inputs.empty()), outputs_(plan.nodes.size()) {
+  const activation loaded = loaded_activation(first);
+  for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
+    if (plan_.nodes[node].kind == node_kind::source) outputs_[node] = {loaded};
+  }
+}
+
+expected<void> topology_trial::run(std::uint32_t classes, const trial_note& note, const std::stop_token& stop) {
+  for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
+    if (plan_.nodes[node].kind == node_kind::source) continue;
+    if (stop.stop_requested()) return stopped_early("topology");
+    if (auto tried = try_node(node, note, stop); !tried) return tried;
+  }
+  return is_open(what_) ? expected<void>{} : judge_sinks(what_, plan_, outputs_, classes);
+}
+
+std::string topology_trial::place_of(stage_index node) const {
+  const topology::cut_node* part = bodies_.part_at(node);
+  const std::string* file =
+      part == nullptr ? nullptr : std::get_if<std::string>(&what_.pipelines().at(part->pipeline).model);
+  return file == nullptr ? plan_.nodes[node].name : *file;
+}
+
+expected<void> topology_trial::try_node(stage_index node, const trial_note& note, const std::stop_token& stop) {
+  const topology::cut_node* part = bodies_.part_at(node);
+  const bool cuts = part != nullptr && part->part == 0;
+  const std::vector<activation> inputs = inputs_of(node);
+  activation header = inputs.front();
+  header.tensors = nullptr;
+  outputs_[node].assign(plan_.nodes[node].outputs.size(), header);
+  if (note) note(place_of(node));
+  if (cuts) {
+    if (auto cut = cut_here(*part, inputs.front(), stop); !cut) return cut;
+  }
+  if (!has_sample_ || std::ranges::all_of(inputs, &activation::is_empty_part)) return {};
+  return compute(node, inputs);
+}
+
+expected<void> topology_trial::compute(stage_index node, std::span<const activation> inputs) {
+  auto body = bodies_.make({node, 0});
+  if (!body) return tl::make_unexpected(body.error());
+  return run_once(**body, inputs, outputs_[node], plan_.nodes[node].name);
+}
+
+std::vector<activation> topology_trial::inputs_of(stage_index node) const {
+  std::vector<activation> inputs(plan_.nodes[node].inputs.size());
+  for (const wired_channel& channel : plan_.channels) {
+    if (plan_.instances[channel.consumer].address != stage_address{node, 0}) continue;
+    const stage_index from = plan_.instances[channel.producer].address.stage;
+    inputs[channel.input_port] = outputs_[from][channel.output_port];
+  }
+  return inputs;
+}
+
+expected<at::Tensor> topology_trial::sample_for(const topology::cut_node& part, const activation& input) const {
+  if (!has_sample_ || input.is_empty_part()) return at::Tensor();
+  const topology::cut_pipeline& asked = what_.pipelines().at(part.pipeline);
+  const auto* file = std::get_if<std::string>(&asked.model);
+  const auto dtype = asked.options.dtype;
+  return single_input({to_named(input.tensors), {}}, file == nullptr ? part.pipeline : *file)
+      .map([&](const at::Tensor& only) { return dtype && only.is_floating_point() ? only.to(*dtype) : only; });
+}
+
+expected<void> topology_trial::cut_here(const topology::cut_node& part, const activation& input,
+                                        const std::stop_token& stop) {
+  const topology::cut_pipeline& asked = what_.pipelines().at(part.pipeline);
+  auto model = open_model(asked, part.pipeline);
+  if (!model) return tl::make_unexpected(model.error());
+  const auto sample = sample_for(part, input);
+  if (!sample) return tl::make_unexpected(sample.error());
+  cut_request request = bodies_.request_of(asked);
+  if (has_sample_ && !sample->defined() && request.partition == "profile") request.partition = "parameters";
+  return cut(std::move(*model), request, *sample, stop).map([&](cut_model made) {
+    bodies_.add(part.pipeline, std::move(made));
+  });
+}
+
+std::uint64_t topology_trial::between_bytes() const {
+  std::uint64_t largest = 0;
+  for (const wired_channel& channel : plan_.channels) {
+    if (!follows_size(plan_, channel)) continue;
+    const activation& part = outputs_[plan_.instances[channel.producer].address.stage][channel.output_port];
+    if (part.is_empty_part() || part.tensors == nullptr) return 0;
+    const std::uint64_t rows = std::max<std::uint64_t>(1, part.row_count());
+    largest = std::max(largest, (bytes_of(part) * part.samples.size() + rows - 1) / rows);
+  }
+  return largest;
+}
+
+}  // namespace troupe

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "messages/activation.hpp"
+#include "program/stage_bodies.hpp"
+#include "runtime/data/data_set.hpp"
+
+namespace troupe {
+
+/// Told what is tried out next: a node's name, or the file of the pipeline that it begins.
+using trial_note = std::function<void(const std::string& place)>;
+
+/// Sends the first micro-batch of a run through one copy of each stage, in their order and on the calling thread, and
+/// cuts pipelines by the input that reaches them (cut()).
+class topology_trial {
+ public:
+  /// All arguments outlive it. Of a block without inputs nothing is tried: pipelines are cut without a sample.
+  topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies, const sample_block& first);
+
+  /// Adds the cuts of all pipelines to the bodies. Errors: E0602, naming the stage; those of open_model() and cut();
+  /// E0108 for a metric that does not fit its outputs, where the data is known; E0607. A stage that gets no sample is
+  /// not tried; a pipeline there is cut by `parameters` where it asks for `profile`.
+  [[nodiscard]] expected<void> run(std::uint32_t classes, const trial_note& note, const std::stop_token& stop);
+
+  /// What passes over edges whose depth follows from it, for a whole micro-batch; 0 where that is not known.
+  [[nodiscard]] std::uint64_t between_bytes() const;
+
+ private:
+  [[nodiscard]] expected<void> try_node(stage_index node, const trial_note& note, const std::stop_token& stop);
+  [[nodiscard]] expected<void> cut_here(const topology::cut_node& part, const activation& input,
+                                        const std::stop_token& stop);
+  [[nodiscard]] expected<at::Tensor> sample_for(const topology::cut_node& part, const activation& input) const;
+  [[nodiscard]] expected<void> compute(stage_index node, std::span<const activation> inputs);
+  [[nodiscard]] std::vector<activation> inputs_of(stage_index node) const;
+  [[nodiscard]] std::string place_of(stage_index node) const;
+
+  const topology& what_;
+  const wiring_plan& plan_;
+  stage_bodies& bodies_;
+  bool has_sample_;
+  /// By node and output port.
+  std::vector<std::vector<activation>> outputs_;
+};
+
+/// Bytes of the tensors and labels of a part.
+[[nodiscard]] std::uint64_t bytes_of(const activation& part);
+/// The first micro-batch as the loader sends it.
+[[nodiscard]] activation loaded_activation(const sample_block& block);
+
+}  // namespace troupe
