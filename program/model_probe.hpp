@@ -19,7 +19,7 @@ struct probe_request {
   std::function<void(std::string)> log;
 };
 
-/// Tries a run out in a process of its own, which is this program with the same arguments and comes to serve_probe():
+/// Tries a run out in a process of its own, which is this program with the same arguments and comes to serve_if_asked():
 /// whatever the model does there costs this process neither memory nor its life. Waits for its report until `patience`
 /// is over or `stop` is asked for (E0607), and kills it then; it is gone when this returns. One that is killed from
 /// outside is started again, limits::probe_attempts_max times in all. Errors: those that the process reports; E0215 it

@@ -5,6 +5,7 @@
 
 #include "runtime/stage/casting_body.hpp"
 #include "runtime/stage/function_body.hpp"
+#include "runtime/stage/route_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
