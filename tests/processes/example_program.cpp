@@ -32,9 +32,10 @@ int main(int argc, char** argv) {
   const std::string where = argv[2];
   const troupe::stage_options each{.replicas = static_cast<std::uint32_t>(std::stoul(argv[5])),
                                    .process = where == "stages"};
-  const auto result = program.run(
-      named(argv[1], argv[6], each),
-      {.micro_batch = std::stoull(argv[3]), .threads = 1, .limit = std::stoull(argv[4]), .workers = {.enabled = where == "all"}});
+  const auto result = program.run(named(argv[1], argv[6], each), {.micro_batch = std::stoull(argv[3]),
+                                                                  .threads = 1,
+                                                                  .limit = std::stoull(argv[4]),
+                                                                  .workers = {.enabled = where == "all"}});
   if (!result) {
     std::cerr << to_string(result.error()) << '\n';
     return static_cast<int>(troupe::status_of(result.error().code));
