@@ -3,8 +3,7 @@
 
     scripts/check_tidy.py BUILD_DIR [--all]
 
-Changed are the files of the working tree that differ from where the branch left origin/main; on origin/main itself, from the
-commit before; with TROUPE_BASE set, from that commit. A changed header is looked at through the source of its name, or else
+Changed are the files of the working tree that differ from the commit before; with TROUPE_BASE set, from that commit. A changed header is looked at through the source of its name, or else
 through one that includes it. Files that passed are remembered in BUILD_DIR/lint/tidy.json by the content of what they include of
 the tree. After 100 s no further source is begun, those with the most changed lines come first, and the others are named.
 """
@@ -30,9 +29,7 @@ def base():
     """The commit to compare with; nothing in a clone that has one commit alone."""
     if os.environ.get("TROUPE_BASE"):
         return [os.environ["TROUPE_BASE"]]
-    head = git("rev-parse", "HEAD")
-    left_main_at = git("merge-base", "HEAD", "origin/main")
-    return left_main_at if left_main_at and left_main_at != head else git("rev-parse", "--verify", "--quiet", "HEAD~1")
+    return git("rev-parse", "--verify", "--quiet", "HEAD~1")
 
 
 def sources():
