@@ -45,8 +45,8 @@ class pipeline {
   /// Asks for a stop and does not wait.
   void request_stop(stop_mode mode);
 
-  /// To be called now and then by whoever waits for a call: reports stalled stages in the log, has lost work sent
-  /// again, and ends the workers of stages that have passed worker_setup::forward_deadline. One thread at a time.
+  /// To be called now and then by the thread that waits for a call: reports stalled stages in the log, has lost work
+  /// sent again, and ends the workers of stages that have passed worker_setup::forward_deadline. One thread at a time.
   void look_after();
 
   [[nodiscard]] report_box& reports() noexcept { return *reports_; }
