@@ -73,7 +73,7 @@ def main():
     parser.add_argument("build_dir")
     parser.add_argument("targets", nargs="*")
     parser.add_argument("-j", dest="jobs", default=str(os.cpu_count()))
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
 
     command = ["cmake", "--build", arguments.build_dir, "-j", arguments.jobs]
     if arguments.targets:
