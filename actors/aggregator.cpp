@@ -21,7 +21,7 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
         loader = meet.loader;
         tell_low_water();  // what the one before it was told may have died with it
       },
-      [this](const open_call& open) {
+      [this](const open_ticket& open) {
         ledger->begin(open.ticket->number, open.ticket->folds, open.ticket->start);
         return call_opened{open.ticket->number};
       },
@@ -31,7 +31,7 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
         for (score& each : batch.scores) ledger->fold(std::move(each));
         after_change(call);
       },
-      [this](const end_of_call& end) {
+      [this](const call_size& end) {
         ledger->close(end);
         after_change(end.call);
       },
@@ -51,7 +51,7 @@ void aggregator_state::after_change(call_number touched) {
   }
   while (auto ended = ledger->take_ended()) {
     tell(self, monitor, call_progress{ended->call, ended->folded, ended->samples});
-    tell(self, director, call_ended{*ended});
+    tell(self, director, call_completed{*ended});
   }
 }
 

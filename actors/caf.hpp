@@ -29,13 +29,13 @@ void tell_after(Self* self, std::chrono::nanoseconds delay, const Handle& to, Pa
   self->delayed_send(to, delay, std::forward<Parts>(parts)...);
 }
 
-/// What an engine holds of its face: never keeps the actor alive.
+/// What an engine holds of its actor: never keeps the actor alive.
 template <class Handle>
-class weak_face {
+class weak_actor {
  public:
-  explicit weak_face(const Handle& face) : address_(face.address()) {}
+  explicit weak_actor(const Handle& actor) : address_(actor.address()) {}
 
-  /// Does nothing once the face is gone.
+  /// Does nothing once the actor is gone.
   template <class... Parts>
   void tell(Parts&&... parts) const {
     if (auto strong = caf::actor_cast<caf::strong_actor_ptr>(address_)) {

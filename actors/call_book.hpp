@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "actors/call_ticket.hpp"
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

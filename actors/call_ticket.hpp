@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
 #include "runtime/engine/call_fold.hpp"
 #include "runtime/engine/fold_ledger.hpp"
 #include "runtime/engine/micro_batch_source.hpp"
 #include "runtime/engine/stage_body.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
@@ -26,7 +26,7 @@ struct call_outcome {
   std::uint64_t replayed = 0;
 };
 
-/// One evaluation request on its way through a run: what the actors need as handles, beside begin_call. The submitter
+/// One evaluation request on its way through a run: what the actors need as handles, beside open_call. The submitter
 /// keeps the future; the director fulfils it exactly once, whatever happens.
 struct call_ticket {
   /// Given by the director, in the order of submission.

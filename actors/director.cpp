@@ -19,7 +19,7 @@ director_actor::behavior_type director_state::start(director_plan plan) {
   plan_ = std::move(plan);
   spawn_children();
   return {
-      guarded<open_call>([this](const auto& open) { submit(open.ticket); }),
+      guarded<open_ticket>([this](const auto& open) { submit(open.ticket); }),
       guarded<cancel_ticket>([this](const auto& request) { cancel(request); }),
       guarded<cut_calls>([this](const auto&) { cut(); }),
       guarded<stop_request>([this](const auto& request) { stop(request.mode); }),
@@ -30,11 +30,11 @@ director_actor::behavior_type director_state::start(director_plan plan) {
       }),
       guarded<edge_still_lost>([this](const auto& lost) { edge_is_lost(lost.news); }),
       guarded<work_lost>([this](const auto& lost) { work_is_lost(lost); }),
-      guarded<loading_paused>([this](const auto& paused) { rewire(paused); }),
+      guarded<loading_paused>([this](const auto& paused) { start_epoch(paused); }),
       guarded<failure>([this](const auto& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);
       }),
-      guarded<call_ended>([this](const auto& end) { ended(end); }),
+      guarded<call_completed>([this](const auto& end) { ended(end); }),
       guarded<stopped>([this](const auto& what) { engine_stopped(what); }),
   };
 }
@@ -86,7 +86,7 @@ void director_state::open_at_aggregator(call_number number) {
     cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
                     "the aggregator did not open it: " + self_->system().render(e), "see the log"});
   };
-  self_->request(aggregator_, plan_.request_timeout, open_call{calls_.at(number).ticket})
+  self_->request(aggregator_, plan_.request_timeout, open_ticket{calls_.at(number).ticket})
       .then(
           [this, number](const call_opened&) {
             calls_.acknowledge_by_aggregator(number);
@@ -113,7 +113,7 @@ void director_state::ask_to_open(stage_address at, call_number number, std::uint
     cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
                     "a stage did not open it: " + self_->system().render(e), "see the log for its end"});
   };
-  self_->request(one.face, time_of_an_attempt(), open_call{calls_.at(number).ticket})
+  self_->request(one.actor, time_of_an_attempt(), open_ticket{calls_.at(number).ticket})
       .then(
           [this, at, number](const call_opened&) {
             calls_.acknowledge(number, at);
@@ -129,7 +129,7 @@ std::chrono::nanoseconds director_state::time_of_an_attempt() const {
 void director_state::load_in_order() {
   if (!stages_.was_wired()) return;
   for (const call_number number : calls_.take_loadable(steady_now())) {
-    tell(self_, loader_, open_call{calls_.at(number).ticket});
+    tell(self_, loader_, open_ticket{calls_.at(number).ticket});
   }
 }
 
@@ -158,10 +158,10 @@ void director_state::cut() {
   tell(self_, loader_, cut_calls_below{calls_.cut_below()});
 }
 
-void director_state::ended(const call_ended& end) {
+void director_state::ended(const call_completed& end) {
   if (!calls_.contains(end.tally.call)) return;  // answered by fatal()
   if (end.tally.cause) cancel(end.tally.call, *end.tally.cause);
-  tell_stages(end_call{end.tally.call});
+  tell_stages(release_call{end.tally.call});
 
   call_book::call entry = std::move(*calls_.close(end.tally.call));
   const std::uint64_t replays = plan_.engines->loader->counters().replayed.load(std::memory_order_relaxed);
@@ -227,7 +227,7 @@ void director_state::stop_engines_if_quiet() {
 void director_state::stop_stages(stop_mode mode) {
   for (const auto& [at, one] : stages_.members()) {
     if (one.now == stage_roster::standing::lost) continue;
-    tell(self_, one.face, stop_request{one.now == stage_roster::standing::wired ? mode : stop_mode::abort});
+    tell(self_, one.actor, stop_request{one.now == stage_roster::standing::wired ? mode : stop_mode::abort});
   }
 }
 
@@ -246,7 +246,7 @@ void director_state::end_if_all_stopped() {
 }
 
 void director_state::end() {
-  for (const auto& [at, one] : stages_.members()) self_->send_exit(one.face, caf::exit_reason::user_shutdown);
+  for (const auto& [at, one] : stages_.members()) self_->send_exit(one.actor, caf::exit_reason::user_shutdown);
   self_->send_exit(loader_, caf::exit_reason::user_shutdown);
   self_->send_exit(aggregator_, caf::exit_reason::user_shutdown);
   self_->send_exit(monitor_, caf::exit_reason::user_shutdown);

@@ -12,7 +12,7 @@
 #include "actors/epoch_switch.hpp"
 #include "actors/protocol.hpp"
 #include "actors/report_box.hpp"
-#include "actors/stage_crew.hpp"
+#include "actors/stage_provider.hpp"
 #include "actors/stage_roster.hpp"
 #include "messages/limits.hpp"
 #include "runtime/engine/assembly.hpp"
@@ -28,17 +28,17 @@ struct director_plan {
   /// Runs the loader's engine.
   std::shared_ptr<engine_host> host;
   /// Where the stages come from.
-  std::shared_ptr<stage_crew> crew;
+  std::shared_ptr<stage_provider> provider;
   std::shared_ptr<report_box> reports;
   /// In all, for each acknowledgement of a call; longer than the time after which a stage that is silent is replaced.
   std::chrono::nanoseconds request_timeout = limits::control_request_timeout;
-  /// For tests that make actors die: the loader's face and the aggregator, each time one is made. May be empty.
+  /// For tests that make actors die: the loader's actor and the aggregator, each time one is made. May be empty.
   std::function<void(const caf::actor& child)> on_child = {};
   /// Called once, when a stop was asked for, every engine has finished and every child was told to exit.
   std::function<void()> on_stopped;
 };
 
-/// Owns a run: spawns and watches the faces, the aggregator and the monitor; opens, cancels and ends calls; stops all.
+/// Owns a run: spawns and watches the actors, the aggregator and the monitor; opens, cancels and ends calls; stops all.
 ///
 ///   run:   serving --stop_request--> draining | aborting --no open call--> stopping --all engines stopped--> (quit)
 ///          any --failure of the run--> aborting; it quits no sooner than it was asked to stop
@@ -73,7 +73,7 @@ class director_state {
   void cancel(const cancel_ticket& request);
   void cancel_open_calls(const error& cause);
   void cut();
-  void ended(const call_ended& end);
+  void ended(const call_completed& end);
   void stop(stop_mode mode);
   void fatal(const error& cause);
   void stop_engines_if_quiet();
@@ -93,15 +93,15 @@ class director_state {
   void edge_is_lost(const edge_lost& lost);
   void work_is_lost(const work_lost& lost);
   void make_new_edges(const error& cause);
-  void rewire_if_needed();
-  void rewire(const loading_paused& paused);
-  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> make_edges(const wiring_round& round);
+  void start_epoch_if_needed();
+  void start_epoch(const loading_paused& paused);
+  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> make_edges(const epoch_request& round);
   void child_died(const caf::down_msg& down);
   void spawn_aggregator();
   void spawn_loader();
   void replace_aggregator();
   void replace_loader();
-  void send_all_again();
+  void send_all_unfolded();
   void open_at_aggregator(call_number number);
   template <class Message>
   void tell_stages(const Message& message);
@@ -144,7 +144,7 @@ auto director_state::guarded(F handler) {
 template <class Message>
 void director_state::tell_stages(const Message& message) {
   for (const auto& [at, one] : stages_.members()) {
-    if (one.now != stage_roster::standing::lost) tell(self_, one.face, message);
+    if (one.now != stage_roster::standing::lost) tell(self_, one.actor, message);
   }
 }
 

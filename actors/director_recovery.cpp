@@ -19,9 +19,9 @@ void director_state::start_stages() {
 }
 
 void director_state::start_stage(stage_address at) {
-  auto face = plan_.crew->start(self_, aggregator_, at, stages_.next_incarnation(at));
-  if (face) return stages_.start(at, std::move(*face));
-  tell(self_, director_actor{self_}, failure{at, 0, {}, std::nullopt, face.error(), 0});
+  auto actor = plan_.provider->start(self_, aggregator_, at, stages_.next_incarnation(at));
+  if (actor) return stages_.start(at, std::move(*actor));
+  tell(self_, director_actor{self_}, failure{at, 0, {}, std::nullopt, actor.error(), 0});
 }
 
 void director_state::stage_is_ready(const stage_ready& ready) {
@@ -29,12 +29,12 @@ void director_state::stage_is_ready(const stage_ready& ready) {
   for (const auto& [number, entry] : calls_.calls()) {
     if (entry.now != call_book::phase::cancelling) open_at(ready.address, number);
   }
-  rewire_if_needed();
+  start_epoch_if_needed();
 }
 
 void director_state::stage_is_lost(const stage_lost& lost) {
   if (!stages_.lost(lost.address, lost.incarnation)) return;
-  self_->send_exit(stages_.members().at(lost.address).face, caf::exit_reason::user_shutdown);
+  self_->send_exit(stages_.members().at(lost.address).actor, caf::exit_reason::user_shutdown);
   calls_.excuse(lost.address);
   if (phase_ >= run_phase::aborting) {
     stop_stages(stop_mode::abort);  // what was draining through it no longer does
@@ -47,7 +47,7 @@ void director_state::stage_is_lost(const stage_lost& lost) {
   if (!again) return;
   lost_at_.try_emplace(lost.address, steady_now());
   start_stage(lost.address);
-  rewire_if_needed();
+  start_epoch_if_needed();
   load_in_order();
 }
 
@@ -84,15 +84,15 @@ void director_state::make_new_edges(const error& cause) {
   if (!epochs_.may_follow_a_loss(plan_.engines->loader->low_water())) return fatal(cause);
   tell(self_, monitor_, log_line{"warning: " + cause.where + " was lost, and new edges are made: " + cause.cause});
   stages_.require_wiring();
-  rewire_if_needed();
+  start_epoch_if_needed();
 }
 
-void director_state::rewire_if_needed() {
+void director_state::start_epoch_if_needed() {
   if (phase_ >= run_phase::aborting || epochs_.pausing() || !stages_.needs_wiring() || !stages_.can_be_wired()) return;
   tell(self_, loader_, pause_loading{epochs_.pause()});
 }
 
-void director_state::rewire(const loading_paused& paused) {
+void director_state::start_epoch(const loading_paused& paused) {
   if (!epochs_.paused(paused.round)) return;  // an answer to an earlier order
   // Somebody else may have died meanwhile: then the next one who gets ready tries again.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
@@ -100,7 +100,7 @@ void director_state::rewire(const loading_paused& paused) {
   auto edges = make_edges(
       {.epoch = epochs_.begin(steady_now()), .present = present, .from = calls_.first_awaited(paused.first)});
   if (!edges) return fatal(edges.error());
-  tell(self_, loader_, rewire_loader{std::move(*edges)});
+  tell(self_, loader_, start_loader_epoch{std::move(*edges)});
   tell_of_replacements(present);
   load_in_order();
 }
@@ -117,8 +117,8 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
   }
 }
 
-expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const wiring_round& round) try {
-  return plan_.crew->wire(round);
+expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const epoch_request& round) try {
+  return plan_.provider->wire(round);
 } catch (const std::exception& e) {
   return fail(error_code::process_failed, "director", std::string{"the edges could not be made: "} + e.what(),
               "raise the limit that it names (ulimit -n), or use fewer stages and replicas");
@@ -130,13 +130,13 @@ expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const wiring
 /// the way is sent again. Any other child has met a bug that the run cannot go on with.
 void director_state::child_died(const caf::down_msg& down) {
   const bool can_be_replaced = down.source == loader_.address() || down.source == aggregator_.address();
-  if ((!can_be_replaced && !stages_.is_face(down.source) && down.source != monitor_.address()) || ended_) return;
+  if ((!can_be_replaced && !stages_.is_stage_actor(down.source) && down.source != monitor_.address()) || ended_) return;
   const error cause{error_code::internal, "director",
                     "an actor of the run died: " + self_->system().render(down.reason), "report this with the log"};
   if (!can_be_replaced || ++replacements_ > limits::deaths_in_window_max) return fatal(cause);
   tell(self_, monitor_, log_line{to_string(cause)});
   down.source == loader_.address() ? replace_loader() : replace_aggregator();
-  send_all_again();
+  send_all_unfolded();
 }
 
 void director_state::spawn_aggregator() {
@@ -173,7 +173,7 @@ void director_state::replace_loader() {
   if (!engine.command(loader_command::listen{report_to(loader_, engine)}) || !engine.command(open)) {
     return fatal(queue_full_failure(engine).cause);
   }
-  for (const call_number number : open.calls) tell(self_, loader_, open_call{calls_.at(number).ticket});
+  for (const call_number number : open.calls) tell(self_, loader_, open_ticket{calls_.at(number).ticket});
   tell(self_, loader_, cut_calls_below{calls_.cut_below()});
   epochs_.give_up();
   if (!engine.finished()) return;
@@ -181,14 +181,14 @@ void director_state::replace_loader() {
   end_if_all_stopped();
 }
 
-void director_state::send_all_again() {
+void director_state::send_all_unfolded() {
   if (ended_) return;
   if (phase_ == run_phase::stopping) {
     tell(self_, loader_, stop_request{stop_mode::abort});
     return stop_stages(stop_mode::abort);
   }
   stages_.require_wiring();
-  rewire_if_needed();
+  start_epoch_if_needed();
 }
 
 }  // namespace troupe

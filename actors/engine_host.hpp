@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "messages/error.hpp"
 #include "runtime/engine/engine.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "messages/ids.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

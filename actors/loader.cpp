@@ -3,11 +3,11 @@
 namespace troupe {
 
 loader_listener report_to(const loader_actor& loader, const loader_engine& engine) {
-  const weak_face<loader_actor> face{loader};
-  return {.on_end_of_call = [face](end_of_call end) { face.tell(end); },
-          .on_failure = [face](failure what) { face.tell(std::move(what)); },
-          .on_paused = [face](loading_paused paused) { face.tell(paused); },
-          .on_finished = [face, address = engine.address()] { face.tell(stopped{.address = address}); }};
+  const weak_actor<loader_actor> actor{loader};
+  return {.on_call_size = [actor](call_size end) { actor.tell(end); },
+          .on_failure = [actor](failure what) { actor.tell(std::move(what)); },
+          .on_paused = [actor](loading_paused paused) { actor.tell(paused); },
+          .on_finished = [actor, address = engine.address()] { actor.tell(stopped{.address = address}); }};
 }
 
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
@@ -20,16 +20,16 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> 
     tell(self, director, queue_full_failure(*self->state.engine));
   };
   return {
-      [=](const open_call& open) {
-        order(loader_command::begin_call{open.ticket->number, open.ticket->source, open.ticket->start.first()});
+      [=](const open_ticket& open) {
+        order(loader_command::open_call{open.ticket->number, open.ticket->source, open.ticket->start.first()});
       },
       [=](const low_water& low) { self->state.engine->low_water(low.mark); },
       [=](const cancel_call& cancel) { order(loader_command::cancel_call{cancel.call}); },
       [=](const cut_calls_below& cut) { order(loader_command::cut_calls{cut.number}); },
       [=](const stop_request&) { static_cast<void>(self->state.engine->command(loader_command::stop{})); },
       [=](const pause_loading& pause) { order(loader_command::pause{pause.round}); },
-      [=](const rewire_loader& rewire) { order(loader_command::rewire{rewire.edges}); },
-      [=](const end_of_call& end) { tell(self, self->state.aggregator, end); },
+      [=](const start_loader_epoch& start_epoch) { order(loader_command::start_epoch{start_epoch.edges}); },
+      [=](const call_size& end) { tell(self, self->state.aggregator, end); },
       [=](const meet_aggregator& meet) { self->state.aggregator = meet.aggregator; },
       [=](const loading_paused& paused) { tell(self, director, paused); },
       [=](const failure& what) { tell(self, director, what); },

@@ -4,7 +4,7 @@
 
 #include "actors/caf.hpp"
 #include "actors/call_ticket.hpp"
-#include "messages/end_of_call.hpp"
+#include "messages/call_size.hpp"
 #include "messages/failure.hpp"
 #include "messages/lifecycle.hpp"
 #include "messages/score_batch.hpp"
@@ -15,12 +15,12 @@
 /// between processes they travel as the bytes of messages/codec, hence "unsafe" for CAF's own serializer.
 namespace troupe {
 
-/// begin_call and what goes beside it as handles.
-struct open_call {
+/// open_call and what goes beside it as handles.
+struct open_ticket {
   call_ticket_ptr ticket;
 };
 /// aggregator -> director: complete, cancelled, or failed in a fold.
-struct call_ended {
+struct call_completed {
   call_tally tally;
 };
 /// the program -> director: cancel the call of this ticket, if it is still open.
@@ -35,11 +35,11 @@ struct cut_calls_below {
   call_number number = 0;
 };
 /// director -> loader, after loading_paused: go on over these edges.
-struct rewire_loader {
+struct start_loader_epoch {
   std::shared_ptr<engine_wiring> edges;
 };
-/// stage_crew -> stage: drop what you hold and go on over these edges, with what comes from `from` on.
-struct rewire_stage {
+/// stage_provider -> stage: drop what you hold and go on over these edges, with what comes from `from` on.
+struct start_stage_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
 };
@@ -61,18 +61,18 @@ struct log_line {
 struct meet_aggregator;
 
 using director_actor =
-    caf::typed_actor<cast<open_call>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>, cast<stage_ready>,
+    caf::typed_actor<cast<open_ticket>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>, cast<stage_ready>,
                      cast<stage_lost>, cast<edge_lost>, cast<edge_still_lost>, cast<work_lost>, cast<loading_paused>,
-                     cast<failure>, cast<call_ended>, cast<stopped>>;
+                     cast<failure>, cast<call_completed>, cast<stopped>>;
 
 using loader_actor =
-    caf::typed_actor<cast<open_call>, cast<low_water>, cast<cancel_call>, cast<cut_calls_below>, cast<stop_request>,
-                     cast<pause_loading>, cast<rewire_loader>, cast<meet_aggregator>,
+    caf::typed_actor<cast<open_ticket>, cast<low_water>, cast<cancel_call>, cast<cut_calls_below>, cast<stop_request>,
+                     cast<pause_loading>, cast<start_loader_epoch>, cast<meet_aggregator>,
                      // from its engine
-                     cast<end_of_call>, cast<loading_paused>, cast<failure>, cast<stopped>>;
+                     cast<call_size>, cast<loading_paused>, cast<failure>, cast<stopped>>;
 
-using stage_actor = caf::typed_actor<rpc<open_call, call_opened>, cast<end_call>, cast<cancel_call>, cast<rewire_stage>,
-                                     cast<meet_aggregator>, cast<stop_request>,
+using stage_actor = caf::typed_actor<rpc<open_ticket, call_opened>, cast<release_call>, cast<cancel_call>,
+                                     cast<start_stage_epoch>, cast<meet_aggregator>, cast<stop_request>,
                                      // from its engine
                                      cast<stage_ready>, cast<score_batch>, cast<failure>, cast<stopped>>;
 
@@ -82,8 +82,8 @@ struct meet_loader {
   loader_actor loader;
 };
 
-using aggregator_actor = caf::typed_actor<cast<meet_loader>, rpc<open_call, call_opened>, cast<score_batch>,
-                                          cast<end_of_call>, cast<cancel_call>>;
+using aggregator_actor = caf::typed_actor<cast<meet_loader>, rpc<open_ticket, call_opened>, cast<score_batch>,
+                                          cast<call_size>, cast<cancel_call>>;
 
 /// director -> loader, stages: the one before it has died.
 struct meet_aggregator {
@@ -92,7 +92,7 @@ struct meet_aggregator {
 
 using monitor_actor = caf::typed_actor<cast<call_progress>, cast<log_line>>;
 
-/// What a face tells the director when its engine takes no more commands.
+/// What an actor tells the director when its engine takes no more commands.
 template <class Engine>
 failure queue_full_failure(const Engine& engine) {
   const error cause{error_code::queue_full, engine.name(), "the queue of its commands is full",
@@ -102,14 +102,14 @@ failure queue_full_failure(const Engine& engine) {
 
 }  // namespace troupe
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::open_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::open_ticket)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_opened)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_ended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_completed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cancel_ticket)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cut_calls)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cut_calls_below)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_loader)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rewire_stage)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_loader_epoch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_stage_epoch)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stage_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::edge_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::edge_still_lost)
@@ -119,7 +119,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::loading_paused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::log_line)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::meet_loader)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::meet_aggregator)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::end_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::release_call)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cancel_call)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::low_water)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stop_request)
@@ -128,4 +128,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stopped)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_progress)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::failure)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::score_batch)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::end_of_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_size)

@@ -3,16 +3,16 @@
 namespace troupe {
 
 stage_listener report_to(const stage_actor& stage, const stage_engine& engine, incarnation_number incarnation) {
-  const weak_face<stage_actor> face{stage};
-  return {.on_ready = [face, ready = stage_ready{engine.address(), incarnation}] { face.tell(ready); },
-          .on_scores = [face](std::vector<score> scores) { face.tell(score_batch{std::move(scores)}); },
-          .on_failure = [face](failure what) { face.tell(std::move(what)); },
+  const weak_actor<stage_actor> actor{stage};
+  return {.on_ready = [actor, ready = stage_ready{engine.address(), incarnation}] { actor.tell(ready); },
+          .on_scores = [actor](std::vector<score> scores) { actor.tell(score_batch{std::move(scores)}); },
+          .on_failure = [actor](failure what) { actor.tell(std::move(what)); },
           .on_finished =
-              [face, &engine, incarnation] {
-                face.tell(stopped{.address = engine.address(),
-                                  .incarnation = incarnation,
-                                  .micro_batches = engine.counters().micro_batches.load(),
-                                  .forward_nanoseconds = engine.counters().forward_ns.load()});
+              [actor, &engine, incarnation] {
+                actor.tell(stopped{.address = engine.address(),
+                                   .incarnation = incarnation,
+                                   .micro_batches = engine.counters().micro_batches.load(),
+                                   .forward_nanoseconds = engine.counters().forward_ns.load()});
               }};
 }
 
@@ -25,18 +25,18 @@ stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self
     tell(self, director, queue_full_failure(*self->state.engine));
   };
   return {
-      [=](const open_call& open) {
-        stage_command::begin_call begin{open.ticket->number, open.ticket->start.first(), {}};
+      [=](const open_ticket& open) {
+        stage_command::open_call begin{open.ticket->number, open.ticket->start.first(), {}};
         for (const std::uint32_t sink : self->state.engine->sinks()) {
           begin.scorers.push_back(open.ticket->make_scorer(sink));
         }
         order(std::move(begin));
         return call_opened{open.ticket->number};
       },
-      [=](const end_call& end) { order(stage_command::forget_call{end.call}); },
+      [=](const release_call& end) { order(stage_command::release_call{end.call}); },
       [=](const cancel_call& cancel) { order(stage_command::cancel_call{cancel.call}); },
-      [=](const rewire_stage& rewire) {
-        order(stage_command::rewire{rewire.edges, rewire.from});
+      [=](const start_stage_epoch& start_epoch) {
+        order(stage_command::start_epoch{start_epoch.edges, start_epoch.from});
       },
       // A drain follows the closing of the inbound edges.
       [=](const stop_request& stop) {

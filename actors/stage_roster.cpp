@@ -16,9 +16,9 @@ bool is_there(const stage_roster::member& one) {
 
 }  // namespace
 
-void stage_roster::start(stage_address at, stage_actor face) {
+void stage_roster::start(stage_address at, stage_actor actor) {
   const incarnation_number incarnation = next_incarnation(at);
-  members_[at] = {std::move(face), incarnation, standing::starting};
+  members_[at] = {std::move(actor), incarnation, standing::starting};
 }
 
 incarnation_number stage_roster::next_incarnation(stage_address at) const {
@@ -79,10 +79,10 @@ std::vector<stage_address> stage_roster::wire() {
   return present;
 }
 
-bool stage_roster::is_face(const caf::actor_addr& address) const {
+bool stage_roster::is_stage_actor(const caf::actor_addr& address) const {
   return std::ranges::any_of(members_, [&](const auto& each) {
     return each.second.now != standing::lost && each.second.now != standing::gone &&
-           each.second.face.address() == address;
+           each.second.actor.address() == address;
   });
 }
 

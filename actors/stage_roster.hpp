@@ -19,7 +19,7 @@ class stage_roster {
  public:
   enum class standing : std::uint8_t { starting, ready, wired, lost, gone };
   struct member {
-    stage_actor face;
+    stage_actor actor;
     incarnation_number incarnation = 0;
     standing now = standing::starting;
   };
@@ -30,8 +30,8 @@ class stage_roster {
 
   [[nodiscard]] const std::map<stage_address, member>& members() const noexcept { return members_; }
 
-  /// The next incarnation is on its way behind this face.
-  void start(stage_address at, stage_actor face);
+  /// The next incarnation is on its way behind this actor.
+  void start(stage_address at, stage_actor actor);
   [[nodiscard]] incarnation_number next_incarnation(stage_address at) const;
 
   /// Each says whether it changed anything: what comes from an older incarnation does not.
@@ -49,7 +49,7 @@ class stage_roster {
   [[nodiscard]] std::vector<stage_address> wire();
   [[nodiscard]] bool was_wired() const noexcept { return was_wired_; }
 
-  [[nodiscard]] bool is_face(const caf::actor_addr& address) const;
+  [[nodiscard]] bool is_stage_actor(const caf::actor_addr& address) const;
   /// All have gone or are lost for good.
   [[nodiscard]] bool all_gone() const;
 

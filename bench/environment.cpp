@@ -7,7 +7,7 @@
 #include <torch/version.h>
 
 #include "machine.hpp"
-#include "runtime/engine/engine_thread.hpp"
+#include "runtime/os/cores.hpp"
 
 namespace troupe::bench {
 

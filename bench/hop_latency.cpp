@@ -17,7 +17,7 @@
 #include "engine_step.hpp"
 #include "messages/limits.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
-#include "runtime/engine/engine_thread.hpp"
+#include "runtime/os/cores.hpp"
 
 namespace {
 

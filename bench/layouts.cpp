@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "program/evaluator.hpp"
-#include "runtime/metric/metric.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/evaluator.hpp>
+#include <troupe/metric.hpp>
 
 namespace troupe::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include "loops.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_scorer.hpp"
-#include "runtime/model/stage_module.hpp"
+#include "runtime/model/layers_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe::bench {
@@ -31,9 +31,9 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::uint64_t inputs_max = 16;
 
-expected<std::unique_ptr<model_stage>> make_body(const workload& work, const std::vector<std::size_t>& boundaries,
+expected<std::unique_ptr<layers_body>> make_body(const workload& work, const std::vector<std::size_t>& boundaries,
                                                  std::size_t stage) {
-  return model_stage::make(
+  return layers_body::make(
       work.code, boundaries[stage], boundaries[stage + 1],
       {.stage = static_cast<stage_index>(stage), .threads = 1, .optimize = optimize_mode::none, .warm_up_input = {}});
 }
@@ -46,11 +46,11 @@ expected<std::vector<activation>> first_inputs(const workload& work) {
     auto loaded = source.next();
     if (!loaded) return tl::make_unexpected(loaded.error());
     if (!*loaded) return inputs;
-    inputs.push_back({{0, index}, (*loaded)->samples, 0, (*loaded)->tensors, (*loaded)->passengers});
+    inputs.push_back({{0, index}, (*loaded)->samples, 0, (*loaded)->tensors, (*loaded)->labels});
   }
 }
 
-expected<std::vector<activation>> outputs_of(model_stage& body, const std::vector<activation>& inputs) {
+expected<std::vector<activation>> outputs_of(layers_body& body, const std::vector<activation>& inputs) {
   std::vector<activation> outputs;
   for (const activation& input : inputs) {
     auto tensors = body.forward(input);
@@ -61,7 +61,7 @@ expected<std::vector<activation>> outputs_of(model_stage& body, const std::vecto
   return outputs;
 }
 
-expected<void> pass(model_stage& body, scorer* scoring, const std::vector<activation>& inputs, std::uint64_t count) {
+expected<void> pass(layers_body& body, scorer* scoring, const std::vector<activation>& inputs, std::uint64_t count) {
   for (std::uint64_t index = 0; index < count; ++index) {
     const activation& input = inputs[index % inputs.size()];
     auto output = body.forward(input);

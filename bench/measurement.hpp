@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/metric/metric.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe::bench {
 

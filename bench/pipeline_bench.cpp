@@ -14,7 +14,7 @@
 #include "layouts.hpp"
 #include "machine.hpp"
 #include "ratios.hpp"
-#include "runtime/engine/allocator.hpp"
+#include "runtime/os/allocator.hpp"
 
 namespace {
 

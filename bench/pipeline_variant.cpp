@@ -28,7 +28,7 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
 
 expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t micro_batches,
                                             const std::shared_ptr<journal_writer>& journal) {
-  pipeline& running = *stages_.running;
+  running_topology& running = *stages_.running;
   const auto call = [&](std::uint64_t count, const std::shared_ptr<journal_writer>& kept) -> expected<run_result> {
     evaluation one({work.data,
                     work.micro_batch,

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "measurement.hpp"
-#include "program/run_options.hpp"
 #include "program/started_run.hpp"
-#include "program/topology.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include "workload.hpp"
+#include <troupe/options.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe::bench {
 

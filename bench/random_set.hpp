@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe::bench {
 

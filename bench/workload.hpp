@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/data_set.hpp"
-#include "runtime/metric/metric.hpp"
-#include "runtime/model/layer_chain.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/metric.hpp>
+#include <troupe/model.hpp>
 
 namespace troupe::bench {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "messages/exit_status.hpp"
+#include <troupe/error.hpp>
+#include <troupe/error_code.hpp>
 
 namespace troupe::cli {
 

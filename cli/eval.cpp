@@ -9,12 +9,12 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "program/evaluator.hpp"
-#include "program/program.hpp"
+#include "runtime/process/worker_environment.hpp"
 #include "runtime/report/atomic_file.hpp"
-#include "runtime/report/json_report.hpp"
-#include "runtime/report/result_table.hpp"
 #include "runtime/report/writable_directory.hpp"
+#include <troupe/evaluator.hpp>
+#include <troupe/program.hpp>
+#include <troupe/report.hpp>
 
 namespace troupe::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "interrupt.hpp"
-#include "program/evaluator.hpp"
+#include <troupe/evaluator.hpp>
 
 namespace troupe::cli {
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "messages/error_code.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/suggest/suggest.hpp"
+#include <troupe/error_code.hpp>
 
 namespace troupe::cli {
 namespace {

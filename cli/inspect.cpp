@@ -5,11 +5,12 @@
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/config/option_table.hpp"
-#include "runtime/data/data_set.hpp"
+#include "runtime/data/sample_block.hpp"
 #include "runtime/model/chain_summary.hpp"
-#include "runtime/model/layer_chain.hpp"
 #include "runtime/model/probe.hpp"
 #include "runtime/report/text_table.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/model.hpp>
 
 namespace troupe::cli {
 namespace {

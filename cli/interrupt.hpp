@@ -5,8 +5,8 @@
 #include <memory>
 #include <thread>
 
-#include "messages/error.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe::cli {
 

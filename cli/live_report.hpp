@@ -3,8 +3,8 @@
 #include <chrono>
 #include <optional>
 
-#include "program/evaluator.hpp"
 #include "runtime/report/progress.hpp"
+#include <troupe/evaluator.hpp>
 
 namespace troupe::cli {
 

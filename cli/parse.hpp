@@ -5,7 +5,7 @@
 #include <string>
 
 #include "command.hpp"
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace CLI {
 class App;

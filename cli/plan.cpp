@@ -7,7 +7,7 @@
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/plan_report.hpp"
-#include "runtime/engine/engine_thread.hpp"
+#include "runtime/os/cores.hpp"
 #include "runtime/partition/weights.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/topology/draw/draw.hpp"

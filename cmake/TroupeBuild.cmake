@@ -33,7 +33,7 @@ target_compile_features(troupe_options INTERFACE cxx_std_20)
 # Includes are paths of the tree: <troupe/...> is the public interface in include/, "runtime/..." is our own.
 target_include_directories(troupe_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/troupe/internal>)
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 add_library(troupe_warnings INTERFACE)
 target_compile_options(troupe_warnings INTERFACE

@@ -19,9 +19,7 @@ install(TARGETS troupe troupe_options ${troupe_installed} EXPORT troupeTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir})
 
-# Not the headers that only our own sources include: precompiled ones, and msgpack's, which a user need not have.
-install(DIRECTORY messages runtime actors program DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe/internal
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*_pch.hpp" EXCLUDE PATTERN "codec/writer.hpp" EXCLUDE)
+# Only the public interface: it includes no header of the tree's layers.
 install(DIRECTORY include/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
@@ -33,5 +31,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/troupeConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/troupeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   ${PROJECT_BINARY_DIR}/cmake/troupeConfig.cmake ${PROJECT_BINARY_DIR}/cmake/troupeConfigVersion.cmake
-  cmake/FindCAF.cmake cmake/TroupeTorch.cmake
+  cmake/TroupeTorch.cmake
   DESTINATION ${troupe_package_dir})

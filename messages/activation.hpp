@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "messages/ids.hpp"
 #include "messages/payload.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
@@ -17,7 +17,7 @@ struct activation {
   sample_range samples;
   incarnation_number sender_incarnation = 0;
   payload_ptr tensors;
-  payload_ptr passengers;
+  payload_ptr labels;
   /// Null: the whole micro-batch.
   row_set_ptr rows = nullptr;
 

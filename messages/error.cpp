@@ -1,4 +1,4 @@
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

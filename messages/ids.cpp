@@ -1,4 +1,4 @@
-#include "messages/ids.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

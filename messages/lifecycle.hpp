@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 /// The control plane of a run. Plain values: who they come from is the contract, not the type. A request is answered
 /// within limits::control_request_timeout or counts as E0609; what is marked "no reply" may be sent again and changes
@@ -46,7 +46,7 @@ struct loading_paused {
 /// call. Reply: an acknowledgement; the loader then loads. Calls begin in the order of their numbers and may overlap in
 /// the pipe. The call's source and scorers go beside it as handles inside one process. On failure the director cancels
 /// the call.
-struct begin_call {
+struct open_call {
   call_number call = 0;
   /// Index of its first micro-batch: above 0 where the call is resumed.
   std::uint64_t first = 0;
@@ -54,7 +54,7 @@ struct begin_call {
 
 /// director -> stages, after a call was completed or cancelled: its scorers may go. No reply. For an unknown or
 /// cleaned-up call it has no effect.
-struct end_call {
+struct release_call {
   call_number call = 0;
 };
 

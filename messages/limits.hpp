@@ -4,27 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <troupe/limits.hpp>
+
 /// Every limit of a queue, a wait, a count or a size, in one place; derived ones are checked at compile time.
 namespace troupe::limits {
 
 using namespace std::chrono_literals;
 
 // --- what a user may ask for -----------------------------------------------------------------------------------------
-inline constexpr std::uint32_t stages_max = 1024;
-inline constexpr std::uint32_t replicas_max = 256;
-/// Ranks of a process topology, over all axes.
-inline constexpr std::uint64_t ranks_max = std::uint64_t{stages_max} * replicas_max;
-/// Layers of a model, and weights of `plan --weights`: a partition takes time in layers^2 x stages.
-inline constexpr std::uint32_t layers_max = 4096;
-inline constexpr std::uint32_t threads_max = 1024;
-inline constexpr std::uint32_t pipe_buffers_max = 256;
-/// Inputs, and outputs, of one node of a topology.
-inline constexpr std::size_t ports_max = 64;
-/// InferenceSchedule's own number: one micro-batch computed, one on its way.
-inline constexpr std::uint32_t pipe_buffers_default = 2;
-inline constexpr std::uint64_t micro_batch_max = 1u << 24;
 inline constexpr std::uint64_t schedule_cells_max = 1u << 22;
-inline constexpr std::uint32_t metric_classes_max = 4096;
 /// A year: far beyond any run, and far below what a steady clock can count.
 inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
 inline constexpr double deadline_seconds_min = 0.001;
@@ -62,12 +50,9 @@ inline constexpr std::uint32_t window_extra = 2 * scores_per_message_max;
 /// Most bytes of the window, unless the least buffers alone hold more: a frozen replica stops the low-water mark while
 /// others continue. No loader reads as much within score_delay_max, so held scores do not stop it.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{512} << 20;
-inline constexpr std::uint32_t calls_queued_max = 64;
 inline constexpr std::uint32_t commands_queued_max = 4096;
 inline constexpr std::uint32_t trace_events_max = 1u << 22;
 inline constexpr std::size_t log_lines_max = 1024;
-/// Attempts at a forward, the first included, before its micro-batch fails the call.
-inline constexpr std::uint32_t forward_attempts_max = 2;
 
 // --- supervision -----------------------------------------------------------------------------------------------------
 /// Deaths of one stage without the low-water mark moving in between.
@@ -106,15 +91,11 @@ inline constexpr std::uint32_t control_request_attempts = 2;
 inline constexpr std::uint32_t wait_slices = 10;
 /// A run is inspected every report_interval. A longer pause than this means that this process was frozen.
 inline constexpr std::chrono::milliseconds look_pause_max = 1s;
-/// From the stop request until every engine has reported, including a forward in progress.
-inline constexpr std::chrono::seconds stop_timeout = 60s;
 /// The same after a deadline or a second Ctrl-C, before the process ends.
 inline constexpr std::chrono::seconds stop_timeout_in_a_hurry = 2s;
 /// Most samples of the warm-up micro-batch.
 inline constexpr std::int64_t warm_up_samples_max = 64;
 inline constexpr std::chrono::milliseconds report_interval = 100ms;
-/// Time for hooks at the end of a run to take pending reports.
-inline constexpr std::chrono::seconds hooks_finish_time = 2s;
 /// From the stop request to a preparation until its thread is abandoned. It checks for a stop between layers and
 /// rounds.
 inline constexpr std::chrono::milliseconds preparation_stop_time = 1s;
@@ -125,7 +106,7 @@ inline constexpr std::chrono::milliseconds stderr_patience = 1s;
 /// Payloads start at a multiple of this, because alignment changes the bits of some kernels. LibTorch allocates
 /// with 64.
 inline constexpr std::size_t payload_alignment = 64;
-/// Bytes of one message on a shared-memory edge: rows, tensors and passengers. Far above any micro-batch; bounds the
+/// Bytes of one message on a shared-memory edge: rows, tensors and labels. Far above any micro-batch; bounds the
 /// memory that a damaged peer can make the other end map.
 inline constexpr std::uint64_t shm_slot_bytes_max = std::uint64_t{16} << 30;
 /// Least extent of a slot; extents are powers of two and multiples of every page size of Linux. Only written pages take
@@ -199,9 +180,6 @@ inline constexpr std::chrono::seconds worker_hello_timeout = 60s;
 /// After this long without a hello, but not before worker_silence_timeout, the pool starts another worker for the stage
 /// that waits.
 inline constexpr std::chrono::milliseconds worker_hello_patience = 5s;
-/// Default --start-deadline: from the assignment of a stage until the worker is ready (reads, makes and warms up its
-/// layers).
-inline constexpr std::chrono::seconds worker_start_deadline = 600s;
 /// Workers in a row that end by themselves before their hello; the next one would, too.
 inline constexpr std::uint32_t worker_failed_starts_max = 3;
 /// Workers killed from outside without any hello in between, per waiting stage.
@@ -224,8 +202,6 @@ inline constexpr std::chrono::milliseconds channel_timeout = 5s;
 /// Validity of certificates before now, because clocks differ, and after now.
 inline constexpr std::chrono::hours credentials_valid_before = 24h;
 inline constexpr std::chrono::hours credentials_valid_after = 24h * 30;
-/// Default --worker-timeout: a silent end of a link is lost after this time.
-inline constexpr std::chrono::milliseconds worker_silence_timeout = 10s;
 /// Heartbeats of an idle end within the time-out, heartbeat_min to heartbeat_max apart. Each costs both processes some
 /// 0.1 ms, and CAF gives up a greeting that has not come by the next one.
 inline constexpr std::int64_t heartbeats_per_timeout = 10;
@@ -269,7 +245,7 @@ inline constexpr std::uint64_t frame_payload_bytes_max = std::uint64_t{4} << 30;
 /// Bytes read from an unproven peer before its hello is complete; also the buffered part of a frame.
 inline constexpr std::size_t frame_buffer_bytes = 4096;
 /// Connections without a proof of the run's secret; the oldest is closed for a new one.
-inline constexpr std::size_t tcp_strangers_max = 64;
+inline constexpr std::size_t tcp_untrusted_peers_max = 64;
 /// From the first byte of a connection to the end of its handshake; TLS needs some round trips and signatures.
 inline constexpr std::chrono::milliseconds tcp_handshake_timeout = 10s;
 /// Wait of an accepted edge for its peer, which loads its model first.

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "messages/ids.hpp"
 #include "messages/payload.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

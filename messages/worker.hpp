@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 /// What a driver and its worker processes say to each other beside what a stage and its run do (lifecycle.hpp). They
 /// travel over the control plane as the bytes of messages/codec; descriptors that they speak of come over the worker's
@@ -69,7 +69,7 @@ struct edge_damaged {
   error cause;
 };
 
-/// stage -> director: knows the call (the acknowledgement of begin_call between processes).
+/// stage -> director: knows the call (the acknowledgement of open_call between processes).
 struct call_opened {
   call_number call = 0;
 };

@@ -71,12 +71,12 @@ expected<cut_places> find_places(const layered_model& model, const cut_request& 
 expected<cut_model> cut(layered_model_ptr model, const cut_request& request, const at::Tensor& sample,
                         const std::stop_token& stop) {
   return find_places(*model, request, sample, {}, stop).and_then([&](cut_places places) {
-    return cut_again(std::move(model), request, std::move(places), std::nullopt, stop);
+    return cut_at(std::move(model), request, std::move(places), std::nullopt, stop);
   });
 }
 
-expected<cut_model> cut_again(layered_model_ptr model, const cut_request& request, cut_places places,
-                              std::optional<std::size_t> part, const std::stop_token& stop) {
+expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, cut_places places,
+                           std::optional<std::size_t> part, const std::stop_token& stop) {
   if (!can_be_cut(*model, request, places) || part.value_or(0) >= request.stages) {
     return fail(error_code::worker_mismatch, model->name(), "it was not cut like this",
                 "leave the model's file alone while it is evaluated");

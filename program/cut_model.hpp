@@ -9,7 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "program/layered_model.hpp"
-#include "runtime/config/eval_options.hpp"
+#include <troupe/options.hpp>
 
 namespace troupe {
 
@@ -57,8 +57,8 @@ expected<cut_model> cut(layered_model_ptr model, const cut_request& request, con
 
 /// The same cut again, where another process has found the places: for all parts, or for the one that this process
 /// needs alone. E0617 for boundaries that this model cannot have; E0211.
-expected<cut_model> cut_again(layered_model_ptr model, const cut_request& request, cut_places places,
-                              std::optional<std::size_t> part = std::nullopt, const std::stop_token& stop = {});
+expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, cut_places places,
+                           std::optional<std::size_t> part = std::nullopt, const std::stop_token& stop = {});
 
 /// Of the input that the driver sends: a replacement, for which all wait, gets less of it.
 [[nodiscard]] at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement);

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "program/topology_parts.hpp"
+
 namespace troupe {
 namespace {
 
@@ -62,7 +64,7 @@ eval_options config_of(const topology& what, const run_options& options) {
   made.trace = options.trace;
   made.journal = options.journal.file;
   made.resume = options.journal.resume;
-  made.processes = options.workers.enabled || what.wants_any_process();
+  made.processes = options.workers.enabled || what.parts().wants_any_process();
   made.transport = options.workers.transport;
   made.worker_timeout = seconds(options.workers.timeout).count();
   made.start_deadline = seconds(options.workers.start_deadline).count();

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "actors/call_ticket.hpp"
-#include "runtime/data/data_set.hpp"
 #include "runtime/engine/assembly.hpp"
 #include "runtime/journal/journal_writer.hpp"
-#include "runtime/metric/metric.hpp"
-#include "runtime/report/run_result.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/metric.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe {
 

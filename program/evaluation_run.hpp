@@ -9,8 +9,8 @@
 
 #include "program/evaluation.hpp"
 #include "program/report_courier.hpp"
-#include "program/run_options.hpp"
 #include "program/started_run.hpp"
+#include <troupe/options.hpp>
 
 namespace troupe {
 
@@ -43,7 +43,7 @@ class evaluation_run {
   [[nodiscard]] bool is_in_a_hurry() const noexcept { return cancelled_ && stopped_by_; }
 
  private:
-  [[nodiscard]] pipeline& running() const { return *parts_.stages.running; }
+  [[nodiscard]] running_topology& running() const { return *parts_.stages.running; }
   [[nodiscard]] std::optional<call_outcome> wait(std::future<call_outcome>& outcome);
   void heed_stop();
   void heed_deadline();

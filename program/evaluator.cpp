@@ -1,14 +1,15 @@
-#include "program/evaluator.hpp"
-
 #include <exception>
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "program/abandoned_threads.hpp"
+#include "program/eval_topology.hpp"
 #include "program/evaluation_run.hpp"
 #include "program/prepared_run.hpp"
 #include "program/run_checks.hpp"
 #include "program/serve_run.hpp"
 #include "program/side_thread.hpp"
+#include <troupe/evaluator.hpp>
 
 namespace troupe {
 namespace {
@@ -108,7 +109,7 @@ void evaluator::request_stop(stop_kind kind) noexcept {
 
 expected<run_result> evaluator::run() {
   evaluation_run& call = *impl_->call;
-  pipeline& running = *impl_->stages.running;
+  running_topology& running = *impl_->stages.running;
   auto result = call.run();
   impl_->stuck = !running.stop(call.was_cancelled() ? stop_mode::abort : stop_mode::drain,
                                call.is_in_a_hurry() ? limits::stop_timeout_in_a_hurry : limits::stop_timeout);

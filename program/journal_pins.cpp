@@ -49,7 +49,7 @@ std::string optimize_text(optimize_mode mode) {
 }
 
 /// Weights and buffers of layers that come from no file.
-expected<std::string> content_of(const topology::cut_pipeline& pipeline, const std::string& name) {
+expected<std::string> content_of(const cut_pipeline& pipeline, const std::string& name) {
   if (const auto* file = std::get_if<std::string>(&pipeline.model)) {
     return sha256_of_file(*file, error_code::model_unreadable);
   }
@@ -74,9 +74,9 @@ std::string boundaries_of(const wiring_plan& plan, const topology& what, const s
   std::string text = "0";
   std::size_t end = 0;
   for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
-    const auto content = what.contents().find(plan.nodes[node].name);
-    if (content == what.contents().end()) continue;
-    const auto* part = std::get_if<topology::cut_node>(&content->second);
+    const auto content = what.parts().contents.find(plan.nodes[node].name);
+    if (content == what.parts().contents.end()) continue;
+    const auto* part = std::get_if<cut_node>(&content->second);
     if (part == nullptr || part->pipeline != pipeline) continue;
     text.append(",").append(std::to_string(end += layers[node].size()));
   }
@@ -85,8 +85,8 @@ std::string boundaries_of(const wiring_plan& plan, const topology& what, const s
 
 /// The pipeline of a node that is a part of one; any other node's own name.
 const std::string& outer_name(const topology& what, const std::string& node) {
-  const auto content = what.contents().find(node);
-  const auto* part = content == what.contents().end() ? nullptr : std::get_if<topology::cut_node>(&content->second);
+  const auto content = what.parts().contents.find(node);
+  const auto* part = content == what.parts().contents.end() ? nullptr : std::get_if<cut_node>(&content->second);
   return part == nullptr ? node : part->pipeline;
 }
 
@@ -94,9 +94,9 @@ const std::string& outer_name(const topology& what, const std::string& node) {
 std::string shape_of(const topology& what) {
   std::set<std::string> inner;
   std::string text;
-  for (const auto& [node, content] : what.contents()) inner.insert(outer_name(what, node));
-  if (inner.size() == 1 && what.pipelines().size() == 1 && what.sinks().size() == 1) return {};
-  const stage_graph graph = what.graph();
+  for (const auto& [node, content] : what.parts().contents) inner.insert(outer_name(what, node));
+  if (inner.size() == 1 && what.parts().pipelines.size() == 1 && what.parts().sinks.size() == 1) return {};
+  const stage_graph graph = what.parts().graph();
   for (const graph_edge& each : graph.edges()) {
     const std::string& from = outer_name(what, each.from.node);
     const std::string& to = outer_name(what, each.to.node);
@@ -107,10 +107,10 @@ std::string shape_of(const topology& what) {
 
 std::string metrics_of(const topology& what) {
   std::string text;
-  for (const topology::scored& sink : what.sinks()) {
+  for (const scored_sink& sink : what.parts().sinks) {
     std::string names;
     for (const metric_choice& each : sink.metrics) append(names, ",", name_of(each));
-    append(text, "; ", what.sinks().size() == 1 ? names : sink.name + ": " + names);
+    append(text, "; ", what.parts().sinks.size() == 1 ? names : sink.name + ": " + names);
   }
   return text;
 }
@@ -124,10 +124,10 @@ struct pipeline_pins {
 };
 
 expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers) {
-  const auto plan = expand(what.graph());
+  const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   pipeline_pins made;
-  for (const auto& [name, pipeline] : what.pipelines()) {
+  for (const auto& [name, pipeline] : what.parts().pipelines) {
     const auto content = content_of(pipeline, name);
     if (!content) return tl::make_unexpected(content.error());
     const cut_options& options = pipeline.options;
@@ -175,7 +175,7 @@ std::uint32_t threads_of(const topology& what, const run_options& options, std::
     if (const auto threads = journaled_threads(options.journal.file)) return *threads;
   }
   std::uint32_t engines = 0;
-  const stage_graph graph = what.graph();
+  const stage_graph graph = what.parts().graph();
   for (const graph_node& node : graph.nodes()) {
     if (node.kind == node_kind::stage) engines += node.replicas;
   }

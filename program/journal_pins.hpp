@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "program/run_options.hpp"
-#include "program/topology.hpp"
-#include "runtime/data/data_set.hpp"
 #include "runtime/journal/journal_format.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe {
 

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "runtime/model/layer_stack.hpp"
+#include "runtime/model/layers_body.hpp"
 #include "runtime/model/optimize.hpp"
 #include "runtime/model/probe.hpp"
 #include "runtime/model/profile.hpp"
 #include "runtime/model/stage_inputs.hpp"
-#include "runtime/model/stage_module.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
@@ -61,12 +61,12 @@ class chain_model final : public layered_model {
   }
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end, bool fuse,
                                                                 const part_options& options) const override {
-    stage_module_options how{.stage = options.stage,
-                             .threads = options.threads,
-                             .optimize = fuse ? optimize_mode::stage : optimize_mode::none,
-                             .warm_up_input = {}};
+    layers_body_options how{.stage = options.stage,
+                            .threads = options.threads,
+                            .optimize = fuse ? optimize_mode::stage : optimize_mode::none,
+                            .warm_up_input = {}};
     if (options.warm_up.defined()) how.warm_up_input = options.warm_up;
-    auto made = model_stage::make(chain_, begin, end, std::move(how));
+    auto made = layers_body::make(chain_, begin, end, std::move(how));
     if (!made) return tl::make_unexpected(made.error());
     return std::shared_ptr<stage_body>{std::move(*made)};
   }

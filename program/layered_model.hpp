@@ -11,13 +11,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
-#include "runtime/config/eval_options.hpp"
 #include "runtime/engine/stage_body.hpp"
-#include "runtime/model/layer_chain.hpp"
-#include "runtime/model/layer_spec.hpp"
 #include "runtime/partition/partition_layers.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
+#include <troupe/layer_spec.hpp>
+#include <troupe/model.hpp>
+#include <troupe/options.hpp>
 
 namespace troupe {
 

@@ -7,12 +7,13 @@
 #include "program/cut_model.hpp"
 #include "program/own_thread.hpp"
 #include "program/plan_report.hpp"
-#include "runtime/data/data_set.hpp"
+#include "runtime/data/sample_block.hpp"
 #include "runtime/engine/edge_depths.hpp"
 #include "runtime/model/chain_summary.hpp"
-#include "runtime/model/layer_chain.hpp"
 #include "runtime/model/probe.hpp"
 #include "runtime/model/profile.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/model.hpp>
 
 namespace troupe {
 namespace {
@@ -22,8 +23,8 @@ struct measured {
   at::Tensor inputs;
   std::string data;
   std::uint64_t samples = 0;
-  std::uint64_t input_bytes = 0;      ///< of one micro-batch
-  std::uint64_t passenger_bytes = 0;  ///< its labels, which travel with it
+  std::uint64_t input_bytes = 0;  ///< of one micro-batch
+  std::uint64_t label_bytes = 0;  ///< its labels, which travel with it
   std::vector<layer_shape> shapes;
   std::vector<double> seconds;
 };
@@ -38,7 +39,7 @@ expected<measured> measure(const eval_options& options, const layer_chain& chain
   if (!input) return tl::make_unexpected(input.error());
   found.inputs = *input;
   found.input_bytes = input->nbytes();
-  found.passenger_bytes = bytes_of(block->labels);
+  found.label_bytes = bytes_of(block->labels);
   auto shapes = probe_chain(chain, *input);
   if (!shapes) return tl::make_unexpected(shapes.error());
   found.shapes = std::move(*shapes);
@@ -64,7 +65,7 @@ expected<cut_places> places_for(const eval_options& options, const layer_chain& 
 }
 
 std::uint64_t between_bytes(const cut_places& places, const std::optional<measured>& found) {
-  return found && places.activation_bytes > 0 ? places.activation_bytes + found->passenger_bytes : 0;
+  return found && places.activation_bytes > 0 ? places.activation_bytes + found->label_bytes : 0;
 }
 
 /// Slots in front of the stage are full, and the hungriest layer is at work.
@@ -72,7 +73,7 @@ std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::si
   const auto input_of = [&](std::size_t l) { return l == 0 ? found.input_bytes : found.shapes.at(l - 1).output_bytes; };
   std::uint64_t largest = 0;
   for (std::size_t l = begin; l < end; ++l) largest = std::max(largest, input_of(l) + found.shapes.at(l).output_bytes);
-  return slots * (input_of(begin) + found.passenger_bytes) + largest;
+  return slots * (input_of(begin) + found.label_bytes) + largest;
 }
 
 stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
@@ -136,9 +137,8 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.replicas = options.replicas;
   plan.micro_batch = options.micro_batch;
   const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(*places, found)));
-  const std::uint32_t from_loader =
-      std::max(prefetch_slots_for(found ? found->input_bytes + found->passenger_bytes : 0),
-               options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
+  const std::uint32_t from_loader = std::max(prefetch_slots_for(found ? found->input_bytes + found->label_bytes : 0),
+                                             options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
   for (std::size_t s = 0; s + 1 < boundaries.size(); ++s) {
     const std::uint32_t slots = s == 0 ? from_loader : between;
     plan.stages.push_back(plan_stage(*chain, found, boundaries.at(s), boundaries.at(s + 1), slots));

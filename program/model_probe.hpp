@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <string>
 
-#include "messages/error.hpp"
 #include "program/probe_report.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "messages/error.hpp"
 #include "runtime/os/start_thread.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

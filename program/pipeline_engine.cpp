@@ -1,20 +1,22 @@
-#include "program/pipeline_engine.hpp"
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "messages/limits.hpp"
 #include "program/abandoned_threads.hpp"
+#include "program/eval_topology.hpp"
 #include "program/evaluation_run.hpp"
 #include "program/journal_pins.hpp"
 #include "program/prepared_run.hpp"
 #include "program/run_checks.hpp"
 #include "program/serve_run.hpp"
+#include "program/topology_parts.hpp"
 #include "runtime/data/iterator_source.hpp"
-#include "runtime/engine/engine_thread.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/metric/loss.hpp"
+#include "runtime/metric/metric_lookup.hpp"
+#include "runtime/os/cores.hpp"
+#include <troupe/pipeline_engine.hpp>
 
 namespace troupe {
 namespace {
@@ -143,7 +145,7 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   if (of.options.deadline) parts.deadline = now + *of.options.deadline;
   parts.config.data = (*data)->name();
   parts.config.metrics.clear();
-  for (const metric_choice& each : of.what.sinks().front().metrics) parts.config.metrics.push_back(name_of(each));
+  for (const metric_choice& each : of.what.parts().sinks.front().metrics) parts.config.metrics.push_back(name_of(each));
   evaluation_run run(std::move(parts));
   set_evaluating(&run);
   auto result = run.run();
@@ -155,7 +157,7 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
 class eval_future::state {
  public:
   state(std::future<call_outcome> outcome, eval_batch_options options, std::shared_ptr<loss_fold> fold,
-        std::shared_ptr<iterator_source> source, call_ticket_ptr ticket, std::weak_ptr<pipeline> running,
+        std::shared_ptr<iterator_source> source, call_ticket_ptr ticket, std::weak_ptr<running_topology> running,
         std::chrono::nanoseconds timeout)
       : outcome_(std::move(outcome)),
         ticket_(std::move(ticket)),
@@ -209,7 +211,7 @@ class eval_future::state {
   std::optional<error> refused_;
   std::future<call_outcome> outcome_;
   call_ticket_ptr ticket_;
-  std::weak_ptr<pipeline> running_;
+  std::weak_ptr<running_topology> running_;
   eval_batch_options options_;
   std::shared_ptr<loss_fold> fold_;
   std::shared_ptr<iterator_source> source_;
@@ -341,7 +343,7 @@ void pipeline_engine::request_stop(stop_kind kind) noexcept {
 }
 
 expected<std::vector<trace_event>> pipeline_engine::finish() {
-  pipeline& running = *impl_->stages.running;
+  running_topology& running = *impl_->stages.running;
   if (!running.stop(stop_mode::drain, limits::stop_timeout)) {
     count_abandoned_thread();
     return fail(error_code::stage_unresponsive, "finish", "a stage did not come back from its forward");

@@ -1,4 +1,4 @@
-#include "program/pipeline_module.hpp"
+#include <troupe/pipeline_module.hpp>
 
 namespace troupe {
 

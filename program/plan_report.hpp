@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "runtime/config/eval_options.hpp"
 #include "runtime/partition/weights.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
 
 namespace troupe {
 

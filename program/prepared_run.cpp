@@ -9,9 +9,9 @@
 #include "program/run_checks.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
-#include "runtime/engine/engine_thread.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/model/stopped_early.hpp"
+#include "runtime/os/cores.hpp"
 #include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
@@ -19,7 +19,7 @@ namespace {
 
 /// In a process of its own; it must have taken the run for what this one does.
 expected<probe_report> probe(const run_request& request, const log_function& log, const std::stop_token& stop) {
-  const auto plan = expand(request.what.graph());
+  const auto plan = expand(request.what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::string settings = settings_of(request.what);  // before files are read: workers refuse what came later
   auto report = probe_in_process({.what = request.config.model,
@@ -62,7 +62,7 @@ expected<std::unique_ptr<evaluation>> make_call(const topology& what, const run_
                                                 const data_set_ptr& data) {
   auto sinks = make_sinks(what, data->classes());
   if (!sinks) return tl::make_unexpected(sinks.error());
-  if (auto marked = mark_parts(*sinks, what.graph()); !marked) return tl::make_unexpected(marked.error());
+  if (auto marked = mark_parts(*sinks, what.parts().graph()); !marked) return tl::make_unexpected(marked.error());
   return std::make_unique<evaluation>(evaluation_request{data, options.micro_batch, options.limit, std::move(*sinks)});
 }
 
@@ -83,7 +83,7 @@ expected<std::shared_ptr<journal_writer>> open_journal(const topology& what, con
 expected<started_run> start_stages(const run_request& request, const sample_block& first, std::uint32_t classes,
                                    const log_function& log, const std::stop_token& stop) {
   topology_start_options how{.run = request.options, .classes = classes, .report = std::nullopt, .stop = stop};
-  if (request.options.workers.enabled || request.what.wants_any_process()) {
+  if (request.options.workers.enabled || request.what.parts().wants_any_process()) {
     auto report = probe(request, log, stop);
     if (!report) return tl::make_unexpected(report.error());
     how.report = std::move(*report);
@@ -102,7 +102,7 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
     }
   }
   if (auto room = check_room(request.what, options, *options.threads); !room) return tl::make_unexpected(room.error());
-  const auto data = open_choice(*request.what.data());
+  const auto data = open_choice(*request.what.parts().data);
   if (!data) return tl::make_unexpected(data.error());
   auto call = make_call(request.what, options, *data);
   if (!call) return tl::make_unexpected(call.error());

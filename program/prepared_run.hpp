@@ -6,11 +6,10 @@
 #include <string>
 
 #include "program/evaluation.hpp"
-#include "program/run_options.hpp"
 #include "program/started_run.hpp"
-#include "program/topology.hpp"
-#include "runtime/config/eval_options.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include <troupe/options.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe {
 

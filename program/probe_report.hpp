@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "messages/payload.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

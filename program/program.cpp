@@ -1,12 +1,11 @@
-#include "program/program.hpp"
-
 #include <csignal>
 #include <optional>
 #include <utility>
 
-#include "actors/workers/worker_face.hpp"
+#include "actors/workers/worker_actor.hpp"
 #include "runtime/os/standard_descriptors.hpp"
 #include "runtime/process/probe_environment.hpp"
+#include <troupe/program.hpp>
 
 namespace troupe {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "messages/error.hpp"
-#include "program/evaluation_hooks.hpp"
 #include "program/side_thread.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
 
 namespace troupe {
 

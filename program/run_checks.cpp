@@ -9,8 +9,9 @@
 #include "actors/workers/room_of.hpp"
 #include "messages/limits.hpp"
 #include "program/eval_topology.hpp"
-#include "program/program.hpp"
+#include "program/topology_parts.hpp"
 #include "runtime/config/resolve.hpp"
+#include <troupe/program.hpp>
 
 namespace troupe {
 namespace {
@@ -43,12 +44,13 @@ expected<void> check_processes(const eval_options& config) {
 /// Of the stages that say how many they want.
 std::uint32_t most_threads(const topology& what) {
   std::uint32_t most = 1;
-  for (const auto& [name, content] : what.contents()) {
-    if (const auto* stage = std::get_if<topology::stage_node>(&content)) {
+  for (const auto& [name, content] : what.parts().contents) {
+    if (const auto* stage = std::get_if<stage_node>(&content)) {
       most = std::max(most, stage->options.threads.value_or(1));
     }
   }
-  for (const auto& [name, pipeline] : what.pipelines()) most = std::max(most, pipeline.options.threads.value_or(1));
+  for (const auto& [name, pipeline] : what.parts().pipelines)
+    most = std::max(most, pipeline.options.threads.value_or(1));
   return most;
 }
 
@@ -71,14 +73,14 @@ expected<void> check_run(const topology& what, const run_options& options) {
 }
 
 expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads) {
-  const auto plan = expand(what.graph());
+  const auto plan = expand(what.parts().graph());
   if (!plan) return {};
   room_options asked{.threads = std::max(threads, most_threads(what)),
                      .is_remote = nullptr,
                      .tcp_edges = options.workers.transport == transport_kind::tcp};
-  if (options.workers.enabled || what.wants_any_process()) {
+  if (options.workers.enabled || what.parts().wants_any_process()) {
     asked.is_remote = [&](stage_address at) {
-      return options.workers.enabled || what.wants_process(plan->nodes[at.stage].name);
+      return options.workers.enabled || what.parts().wants_process(plan->nodes[at.stage].name);
     };
   }
   return ensure_room(room_of_run(*plan, asked));

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "messages/error.hpp"
-#include "program/run_options.hpp"
-#include "program/topology.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe {
 

@@ -6,14 +6,14 @@
 #include <iostream>
 #include <utility>
 
-#include "actors/workers/worker_face.hpp"
+#include "actors/workers/worker_actor.hpp"
 #include "program/journal_pins.hpp"
-#include "program/program.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
-#include "runtime/engine/allocator.hpp"
-#include "runtime/engine/engine_thread.hpp"
+#include "runtime/os/allocator.hpp"
+#include "runtime/os/cores.hpp"
 #include "runtime/process/probe_environment.hpp"
+#include <troupe/program.hpp>
 
 namespace troupe {
 namespace {
@@ -22,7 +22,7 @@ expected<probe_report> probe(const run_request& request, const trial_note& note)
   if (auto fine = request.what.check(); !fine) return tl::make_unexpected(fine.error());
   const std::uint32_t threads = threads_of(request.what, request.options, usable_cores());
   if (is_open(request.what)) return try_topology(request.what, threads, 0, request.first, note);
-  const auto data = open_choice(*request.what.data());
+  const auto data = open_choice(*request.what.parts().data);
   if (!data) return tl::make_unexpected(data.error());
   const auto first = first_block(**data, request.options);
   if (!first) return tl::make_unexpected(first.error());

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

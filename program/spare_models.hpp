@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "messages/error.hpp"
 #include "program/layered_model.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -23,7 +23,7 @@ expected<layer_chain> open_chain(const layer_chain& chain, const std::string&, c
 
 }  // namespace
 
-expected<layered_model_ptr> open_model(const topology::cut_pipeline& pipeline, const std::string& name) {
+expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::string& name) {
   const auto dtype = pipeline.options.dtype;
   return std::visit(
       [&](const auto& source) -> expected<layered_model_ptr> {
@@ -38,12 +38,12 @@ expected<layered_model_ptr> open_model(const topology::cut_pipeline& pipeline, c
       pipeline.model);
 }
 
-const topology::cut_node* stage_bodies::part_at(stage_index node) const {
-  const auto content = what_.contents().find(plan_.nodes[node].name);
-  return content == what_.contents().end() ? nullptr : std::get_if<topology::cut_node>(&content->second);
+const cut_node* stage_bodies::part_at(stage_index node) const {
+  const auto content = what_.parts().contents.find(plan_.nodes[node].name);
+  return content == what_.parts().contents.end() ? nullptr : std::get_if<cut_node>(&content->second);
 }
 
-cut_request stage_bodies::request_of(const topology::cut_pipeline& pipeline) const {
+cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
   return {.stages = pipeline.options.stages,
           .threads = pipeline.options.threads.value_or(threads_),
           .optimize = pipeline.options.optimize,
@@ -52,24 +52,23 @@ cut_request stage_bodies::request_of(const topology::cut_pipeline& pipeline) con
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {
   const wired_node& node = plan_.nodes[at.stage];
-  const topology::content& content = what_.contents().at(node.name);
-  if (const auto* stage = std::get_if<topology::stage_node>(&content)) return make_function(*stage, at);
-  if (const auto* route = std::get_if<topology::route_node>(&content)) {
+  const node_content& content = what_.parts().contents.at(node.name);
+  if (const auto* stage = std::get_if<stage_node>(&content)) return make_function(*stage, at);
+  if (const auto* route = std::get_if<route_node>(&content)) {
     return std::make_shared<route_body>(node.name, route->cases);
   }
-  if (std::holds_alternative<topology::join_node>(content)) return std::make_shared<join_body>(node.name);
-  return make_part(std::get<topology::cut_node>(content), at);
+  if (std::holds_alternative<join_node>(content)) return std::make_shared<join_body>(node.name);
+  return make_part(std::get<cut_node>(content), at);
 }
 
-expected<std::shared_ptr<stage_body>> stage_bodies::make_part(const topology::cut_node& part, stage_address at) const {
+expected<std::shared_ptr<stage_body>> stage_bodies::make_part(const cut_node& part, stage_address at) const {
   auto body = cuts_.at(part.pipeline).make_body(part.part, at.stage);
-  const auto dtype = what_.pipelines().at(part.pipeline).options.dtype;
+  const auto dtype = what_.parts().pipelines.at(part.pipeline).options.dtype;
   if (!body || !dtype || part.part > 0) return body;
   return std::make_shared<casting_body>(std::move(*body), *dtype);
 }
 
-expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const topology::stage_node& stage,
-                                                                  stage_address at) const {
+expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_node& stage, stage_address at) const {
   const wired_node& node = plan_.nodes[at.stage];
   function_body_options options{.context = {.name = node.name,
                                             .replica = at.replica,
@@ -111,7 +110,7 @@ cut_places places_of(const cut_report& cut) {
   return found;
 }
 
-stage_parcel parcel_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
+assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
   return {.threads = threads, .boundaries = cut.boundaries, .warm_up = cut.warm_up[part]};
 }
 

@@ -9,13 +9,14 @@
 #include "actors/workers/worker_setup.hpp"
 #include "program/cut_model.hpp"
 #include "program/probe_report.hpp"
-#include "program/topology.hpp"
+#include "program/topology_parts.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include <troupe/topology.hpp>
 
 namespace troupe {
 
 /// Opens, and casts, the model of a pipeline. Errors: load_chain(), make_chain(), build_layers().
-expected<layered_model_ptr> open_model(const topology::cut_pipeline& pipeline, const std::string& name);
+expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::string& name);
 
 /// Makes what the stages of a topology compute, in the process where they do. Both arguments outlive it.
 class stage_bodies {
@@ -25,8 +26,8 @@ class stage_bodies {
       : what_(what), plan_(plan), threads_(threads) {}
 
   /// The pipeline of which a node is a part; null for any other node.
-  [[nodiscard]] const topology::cut_node* part_at(stage_index node) const;
-  [[nodiscard]] cut_request request_of(const topology::cut_pipeline& pipeline) const;
+  [[nodiscard]] const cut_node* part_at(stage_index node) const;
+  [[nodiscard]] cut_request request_of(const cut_pipeline& pipeline) const;
 
   void add(const std::string& pipeline, cut_model cut) { cuts_.insert_or_assign(pipeline, std::move(cut)); }
   [[nodiscard]] const std::map<std::string, cut_model>& cuts() const noexcept { return cuts_; }
@@ -34,9 +35,8 @@ class stage_bodies {
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make(stage_address at) const;
 
  private:
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_function(const topology::stage_node& stage,
-                                                                    stage_address at) const;
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_part(const topology::cut_node& part, stage_address at) const;
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_function(const stage_node& stage, stage_address at) const;
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_part(const cut_node& part, stage_address at) const;
 
   const topology& what_;
   const wiring_plan& plan_;
@@ -48,6 +48,6 @@ class stage_bodies {
 cut_report report_of(const cut_model& model, std::string name);
 cut_places places_of(const cut_report& cut);
 /// What a worker needs of a cut to become one of its parts, with so many threads.
-stage_parcel parcel_of(const cut_report& cut, std::uint32_t threads, std::size_t part);
+assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std::size_t part);
 
 }  // namespace troupe

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "program/pipeline.hpp"
+#include "program/running_topology.hpp"
 #include "runtime/trace/trace_recorder.hpp"
 
 namespace troupe {
@@ -16,7 +16,7 @@ struct started_run {
   /// "0 Conv2d" for each layer, by stage; empty for what is no part of a model.
   std::vector<std::vector<std::string>> layers;
   /// Shared with the futures of calls under way.
-  std::shared_ptr<pipeline> running;
+  std::shared_ptr<running_topology> running;
 };
 
 }  // namespace troupe

@@ -1,9 +1,10 @@
-#include "program/topology.hpp"
-
 #include <algorithm>
+#include <utility>
 
-#include "runtime/stage/module_stage.hpp"
+#include "program/topology_parts.hpp"
 #include "runtime/topology/draw/draw.hpp"
+#include <troupe/model.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe {
 namespace {
@@ -25,10 +26,6 @@ graph_node make_end(std::string name, node_kind kind) {
   node.name = std::move(name);
   node.kind = kind;
   return node;
-}
-
-std::string part_name(const std::string& pipeline, std::uint32_t part) {
-  return pipeline + " " + std::to_string(part);
 }
 
 port_name parse_end(const std::string& text, const char* default_port) {
@@ -72,66 +69,63 @@ const std::string& name_of(const metric_choice& metric) noexcept {
 
 stage_recipe::stage_recipe(const torch::jit::Module& module) : factory_(torchscript(module)) {}
 
-void topology::add(graph_node node) {
-  if (node.name.find('.') != std::string::npos) {
-    mistakes_.push_back({error_code::topology_invalid, "node '" + node.name + "'", "a name with a dot",
-                         "leave it out: edge() takes what stands behind a dot for a port"});
-  }
-  nodes_.push_back(std::move(node));
+topology::topology() : parts_(std::make_unique<topology_parts>()) {}
+topology::topology(const topology& other) : parts_(std::make_unique<topology_parts>(*other.parts_)) {}
+topology::topology(topology&& other) noexcept = default;
+topology& topology::operator=(const topology& other) {
+  if (this != &other) parts_ = std::make_unique<topology_parts>(*other.parts_);
+  return *this;
 }
-
-void topology::add_content(const graph_node& node, content what) {
-  contents_.emplace(node.name, std::move(what));
-  add(node);
-}
+topology& topology::operator=(topology&& other) noexcept = default;
+topology::~topology() = default;
 
 topology& topology::source(std::string name, data_choice data) {
-  data_ = std::move(data);
-  add(make_end(std::move(name), node_kind::source));
+  parts_->data = std::move(data);
+  parts_->add(make_end(std::move(name), node_kind::source));
   return *this;
 }
 
 topology& topology::stage(std::string name, stage_recipe what, stage_options options) {
-  if (auto fine = check_settings(name, options); !fine) mistakes_.push_back(fine.error());
-  if (options.process) in_processes_.insert(name);
-  add_content(make_node(name, node_kind::stage, options), stage_node{std::move(what), options});
+  if (auto fine = check_settings(name, options); !fine) parts_->mistakes.push_back(fine.error());
+  if (options.process) parts_->in_processes.insert(name);
+  parts_->add(make_node(name, node_kind::stage, options), stage_node{std::move(what), options});
   return *this;
 }
 
 topology& topology::pipeline(std::string name, model_source model, cut_options options) {
-  if (auto fine = check_settings(name, options); !fine) mistakes_.push_back(fine.error());
+  if (auto fine = check_settings(name, options); !fine) parts_->mistakes.push_back(fine.error());
   for (std::uint32_t part = 0; part < std::min(options.stages, limits::stages_max + 1); ++part) {
     graph_node node = make_node(part_name(name, part), node_kind::stage,
                                 {.replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
     node.pipeline_group = name;
     node.ordered = options.ordered && part == 0;
-    if (options.process) in_processes_.insert(node.name);
-    add_content(node, cut_node{name, part});
-    if (part > 0) edges_.push_back({{part_name(name, part - 1), "out"}, {node.name, "in"}});
+    if (options.process) parts_->in_processes.insert(node.name);
+    parts_->add(node, cut_node{name, part});
+    if (part > 0) parts_->edges.push_back({{part_name(name, part - 1), "out"}, {node.name, "in"}});
   }
-  pipelines_.emplace(std::move(name), cut_pipeline{std::move(model), std::move(options)});
+  parts_->pipelines.emplace(std::move(name), cut_pipeline{std::move(model), std::move(options)});
   return *this;
 }
 
 topology& topology::join(std::string name, std::vector<std::string> inputs, stage_options options) {
   options.inputs = std::move(inputs);
-  if (options.process) in_processes_.insert(name);
-  add_content(make_node(std::move(name), node_kind::join, options), join_node{});
+  if (options.process) parts_->in_processes.insert(name);
+  parts_->add(make_node(std::move(name), node_kind::join, options), join_node{});
   return *this;
 }
 
 topology& topology::route(std::string name, std::vector<route_case> cases, stage_options options) {
   options.outputs.clear();
-  if (options.process) in_processes_.insert(name);
+  if (options.process) parts_->in_processes.insert(name);
   for (const route_case& each : cases) options.outputs.push_back(each.name);
   graph_node node = make_node(std::move(name), node_kind::route, options);
   const auto takes_all = [](const route_case& each) { return !each.predicate; };
   node.covers_all_samples = !cases.empty() && takes_all(cases.back());
   if (std::ranges::count_if(cases, takes_all) > 1) {
-    mistakes_.push_back({error_code::topology_invalid, "route '" + node.name + "'",
-                         "two cases without a predicate: the second would never get a sample", "leave one"});
+    parts_->mistakes.push_back({error_code::topology_invalid, "route '" + node.name + "'",
+                                "two cases without a predicate: the second would never get a sample", "leave one"});
   }
-  add_content(node, route_node{std::move(cases)});
+  parts_->add(node, route_node{std::move(cases)});
   return *this;
 }
 
@@ -139,69 +133,44 @@ topology& topology::sink(std::string name, std::vector<metric_choice> metrics, s
   for (const metric_choice& each : metrics) {
     const auto* own = std::get_if<metric_ptr>(&each);
     if (own == nullptr || *own != nullptr) continue;
-    mistakes_.push_back({error_code::topology_invalid, "sink '" + name + "'", "one of its metrics is a null pointer",
-                         "make the metric first"});
+    parts_->mistakes.push_back({error_code::topology_invalid, "sink '" + name + "'",
+                                "one of its metrics is a null pointer", "make the metric first"});
   }
-  sinks_.push_back({name, std::move(metrics), std::move(options)});
-  add(make_end(std::move(name), node_kind::sink));
+  parts_->sinks.push_back({name, std::move(metrics), std::move(options)});
+  parts_->add(make_end(std::move(name), node_kind::sink));
   return *this;
 }
 
 topology& topology::edge(const std::string& from, const std::string& to) {
-  edges_.push_back({parse_end(from, stage_graph::default_output), parse_end(to, stage_graph::default_input)});
+  parts_->edges.push_back({parse_end(from, stage_graph::default_output), parse_end(to, stage_graph::default_input)});
   return *this;
 }
 
 topology& topology::replicate(const std::string& name, std::uint32_t replicas) {
-  const auto found = std::ranges::find(nodes_, name, &graph_node::name);
-  if (found == nodes_.end()) {
-    mistakes_.push_back({error_code::topology_invalid, "replicate", "there is no node '" + name + "'",
-                         "add it before it is replicated; a pipeline has an option for this"});
+  const auto found = std::ranges::find(parts_->nodes, name, &graph_node::name);
+  if (found == parts_->nodes.end()) {
+    parts_->mistakes.push_back({error_code::topology_invalid, "replicate", "there is no node '" + name + "'",
+                                "add it before it is replicated; a pipeline has an option for this"});
   } else {
     found->replicas = replicas;
   }
   return *this;
 }
 
-stage_graph topology::graph() const {
-  stage_graph made;
-  for (const graph_node& node : nodes_) made.add(node);
-  const auto first_of = [&](const std::string& name) { return pipelines_.contains(name) ? part_name(name, 0) : name; };
-  const auto last_of = [&](const std::string& name) {
-    const auto found = pipelines_.find(name);
-    return found == pipelines_.end() ? name : part_name(name, found->second.options.stages - 1);
-  };
-  for (const graph_edge& edge : edges_) {
-    made.connect_ports({last_of(edge.from.node), edge.from.port}, {first_of(edge.to.node), edge.to.port});
-  }
-  const auto inside = [&](const graph_edge& edge) {
-    const auto node = contents_.find(edge.to.node);
-    return node != contents_.end() && std::holds_alternative<cut_node>(node->second) &&
-           std::get<cut_node>(node->second).part > 0;
-  };
-  if (!std::ranges::all_of(edges_, inside)) return made;
-  const graph_node* before = nullptr;
-  for (const graph_node& node : nodes_) {
-    if (before != nullptr && !inside({{before->name, ""}, {node.name, ""}})) made.connect(before->name, node.name);
-    if (node.kind != node_kind::sink) before = &node;
-  }
-  return made;
-}
-
 std::string topology::picture() const {
-  const stage_graph drawn = graph();
+  const stage_graph drawn = parts_->graph();
   std::string text = draw_text(drawn);
   for (const std::string& shortage : find_shortages(drawn)) text += "warning: " + shortage + "\n";
   return text;
 }
 
 std::string topology::svg() const {
-  return draw_svg(graph());
+  return draw_svg(parts_->graph());
 }
 
 expected<void> topology::check() const {
-  if (!mistakes_.empty()) return tl::make_unexpected(mistakes_.front());
-  return validate(graph());
+  if (!parts_->mistakes.empty()) return tl::make_unexpected(parts_->mistakes.front());
+  return validate(parts_->graph());
 }
 
 }  // namespace troupe

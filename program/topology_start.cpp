@@ -7,8 +7,8 @@
 #include "program/topology_worker.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "runtime/edge/shm/shm_edge.hpp"
-#include "runtime/engine/allocator.hpp"
 #include "runtime/model/stopped_early.hpp"
+#include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/topology/plan_fingerprint.hpp"
 
@@ -78,10 +78,10 @@ class starter {
     if (!engines) return tl::make_unexpected(engines.error());
     if (options_.stop.stop_requested()) return stopped_early("topology");
     if (!*workers) {
-      made.running = pipeline::start(std::move(*engines));
+      made.running = running_topology::start(std::move(*engines));
       return made;
     }
-    auto running = pipeline::start(std::move(*engines), std::move(*workers));
+    auto running = running_topology::start(std::move(*engines), std::move(*workers));
     if (!running) return tl::make_unexpected(running.error());
     made.running = std::move(*running);
     return made;
@@ -96,7 +96,7 @@ class starter {
   /// What try_topology() found in another process, in place of it.
   expected<void> adopt() {
     reported_ = *options_.report;
-    for (const auto& [name, asked] : what_.pipelines()) {
+    for (const auto& [name, asked] : what_.parts().pipelines) {
       const cut_report* cut = find_cut(reported_, name);
       if (cut == nullptr) {
         return fail(error_code::wire_malformed, "the report of the try-out", "it does not know pipeline " + name);
@@ -109,26 +109,26 @@ class starter {
     return {};
   }
 
-  expected<void> cut_as(const std::string& name, const topology::cut_pipeline& asked, const cut_report& reported) {
+  expected<void> cut_as(const std::string& name, const cut_pipeline& asked, const cut_report& reported) {
     auto model = open_model(asked, name);
     if (!model) return tl::make_unexpected(model.error());
-    return cut_again(std::move(*model), bodies_.request_of(asked), places_of(reported), std::nullopt, options_.stop)
+    return cut_at(std::move(*model), bodies_.request_of(asked), places_of(reported), std::nullopt, options_.stop)
         .map([&](cut_model made) { bodies_.add(name, std::move(made)); });
   }
 
   /// Null if all stages are to live in this process.
   expected<std::shared_ptr<worker_setup>> set_up_workers() {
     const worker_options& asked = options_.run.workers;
-    if (!asked.enabled && !what_.wants_any_process()) return std::shared_ptr<worker_setup>();
+    if (!asked.enabled && !what_.parts().wants_any_process()) return std::shared_ptr<worker_setup>();
     auto setup = std::make_shared<worker_setup>();
     std::vector<bool> remote;
-    std::vector<stage_parcel> parcels;
+    std::vector<assignment_data> assignments;
     for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
-      remote.push_back(asked.enabled || what_.wants_process(plan_.nodes[node].name));
-      parcels.push_back(parcel_for(node));
+      remote.push_back(asked.enabled || what_.parts().wants_process(plan_.nodes[node].name));
+      assignments.push_back(assignment_for(node));
     }
     setup->is_remote = [remote](stage_address at) { return remote[at.stage]; };
-    setup->parcel = [parcels](stage_address at) { return parcels[at.stage]; };
+    setup->assignment = [assignments](stage_address at) { return assignments[at.stage]; };
     // of the files as they were before they were read: workers refuse what came later
     setup->fingerprint = options_.report ? options_.report->fingerprint : plan_fingerprint(plan_, settings_of(what_));
     setup->classes = options_.classes;
@@ -141,15 +141,15 @@ class starter {
     return setup;
   }
 
-  [[nodiscard]] stage_parcel parcel_for(stage_index node) const {
-    const topology::cut_node* part = bodies_.part_at(node);
+  [[nodiscard]] assignment_data assignment_for(stage_index node) const {
+    const cut_node* part = bodies_.part_at(node);
     if (part == nullptr) return {.threads = options_.run.threads.value_or(1)};
-    const std::uint32_t threads = bodies_.request_of(what_.pipelines().at(part->pipeline)).threads;
-    return parcel_of(*find_cut(reported_, part->pipeline), threads, part->part);
+    const std::uint32_t threads = bodies_.request_of(what_.parts().pipelines.at(part->pipeline)).threads;
+    return assignment_of(*find_cut(reported_, part->pipeline), threads, part->part);
   }
 
   [[nodiscard]] std::vector<std::string> layers_of(stage_index node) const {
-    const topology::cut_node* part = bodies_.part_at(node);
+    const cut_node* part = bodies_.part_at(node);
     return part == nullptr ? std::vector<std::string>{} : find_cut(reported_, part->pipeline)->layers[part->part];
   }
 
@@ -166,7 +166,7 @@ class starter {
 expected<started_run> start_topology(const topology& what, const topology_start_options& options,
                                      const sample_block& first) {
   if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
-  const auto plan = expand(what.graph());
+  const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
   return in_own_thread("topology", "the pipeline could not be started",
@@ -175,7 +175,7 @@ expected<started_run> start_topology(const topology& what, const topology_start_
 
 expected<probe_report> try_topology(const topology& what, std::uint32_t threads, std::uint32_t classes,
                                     const sample_block& first, const trial_note& note) {
-  const auto plan = expand(what.graph());
+  const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
   stage_bodies bodies(what, *plan, threads);
@@ -190,11 +190,11 @@ expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, c
                                                          const worker_assignment& to, const payload_ptr& warm_up,
                                                          spare_models& spare) {
   stage_bodies bodies(what, plan, to.threads);
-  const topology::cut_node* part = bodies.part_at(to.address.stage);
+  const cut_node* part = bodies.part_at(to.address.stage);
   // A worker with a stage keeps no model that it does not need.
   auto prepared = spare.take(part == nullptr ? std::string() : part->pipeline);
   if (part == nullptr) return bodies.make(to.address);
-  const topology::cut_pipeline& asked = what.pipelines().at(part->pipeline);
+  const cut_pipeline& asked = what.parts().pipelines.at(part->pipeline);
   auto model = prepared ? expected<layered_model_ptr>(std::move(prepared)) : open_model(asked, part->pipeline);
   if (!model) return tl::make_unexpected(model.error());
   const auto input = warm_up_of(warm_up, to.incarnation > 0);
@@ -204,14 +204,14 @@ expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, c
   cut_places places{.boundaries = {to.boundaries.begin(), to.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
   places.warm_up.resize(request.stages);
   places.warm_up.at(part->part) = *input;
-  auto made = cut_again(std::move(*model), request, std::move(places), part->part);
+  auto made = cut_at(std::move(*model), request, std::move(places), part->part);
   if (!made) return tl::make_unexpected(made.error());
   bodies.add(part->pipeline, std::move(*made));
   return bodies.make(to.address);
 }
 
 void prepare_pipelines(const topology& what, spare_models& spare) {
-  for (const auto& [name, asked] : what.pipelines()) {
+  for (const auto& [name, asked] : what.parts().pipelines) {
     const auto* file = std::get_if<std::string>(&asked.model);
     if (file == nullptr) continue;
     spare.prepare(name, *file, [&, name = name, asked = &asked]() -> expected<layered_model_ptr> {

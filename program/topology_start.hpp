@@ -7,12 +7,12 @@
 
 #include "messages/worker.hpp"
 #include "program/probe_report.hpp"
-#include "program/run_options.hpp"
 #include "program/spare_models.hpp"
 #include "program/started_run.hpp"
-#include "program/topology.hpp"
 #include "program/topology_trial.hpp"
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/options.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe {
 

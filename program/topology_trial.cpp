@@ -7,6 +7,7 @@
 #include "program/topology_worker.hpp"
 #include "runtime/engine/make_wiring.hpp"
 #include "runtime/model/stopped_early.hpp"
+#include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -34,7 +35,7 @@ expected<void> run_once(stage_body& body, std::span<const activation> inputs, st
 }  // namespace
 
 std::uint64_t bytes_of(const activation& part) {
-  return bytes_of(part.tensors) + bytes_of(part.passengers);
+  return bytes_of(part.tensors) + bytes_of(part.labels);
 }
 
 activation loaded_activation(const sample_block& block) {
@@ -42,7 +43,7 @@ activation loaded_activation(const sample_block& block) {
   if (block.inputs.empty()) return loaded;
   loaded.samples = {0, static_cast<std::uint64_t>(block.inputs.begin()->second.size(0))};
   loaded.tensors = to_payload(block.inputs);
-  if (!block.labels.empty()) loaded.passengers = to_payload(block.labels);
+  if (!block.labels.empty()) loaded.labels = to_payload(block.labels);
   return loaded;
 }
 
@@ -65,14 +66,14 @@ expected<void> topology_trial::run(std::uint32_t classes, const trial_note& note
 }
 
 std::string topology_trial::place_of(stage_index node) const {
-  const topology::cut_node* part = bodies_.part_at(node);
+  const cut_node* part = bodies_.part_at(node);
   const std::string* file =
-      part == nullptr ? nullptr : std::get_if<std::string>(&what_.pipelines().at(part->pipeline).model);
+      part == nullptr ? nullptr : std::get_if<std::string>(&what_.parts().pipelines.at(part->pipeline).model);
   return file == nullptr ? plan_.nodes[node].name : *file;
 }
 
 expected<void> topology_trial::try_node(stage_index node, const trial_note& note, const std::stop_token& stop) {
-  const topology::cut_node* part = bodies_.part_at(node);
+  const cut_node* part = bodies_.part_at(node);
   const bool cuts = part != nullptr && part->part == 0;
   const std::vector<activation> inputs = inputs_of(node);
   activation header = inputs.front();
@@ -102,18 +103,17 @@ std::vector<activation> topology_trial::inputs_of(stage_index node) const {
   return inputs;
 }
 
-expected<at::Tensor> topology_trial::sample_for(const topology::cut_node& part, const activation& input) const {
+expected<at::Tensor> topology_trial::sample_for(const cut_node& part, const activation& input) const {
   if (!has_sample_ || input.is_empty_part()) return at::Tensor();
-  const topology::cut_pipeline& asked = what_.pipelines().at(part.pipeline);
+  const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
   const auto* file = std::get_if<std::string>(&asked.model);
   const auto dtype = asked.options.dtype;
   return single_input({to_named(input.tensors), {}}, file == nullptr ? part.pipeline : *file)
       .map([&](const at::Tensor& only) { return dtype && only.is_floating_point() ? only.to(*dtype) : only; });
 }
 
-expected<void> topology_trial::cut_here(const topology::cut_node& part, const activation& input,
-                                        const std::stop_token& stop) {
-  const topology::cut_pipeline& asked = what_.pipelines().at(part.pipeline);
+expected<void> topology_trial::cut_here(const cut_node& part, const activation& input, const std::stop_token& stop) {
+  const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
   auto model = open_model(asked, part.pipeline);
   if (!model) return tl::make_unexpected(model.error());
   const auto sample = sample_for(part, input);

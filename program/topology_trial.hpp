@@ -8,7 +8,8 @@
 
 #include "messages/activation.hpp"
 #include "program/stage_bodies.hpp"
-#include "runtime/data/data_set.hpp"
+#include "runtime/data/sample_block.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 
@@ -32,9 +33,8 @@ class topology_trial {
 
  private:
   [[nodiscard]] expected<void> try_node(stage_index node, const trial_note& note, const std::stop_token& stop);
-  [[nodiscard]] expected<void> cut_here(const topology::cut_node& part, const activation& input,
-                                        const std::stop_token& stop);
-  [[nodiscard]] expected<at::Tensor> sample_for(const topology::cut_node& part, const activation& input) const;
+  [[nodiscard]] expected<void> cut_here(const cut_node& part, const activation& input, const std::stop_token& stop);
+  [[nodiscard]] expected<at::Tensor> sample_for(const cut_node& part, const activation& input) const;
   [[nodiscard]] expected<void> compute(stage_index node, std::span<const activation> inputs);
   [[nodiscard]] std::vector<activation> inputs_of(stage_index node) const;
   [[nodiscard]] std::string place_of(stage_index node) const;

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "actors/workers/worker_face.hpp"
+#include "actors/workers/worker_actor.hpp"
 #include "program/own_thread.hpp"
 #include "program/topology_start.hpp"
-#include "runtime/engine/allocator.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/model/first_use.hpp"
+#include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/topology/plan_fingerprint.hpp"
 
@@ -46,7 +46,7 @@ expected<std::shared_ptr<scorer>> make_scorer(const topology& what, std::uint32_
 
 expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes) {
   std::vector<sink_request> made;
-  for (const topology::scored& each : what.sinks()) {
+  for (const scored_sink& each : what.parts().sinks) {
     sink_request sink{.name = each.name, .metrics = {}, .tensor = each.options.tensor, .label = each.options.label};
     for (const metric_choice& choice : each.metrics) {
       auto one = std::holds_alternative<metric_ptr>(choice) ? expected<metric_ptr>{std::get<metric_ptr>(choice)}
@@ -78,19 +78,19 @@ expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
 }
 
 bool is_open(const topology& what) {
-  const auto* data = what.data() ? std::get_if<data_set_ptr>(&*what.data()) : nullptr;
+  const auto* data = what.parts().data ? std::get_if<data_set_ptr>(&*what.parts().data) : nullptr;
   return data != nullptr && *data == nullptr;
 }
 
 std::string settings_of(const topology& what) {
   std::string text;
-  for (const auto& [name, asked] : what.pipelines()) {
+  for (const auto& [name, asked] : what.parts().pipelines) {
     const auto* file = std::get_if<std::string>(&asked.model);
     text += fmt::format("{}: {}, {} stages, {} {} {}\n", name, file == nullptr ? "in memory" : stamp_of(*file),
                         asked.options.stages, static_cast<int>(asked.options.optimize), asked.options.partition,
                         asked.options.dtype ? c10::toString(*asked.options.dtype) : "as it is");
   }
-  for (const topology::scored& each : what.sinks()) {
+  for (const scored_sink& each : what.parts().sinks) {
     text += fmt::format("{}: of {} {}", each.name, each.options.tensor, each.options.label);
     for (const metric_choice& metric : each.metrics) text += ", " + name_of(metric);
     text += "\n";
@@ -100,7 +100,7 @@ std::string settings_of(const topology& what) {
 
 expected<worker_description> describe_worker(const topology& what, const run_options& options) {
   if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
-  auto plan = expand(what.graph());
+  auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
   const auto state = std::make_shared<worker_state>(what, std::move(*plan));

@@ -6,10 +6,10 @@
 #include "actors/workers/serve_worker.hpp"
 #include "messages/activation.hpp"
 #include "program/evaluation.hpp"
-#include "program/run_options.hpp"
-#include "program/topology.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include <troupe/options.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe {
 

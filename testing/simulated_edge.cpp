@@ -73,7 +73,7 @@ struct simulated_channel {
   /// Returns whether the consumer now holds more than it granted.
   [[nodiscard]] bool arrive(down_message message) {
     if (message.kind == simulated_message::producer_closed) consumer.peer_closed = true;
-    if (message.kind == simulated_message::end_of_call) {
+    if (message.kind == simulated_message::flush) {
       consumer.flushed = std::max(consumer.flushed, std::optional(message.call));
     }
     if (message.kind == simulated_message::activation) {
@@ -138,12 +138,12 @@ class simulated_producer final : public edge_producer {
     return send_status::sent;
   }
 
-  void send_end_of_call(call_number call) noexcept override {
+  void send_flush(call_number call) noexcept override {
     if (channel_->producer.closed || channel_->producer.peer_closed) return;
-    channel_->down.push_back({simulated_message::end_of_call, {}, call});
+    channel_->down.push_back({simulated_message::flush, {}, call});
   }
 
-  void vanish() noexcept override { channel_->producer.closed = true; }
+  void abandon() noexcept override { channel_->producer.closed = true; }
 
   void close() noexcept override {
     if (std::exchange(channel_->producer.closed, true)) return;
@@ -179,7 +179,7 @@ class simulated_consumer final : public edge_consumer {
     }
   }
 
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
     const auto& own = channel_->consumer;
     return own.arrived.empty() ? own.flushed : own.arrived.front().flushed_before;
   }
@@ -188,7 +188,7 @@ class simulated_consumer final : public edge_consumer {
     return channel_->consumer.peer_closed && channel_->consumer.arrived.empty();
   }
 
-  void vanish() noexcept override { channel_->consumer.closed = true; }
+  void abandon() noexcept override { channel_->consumer.closed = true; }
 
   void close() noexcept override {
     if (std::exchange(channel_->consumer.closed, true)) return;

@@ -12,7 +12,7 @@ namespace troupe {
 struct simulated_channel;
 
 /// What travels on a simulated edge. The first three go down, the last two up.
-enum class simulated_message : std::uint8_t { activation, end_of_call, producer_closed, credit, consumer_closed };
+enum class simulated_message : std::uint8_t { activation, flush, producer_closed, credit, consumer_closed };
 
 /// What becomes of a message on its way.
 enum class delivery_action : std::uint8_t {
@@ -22,7 +22,7 @@ enum class delivery_action : std::uint8_t {
   swap,       ///< the next message of its direction goes first (delivered as it is if there is none, or one end closed)
 };
 
-/// The seam for faults: asked once for each activation, end_of_call and credit when it is delivered. Closing is never
+/// The seam for faults: asked once for each activation, flush and credit when it is delivered. Closing is never
 /// touched: it stands for what the control plane tells both ends. Must be deterministic for a run to be replayed.
 class delivery_policy {
  public:

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
-#include "runtime/trace/trace_event.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
+#include <troupe/trace_event.hpp>
 
 namespace troupe {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "actors/link/wire_message.hpp"
-#include "messages/error.hpp"
 #include "messages/limits.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 /// The two ends of the control plane (docs/control_plane.md). Systems are made of a link_config; functions that take
 /// one may be called from any thread except from its actors.

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-#include "messages/error.hpp"
 #include "runtime/os/freeze_watch.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

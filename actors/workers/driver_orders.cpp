@@ -54,12 +54,12 @@ expected<void> driver_orders::check(const wiring_order& said) const {
   return {};
 }
 
-expected<void> driver_orders::check(const begin_call& said) {
+expected<void> driver_orders::check(const open_call& said) {
   open_.insert(said.call);
-  return within("begin_call: calls open at once", open_.size(), 0, limits::calls_queued_max);
+  return within("open_call: calls open at once", open_.size(), 0, limits::calls_queued_max);
 }
 
-expected<void> driver_orders::check(const end_call& said) {
+expected<void> driver_orders::check(const release_call& said) {
   open_.erase(said.call);
   return {};
 }

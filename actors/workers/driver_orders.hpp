@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <set>
 
-#include "messages/error.hpp"
 #include "messages/lifecycle.hpp"
 #include "messages/worker.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -20,8 +20,8 @@ class driver_orders {
   [[nodiscard]] expected<void> check(const worker_assignment& said) const;
   [[nodiscard]] expected<void> check(const wiring_order& said) const;
   /// At most limits::calls_queued_max are open at a time.
-  [[nodiscard]] expected<void> check(const begin_call& said);
-  [[nodiscard]] expected<void> check(const end_call& said);
+  [[nodiscard]] expected<void> check(const open_call& said);
+  [[nodiscard]] expected<void> check(const release_call& said);
   [[nodiscard]] expected<void> check(const cancel_call& said);
   [[nodiscard]] expected<void> check(const stop_request&) const { return {}; }
 

@@ -35,10 +35,10 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
   });
   tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
   return {
-      [this](const open_call& what) { return open(what); },
-      [this](const end_call& end) { over(end); },
+      [this](const open_ticket& what) { return open(what); },
+      [this](const release_call& end) { over(end); },
       [this](const cancel_call& cancel) { over(cancel); },
-      [](const rewire_stage&) {},  // its edges are made where it lives: pass_on
+      [](const start_stage_epoch&) {},  // its edges are made where it lives: pass_on
       [this](const meet_aggregator& meet) { options_.aggregator = meet.aggregator; },
       [this](const stop_request& request) { stop(request); },
       [this](const stage_ready& ready) { tell(self_, options_.director, ready); },
@@ -49,7 +49,7 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
         tell(self_, options_.director, what);
       },
       [this](const wire_message& message) { from_worker(message); },
-      [this](const worker_given& given) { take_seat(given); },
+      [this](const worker_given& given) { take_worker(given); },
       [this](const no_worker& refused) { fail_stage(refused.cause); },
       [this](const worker_exited& what) { exited(what); },
       [this](const worker_silent& what) { link_broke(what); },
@@ -60,10 +60,10 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
 
 // --- the worker becomes the stage ------------------------------------------------------------------------------------
 
-void remote_stage_state::take_seat(const worker_given& given) {
+void remote_stage_state::take_worker(const worker_given& given) {
   process_ = given.process;
   if (phase_ != phase::waiting) return process_->kill();  // the run has ended meanwhile
-  phase_ = phase::seated;
+  phase_ = phase::assigned;
   worker_ = given.actor;
   claims_.emplace(options_.place, options_.sent);
   believed_ = true;
@@ -72,35 +72,35 @@ void remote_stage_state::take_seat(const worker_given& given) {
   process_->rename(name_);
   self_->monitor(worker_);
   // A worker that takes nothing is as good as dead; its end is told as any other's.
-  const auto seated = seat(given);
-  driver_failed_ = !seated && takes_descriptors_;
-  if (!seated) process_->kill(to_string(seated.error()));
+  const auto assigned = assign(given);
+  driver_failed_ = !assigned && takes_descriptors_;
+  if (!assigned) process_->kill(to_string(assigned.error()));
   wait_for_start(limits::wait_slices - 1);
 }
 
-expected<void> remote_stage_state::seat(const worker_given& given) {
+expected<void> remote_stage_state::assign(const worker_given& given) {
   auto page = shared_page::create();
   if (!page) return tl::make_unexpected(page.error());
   page_ = page->page();
   const int descriptor = page->descriptor();
   options_.accounts->add(options_.at, page_);
-  options_.seats->put(options_.at, {given.process, std::move(*page), given.edge_port});
+  options_.registry->put(options_.at, {given.process, std::move(*page), given.edge_port});
   if (auto sent = hand_over("page", descriptor); !sent) return sent;
   if (options_.loader_page) {
     if (auto sent = hand_over("loader", options_.loader_page->descriptor()); !sent) return sent;
   }
 
-  const stage_parcel parcel = options_.setup->parcel(options_.at);
-  const auto warm_up_bytes = send_warm_up(parcel.warm_up);
+  const assignment_data assignment = options_.setup->assignment(options_.at);
+  const auto warm_up_bytes = send_warm_up(assignment.warm_up);
   if (!warm_up_bytes) return tl::make_unexpected(warm_up_bytes.error());
   to_worker(worker_assignment{.address = options_.at,
                               .incarnation = options_.incarnation,
                               .fingerprint = options_.setup->fingerprint,
                               .prefetch_slots = options_.depths.from_loader,
                               .stage_slots = options_.depths.between_stages,
-                              .threads = parcel.threads,
+                              .threads = assignment.threads,
                               .classes = options_.setup->classes,
-                              .boundaries = parcel.boundaries,
+                              .boundaries = assignment.boundaries,
                               .warm_up_bytes = *warm_up_bytes,
                               .edge_secret = {options_.setup->secret.begin(), options_.setup->secret.end()}});
   return {};
@@ -131,14 +131,14 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm
 
 template <class Message>
 void remote_stage_state::to_worker(const Message& message) {
-  if (phase_ != phase::seated) return;
+  if (phase_ != phase::assigned) return;
   auto wire = to_wire(message);
   if (!wire) return kill_for("it cannot be told what it must know: " + to_string(wire.error()));
   tell(self_, worker_, std::move(*wire));
 }
 
 void remote_stage_state::pass(const pass_on& what) {
-  if (phase_ != phase::seated) return;
+  if (phase_ != phase::assigned) return;
   std::set<std::size_t> channels;
   for (const auto& [channel, kill] : what.peers) channels.insert(channel);
   claims_->told_epoch(what.epoch, std::move(channels));
@@ -194,11 +194,11 @@ void remote_stage_state::kill_for(std::string why) {
   process_->kill(std::move(why));
 }
 
-caf::result<call_opened> remote_stage_state::open(const open_call& open) {
+caf::result<call_opened> remote_stage_state::open(const open_ticket& open) {
   auto promise = self_->make_response_promise<call_opened>();
   opening_.insert_or_assign(open.ticket->number, promise);
   if (claims_) claims_->told_call(open.ticket->number, open.ticket->score_words);
-  to_worker(begin_call{open.ticket->number, open.ticket->start.first()});
+  to_worker(open_call{open.ticket->number, open.ticket->start.first()});
   return promise;
 }
 
@@ -213,7 +213,7 @@ void remote_stage_state::opened(const call_opened& what) {
 void remote_stage_state::stop(const stop_request& request) {
   if (claims_) claims_->told_to_stop();
   if (request.mode == stop_mode::drain) return;
-  if (phase_ == phase::seated) return to_worker(request);
+  if (phase_ == phase::assigned) return to_worker(request);
   if (phase_ != phase::waiting) return;
   phase_ = phase::stopped;
   tell(self_, options_.director, stopped{.address = options_.at, .incarnation = options_.incarnation});
@@ -223,7 +223,7 @@ void remote_stage_state::stop(const stop_request& request) {
 
 /// A process whose link is gone and that still lives is frozen, or as good as that: it must not wake up again.
 void remote_stage_state::link_broke(const worker_silent& what) {
-  if (phase_ != phase::seated || what.process != process_) return;
+  if (phase_ != phase::assigned || what.process != process_) return;
   process_->kill("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
 }
 
@@ -235,14 +235,14 @@ void remote_stage_state::wait_for_start(std::uint32_t slices_left) {
 
 /// Its heartbeats say that the process lives, not that its stage will ever be there.
 void remote_stage_state::check_start(const start_overdue& what) {
-  if (phase_ != phase::seated || ready_ || what.process != process_) return;
+  if (phase_ != phase::assigned || ready_ || what.process != process_) return;
   if (what.slices_left > 0) return wait_for_start(what.slices_left - 1);
   const double seconds = std::chrono::duration<double>(options_.setup->start_deadline).count();
   process_->kill(fmt::format("it did not become its stage within {} s", seconds));
 }
 
 void remote_stage_state::exited(const worker_exited& what) {
-  if (phase_ != phase::seated || what.process != process_) return;
+  if (phase_ != phase::assigned || what.process != process_) return;
   options_.accounts->end(options_.at);
   // It may have died of something else just before.
   const exit_report& report = what.report;

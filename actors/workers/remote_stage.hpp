@@ -13,12 +13,12 @@
 
 namespace troupe {
 
-/// What a face of a stage in a worker needs. Shared parts are owned outside the actors.
+/// What an actor of a stage in a worker needs. Shared parts are owned outside the actors.
 struct remote_stage_options {
   stage_address at;
   incarnation_number incarnation = 0;
   std::shared_ptr<const worker_setup> setup;
-  std::shared_ptr<worker_seats> seats;
+  std::shared_ptr<worker_registry> registry;
   std::shared_ptr<stage_accounts> accounts;
   edge_depths depths;
   /// Of the run's plan (place_in).
@@ -32,13 +32,13 @@ struct remote_stage_options {
   aggregator_actor aggregator;
 };
 
-/// The face of one incarnation of a stage in a worker process: passes the director's messages on, and the worker's as
+/// The actor of one incarnation of a stage in a worker process: passes the director's messages on, and the worker's as
 /// far as they can be true (worker_claims); and tells the director how the process ended. Of a worker that has said
 /// what cannot be, nothing more is believed: it is killed, and its end is told as any other's.
 ///
-///   waiting --worker_given--> seated --stopped--> stopped
-///   seated --exit before the worker has taken its page--> waiting (another one is asked for, without a death)
-///   waiting --no_worker--> (failure);   seated --exit--> lost
+///   waiting --worker_given--> assigned --stopped--> stopped
+///   assigned --exit before the worker has taken its page--> waiting (another one is asked for, without a death)
+///   waiting --no_worker--> (failure);   assigned --exit--> lost
 class remote_stage_state {
  public:
   static inline const char* name = "remote_stage";
@@ -47,17 +47,17 @@ class remote_stage_state {
   remote_stage_actor::behavior_type start(remote_stage_options options);
 
  private:
-  enum class phase : std::uint8_t { waiting, seated, stopped, lost };
+  enum class phase : std::uint8_t { waiting, assigned, stopped, lost };
 
-  void take_seat(const worker_given& given);
-  [[nodiscard]] expected<void> seat(const worker_given& given);
+  void take_worker(const worker_given& given);
+  [[nodiscard]] expected<void> assign(const worker_given& given);
   [[nodiscard]] expected<std::uint64_t> send_warm_up(const payload_ptr& warm_up);
   void from_worker(const wire_message& message);
   template <class Message>
   void believe(Message&& said);
   void accuse(const edge_damaged& what);
   void kill_for(std::string why);
-  [[nodiscard]] caf::result<call_opened> open(const open_call& open);
+  [[nodiscard]] caf::result<call_opened> open(const open_ticket& open);
   void opened(const call_opened& what);
   template <class Message>
   void to_worker(const Message& message);
@@ -81,7 +81,7 @@ class remote_stage_state {
   phase phase_ = phase::waiting;
   bool ready_ = false;
   bool believed_ = true;
-  /// Once it is seated.
+  /// Once it is assigned.
   std::optional<worker_claims> claims_;
   /// The worker could not be told what to become, and not because it took nothing.
   bool driver_failed_ = false;

@@ -5,7 +5,7 @@
 
 #include "actors/workers/serve_worker.hpp"
 #include "messages/limits.hpp"
-#include "runtime/engine/engine_thread.hpp"
+#include "runtime/os/cores.hpp"
 
 namespace troupe {
 namespace {
@@ -46,7 +46,7 @@ std::uint32_t largest_team(std::uint32_t threads) {
 
 /// The thread that makes a stage, and then the stage's own, each with its team: the first may be counted a moment
 /// longer.
-std::uint32_t seat_threads(std::uint32_t threads) {
+std::uint32_t stage_threads(std::uint32_t threads) {
   return default_team() + threads;
 }
 
@@ -85,7 +85,7 @@ room_request room_of_run(const wiring_plan& plan, const room_options& options) {
   const std::uint32_t idle = 1 + idle_worker_threads(options.tcp_edges);
   needed.threads += network_threads + process_host_threads + (options.tcp_edges ? tcp_threads : 0);
   needed.threads_elsewhere =
-      remote * (idle + seat_threads(options.threads)) + limits::worker_spares * (idle + default_team() - 1);
+      remote * (idle + stage_threads(options.threads)) + limits::worker_spares * (idle + default_team() - 1);
   needed.descriptors += driver_files + files_per_worker * (remote + limits::worker_spares) +
                         files_per_edge * local_edges + (options.tcp_edges ? tcp_files : 0);
   return needed;
@@ -100,8 +100,8 @@ room_request room_of_worker(const worker_description& description) {
           .address_bytes = limits::room_address_bytes};
 }
 
-room_request room_of_seat(std::uint32_t threads) {
-  return {.where = "worker", .threads = seat_threads(threads)};
+room_request room_of_stage(std::uint32_t threads) {
+  return {.where = "worker", .threads = stage_threads(threads)};
 }
 
 room_request room_of_preparing() {

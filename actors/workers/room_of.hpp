@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <functional>
 
-#include "messages/ids.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
@@ -24,9 +24,9 @@ struct room_options {
 /// hold. Upper bounds: CAF and OpenMP, which end the process or hang for want of a thread, are never refused one.
 [[nodiscard]] room_request room_of_run(const wiring_plan& plan, const room_options& options);
 
-/// Of a worker, before it has a seat; of one that is about to take one; of a spare that is about to prepare.
+/// Of a worker, before it has a stage; of one that is about to take one; of a spare that is about to prepare.
 [[nodiscard]] room_request room_of_worker(const worker_description& description);
-[[nodiscard]] room_request room_of_seat(std::uint32_t threads);
+[[nodiscard]] room_request room_of_stage(std::uint32_t threads);
 [[nodiscard]] room_request room_of_preparing();
 
 /// Of a command that runs kernels in its own thread and in one more, the latter with `threads`, and starts nothing.

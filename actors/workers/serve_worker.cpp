@@ -11,7 +11,7 @@
 #include "actors/link/control_link.hpp"
 #include "actors/link/link_config.hpp"
 #include "actors/workers/room_of.hpp"
-#include "actors/workers/worker_face.hpp"
+#include "actors/workers/worker_actor.hpp"
 #include "messages/limits.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/start_thread.hpp"
@@ -26,7 +26,7 @@ void close_all_in_exec() {
   static_cast<void>(::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
-/// The process may end in its middle. Without room for that the worker is as good, and slower to take a seat.
+/// The process may end in its middle. Without room for that the worker is as good, and slower to take a stage.
 void prepare_when_idle(std::function<void()> prepare) {
   if (!prepare) return;
   auto thread = start_thread("spare worker", [prepare = std::move(prepare)] {
@@ -60,7 +60,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
   }
   close_all_in_exec();
   prepare_when_idle(description.prepare);
-  system.spawn(worker_face, std::make_shared<worker_body>(std::move(description), descriptors, tcp), *driver);
+  system.spawn(worker_actor, std::make_shared<worker_body>(std::move(description), descriptors, tcp), *driver);
   // The driver's end closes when the driver does, at the latest: the orderly end is a SIGTERM before that.
   const auto received = descriptors.receive_all();
   if (!received) end_worker(received.error());

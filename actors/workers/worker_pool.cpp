@@ -66,7 +66,7 @@ void worker_pool_state::hello(const worker_said& what) {
 
 void worker_pool_state::want(const want_worker& wanted) {
   if (waiting.empty()) budget.begin();
-  waiting.push_back(wanted.face);
+  waiting.push_back(wanted.stage);
   give();
   launch_missing();
 }
@@ -76,9 +76,9 @@ void worker_pool_state::give() {
     if (waiting.empty()) return;
     if (one.now != worker::phase::spare) continue;
     one.now = worker::phase::given;
-    one.face = std::move(waiting.front());
+    one.stage = std::move(waiting.front());
     waiting.pop_front();
-    tell(self, one.face, worker_given{process, one.actor, one.edge_port});
+    tell(self, one.stage, worker_given{process, one.actor, one.edge_port});
   }
 }
 
@@ -124,7 +124,7 @@ void worker_pool_state::exited(const worker_exited& what) {
   const worker ended = std::move(found->second);
   workers.erase(found);
   self->send_exit(ended.entrance, caf::exit_reason::user_shutdown);
-  if (ended.now == worker::phase::given) return tell(self, ended.face, what);
+  if (ended.now == worker::phase::given) return tell(self, ended.stage, what);
   if (ended.has_said_hello()) {
     budget.spare_lost(self->clock().now().time_since_epoch());
   } else if (const auto spent =

@@ -12,23 +12,23 @@
 
 namespace troupe {
 
-/// pool -> face: this worker is yours.
+/// pool -> stage: this worker is yours.
 struct worker_given {
   std::shared_ptr<worker_process> process;
   wire_actor actor;
   /// worker_hello::edge_port.
   std::uint16_t edge_port = 0;
 };
-/// pool -> face: there will be none.
+/// pool -> stage: there will be none.
 struct no_worker {
   error cause;
 };
-/// the process host's thread -> pool -> face that has the worker.
+/// the process host's thread -> pool -> stage that has the worker.
 struct worker_exited {
   std::shared_ptr<worker_process> process;
   exit_report report;
 };
-/// A face, to itself: the link to this worker broke a moment ago.
+/// A stage, to itself: the link to this worker broke a moment ago.
 struct worker_silent {
   std::shared_ptr<worker_process> process;
 };
@@ -37,7 +37,7 @@ struct start_overdue {
   std::shared_ptr<worker_process> process;
   std::uint32_t slices_left = 0;
 };
-/// worker_crew -> face: passed on to the worker, in order with what the director says.
+/// worker_stages -> stage: passed on to the worker, in order with what the director says.
 struct pass_on {
   wire_message message;
   /// Of the edges that it speaks of.
@@ -57,9 +57,9 @@ struct worker_said {
   wire_actor actor;
   wire_message message;
 };
-/// face -> pool.
+/// stage -> pool.
 struct want_worker {
-  remote_stage_actor face;
+  remote_stage_actor stage;
 };
 /// The pool, to itself: one more slice of its patience is over. After the last one the pool counts on it no more.
 struct hello_late {
@@ -76,20 +76,20 @@ struct hello_overdue {
 using worker_source = std::function<expected<launched_worker>(
     std::function<void(const std::shared_ptr<worker_process>&, const exit_report&)> on_exit)>;
 
-/// Starts workers, takes their hellos, hands them to faces, keeps spares. Each worker is offered an entrance of its
+/// Starts workers, takes their hellos, hands them to stages, keeps spares. Each worker is offered an entrance of its
 /// own, an actor that lives as long as its process, so that the link tells which one says hello.
 ///
 ///   worker: starting --patience--> late
-///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its face hears of it)
+///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its stage hears of it)
 ///           starting | late | spare --exit, overdue--> (gone)
 ///
-/// A frozen machine or process may let a worker start that never says hello. After `patience` a face that waits gets
+/// A frozen machine or process may let a worker start that never says hello. After `patience` a stage that waits gets
 /// another one, and takes the first to come; after limits::worker_hello_timeout the late one is killed. Both waits are
 /// made of limits::wait_slices timers, of which a freeze of this process takes one at the most.
 ///
-/// Workers that end before their hello are replaced until the start_budget is spent: then all faces that wait get
-/// no_worker with the first cause. A face whose worker was dead already asks again. Spares that die are replaced up to
-/// limits::spares_lost_in_window_max; after that a worker is started when a face wants one.
+/// Workers that end before their hello are replaced until the start_budget is spent: then all stages that wait get
+/// no_worker with the first cause. A stage whose worker was dead already asks again. Spares that die are replaced up to
+/// limits::spares_lost_in_window_max; after that a worker is started when a stage wants one.
 using worker_pool_actor =
     caf::typed_actor<cast<worker_said>, cast<want_worker>, cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
 
@@ -120,7 +120,7 @@ struct worker_pool_state {
     phase now = phase::starting;
     wire_actor actor = {};
     std::uint16_t edge_port = 0;
-    remote_stage_actor face = {};
+    remote_stage_actor stage = {};
   };
   std::map<std::shared_ptr<worker_process>, worker> workers;
   std::deque<remote_stage_actor> waiting;

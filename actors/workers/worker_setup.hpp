@@ -19,7 +19,7 @@
 namespace troupe {
 
 /// What a worker must be told to become one stage replica, beside what it can find out itself.
-struct stage_parcel {
+struct assignment_data {
   /// worker_assignment::threads and boundaries.
   std::uint32_t threads = 1;
   std::vector<std::uint64_t> boundaries = {};
@@ -31,7 +31,7 @@ struct stage_parcel {
 struct worker_setup {
   /// Stages that live in workers.
   std::function<bool(stage_address address)> is_remote;
-  std::function<stage_parcel(stage_address address)> parcel;
+  std::function<assignment_data(stage_address address)> assignment;
   /// Of what workers are to build (plan_fingerprint.hpp).
   std::uint64_t fingerprint = 0;
   std::uint32_t classes = 0;
@@ -55,40 +55,40 @@ struct worker_setup {
 };
 
 /// A worker that has become a stage.
-struct worker_seat {
+struct registered_worker {
   std::shared_ptr<worker_process> process;
   shared_page page;
   /// worker_hello::edge_port.
   std::uint16_t edge_port = 0;
 };
 
-/// Who sits where: written by the faces of stages, before they say that a stage is ready; read by the crew that wires
-/// it. Threads: any.
-class worker_seats {
+/// Who sits where: written by the actors of stages, before they say that a stage is ready; read by the provider that
+/// wires it. Threads: any.
+class worker_registry {
  public:
-  void put(stage_address at, worker_seat seat) {
+  void put(stage_address at, registered_worker worker) {
     const std::lock_guard lock{mutex_};
-    seats_.insert_or_assign(at, std::move(seat));
+    registry_.insert_or_assign(at, std::move(worker));
   }
-  [[nodiscard]] std::optional<worker_seat> at(stage_address address) const {
+  [[nodiscard]] std::optional<registered_worker> at(stage_address address) const {
     const std::lock_guard lock{mutex_};
-    const auto found = seats_.find(address);
-    return found == seats_.end() ? std::nullopt : std::optional(found->second);
+    const auto found = registry_.find(address);
+    return found == registry_.end() ? std::nullopt : std::optional(found->second);
   }
-  [[nodiscard]] std::map<stage_address, worker_seat> all() const {
+  [[nodiscard]] std::map<stage_address, registered_worker> all() const {
     const std::lock_guard lock{mutex_};
-    return seats_;
+    return registry_;
   }
   /// Ends the process that sits there now, also when another one has taken its place since; with the error as reason.
-  [[nodiscard]] std::function<void(const error&)> end_of_sitter(stage_address address) const {
-    const auto seat = at(address);
-    if (!seat) return {};
-    return [process = seat->process](const error& why) { process->kill(to_string(why)); };
+  [[nodiscard]] std::function<void(const error&)> kill_switch_of(stage_address address) const {
+    const auto worker = at(address);
+    if (!worker) return {};
+    return [process = worker->process](const error& why) { process->kill(to_string(why)); };
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<stage_address, worker_seat> seats_;
+  std::map<stage_address, registered_worker> registry_;
 };
 
 }  // namespace troupe

@@ -18,9 +18,10 @@
 #include "contestants.hpp"
 #include "process_report.hpp"
 #include "process_worker.hpp"
-#include "program/program.hpp"
-#include "runtime/engine/allocator.hpp"
+#include "runtime/os/allocator.hpp"
+#include "runtime/process/worker_environment.hpp"
 #include "thread_times.hpp"
+#include <troupe/program.hpp>
 
 namespace {
 

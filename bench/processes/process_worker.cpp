@@ -7,7 +7,7 @@
 
 #include "../pipeline_variant.hpp"
 #include "../workload.hpp"
-#include "actors/workers/worker_face.hpp"
+#include "actors/workers/worker_actor.hpp"
 #include "program/topology_worker.hpp"
 
 namespace troupe::bench {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "program/run_options.hpp"
 #include "runtime/process/worker_environment.hpp"
+#include <troupe/options.hpp>
 
 namespace troupe::bench {
 

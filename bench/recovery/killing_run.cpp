@@ -6,10 +6,11 @@
 
 #include "../children.hpp"
 #include "../same_bits.hpp"
-#include "program/evaluator.hpp"
+#include "program/eval_topology.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/engine/stage_engine.hpp"
+#include <troupe/evaluator.hpp>
 
 namespace troupe::bench {
 namespace {
@@ -91,7 +92,8 @@ std::optional<pid_t> killing_run::spare() const {
 }
 
 expected<void> killing_run::await_spare() {
-  if (auto seated = pump_until([&] { return warmed_.size() == which_.stages; }, "workers"); !seated) return seated;
+  if (auto assigned = pump_until([&] { return warmed_.size() == which_.stages; }, "workers"); !assigned)
+    return assigned;
   return pump_until(
       [&] {
         const auto pid = spare();

@@ -13,9 +13,10 @@
 
 #include "../environment.hpp"
 #include "../machine.hpp"
-#include "program/program.hpp"
 #include "recovery_report.hpp"
-#include "runtime/engine/allocator.hpp"
+#include "runtime/os/allocator.hpp"
+#include "runtime/process/worker_environment.hpp"
+#include <troupe/program.hpp>
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "actors/workers/worker_face.hpp"
+#include "actors/workers/worker_actor.hpp"
 #include "program/eval_topology.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/engine/stage_engine.hpp"

@@ -47,7 +47,7 @@ std::chrono::nanoseconds fold_log::longest_gap() const {
   return longest;
 }
 
-timed_call::timed_call(const evaluation_request& request, pipeline& running) : call_(request) {
+timed_call::timed_call(const evaluation_request& request, running_topology& running) : call_(request) {
   for (auto& each : call_.ticket()->folds) each = std::make_shared<noting_fold>(each, folds_);
   outcome_ = running.submit(call_.ticket());
 }

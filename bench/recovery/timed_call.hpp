@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "program/evaluation.hpp"
-#include "program/pipeline.hpp"
+#include "program/running_topology.hpp"
 
 namespace troupe::bench {
 
@@ -30,7 +30,7 @@ class fold_log {
 /// An evaluation whose folds are timed.
 class timed_call {
  public:
-  timed_call(const evaluation_request& request, pipeline& running);
+  timed_call(const evaluation_request& request, running_topology& running);
 
   [[nodiscard]] const fold_log& folds() const noexcept { return *folds_; }
   [[nodiscard]] bool ended() const;

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
 #include "runtime/engine/stage_body.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 namespace troupe::bench {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "lane_end.hpp"
-#include "messages/error.hpp"
 #include "runtime/edge/edge.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe::bench {
 

@@ -6,7 +6,7 @@
 
 #include "../machine.hpp"
 #include "lanes.hpp"
-#include "runtime/engine/engine_thread.hpp"
+#include "runtime/os/cores.hpp"
 #include "transport_report.hpp"
 
 namespace troupe::bench {

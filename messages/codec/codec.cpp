@@ -44,8 +44,8 @@ expected<message_kind> kind_of(std::span<const std::byte> input) {
   template expected<type> decode(std::span<const std::byte>)
 // clang-format on
 TROUPE_CODEC(stage_ready);
-TROUPE_CODEC(begin_call);
-TROUPE_CODEC(end_call);
+TROUPE_CODEC(open_call);
+TROUPE_CODEC(release_call);
 TROUPE_CODEC(cancel_call);
 TROUPE_CODEC(stop_request);
 TROUPE_CODEC(stopped);

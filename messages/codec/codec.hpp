@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "messages/codec/message_kind.hpp"
-#include "messages/error.hpp"
 #include "messages/failure.hpp"
 #include "messages/lifecycle.hpp"
 #include "messages/score.hpp"
 #include "messages/score_batch.hpp"
 #include "messages/worker.hpp"
+#include <troupe/error.hpp>
 
 /// Messages as bytes, for the way between processes: msgpack in an envelope [version, kind, [fields...]]
 /// (docs/messages.md).

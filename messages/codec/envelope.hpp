@@ -4,7 +4,7 @@
 #include <span>
 
 #include "messages/codec/message_kind.hpp"
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe::codec {
 

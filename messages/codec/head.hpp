@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe::codec {
 

@@ -10,8 +10,8 @@ using enum message_kind;
 
 constexpr auto routes = std::to_array<message_route>({
     {stage_ready, "stage_ready", "stage", "director"},
-    {begin_call, "begin_call", "director", "aggregator, stages, loader, in this order"},
-    {end_call, "end_call", "director", "stages"},
+    {open_call, "open_call", "director", "aggregator, stages, loader, in this order"},
+    {release_call, "release_call", "director", "stages"},
     {cancel_call, "cancel_call", "director", "aggregator, loader, stages, in this order"},
     {stop_request, "stop_request", "director", "loader, stages"},
     {stopped, "stopped", "loader, stage", "director"},

@@ -11,8 +11,8 @@ namespace troupe {
 /// (1 to 3, 20, 23, 24 and 27 are used up). Edges have kinds of their own (runtime/edge/tcp/frame.hpp).
 enum class message_kind : std::uint8_t {
   stage_ready = 16,
-  begin_call = 17,
-  end_call = 18,
+  open_call = 17,
+  release_call = 18,
   cancel_call = 19,
   stop_request = 21,
   stopped = 22,

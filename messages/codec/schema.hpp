@@ -46,8 +46,8 @@ template <> struct schema<stage_address> : fields_of<&stage_address::stage, &sta
 
 template <> struct schema<stage_ready> : message_of<message_kind::stage_ready,
     &stage_ready::address, &stage_ready::incarnation> {};
-template <> struct schema<begin_call> : message_of<message_kind::begin_call, &begin_call::call, &begin_call::first> {};
-template <> struct schema<end_call> : message_of<message_kind::end_call, &end_call::call> {};
+template <> struct schema<open_call> : message_of<message_kind::open_call, &open_call::call, &open_call::first> {};
+template <> struct schema<release_call> : message_of<message_kind::release_call, &release_call::call> {};
 template <> struct schema<cancel_call> : message_of<message_kind::cancel_call, &cancel_call::call, &cancel_call::cause> {};
 template <> struct schema<stop_request> : message_of<message_kind::stop_request, &stop_request::mode> {};
 template <> struct schema<stopped> : message_of<message_kind::stopped,

@@ -1,5 +1,3 @@
-#include "messages/error_code.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,6 +6,7 @@
 #include "messages/check.hpp"
 #include "messages/explanations/input.hpp"
 #include "messages/explanations/operation.hpp"
+#include <troupe/error_code.hpp>
 
 namespace troupe {
 namespace {

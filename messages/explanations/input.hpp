@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "messages/error_code.hpp"
+#include <troupe/error_code.hpp>
 
 /// What the codes 1xx to 4xx mean: something the user gave to the program.
 namespace troupe::explanations {

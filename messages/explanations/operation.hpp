@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "messages/error_code.hpp"
+#include <troupe/error_code.hpp>
 
 /// What the codes 5xx to 8xx mean: the pipeline that was asked for, its run, the bytes between processes, and
 /// the journal.

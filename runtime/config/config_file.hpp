@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "runtime/config/setting.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

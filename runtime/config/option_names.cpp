@@ -7,9 +7,9 @@
 
 #include "messages/check.hpp"
 #include "runtime/data/data_kinds.hpp"
-#include "runtime/metric/metric.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/suggest/suggest.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe {
 namespace {

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "messages/error_code.hpp"
-#include "runtime/config/eval_options.hpp"
+#include <troupe/error_code.hpp>
+#include <troupe/options.hpp>
 
 namespace troupe {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "runtime/config/setting.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "messages/error.hpp"
 #include "runtime/config/option_table.hpp"
 #include "runtime/config/value.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

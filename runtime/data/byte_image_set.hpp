@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/data/byte_region.hpp"
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 

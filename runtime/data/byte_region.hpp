@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "runtime/data/cast_names.hpp"
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 

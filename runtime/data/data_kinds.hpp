@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 

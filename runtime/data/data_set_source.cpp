@@ -6,6 +6,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "runtime/data/new_tensor.hpp"
+#include "runtime/data/sample_block.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -77,7 +78,7 @@ expected<std::optional<loaded_micro_batch>> data_set_source::next() {
   return std::move(*result);
 }
 
-expected<loaded_micro_batch> data_set_source::again(std::uint64_t index) {
+expected<loaded_micro_batch> data_set_source::reread(std::uint64_t index) {
   TROUPE_CHECK(index < (position_ + micro_batch_ - 1) / micro_batch_, "what is asked for again was given");
   return read_at(index * micro_batch_);
 }
@@ -90,7 +91,7 @@ expected<loaded_micro_batch> data_set_source::read_at(std::uint64_t sample) {
   loaded_micro_batch result;
   result.samples = {sample, std::min(sample + micro_batch_, end_)};
   result.tensors = inputs_.part(part, result.bytes);
-  result.passengers = labels_.part(part, result.bytes);
+  result.labels = labels_.part(part, result.bytes);
   return result;
 }
 

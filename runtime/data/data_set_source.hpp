@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runtime/data/aligned_rows.hpp"
-#include "runtime/data/data_set.hpp"
 #include "runtime/engine/micro_batch_source.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 
@@ -21,7 +21,7 @@ struct aligned_tensors {
 };
 
 /// The first `limit` samples of a data set (all without one) as consecutive micro-batches, the last as small as it
-/// comes. Payload: tensor_set of the inputs; passengers: tensor_set of the labels, null without any. All tensors start
+/// comes. Payload: tensor_set of the inputs; labels: tensor_set of the labels, null without any. All tensors start
 /// at limits::payload_alignment and are contiguous, whatever the data set gives; a block that lacks rows is E0604.
 /// Reads and decodes in blocks of several micro-batches, on the loader's thread; a micro-batch keeps its block in
 /// memory. After an error the same samples are tried again.
@@ -33,8 +33,8 @@ class data_set_source final : public micro_batch_source {
                   std::uint64_t first = 0);
 
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override;
-  [[nodiscard]] bool reads_again() const noexcept override { return true; }
-  [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t index) override;
+  [[nodiscard]] bool is_rereadable() const noexcept override { return true; }
+  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override;
   [[nodiscard]] std::optional<std::uint64_t> count() const override;
 
  private:

@@ -3,6 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "runtime/data/sample_block.hpp"
+#include "runtime/tensor/named_payload.hpp"
+
 namespace troupe {
 
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/data/data_iterator.hpp"
 #include "runtime/engine/micro_batch_source.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 

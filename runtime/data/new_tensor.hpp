@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -6,8 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "messages/ids.hpp"
 #include "runtime/data/byte_region.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

@@ -1,6 +1,8 @@
+#include "runtime/data/sample_block.hpp"
+
 #include <utility>
 
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 

@@ -15,7 +15,7 @@ class checked_consumer final : public edge_consumer {
 
   [[nodiscard]] std::optional<activation> try_receive() override {
     if (damaged_) return std::nullopt;
-    if (const auto ended = edge_->ended_call(); ended && !may_have_ended(*ended)) {
+    if (const auto ended = edge_->flushed_through(); ended && !may_have_ended(*ended)) {
       return refuse({error_code::wire_malformed, "edge", "call " + std::to_string(*ended) + " cannot have ended", {}});
     }
     auto message = edge_->try_receive();
@@ -24,13 +24,13 @@ class checked_consumer final : public edge_consumer {
     return message;
   }
   void release() noexcept override { edge_->release(); }
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
-    const auto ended = damaged_ ? std::nullopt : edge_->ended_call();
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
+    const auto ended = damaged_ ? std::nullopt : edge_->flushed_through();
     return ended && may_have_ended(*ended) ? ended : std::nullopt;
   }
   [[nodiscard]] bool exhausted() const noexcept override { return !damaged_ && edge_->exhausted(); }
   void close() noexcept override { edge_->close(); }
-  void vanish() noexcept override { edge_->vanish(); }
+  void abandon() noexcept override { edge_->abandon(); }
 
  private:
   [[nodiscard]] bool may_have_ended(call_number call) const noexcept { return !check_.ended || check_.ended(call); }

@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "messages/error.hpp"
 #include "runtime/edge/edge.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "messages/activation.hpp"
-#include "messages/ids.hpp"
 #include "runtime/edge/doorbell.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
@@ -46,14 +46,14 @@ class edge_producer {
 
   /// A flush behind everything sent before. It needs no credit and may be repeated; the consumer sees the greatest call
   /// only.
-  virtual void send_end_of_call(call_number call) noexcept = 0;
+  virtual void send_flush(call_number call) noexcept = 0;
 
   /// Ends sending. Activations sent before are still delivered. Idempotent.
   virtual void close() noexcept = 0;
 
   /// Abandons this end without notifying the peer, like the death of its process: the other end sees silence, also when
   /// this end is destroyed. For edges replaced by a new epoch. The last call on this end; its bell may still be rung.
-  virtual void vanish() noexcept = 0;
+  virtual void abandon() noexcept = 0;
 };
 
 /// The receiving end.
@@ -71,8 +71,8 @@ class edge_consumer {
   /// More releases than receives are a broken invariant. Also after close().
   virtual void release() noexcept = 0;
 
-  /// The greatest call whose end_of_call has arrived and whose preceding activations were all received. Empty before.
-  [[nodiscard]] virtual std::optional<call_number> ended_call() const noexcept = 0;
+  /// The greatest call whose flush has arrived and whose preceding activations were all received. Empty before.
+  [[nodiscard]] virtual std::optional<call_number> flushed_through() const noexcept = 0;
 
   /// The producer has closed and all its activations were received. Never true if close() of this end dropped some.
   [[nodiscard]] virtual bool exhausted() const noexcept = 0;
@@ -80,8 +80,8 @@ class edge_consumer {
   /// Ends receiving: drops undelivered messages; later sends answer `closed`. Idempotent.
   virtual void close() noexcept = 0;
 
-  /// Abandons this end; see edge_producer::vanish(). No slot is released any more.
-  virtual void vanish() noexcept = 0;
+  /// Abandons this end; see edge_producer::abandon(). No slot is released any more.
+  virtual void abandon() noexcept = 0;
 };
 
 /// Both ends of a new edge. Destroying an end closes it. Doorbells must outlive the edge. Exception: if one thread uses

@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "messages/error.hpp"
 #include "messages/payload.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -25,7 +25,7 @@ class payload_codec {
   /// `into` starts at a multiple of limits::payload_alignment and has size_of(value) bytes.
   virtual void write(const payload& value, std::span<std::byte> into) const = 0;
 
-  /// Takes the bytes as a stranger's: all sizes are checked before they are used, nothing is allocated in proportion to
+  /// Takes the bytes as untrusted: all sizes are checked before they are used, nothing is allocated in proportion to
   /// what they claim. `from` starts at a multiple of limits::payload_alignment and stays as it is while `owner` lives;
   /// the payload views it and keeps `owner` for as long as anything of it lives. Errors: E0701, E0702.
   [[nodiscard]] virtual expected<payload_ptr> read(std::span<const std::byte> from,

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/engine/edge_depths.hpp"
 #include "runtime/engine/fold_ledger.hpp"
@@ -13,6 +12,7 @@
 #include "runtime/engine/stage_accounts.hpp"
 #include "runtime/engine/stage_engine.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "messages/error.hpp"
 #include "messages/score.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "messages/ids.hpp"
 #include "messages/limits.hpp"
 #include "runtime/edge/doorbell.hpp"
 #include "runtime/engine/sent_bounds.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

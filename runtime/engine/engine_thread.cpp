@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include "messages/check.hpp"
+#include "runtime/os/cores.hpp"
 #include "runtime/os/start_thread.hpp"
 
 namespace troupe {
@@ -22,14 +23,6 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
 }
 
 }  // namespace
-
-std::uint32_t usable_cores() noexcept {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  // Fails only where there are more cores than a cpu_set_t holds (1024).
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return std::max(1u, std::thread::hardware_concurrency());
-  return std::max(1u, static_cast<std::uint32_t>(CPU_COUNT(&cores)));
-}
 
 expected<std::unique_ptr<engine_thread>> engine_thread::start(engine& driven, engine_thread_options options) {
   std::unique_ptr<engine_thread> made(new engine_thread(driven, std::move(options)));

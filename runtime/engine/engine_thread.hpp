@@ -8,14 +8,11 @@
 #include <mutex>
 #include <thread>
 
-#include "messages/error.hpp"
 #include "messages/limits.hpp"
 #include "runtime/engine/engine.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
-
-/// Cores that this process may run on (its affinity mask), at least 1.
-[[nodiscard]] std::uint32_t usable_cores() noexcept;
 
 struct engine_thread_options {
   /// How long an idle engine spins before it parks, giving its core away between any two looks (sched_yield). Zero:

@@ -24,9 +24,9 @@ struct engine_wiring {
   engine_wiring& operator=(engine_wiring&&) = delete;
   ~engine_wiring() {
     for (input& each : inbound) {
-      if (each.edge != nullptr) each.edge->vanish();
+      if (each.edge != nullptr) each.edge->abandon();
     }
-    outbound.vanish();
+    outbound.abandon();
   }
 };
 

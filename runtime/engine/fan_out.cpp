@@ -96,15 +96,15 @@ bool fan_out::all_closed(const branch& among) {
                                      : std::ranges::all_of(among.edges, closed);
 }
 
-void fan_out::send_end_of_call(call_number call) noexcept {
+void fan_out::send_flush(call_number call) noexcept {
   for (branch& each : branches_) {
-    for (edge_state& edge : each.edges) edge.producer->send_end_of_call(call);
+    for (edge_state& edge : each.edges) edge.producer->send_flush(call);
   }
 }
 
-void fan_out::vanish() noexcept {
+void fan_out::abandon() noexcept {
   for (branch& each : branches_) {
-    for (edge_state& edge : each.edges) edge.producer->vanish();
+    for (edge_state& edge : each.edges) edge.producer->abandon();
   }
   branches_.clear();
 }

@@ -45,10 +45,10 @@ class fan_out {
   /// Whether some branches have this micro-batch and others do not.
   [[nodiscard]] bool is_half_sent(micro_batch_id id) const noexcept { return half_sent_ == id; }
 
-  void send_end_of_call(call_number call) noexcept;
+  void send_flush(call_number call) noexcept;
   void close() noexcept;
-  /// Abandons all edges (edge_producer::vanish) and removes them.
-  void vanish() noexcept;
+  /// Abandons all edges (edge_producer::abandon) and removes them.
+  void abandon() noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return branches_.empty(); }
   /// The replica that got the branch's last micro-batch.

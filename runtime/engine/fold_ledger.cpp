@@ -107,7 +107,7 @@ micro_batch_id fold_ledger::first_of(call_number call, std::uint32_t sink) const
   return {call, found == calls_.end() ? 0 : found->second.folded[sink]};
 }
 
-void fold_ledger::close(const end_of_call& end) {
+void fold_ledger::close(const call_size& end) {
   const auto found = calls_.find(end.call);
   if (found == calls_.end() || found->second.tally.cancelled) return;  // repeated, or overtaken by a cancel
   TROUPE_CHECK(!found->second.count || *found->second.count == end.count, "a call has one count");

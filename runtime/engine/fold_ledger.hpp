@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "messages/end_of_call.hpp"
+#include "messages/call_size.hpp"
 #include "messages/score.hpp"
 #include "runtime/engine/call_fold.hpp"
 
@@ -60,7 +60,7 @@ class fold_ledger {
   /// Folds or holds a score. A fold that fails cancels its call; take_ended() gives the cause.
   verdict fold(score next);
   /// Sets the number of micro-batches of a call.
-  void close(const end_of_call& end);
+  void close(const call_size& end);
   /// Drops held and later scores of the call; the low-water mark passes it.
   void cancel(call_number call);
 

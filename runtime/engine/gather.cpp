@@ -72,7 +72,7 @@ call_number gather::first_open_call() const {
   if (skipped_.contains(next_.call)) return next_.call + 1;
   std::optional<call_number> first;
   for (const input_edge& edge : edges_) {
-    const auto ended = edge.head ? std::nullopt : edge.consumer->ended_call();
+    const auto ended = edge.head ? std::nullopt : edge.consumer->flushed_through();
     const call_number open = edge.head ? edge.head->id.call : ended ? *ended + 1 : next_.call;
     first = std::min(first.value_or(open), open);
   }
@@ -126,10 +126,10 @@ void gather::forget(call_number call) {
   skipped_.erase(skipped_.begin(), skipped_.upper_bound(call));
 }
 
-std::optional<call_number> gather::ended_call() const noexcept {
+std::optional<call_number> gather::flushed_through() const noexcept {
   std::optional<call_number> ended;
   for (const input_edge& edge : edges_) {
-    auto each = edge.consumer->ended_call();
+    auto each = edge.consumer->flushed_through();
     // What is held has not been taken, and so its call has not ended here.
     if (each && edge.head && edge.head->id.call <= *each) {
       each = edge.head->id.call == 0 ? std::nullopt : std::optional<call_number>(edge.head->id.call - 1);
@@ -147,7 +147,7 @@ bool gather::exhausted() const noexcept {
 
 void gather::start_over(micro_batch_id from) {
   TROUPE_CHECK(in_use_.empty(), "what is in work belongs to the edges that go");
-  for (input_edge& edge : edges_) edge.consumer->vanish();
+  for (input_edge& edge : edges_) edge.consumer->abandon();
   edges_.clear();
   turn_ = 0;
   next_ = std::max(own_from(from), own_from({first_open_, 0}));

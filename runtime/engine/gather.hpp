@@ -54,7 +54,7 @@ class gather {
   void forget(call_number call);
 
   /// All calls up to this one have ended on all edges, and everything of them was taken.
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept;
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept;
   [[nodiscard]] bool exhausted() const noexcept;
   void close() noexcept;
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "messages/ids.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

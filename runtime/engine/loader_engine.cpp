@@ -57,7 +57,7 @@ step_result loader_engine::step() {
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
-void loader_engine::handle(loader_command::begin_call&& command) {
+void loader_engine::handle(loader_command::open_call&& command) {
   if (command.call < next_call_) return;
   next_call_ = command.call + 1;
   TROUPE_CHECK(calls_.size() < limits::calls_queued_max, "the director queues no more calls than that");
@@ -102,8 +102,8 @@ void loader_engine::handle(const loader_command::pause& command) {
   if (listener_.on_paused) listener_.on_paused({first_to_send(), command.round});
 }
 
-void loader_engine::handle(loader_command::rewire&& command) {
-  outbound_.vanish();
+void loader_engine::handle(loader_command::start_epoch&& command) {
+  outbound_.abandon();
   outbound_ = std::move(command.edges->outbound);
   window_.begin_replay();
   sent_.new_epoch();
@@ -122,7 +122,7 @@ void loader_engine::handle(const loader_command::stop&) {
   loaded_.reset();
   window_.clear();
   finished_ = true;
-  // A face that came after the order to stop hears of it, too; one that comes later sees finished().
+  // An actor that came after the order to stop hears of it, too; one that comes later sees finished().
   while (auto command = commands_.pop()) {
     if (auto* listen = std::get_if<loader_command::listen>(&*command)) handle(std::move(*listen));
   }
@@ -164,7 +164,7 @@ step_result loader_engine::load() {
                                      .samples = (*next)->samples,
                                      .sender_incarnation = 0,
                                      .tensors = std::move((*next)->tensors),
-                                     .passengers = std::move((*next)->passengers)},
+                                     .labels = std::move((*next)->labels)},
                          .bytes = (*next)->bytes};
     static_cast<void>(send());
   }
@@ -196,7 +196,7 @@ step_result loader_engine::send() {
 step_result loader_engine::resend() {
   const micro_batch_id id = window_.next_id();
   flush_calls_before(id.call);
-  expected<activation> next = guarded(options_.name, [this] { return window_.next_again(); });
+  expected<activation> next = guarded(options_.name, [this] { return window_.next_replay(); });
   if (!next) {
     static_cast<void>(give_up(id, std::move(next.error())));
     return step_result::progressed;
@@ -229,7 +229,7 @@ fan_out::outcome loader_engine::try_send(activation message) {
 fan_out::outcome loader_engine::give_up(micro_batch_id id, error cause) {
   cause.where += (cause.where.empty() ? "" : ", ") + to_string(id);
   handle(loader_command::cancel_call{id.call});
-  // Kept for the next face, too, until the call is given up: this one may be gone before it has told anybody.
+  // Kept for the next actor, too, until the call is given up: this one may be gone before it has told anybody.
   concluded_.push_back({{id.call, id.index}, failure{options_.address, 0, options_.name, id, std::move(cause), 1}});
   report(concluded_.back());
   return fan_out::outcome::no_credit;
@@ -240,11 +240,11 @@ void loader_engine::flush_calls_before(call_number call) {
   if (call <= flushed_) return;
   flushed_ = call;
   page_->sent.note_ended(call);
-  outbound_.send_end_of_call(call - 1);
+  outbound_.send_flush(call - 1);
 }
 
 void loader_engine::end_current_call() {
-  const end_of_call end{calls_.front().call, calls_.front().next_index};
+  const call_size end{calls_.front().call, calls_.front().next_index};
   calls_.pop_front();
   conclude({end, std::nullopt});
 }
@@ -266,8 +266,8 @@ void loader_engine::conclude(concluded call) {
 void loader_engine::report(const concluded& call) {
   if (call.why) {
     if (listener_.on_failure) listener_.on_failure(*call.why);
-  } else if (listener_.on_end_of_call) {
-    listener_.on_end_of_call(call.end);
+  } else if (listener_.on_call_size) {
+    listener_.on_call_size(call.end);
   }
 }
 

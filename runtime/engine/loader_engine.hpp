@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "messages/end_of_call.hpp"
+#include "messages/call_size.hpp"
 #include "messages/failure.hpp"
 #include "messages/lifecycle.hpp"
 #include "runtime/edge/edge.hpp"
@@ -25,10 +25,10 @@
 
 namespace troupe {
 
-/// What the loader engine tells its face. Called from the engine's thread; must not block.
+/// What the loader engine tells its actor. Called from the engine's thread; must not block.
 struct loader_listener {
   /// All micro-batches of the call have been sent, and this is how many.
-  std::function<void(end_of_call)> on_end_of_call;
+  std::function<void(call_size)> on_call_size;
   /// The source failed: the call sends no more. The engine goes on working.
   std::function<void(failure)> on_failure;
   /// Paused; the first micro-batch that will be sent after the rewiring, all before it are folded or given up.
@@ -36,11 +36,11 @@ struct loader_listener {
   std::function<void()> on_finished;
 };
 
-/// What a face may ask of the loader engine.
+/// What an actor may ask of the loader engine.
 namespace loader_command {
 /// Queue a call: its micro-batches follow those of the calls before it, without a drain between them. One that was
 /// queued before is not queued again.
-struct begin_call {
+struct open_call {
   call_number call = 0;
   std::shared_ptr<micro_batch_source> source;
   /// Index of the first that the source gives; those before were folded by an earlier run.
@@ -50,7 +50,7 @@ struct begin_call {
 struct cancel_call {
   call_number call = 0;
 };
-/// Send no more of any call but these, and keep nothing of the others: a face that is gone may have taken orders with
+/// Send no more of any call but these, and keep nothing of the others: an actor that is gone may have taken orders with
 /// it.
 struct retain_calls {
   std::vector<call_number> calls;
@@ -67,19 +67,19 @@ struct pause {
 /// A new epoch: the old edges end without a word, everything that is kept is sent again over the new ones, each flush
 /// at its place, and then loading goes on. How loading ended is reported again for every call that may not be folded
 /// yet.
-struct rewire {
+struct start_epoch {
   std::shared_ptr<engine_wiring> edges;
 };
-/// Report to this one from now on: the face before it is gone.
+/// Report to this one from now on: the actor before it is gone.
 struct listen {
   loader_listener listener;
 };
 /// Close all edges and finish; what was sent is still worked off downstream.
 struct stop {};
 }  // namespace loader_command
-using loader_command_t = std::variant<loader_command::begin_call, loader_command::cancel_call,
+using loader_command_t = std::variant<loader_command::open_call, loader_command::cancel_call,
                                       loader_command::retain_calls, loader_command::cut_calls, loader_command::pause,
-                                      loader_command::rewire, loader_command::listen, loader_command::stop>;
+                                      loader_command::start_epoch, loader_command::listen, loader_command::stop>;
 
 struct loader_counters {
   std::atomic<std::uint64_t> sent{0};
@@ -95,7 +95,7 @@ struct loader_engine_options {
   std::uint64_t window = 1;
   /// See replay_window.
   std::uint64_t window_of_large = 1;
-  /// Wait for the first loader_command::rewire.
+  /// Wait for the first loader_command::start_epoch.
   bool paused = false;
   /// Its bell is there, in memory that other processes have mapped; null: the engine has one of its own.
   std::shared_ptr<engine_page> shared_page = nullptr;
@@ -112,7 +112,7 @@ class loader_engine final : public engine {
  public:
   explicit loader_engine(loader_engine_options options);
 
-  // Wiring, before the first step or by loader_command::rewire.
+  // Wiring, before the first step or by loader_command::start_epoch.
   [[nodiscard]] fan_out& outbound() noexcept { return outbound_; }
   void listen(loader_listener listener) { listener_ = std::move(listener); }
 
@@ -152,16 +152,16 @@ class loader_engine final : public engine {
   };
   /// How the loading of a call ended, kept until the low-water mark passes the call.
   struct concluded {
-    end_of_call end;
+    call_size end;
     std::optional<failure> why;
   };
 
-  void handle(loader_command::begin_call&& command);
+  void handle(loader_command::open_call&& command);
   void handle(const loader_command::cancel_call& command);
   void handle(const loader_command::retain_calls& command);
   void handle(const loader_command::cut_calls& command);
   void handle(const loader_command::pause& command);
-  void handle(loader_command::rewire&& command);
+  void handle(loader_command::start_epoch&& command);
   void handle(loader_command::listen&& command);
   void handle(const loader_command::stop& command);
 

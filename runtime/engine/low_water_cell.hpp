@@ -5,8 +5,8 @@
 #include <mutex>
 #include <optional>
 
-#include "messages/ids.hpp"
 #include "runtime/edge/doorbell.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

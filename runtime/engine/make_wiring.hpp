@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/engine/edge_depths.hpp"
 #include "runtime/engine/engine_wiring.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

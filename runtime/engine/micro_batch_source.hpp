@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
 #include "messages/payload.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
@@ -13,7 +13,7 @@ namespace troupe {
 struct loaded_micro_batch {
   sample_range samples;
   payload_ptr tensors;
-  payload_ptr passengers;
+  payload_ptr labels;
   /// Bytes of tensors and labels, for the loader's window. 0: unknown.
   std::uint64_t bytes = 0;
 };
@@ -31,15 +31,15 @@ class micro_batch_source {
   /// exception becomes E0604.
   [[nodiscard]] virtual expected<std::optional<loaded_micro_batch>> next() = 0;
 
-  /// Whether again() works; constant. If not, the loader keeps every micro-batch until it is folded.
-  [[nodiscard]] virtual bool reads_again() const noexcept { return false; }
+  /// Whether reread() works; constant. If not, the loader keeps every micro-batch until it is folded.
+  [[nodiscard]] virtual bool is_rereadable() const noexcept { return false; }
 
   /// A micro-batch that next() gave before, with the same samples and bits; the position of next() stays. `index`
   /// counts from the beginning of the call, including micro-batches that an earlier run folded. May be called after the
   /// end and after an error. Exceptions as with next().
-  [[nodiscard]] virtual expected<loaded_micro_batch> again([[maybe_unused]] std::uint64_t index) {
+  [[nodiscard]] virtual expected<loaded_micro_batch> reread([[maybe_unused]] std::uint64_t index) {
     return fail(error_code::source_failed, "data source", "it does not read again, but says that it does",
-                "override again(), or have reads_again() say no");
+                "override reread(), or have is_rereadable() say no");
   }
 
   /// The number of micro-batches, if known before the end (for progress bars).

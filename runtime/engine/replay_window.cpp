@@ -23,11 +23,11 @@ void replay_window::add_calls_to(std::set<call_number>& calls) const {
 }
 
 void replay_window::keep(activation sent, std::uint64_t bytes, const std::shared_ptr<micro_batch_source>& source) {
-  if (source->reads_again()) {
+  if (source->is_rereadable()) {
     const call_number call = sent.id.call;
     if (readers_.empty() || readers_.back().call != call) readers_.push_back({call, source});
     sent.tensors.reset();
-    sent.passengers.reset();
+    sent.labels.reset();
   }
   kept_bytes_ += bytes;
   kept_.push_back({std::move(sent), bytes});
@@ -58,19 +58,19 @@ void replay_window::clear() noexcept {
   to_replay_ = 0;
 }
 
-expected<activation> replay_window::next_again() {
+expected<activation> replay_window::next_replay() {
   TROUPE_CHECK(replaying(), "only what is to be sent again is asked for");
   activation& wanted = next().message;
   micro_batch_source* const source = reader_of(wanted.id.call);
   if (source == nullptr || wanted.tensors) return wanted;
-  expected<loaded_micro_batch> read = source->again(wanted.id.index);
+  expected<loaded_micro_batch> read = source->reread(wanted.id.index);
   if (!read) return tl::make_unexpected(read.error());
   if (read->samples != wanted.samples) {
     return fail(error_code::source_failed, "data source", "it gave other samples again than before",
-                "give the same micro-batch for an index at any time, or have reads_again() say no");
+                "give the same micro-batch for an index at any time, or have is_rereadable() say no");
   }
   wanted.tensors = std::move(read->tensors);
-  wanted.passengers = std::move(read->passengers);
+  wanted.labels = std::move(read->labels);
   return wanted;
 }
 
@@ -79,7 +79,7 @@ void replay_window::replayed() {
   activation& sent = next().message;
   if (reader_of(sent.id.call) != nullptr) {
     sent.tensors.reset();
-    sent.passengers.reset();
+    sent.labels.reset();
   }
   --to_replay_;
 }

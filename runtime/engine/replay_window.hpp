@@ -8,8 +8,8 @@
 #include <set>
 
 #include "messages/activation.hpp"
-#include "messages/error.hpp"
 #include "runtime/engine/micro_batch_source.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -51,7 +51,7 @@ class replay_window {
   [[nodiscard]] micro_batch_id next_id() const noexcept { return next().message.id; }
   /// The next micro-batch to resend, with tensors; the same one until replayed(). Errors and exceptions are the
   /// source's.
-  [[nodiscard]] expected<activation> next_again();
+  [[nodiscard]] expected<activation> next_replay();
   void replayed();
 
  private:

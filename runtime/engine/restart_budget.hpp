@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
 #include "messages/lifecycle.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "messages/activation.hpp"
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "messages/error.hpp"
 #include "runtime/engine/engine_page.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "messages/ids.hpp"
 #include "runtime/engine/engine_page.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 #include <span>
 
 #include "messages/activation.hpp"
-#include "messages/error.hpp"
 #include "messages/score.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -21,7 +21,7 @@ class stage_body {
   virtual void on_start() {}
 
   /// `inputs`: one part per input port, all of one id, not all of them empty. `outputs`: one per output port; they come
-  /// with the header, rows and passengers of inputs[0], and without tensors; every one needs tensors in the end, unless
+  /// with the header, rows and labels of inputs[0], and without tensors; every one needs tensors in the end, unless
   /// it is an empty part.
   /// Pure: the same inputs give the same outputs, and the inputs are not written (they may be replayed). What it makes
   /// shares no storage with the inputs' tensors.

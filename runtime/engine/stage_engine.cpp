@@ -8,10 +8,6 @@
 
 namespace troupe {
 
-std::chrono::nanoseconds steady_now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
-
 stage_engine::stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body)
     : options_(std::move(options)),
       body_(std::move(body)),
@@ -59,7 +55,7 @@ bool stage_engine::take_up_command() {
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
-void stage_engine::handle(stage_command::begin_call&& command) {
+void stage_engine::handle(stage_command::open_call&& command) {
   TROUPE_CHECK(scorers_.contains(command.call) || scorers_.size() < limits::calls_queued_max,
                "the director queues no more calls than that");
   TROUPE_CHECK(command.scorers.size() == options_.sinks.size(), "every sink scores every call");
@@ -67,7 +63,7 @@ void stage_engine::handle(stage_command::begin_call&& command) {
   if (scores()) scorers_[command.call] = std::move(command.scorers);
 }
 
-void stage_engine::handle(const stage_command::forget_call& command) {
+void stage_engine::handle(const stage_command::release_call& command) {
   scorers_.erase(command.call);
   // Ids of ended calls are below the low-water mark and will not be sent again, so their cancellation can be forgotten.
   cancelled_.erase(cancelled_.begin(), cancelled_.upper_bound(command.call));
@@ -82,14 +78,14 @@ void stage_engine::handle(const stage_command::cancel_call& command) {
   if (phase_ == phase::sending && work_.id().call == command.call) done();
 }
 
-void stage_engine::handle(stage_command::rewire&& command) {
+void stage_engine::handle(stage_command::start_epoch&& command) {
   if (!work_.inputs.empty()) done();
   inbound_.start_over(command.from);
-  outbound_.vanish();
+  outbound_.abandon();
   for (engine_wiring::input& each : command.edges->inbound) inbound_.add_edge(each.port, std::move(each.edge));
   outbound_ = std::move(command.edges->outbound);
   held_back_.hurry();
-  ended_call_.reset();  // the new edges have not heard of any
+  flushed_through_.reset();  // the new edges have not heard of any
 }
 
 void stage_engine::handle(const stage_command::stop&) {
@@ -103,11 +99,11 @@ void stage_engine::handle(const stage_command::stop&) {
 step_result stage_engine::receive() {
   if (inbound_.take(work_.inputs)) {
     work_.buffer = static_cast<std::uint32_t>(taken_++ % options_.num_pipe_buffers);
-    static_cast<void>(pass_on_ended_calls(work_.id().call));
+    static_cast<void>(pass_on_flush(work_.id().call));
     take_up();
     return phase_ == phase::finished ? step_result::finished : step_result::progressed;
   }
-  if (pass_on_ended_calls(std::nullopt) || flush_if_due()) return step_result::progressed;
+  if (pass_on_flush(std::nullopt) || flush_if_due()) return step_result::progressed;
   if (!inbound_.exhausted()) return step_result::idle;
   finish();
   return step_result::finished;
@@ -294,15 +290,15 @@ void stage_engine::flush() {
 /// Downstream, or the aggregator, hears at once of a call that has ended here. With a micro-batch in hand only calls
 /// before its own have: those must go ahead of it, as it may wait for room at one replica while another one waits for
 /// the end of the call before.
-bool stage_engine::pass_on_ended_calls(std::optional<call_number> before) {
-  auto ended = inbound_.ended_call();
+bool stage_engine::pass_on_flush(std::optional<call_number> before) {
+  auto ended = inbound_.flushed_through();
   if (ended && before && *ended >= *before) {
     ended = *before == 0 ? std::nullopt : std::optional<call_number>(*before - 1);
   }
-  if (!ended || (ended_call_ && *ended <= *ended_call_)) return false;
-  ended_call_ = ended;
+  if (!ended || (flushed_through_ && *ended <= *flushed_through_)) return false;
+  flushed_through_ = ended;
   flush();
-  outbound_.send_end_of_call(*ended);
+  outbound_.send_flush(*ended);
   return true;
 }
 

@@ -22,15 +22,16 @@
 #include "runtime/engine/gather.hpp"
 #include "runtime/engine/held_scores.hpp"
 #include "runtime/engine/stage_body.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/trace/trace_recorder.hpp"
 
 namespace troupe {
 
-/// What a face may ask of its stage engine; taken up between two micro-batches.
+/// What an actor may ask of its stage engine; taken up between two micro-batches.
 namespace stage_command {
 /// Before the call's first micro-batch is loaded. Engines without sinks that are handed micro-batches from 0 on need
 /// none.
-struct begin_call {
+struct open_call {
   call_number call = 0;
   /// Index of the call's first micro-batch.
   std::uint64_t first = 0;
@@ -38,7 +39,7 @@ struct begin_call {
   std::vector<std::shared_ptr<scorer>> scorers;
 };
 /// The call is complete: its scorer goes. Whatever still comes of it is a replay of something folded, and dropped.
-struct forget_call {
+struct release_call {
   call_number call = 0;
 };
 /// Drop every micro-batch of the call, held or to come.
@@ -47,17 +48,17 @@ struct cancel_call {
 };
 /// A new epoch: what is in work and what the old edges hold is dropped, they end without a word, and the new ones bring
 /// everything from `from` on, what was received before included.
-struct rewire {
+struct start_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
 };
 /// Drop everything, close all edges, finish. (A drain needs no command: it follows the closing of the inbound edges.)
 struct stop {};
 }  // namespace stage_command
-using stage_command_t = std::variant<stage_command::begin_call, stage_command::forget_call, stage_command::cancel_call,
-                                     stage_command::rewire, stage_command::stop>;
+using stage_command_t = std::variant<stage_command::open_call, stage_command::release_call, stage_command::cancel_call,
+                                     stage_command::start_epoch, stage_command::stop>;
 
-/// What a stage engine tells its face. Called from the engine's thread; must not block.
+/// What a stage engine tells its actor. Called from the engine's thread; must not block.
 struct stage_listener {
   /// The body has started: forwards can come.
   std::function<void()> on_ready;
@@ -67,9 +68,6 @@ struct stage_listener {
   std::function<void(failure)> on_failure;
   std::function<void()> on_finished;
 };
-
-using clock_function = std::function<std::chrono::nanoseconds()>;
-std::chrono::nanoseconds steady_now();
 
 struct stage_engine_options {
   std::string name;
@@ -103,8 +101,8 @@ class stage_engine final : public engine {
  public:
   stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body);
 
-  // Wiring, before the first step or by stage_command::rewire. At least one inbound edge per port; a branch per node
-  // downstream, unless the engine serves a sink. Without any the engine waits.
+  // Wiring, before the first step or by stage_command::start_epoch. At least one inbound edge per port; a branch per
+  // node downstream, unless the engine serves a sink. Without any the engine waits.
   void add_inbound(std::unique_ptr<edge_consumer> edge, std::size_t port = 0) {
     inbound_.add_edge(port, std::move(edge));
   }
@@ -140,10 +138,10 @@ class stage_engine final : public engine {
   };
 
   bool take_up_command();
-  void handle(stage_command::begin_call&& command);
-  void handle(const stage_command::forget_call& command);
+  void handle(stage_command::open_call&& command);
+  void handle(const stage_command::release_call& command);
   void handle(const stage_command::cancel_call& command);
-  void handle(stage_command::rewire&& command);
+  void handle(stage_command::start_epoch&& command);
   void handle(const stage_command::stop& command);
 
   step_result receive();
@@ -162,7 +160,7 @@ class stage_engine final : public engine {
   void done();
   [[nodiscard]] bool scores() const noexcept { return !options_.sinks.empty(); }
 
-  bool pass_on_ended_calls(std::optional<call_number> before);
+  bool pass_on_flush(std::optional<call_number> before);
   void hold_back(score next);
   bool flush_if_due();
   void flush();
@@ -181,7 +179,7 @@ class stage_engine final : public engine {
   fan_out outbound_;
   std::uint64_t taken_ = 0;
   work work_;
-  std::optional<call_number> ended_call_;
+  std::optional<call_number> flushed_through_;
 
   std::map<call_number, std::vector<std::shared_ptr<scorer>>> scorers_;
   std::set<call_number> cancelled_;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "messages/error.hpp"
 #include "runtime/journal/journal_format.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <thread>
 
-#include "messages/error.hpp"
 #include "messages/score.hpp"
 #include "runtime/journal/journal_format.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

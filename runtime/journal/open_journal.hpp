@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "messages/error.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -37,11 +37,11 @@ expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activatio
   const at::Tensor& result = as_tensors(outputs).single();
   into.samples = input.samples.size();
   if (request_.compute_loss) {
-    if (!input.passengers) {
+    if (!input.labels) {
       return fail(error_code::metric_failed, place(input), "a loss was asked for, and the micro-batch has no labels",
                   "give labels with every batch, or set compute_loss = false");
     }
-    const tensor_set& labels = as_tensors(input.passengers);
+    const tensor_set& labels = as_tensors(input.labels);
     if (labels.tensors().size() != 1) {
       return fail(error_code::metric_failed, place(input),
                   "a loss function takes one tensor of labels, found " + std::to_string(labels.tensors().size()),

@@ -7,7 +7,7 @@
 
 #include "runtime/engine/call_fold.hpp"
 #include "runtime/engine/stage_body.hpp"
-#include "runtime/metric/loss_function.hpp"
+#include <troupe/loss.hpp>
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "runtime/metric/metric_of.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
+#include <troupe/metric_of.hpp>
 
 namespace troupe {
 

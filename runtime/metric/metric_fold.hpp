@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "messages/score.hpp"
-#include "runtime/metric/metric.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe {
 

@@ -118,7 +118,7 @@ expected<metric_scorer::scored_tensors> metric_scorer::find(const payload_ptr& o
   if (expected<void> fine = check_rows(**rows, input); !fine) return tl::make_unexpected(fine.error());
   found.outputs = *rows;
   if (metrics_.empty()) return found;
-  const auto labels = find_tensor(label_, input.passengers, label_role, input);
+  const auto labels = find_tensor(label_, input.labels, label_role, input);
   if (!labels) return tl::make_unexpected(labels.error());
   found.labels = *labels;
   return found;

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "runtime/engine/stage_body.hpp"
-#include "runtime/metric/metric.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe {
 
-/// Scores one micro-batch with a list of metrics: one tensor of its outputs against one of its labels (passengers).
+/// Scores one micro-batch with a list of metrics: one tensor of its outputs against one of its labels (labels).
 /// Const state only, so that one object may serve all replicas.
 class metric_scorer final : public scorer {
  public:

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/metric/metric.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe {
 

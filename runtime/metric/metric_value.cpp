@@ -1,10 +1,12 @@
-#include "runtime/metric/metric_value.hpp"
-
 #include <limits>
 #include <utility>
 
-#include "messages/error.hpp"
+#include "messages/check.hpp"
+#include "runtime/metric/metric_lookup.hpp"
 #include "runtime/suggest/suggest.hpp"
+#include <troupe/error.hpp>
+#include <troupe/metric.hpp>
+#include <troupe/metric_of.hpp>
 
 namespace troupe {
 
@@ -46,6 +48,10 @@ double number(const field& of) {
 }
 
 }  // namespace
+
+void check_state_size(std::size_t words, std::size_t expected_words) {
+  TROUPE_CHECK(words == expected_words, "states of one metric have one size");
+}
 
 double metric_value::value() const {
   if (fields.empty()) throw_unknown("metric " + name, "field", "value", {});

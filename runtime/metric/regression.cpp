@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "runtime/metric/metric_of.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
+#include <troupe/metric_of.hpp>
 
 namespace troupe {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "runtime/model/model_loading.hpp"
 #include "runtime/model/zip_directory.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
 
 namespace troupe {
 

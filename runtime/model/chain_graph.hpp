@@ -7,7 +7,7 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -17,7 +17,7 @@ struct found_layer {
   bool passes_through = false;
 };
 
-/// The layers of `module` in the order in which its forward runs them (what a chain is: layer_chain.hpp). `where`
+/// The layers of `module` in the order in which its forward runs them (what a chain is: model.hpp). `where`
 /// begins the errors. LibTorch's exceptions pass.
 expected<std::vector<found_layer>> find_layers(const torch::jit::Module& module, const std::string& where);
 

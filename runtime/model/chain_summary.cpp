@@ -1,8 +1,8 @@
 #include "runtime/model/chain_summary.hpp"
 
 #include "messages/check.hpp"
-#include "runtime/model/layer_chain.hpp"
 #include "runtime/model/probe.hpp"
+#include <troupe/model.hpp>
 
 namespace troupe {
 

@@ -1,11 +1,10 @@
-#include "runtime/model/layer_chain.hpp"
-
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "runtime/model/chain_graph.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/model_file.hpp"
 #include "runtime/model/model_output.hpp"
+#include <troupe/model.hpp>
 
 namespace troupe {
 namespace {

@@ -7,7 +7,7 @@
 #include <ATen/core/function.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include "runtime/model/layer_chain.hpp"
+#include <troupe/model.hpp>
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
-#include "runtime/model/layer_spec.hpp"
-
 #include <exception>
 #include <map>
+
+#include <troupe/layer_spec.hpp>
 
 namespace troupe {
 namespace {

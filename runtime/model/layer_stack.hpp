@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/engine/stage_body.hpp"
-#include "runtime/model/layer_spec.hpp"
+#include <troupe/layer_spec.hpp>
 
 namespace troupe {
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "messages/error.hpp"
-#include "runtime/model/model_loading.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
 
 namespace troupe {
 

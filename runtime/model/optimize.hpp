@@ -6,8 +6,8 @@
 
 #include <torch/csrc/jit/api/module.h>
 
-#include "messages/error.hpp"
-#include "runtime/model/layer_chain.hpp"
+#include <troupe/error.hpp>
+#include <troupe/model.hpp>
 
 namespace troupe {
 

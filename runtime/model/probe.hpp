@@ -7,8 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "messages/error.hpp"
-#include "runtime/model/layer_chain.hpp"
+#include <troupe/error.hpp>
+#include <troupe/model.hpp>
 
 namespace troupe {
 

@@ -8,9 +8,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "messages/error.hpp"
-#include "runtime/config/eval_options.hpp"
-#include "runtime/model/layer_chain.hpp"
+#include <troupe/error.hpp>
+#include <troupe/model.hpp>
+#include <troupe/options.hpp>
 
 namespace troupe {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "messages/error.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

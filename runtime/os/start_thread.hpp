@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <string_view>
 
-#include "messages/error.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/partition/weights.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

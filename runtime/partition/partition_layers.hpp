@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "messages/error.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/partition/weights.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

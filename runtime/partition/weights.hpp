@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "runtime/partition/partition_method.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

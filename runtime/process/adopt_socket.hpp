@@ -2,8 +2,8 @@
 
 #include <sys/types.h>
 
-#include "messages/error.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "runtime/process/spawn_request.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "messages/error.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

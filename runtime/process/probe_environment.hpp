@@ -1,6 +1,6 @@
 #pragma once
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "messages/limits.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/process/child_process.hpp"
 #include "runtime/process/process_listener.hpp"
 #include "runtime/process/spawn_request.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -4,9 +4,9 @@
 
 #include <sys/types.h>
 
-#include "messages/error.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/process/spawn_request.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

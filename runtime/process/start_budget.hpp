@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "messages/error.hpp"
 #include "runtime/process/exit_report.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

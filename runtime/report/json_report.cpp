@@ -1,11 +1,10 @@
-#include "runtime/report/json_report.hpp"
-
 #include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "runtime/report/option_json.hpp"
+#include <troupe/report.hpp>
 
 namespace troupe {
 namespace {
@@ -119,7 +118,7 @@ json_report result_json(const run_result& result) {
   }
   object["wall_seconds"] = number(result.wall_seconds, "wall_seconds");
   object["samples_per_second"] = number(result.samples_per_second, "samples_per_second");
-  object["faults"] = result.faults;
+  object["faults"] = nlohmann::json::array();  // reserved for injected faults
   object["config"] = options_json(result.config);
   if (result.partial) {
     object["partial"] = true;

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "runtime/config/eval_options.hpp"
 #include "runtime/config/option_table.hpp"
+#include <troupe/options.hpp>
 
 namespace troupe {
 

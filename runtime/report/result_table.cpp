@@ -1,10 +1,9 @@
-#include "runtime/report/result_table.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "runtime/report/text_table.hpp"
+#include <troupe/report.hpp>
 
 namespace troupe {
 namespace {

@@ -1,6 +1,7 @@
-#include "runtime/report/run_result.hpp"
-
 #include <algorithm>
+
+#include "runtime/metric/metric_lookup.hpp"
+#include <troupe/result.hpp>
 
 namespace troupe {
 

@@ -1,6 +1,5 @@
-#include "runtime/schedule/instruction.hpp"
-
 #include "messages/check.hpp"
+#include <troupe/instruction.hpp>
 
 namespace troupe {
 namespace {

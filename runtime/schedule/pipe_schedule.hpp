@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
-#include "runtime/schedule/instruction.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
+#include <troupe/instruction.hpp>
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <string>
 
-#include "messages/error.hpp"
 #include "runtime/schedule/pipe_schedule.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -11,6 +11,7 @@
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/stage/rows.hpp"
+#include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/engine/stage_body.hpp"
-#include "runtime/stage/stage_function.hpp"
+#include <troupe/stage_function.hpp>
 
 namespace troupe {
 

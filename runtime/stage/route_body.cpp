@@ -9,6 +9,7 @@
 #include "messages/check.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/stage/rows.hpp"
+#include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -37,11 +38,11 @@ void set_part(activation& output, const activation& input, const named_tensors& 
     output.rows = std::move(rows);
   }
   if (picked.empty()) {
-    output.passengers = nullptr;
+    output.labels = nullptr;
     return;
   }
   output.tensors = to_payload(pick_rows(given, picked));
-  if (input.passengers != nullptr) output.passengers = to_payload(pick_rows(to_named(input.passengers), picked));
+  if (input.labels != nullptr) output.labels = to_payload(pick_rows(to_named(input.labels), picked));
 }
 
 }  // namespace
@@ -100,14 +101,14 @@ expected<std::vector<std::vector<std::uint32_t>>> route_body::split(const named_
 expected<void> join_body::run(std::span<const activation> inputs, std::span<activation> outputs) try {
   const c10::InferenceMode inference;
   std::vector<named_tensors> tensors;
-  std::vector<named_tensors> passengers;
+  std::vector<named_tensors> labels;
   std::vector<row_set> rows;
   row_set all;
   for (const activation& part : inputs) {
     if (part.is_empty_part()) continue;
     if (auto fine = check_row_counts(part, name_); !fine) return fine;
     tensors.push_back(to_named(part.tensors));
-    if (part.passengers != nullptr) passengers.push_back(to_named(part.passengers));
+    if (part.labels != nullptr) labels.push_back(to_named(part.labels));
     rows.push_back(rows_of(part));
     all.insert(all.end(), rows.back().begin(), rows.back().end());
   }
@@ -121,16 +122,16 @@ expected<void> join_body::run(std::span<const activation> inputs, std::span<acti
   if (!whole) return tl::make_unexpected(whole.error());
   activation& output = outputs.front();
   output.rows = all.size() == output.samples.size() ? nullptr : std::make_shared<const row_set>(std::move(all));
-  output.passengers = nullptr;
-  if (!passengers.empty()) {
-    auto labels = interleave_rows(passengers, rows);
-    if (!labels) return tl::make_unexpected(labels.error());
-    output.passengers = to_payload(std::move(*labels));
+  output.labels = nullptr;
+  if (!labels.empty()) {
+    auto all_labels = interleave_rows(labels, rows);
+    if (!all_labels) return tl::make_unexpected(all_labels.error());
+    output.labels = to_payload(std::move(*all_labels));
   }
   const payload_ptr made = to_payload(std::move(*whole));
   for (activation& each : outputs) {
     each.rows = output.rows;
-    each.passengers = output.passengers;
+    each.labels = output.labels;
     each.tensors = made;
   }
   return {};

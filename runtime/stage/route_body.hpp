@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/engine/stage_body.hpp"
-#include "runtime/stage/route_case.hpp"
+#include <troupe/route.hpp>
 
 namespace troupe {
 

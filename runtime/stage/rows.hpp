@@ -3,8 +3,8 @@
 #include <span>
 
 #include "messages/activation.hpp"
-#include "messages/error.hpp"
-#include "runtime/tensor/named_tensors.hpp"
+#include <troupe/error.hpp>
+#include <troupe/named_tensors.hpp>
 
 namespace troupe {
 

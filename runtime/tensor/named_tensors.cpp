@@ -1,9 +1,9 @@
-#include "runtime/tensor/named_tensors.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
+#include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include <troupe/named_tensors.hpp>
 
 namespace troupe {
 

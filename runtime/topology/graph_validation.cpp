@@ -79,10 +79,6 @@ expected<void> check_copies(const graph_node& node) {
         fmt::format("a {} is not copied, and {} replicas are asked for", node_kind_name(node.kind), node.replicas),
         "copy the stages; one source serves all replicas, and every replica serves the sink");
   }
-  if (!node.placements.empty() && node.placements.size() != node.replicas) {
-    return invalid(place(node), fmt::format("{} placements for {} replicas", node.placements.size(), node.replicas),
-                   "give one placement per replica, or none");
-  }
   return {};
 }
 

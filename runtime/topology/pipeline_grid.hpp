@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "runtime/topology/process_topology.hpp"
+#include <troupe/error.hpp>
+#include <troupe/process_topology.hpp>
 
 namespace troupe {
 

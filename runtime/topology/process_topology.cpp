@@ -1,11 +1,10 @@
-#include "runtime/topology/process_topology.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include <troupe/process_topology.hpp>
 
 namespace troupe {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "messages/error.hpp"
 #include "messages/limits.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -23,15 +23,6 @@ enum class node_kind : std::uint8_t {
 
 std::string_view node_kind_name(node_kind kind);
 
-/// Where one replica of a node runs.
-struct placement {
-  /// Empty: the host of the driver.
-  std::string host;
-  /// Process on that host; 0 is the driver's own.
-  std::uint32_t process = 0;
-  friend bool operator==(const placement&, const placement&) = default;
-};
-
 /// One node: a name for people and errors, and what the wiring must know of it. What it computes is told to the
 /// director by name, not here.
 struct graph_node {
@@ -44,8 +35,6 @@ struct graph_node {
   /// Nodes of one group are copied together: replica r is wired to replica r. Empty: the node stands alone, and every
   /// replica is wired to every replica of its neighbours.
   std::string pipeline_group;
-  /// One per replica; empty: all in the driver's process.
-  std::vector<placement> placements;
   /// Port names. A source has no input, a sink no output, a route one input, a join at least two; every port must be
   /// connected, an output perhaps to several inputs: each of them gets every micro-batch.
   std::vector<std::string> inputs;

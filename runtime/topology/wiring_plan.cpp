@@ -54,7 +54,7 @@ class expansion {
                              .keeps_order = node.keeps_order(),
                              .fixed_replica = gets_fixed_ids(node)});
       for (replica_index r = 0; r < node.replicas; ++r) {
-        plan_.instances.push_back({{number, r}, node.placements.empty() ? placement{} : node.placements[r], {}, {}});
+        plan_.instances.push_back({{number, r}, {}, {}});
       }
     }
   }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
 #include "runtime/topology/stage_graph.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
@@ -35,7 +35,6 @@ struct wired_node {
 /// One engine: one replica of one source or stage.
 struct wired_instance {
   stage_address address;
-  placement where;
   /// Positions in wiring_plan::channels. A source has no inbound, a last stage no outbound one.
   std::vector<std::size_t> inbound;
   std::vector<std::size_t> outbound;

@@ -1,8 +1,8 @@
-#include "runtime/trace/trace_event.hpp"
-
 #include <iterator>
 
 #include <fmt/format.h>
+
+#include <troupe/trace_event.hpp>
 
 namespace troupe {
 

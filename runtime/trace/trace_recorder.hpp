@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
 #include "messages/limits.hpp"
-#include "runtime/trace/trace_event.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
+#include <troupe/trace_event.hpp>
 
 namespace troupe {
 

@@ -2,6 +2,7 @@
 // meet. Method: the production actors in one thread; the test steps the loader's engine and speaks for the stages.
 #include <gtest/gtest.h>
 
+#include "messages/limits.hpp"
 #include "support/directed_run.hpp"
 
 namespace troupe::testing {
@@ -14,14 +15,15 @@ TEST(director, lets_nobody_wait_for_a_call_that_ended_while_the_loader_was_pause
   run.submit(1);
   run.submit(2);
   run.replace_stage_while_folding({0, 0});
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {1, 0}})) << "who is new has not heard of call 0, others have forgotten it";
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}, {1, 0}}))
+      << "who is new has not heard of call 0, others have forgotten it";
 }
 
 TEST(director, begins_with_the_next_call_when_all_have_ended) {
   directed_run run;
   run.submit(1);
   run.replace_stage_while_folding({0, 0});
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {1, 0}}));
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}, {1, 0}}));
 }
 
 TEST(director, begins_a_resumed_call_where_the_loader_does) {
@@ -29,7 +31,7 @@ TEST(director, begins_a_resumed_call_where_the_loader_does) {
   run.submit(1);
   run.submit(5, 3);
   run.replace_stage_while_folding({0, 0});
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {1, 3}}));
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}, {1, 3}}));
 }
 
 TEST(director, believes_the_loader_within_a_call_that_is_open) {
@@ -38,19 +40,19 @@ TEST(director, believes_the_loader_within_a_call_that_is_open) {
   run.score_of({0, 0});
   run.settle();
   run.replace_stage_while_folding({0, 1});
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {0, 1}})) << "that is what it sends first";
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}, {0, 1}})) << "that is what it sends first";
 }
 
 TEST(director, makes_new_edges_when_one_is_silent_though_all_live) {
   directed_run run;
   run.submit(3);
-  run.edge_lost_in(run.crew->epoch);
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}})) << "somebody's death, told another way, may be behind it";
+  run.edge_lost_in(run.provider->epoch);
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}})) << "somebody's death, told another way, may be behind it";
   run.pass_time(limits::edge_loss_patience);
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {0, 0}}));
-  run.edge_lost_in(run.crew->epoch - 1);
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}, {0, 0}}));
+  run.edge_lost_in(run.provider->epoch - 1);
   run.pass_time(limits::edge_loss_patience);
-  EXPECT_EQ(run.crew->from.size(), 2u) << "the other end of the same edge says so, too";
+  EXPECT_EQ(run.provider->from.size(), 2u) << "the other end of the same edge says so, too";
 }
 
 TEST(director, gives_up_when_edges_are_lost_without_progress) {
@@ -58,23 +60,23 @@ TEST(director, gives_up_when_edges_are_lost_without_progress) {
   run.submit(3);
   for (std::uint32_t time = 0; time < limits::deaths_without_progress_max; ++time) {
     ASSERT_NE(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready) << time;
-    run.edge_lost_in(run.crew->epoch);
+    run.edge_lost_in(run.provider->epoch);
     run.pass_time(limits::edge_loss_patience);
   }
   ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
   EXPECT_EQ(run.outcome.get().cause->code, error_code::peer_lost);
 }
 
-TEST(director, has_lost_work_sent_again) {
+TEST(director, sends_lost_work_again) {
   directed_run run;
   run.submit(3);
   run.work_lost_at({0, 1});
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}})) << "the mark has moved since";
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}})) << "the mark has moved since";
   post(run.directs, work_lost{{0, 0}, std::chrono::nanoseconds{1}});
   run.settle();
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}})) << "what was lost then was sent again since";
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}})) << "what was lost then was sent again since";
   run.work_lost_at({0, 0});
-  EXPECT_EQ(run.crew->from, (ids{{0, 0}, {0, 0}}));
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}, {0, 0}}));
 }
 
 TEST(director, gives_up_when_work_is_lost_without_progress) {
@@ -115,7 +117,7 @@ TEST(director, answers_a_call_that_comes_after_a_fatal_failure_with_its_cause) {
 TEST(director, answers_all_when_the_edges_cannot_be_made) {
   directed_run run;
   run.submit(3);
-  run.crew->broken = true;
+  run.provider->broken = true;
   post(run.directs, stage_lost{run.stage, 0, {}, std::nullopt});
   post(run.directs, stage_ready{run.stage, ++run.incarnation});
   run.settle();

@@ -2,6 +2,7 @@
 // Method: the production actors in one thread and virtual time; the test speaks for the stages.
 #include <gtest/gtest.h>
 
+#include "messages/limits.hpp"
 #include "support/directed_run.hpp"
 
 namespace troupe::testing {
@@ -11,12 +12,12 @@ TEST(director, waits_for_an_acknowledgement_until_the_silent_worker_is_replaced)
   using std::chrono::seconds;
   constexpr seconds silence{45};
   directed_run run(silence + limits::control_request_margin);
-  run.crew->deaf = true;
+  run.provider->deaf = true;
   run.replace_stage();
   run.submit(3);
   run.pass_in_steps(silence + limits::heartbeat_max);
   EXPECT_TRUE(run.is_open()) << to_string(*run.outcome.get().cause);
-  run.crew->deaf = false;
+  run.provider->deaf = false;
   run.replace_stage("it was silent for 45000 ms, and was killed");
   run.pass_in_steps(seconds{120});
   EXPECT_TRUE(run.is_open()) << "its successor has opened it";
@@ -25,7 +26,7 @@ TEST(director, waits_for_an_acknowledgement_until_the_silent_worker_is_replaced)
 
 TEST(director, gives_up_a_stage_that_lives_and_acknowledges_nothing) {
   directed_run run;
-  run.crew->deaf = true;
+  run.provider->deaf = true;
   run.replace_stage();
   run.submit(3);
   run.pass_in_steps(limits::control_request_timeout - std::chrono::seconds{1});
@@ -37,12 +38,12 @@ TEST(director, gives_up_a_stage_that_lives_and_acknowledges_nothing) {
 
 TEST(director, asks_again_when_it_was_frozen_itself) {
   directed_run run;
-  run.crew->deaf = true;
+  run.provider->deaf = true;
   run.replace_stage();
   run.submit(3);
   run.pass_time(std::chrono::hours{1});
   EXPECT_TRUE(run.is_open()) << "the answer may wait to be read";
-  EXPECT_EQ(*run.crew->times_asked, 2);
+  EXPECT_EQ(*run.provider->times_asked, 2);
 }
 
 TEST(director, tells_of_a_death_that_is_survived_as_a_warning_with_its_time) {

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/topology/stage_graph.hpp"
 #include "support/graph_case.hpp"
 #include "support/random_graph.hpp"
 

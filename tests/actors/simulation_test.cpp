@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "messages/limits.hpp"
 #include "support/simulated_world.hpp"
 #include "testing/trace_checker.hpp"
 
@@ -25,7 +26,7 @@ world_options random_world(std::uint64_t seed) {
   options.calls.clear();
   for (std::uint64_t calls = 1 + random() % 3; calls > 0; --calls) options.calls.push_back(random() % 25);
   if (random() % 2 == 0) options.micro_batch_bytes = limits::window_bytes / (1 + random() % 16);
-  options.reads_again = random() % 2 == 0;
+  options.is_rereadable = random() % 2 == 0;
   return options;
 }
 
@@ -136,8 +137,8 @@ TEST(simulation_mutant, a_source_that_gives_something_else_again_is_found) {
   std::uint64_t found = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world_options options = random_world(seed);
-    options.reads_again = true;
-    options.again_is_the_same = false;
+    options.is_rereadable = true;
+    options.reread_is_the_same = false;
     options.deaths_per_10000 = 100;
     options.deaths_max = limits::deaths_without_progress_max - 1;
     if (!fault_in(options, simulate(options)).empty()) ++found;

@@ -61,7 +61,7 @@ class planted_page : public ::testing::Test {
     plant("runtime/edge/edge.hpp", "struct edge { int has_credit(); };  // gone_name\n");
     plant("runtime/config/option_table.cpp", "option o{\"micro_batch\"};\n");
     plant("cli/plan.cpp", "app.add_option(\"--weights\");\n");
-    plant("messages/error_code.hpp", "enum { truncated = 203, };\n");
+    plant("include/troupe/error_code.hpp", "enum { truncated = 203, };\n");
     plant("tests/runtime/edge/edge_test.cpp", "\n");
     plant("docs/other.md", "# Other page\n\n## Two words, here\n");
   }

@@ -94,7 +94,7 @@ void add_source(named_things& found, const fs::path& root, const fs::path& file)
   add_words(found.words, text);
   add_flags(found.flags, text, is_cpp ? "\"" : "");
   if (file.string().starts_with("runtime/config/option_table")) add_options(found, text);
-  if (file == "messages/error_code.hpp") add_codes(found.error_codes, text);
+  if (file == "include/troupe/error_code.hpp") add_codes(found.error_codes, text);
 }
 
 }  // namespace

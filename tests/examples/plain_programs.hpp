@@ -9,7 +9,7 @@
 #include <ATen/Parallel.h>
 #include <torch/script.h>
 
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe::testing {
 

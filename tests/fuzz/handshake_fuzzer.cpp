@@ -1,4 +1,4 @@
-// A stranger's bytes: for each nonce only the one right hello is let in, whatever else is there.
+// Untrusted bytes: for each nonce only the one right hello is let in, whatever else is there.
 #include <algorithm>
 #include <cstring>
 
@@ -40,7 +40,7 @@ extern "C" int TROUPE_FUZZ_TARGET(const std::uint8_t* data, std::size_t size) {
   decoder.arrived(taken);
   const auto step = decoder.step();
   if (step && *step == troupe::decode_step::head) {
-    TROUPE_CHECK(decoder.payload_bytes() == 0, "a stranger brings no payload");
+    TROUPE_CHECK(decoder.payload_bytes() == 0, "a untrusted_peer brings no payload");
     check(decoder.head());
   }
   return 0;

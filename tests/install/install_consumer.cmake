@@ -40,9 +40,24 @@ endforeach()
 file(MAKE_DIRECTORY ${SCRATCH_DIR}/blocks)
 step(blocks ${PAGE_BLOCKS} ${SOURCE_DIR} ${SCRATCH_DIR}/blocks)
 
-step(configure ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/consumer -B ${build} -G ${GENERATOR}
+# The consumer is configured and built where no header of CAF, Asio or OpenSSL can be found.
+execute_process(COMMAND ${SOURCE_DIR}/tests/install/without_headers.sh true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+if(refused)
+  message(WARNING "no mount namespaces here: headers are not hidden")
+  set(without_headers "")
+else()
+  set(without_headers ${SOURCE_DIR}/tests/install/without_headers.sh)
+  foreach(header caf/all.hpp asio.hpp openssl/ssl.h)
+    execute_process(COMMAND ${without_headers} ${CXX_COMPILER} -fsyntax-only -include ${header} -x c++ /dev/null
+      RESULT_VARIABLE missing OUTPUT_QUIET ERROR_QUIET)
+    if(missing EQUAL 0)
+      message(FATAL_ERROR "${header} is still found")
+    endif()
+  endforeach()
+endif()
+step(configure ${without_headers} ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/consumer -B ${build} -G ${GENERATOR}
   -D BLOCKS_DIR=${SCRATCH_DIR}/blocks -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
-step(build ${CMAKE_COMMAND} --build ${build})
+step(build ${without_headers} ${CMAKE_COMMAND} --build ${build})
 step(run ${build}/consumer ${SOURCE_DIR}/data)
 expect("${run_output}" "correct 9904 of 10000 in 2 stages")
 

@@ -45,15 +45,15 @@ TEST(codec_golden, failure_of_a_whole_stage) {
 }
 
 TEST(codec_golden, long_numbers_and_stop) {
-  expect_bytes(begin_call{65536, 192}, "93 01 11 92 ce 00 01 00 00 cc c0");
+  expect_bytes(open_call{65536, 192}, "93 01 11 92 ce 00 01 00 00 cc c0");
   expect_bytes(stop_request{stop_mode::abort}, "93 01 15 91 01");
 }
 
 TEST(codec_golden, every_other_message) {
   const error cause{error_code::interrupted, "a", "b", "c"};
   expect_bytes(stage_ready{{1, 2}, 3}, "93 01 10 92 92 01 02 03");
-  expect_bytes(begin_call{7, 8}, "93 01 11 92 07 08");
-  expect_bytes(end_call{8}, "93 01 12 91 08");
+  expect_bytes(open_call{7, 8}, "93 01 11 92 07 08");
+  expect_bytes(release_call{8}, "93 01 12 91 08");
   expect_bytes(cancel_call{7, cause}, "93 01 13 92 07 94 cd 02 5e a1 61 a1 62 a1 63");
   expect_bytes(stopped{{1, 2}, 3, 4, 5}, "93 01 16 94 92 01 02 03 04 05");
   expect_bytes(score_batch{{score{{0, 1}, 2, 3, 4, {5}, nullptr}}}, "93 01 19 91 91 95 92 00 01 02 03 04 91 05");
@@ -68,7 +68,7 @@ TEST(codec_golden, every_other_message) {
 
 TEST(codec_golden, longer_forms_of_a_number_are_read_too) {
   const auto decoded =
-      codec::decode<begin_call>(from_hex("dd 00 00 00 03 ce 00 00 00 01 cc 11 dc 00 02 cf 00 00 00 00 00 00 00 05 09"));
+      codec::decode<open_call>(from_hex("dd 00 00 00 03 ce 00 00 00 01 cc 11 dc 00 02 cf 00 00 00 00 00 00 00 05 09"));
   ASSERT_TRUE(decoded) << to_string(decoded.error());
   EXPECT_EQ(decoded->call, 5u);
   EXPECT_EQ(decoded->first, 9u);

@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad_message{"93 01 c0 90", wire_malformed, 2, "expected the message kind, found nil"},
         bad_message{"93 01 04 90", wire_unknown_kind, 2, "unknown message kind 4"},
         bad_message{"93 01 cd 01 18 90", wire_unknown_kind, 2, "unknown message kind 280"},
-        bad_message{"93 01 11 92 00 00", wire_unknown_kind, 2, "expected the message score_batch, found begin_call"},
+        bad_message{"93 01 11 92 00 00", wire_unknown_kind, 2, "expected the message score_batch, found open_call"},
         bad_message{"93 01 19 00", wire_malformed, 3, "expected array, found unsigned integer"},
         bad_message{"93 01 19 91 91 94 92 00 00 00 00 00", wire_malformed, 5, "array of 4 fields, expected 5"},
         bad_message{"93 01 19 91 91 95 93 00 00 00 00 00 00 90", wire_malformed, 6, "array of 3 fields, expected 2"},

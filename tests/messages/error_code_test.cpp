@@ -1,7 +1,5 @@
 // Goal: every code is explained, has the right exit status and stands in docs/errors.md. Reads the enum from its
 // header.
-#include "messages/error_code.hpp"
-
 #include <fstream>
 #include <functional>
 #include <map>
@@ -11,8 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "messages/error.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/error.hpp>
+#include <troupe/error_code.hpp>
 
 namespace troupe {
 namespace {
@@ -47,7 +46,7 @@ row document_row(const std::string& line) {
 
 TEST(error_codes, every_enumerator_is_explained_and_nothing_else) {
   std::set<int> in_header;
-  for (const auto& [number, name] : rows_of("messages/error_code.hpp", enumerator)) in_header.insert(number);
+  for (const auto& [number, name] : rows_of("include/troupe/error_code.hpp", enumerator)) in_header.insert(number);
   std::set<int> in_table;
   for (const auto& e : all_error_explanations()) in_table.insert(static_cast<int>(e.code));
   EXPECT_GE(in_header.size(), 50u);

@@ -15,7 +15,7 @@
 namespace troupe::testing {
 
 using all_messages =
-    ::testing::Types<stage_ready, begin_call, end_call, cancel_call, stop_request, stopped, score_batch, failure,
+    ::testing::Types<stage_ready, open_call, release_call, cancel_call, stop_request, stopped, score_batch, failure,
                      worker_hello, worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
@@ -37,8 +37,8 @@ class sample_maker {
   stage_address address() { return {u32(), u32()}; }
 
   void fill(stage_ready& m) { m = {address(), u32()}; }
-  void fill(begin_call& m) { m = {u64(), u64()}; }
-  void fill(end_call& m) { m = {u64()}; }
+  void fill(open_call& m) { m = {u64(), u64()}; }
+  void fill(release_call& m) { m = {u64()}; }
   void fill(cancel_call& m) {
     m.call = u64();
     fill(m.cause);
@@ -117,10 +117,10 @@ inline auto key(const wiring_order& m) {
 inline auto key(const call_opened& m) {
   return std::tuple(m.call);
 }
-inline auto key(const begin_call& m) {
+inline auto key(const open_call& m) {
   return std::tuple(m.call, m.first);
 }
-inline auto key(const end_call& m) {
+inline auto key(const release_call& m) {
   return std::tuple(m.call);
 }
 inline auto key(const error& m) {

@@ -30,6 +30,7 @@
 #include <ATen/TensorOperators.h>
 #include <unistd.h>
 
+#include "runtime/process/worker_environment.hpp"
 #include <troupe/troupe.hpp>
 
 namespace {

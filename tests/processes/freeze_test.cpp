@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "messages/limits.hpp"
 #include "tests/processes/killer.hpp"
 #include "tests/processes/lenet.hpp"
 #include "tests/processes/process_list.hpp"

@@ -15,7 +15,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "program/program.hpp"
+#include "runtime/process/worker_environment.hpp"
+#include <troupe/program.hpp>
 
 namespace troupe::testing {
 namespace {

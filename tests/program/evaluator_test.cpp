@@ -1,7 +1,5 @@
 // Goal: an evaluation ends as documented whatever happens to it: whole, cut, stopped, late, refused. Method: real model
 // and data; stops are asked for from the progress hook, never by time; a legal trace is demanded of a real run.
-#include "program/evaluator.hpp"
-
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -12,9 +10,11 @@
 #include <dirent.h>
 #include <gmock/gmock.h>
 
-#include "runtime/data/data_set.hpp"
+#include "messages/limits.hpp"
 #include "testing/trace_checker.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/evaluator.hpp>
 
 namespace troupe::testing {
 namespace {

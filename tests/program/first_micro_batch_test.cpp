@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
-#include "program/evaluator.hpp"
-#include "runtime/metric/metric_of.hpp"
-#include "runtime/stage/module_stage.hpp"
 #include "tests/program/support/numbers.hpp"
+#include <troupe/evaluator.hpp>
+#include <troupe/metric_of.hpp>
+#include <troupe/model.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "messages/check.hpp"
-#include "program/pipeline.hpp"
+#include "program/running_topology.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "tests/actors/support/graph_bodies.hpp"
 #include "tests/actors/support/graph_case.hpp"
@@ -49,7 +49,7 @@ call_ticket_ptr ticket_for(const stepped_call& call) {
 graph_report run_on_threads(const graph_case& given) {
   graph_report report;
   const auto deadline = std::chrono::steady_clock::now() + run_max;
-  const auto running = pipeline::start(engines_of(given));
+  const auto running = running_topology::start(engines_of(given));
   std::vector<call_ticket_ptr> tickets;
   std::vector<std::future<call_outcome>> outcomes;
   for (const stepped_call& call : make_graph_calls(given, report.folds)) {

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "program/evaluation.hpp"
-#include "program/evaluator.hpp"
 #include "program/journal_pins.hpp"
-#include "runtime/engine/engine_thread.hpp"
 #include "runtime/journal/open_journal.hpp"
+#include "runtime/os/cores.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/evaluator.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -1,13 +1,12 @@
 // Goal: eval_batch does what it says for every combination of its parameters, and each fault of DeepSpeed's that we
 // name stays away. Method: LeNet on real digits against a plain LibTorch loop, bit for bit (optimize = none).
-#include "program/pipeline_engine.hpp"
-
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
-#include "runtime/data/data_set.hpp"
 #include "tests/program/support/plain_loop.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/pipeline_engine.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
-#include "program/pipeline_engine.hpp"
 #include "tests/program/support/plain_loop.hpp"
+#include <troupe/pipeline_engine.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "messages/limits.hpp"
 #include "program/abandoned_threads.hpp"
+#include <troupe/evaluator.hpp>
 
 namespace troupe::testing {
 namespace {

@@ -6,6 +6,7 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include "messages/limits.hpp"
 #include "program/cut_model.hpp"
 #include "runtime/model/first_use.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -34,7 +35,7 @@ at::Tensor output_of(const layered_model_ptr& model, bool is_replacement) {
   const cut_places places{.boundaries = {0, 4, model->weights().size()},
                           .warm_up = {warm_up_of(input, is_replacement), at::Tensor()},
                           .activation_bytes = 0};
-  const auto cut = cut_again(model, {.stages = 2, .threads = 1}, places, 0);
+  const auto cut = cut_at(model, {.stages = 2, .threads = 1}, places, 0);
   EXPECT_TRUE(cut.has_value());
   const auto body = cut->make_body(0, 0);
   EXPECT_TRUE(body.has_value());

@@ -1,14 +1,13 @@
 // Goal: the builder's forms of stages, its settings and its errors. Method: small tensors through small graphs with a
 // source of known numbers; what a sink sees is recorded by a metric of the test's own.
-#include "program/topology.hpp"
-
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
-#include "program/evaluator.hpp"
 #include "program/topology_start.hpp"
-#include "runtime/stage/module_stage.hpp"
 #include "tests/program/support/numbers.hpp"
+#include <troupe/evaluator.hpp>
+#include <troupe/model.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe::testing {
 namespace {

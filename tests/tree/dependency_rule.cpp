@@ -22,17 +22,55 @@ std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
 }
 
-/// Who may include whom: the same layer, and any of a smaller number. include/ is for programs,
-/// testing/ for tests, which have no layer.
+/// The layer that each public header belongs to; a folder of runtime/ where it belongs to the core.
+const std::map<std::string, std::string>& layers_of_public_headers() {
+  static const std::map<std::string, std::string> layers = {{"error.hpp", "messages"},
+                                                            {"error_code.hpp", "messages"},
+                                                            {"ids.hpp", "messages"},
+                                                            {"limits.hpp", "messages"},
+                                                            {"instruction.hpp", "runtime/schedule"},
+                                                            {"trace_event.hpp", "runtime/trace"},
+                                                            {"process_topology.hpp", "runtime/topology"},
+                                                            {"options.hpp", "runtime/config"},
+                                                            {"data_set.hpp", "runtime/data"},
+                                                            {"named_tensors.hpp", "runtime/tensor"},
+                                                            {"metric.hpp", "runtime/metric"},
+                                                            {"metric_of.hpp", "runtime/metric"},
+                                                            {"loss.hpp", "runtime/metric"},
+                                                            {"model.hpp", "runtime/model"},
+                                                            {"layer_spec.hpp", "runtime/model"},
+                                                            {"stage_function.hpp", "runtime/stage"},
+                                                            {"route.hpp", "runtime/stage"},
+                                                            {"result.hpp", "runtime/report"},
+                                                            {"report.hpp", "runtime/report"},
+                                                            {"topology.hpp", "program"},
+                                                            {"evaluator.hpp", "program"},
+                                                            {"pipeline_module.hpp", "program"},
+                                                            {"pipeline_engine.hpp", "program"},
+                                                            {"program.hpp", "program"},
+                                                            {"troupe.hpp", "all"}};
+  return layers;
+}
+
+/// A public header stands where its layer does.
+fs::path place_of(const fs::path& path) {
+  if (part(path, 0) != "include") return path;
+  const auto found = layers_of_public_headers().find(path.filename().string());
+  return found == layers_of_public_headers().end() ? path : found->second / path.filename();
+}
+
+/// Who may include whom: the same layer, and any of a smaller number. troupe.hpp ("all") is for programs, testing/ for
+/// tests, which have no layer.
 std::optional<int> level_of(const fs::path& path) {
   static const std::map<std::string, int> levels = {{"messages", 0}, {"runtime", 1}, {"actors", 2},   {"program", 3},
-                                                    {"include", 4},  {"cli", 5},     {"examples", 5}, {"testing", 6}};
-  const auto found = levels.find(part(path, 0));
+                                                    {"all", 4},      {"cli", 5},     {"examples", 5}, {"testing", 6}};
+  const auto found = levels.find(part(place_of(path), 0));
   return found == levels.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool is_core(const fs::path& path) {
-  return part(path, 0) == "runtime" && std::ranges::find(core_folders, part(path, 1)) != core_folders.end();
+  const fs::path place = place_of(path);
+  return part(place, 0) == "runtime" && std::ranges::find(core_folders, part(place, 1)) != core_folders.end();
 }
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
@@ -57,23 +95,27 @@ bool is_of_messages(std::string_view include) {
 
 /// Why `file` may not include this header of another library; empty if it may.
 std::string outside_objection(const fs::path& file, std::string_view include) {
-  const std::string layer = part(file, 0);
+  const std::string layer = part(place_of(file), 0);
+  if (part(file, 0) == "include" && !is_standard(include) && !is_torch(include) && !include.starts_with("tl/"))
+    return "a public header includes std, tl::expected and LibTorch only";
   if (layer == "messages" && !is_of_messages(include)) return "messages/ includes std, tl::expected and msgpack only";
   if (layer == "runtime" && is_caf(include)) return "runtime/ includes no CAF";
   if (layer != "cli" && layer != "examples" && is_command_line(include))
     return "only cli/ includes a command-line parser";
-  if (is_core(file) && is_torch(include)) return "runtime/" + part(file, 1) + " includes no LibTorch";
+  if (is_core(file) && is_torch(include)) return "runtime/" + part(place_of(file), 1) + " includes no LibTorch";
   return {};
 }
 
 /// Why `file` may not include this header of the tree; empty if it may.
 std::string inside_objection(const fs::path& file, const fs::path& include) {
-  const std::string from = part(file, 0);
-  const std::string to = part(include, 0);
+  const std::string from = part(place_of(file), 0);
+  const std::string to = part(place_of(include), 0);
   if (!level_of(include)) return "no layer of the tree";
+  if (!level_of(file)) return "a public header without a layer";
+  if (part(file, 0) == "include" && part(include, 0) != "include") return "a public header includes public ones only";
   if (from != to && level_of(include) >= level_of(file)) return from + "/ does not depend on " + to;
   if (from == to && is_core(file) && !is_core(include)) {
-    return "runtime/" + part(file, 1) + " runs no kernels, runtime/" + part(include, 1) + " may";
+    return "runtime/" + part(place_of(file), 1) + " runs no kernels, runtime/" + part(place_of(include), 1) + " may";
   }
   return {};
 }
@@ -143,7 +185,7 @@ std::optional<fs::path> included_in_tree(const fs::path& root, const fs::path& f
 findings dependency_findings(const fs::path& root) {
   findings found;
   for (const fs::path& file : source_files(root)) {
-    if (!level_of(file)) continue;
+    if (!level_of(file) && part(file, 0) != "include") continue;
     std::size_t number = 0;
     for (const std::string& line : read_lines(root / file)) {
       ++number;

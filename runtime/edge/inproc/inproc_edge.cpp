@@ -90,14 +90,14 @@ class inproc_producer final : public edge_producer {
   }
 
   // Released after `sent`: a consumer that sees the flush sees everything sent before it.
-  void send_end_of_call(call_number call) noexcept override {
+  void send_flush(call_number call) noexcept override {
     if (closed_ || channel_->consumer_closed.load(std::memory_order_acquire)) return;
     flushed_ = std::max(flushed_, flush_word{call + 1});
     channel_->flushed.store(flushed_, std::memory_order_release);
     channel_->ring_consumer();
   }
 
-  void vanish() noexcept override { closed_ = true; }
+  void abandon() noexcept override { closed_ = true; }
 
   void close() noexcept override {
     if (std::exchange(closed_, true)) return;
@@ -155,7 +155,7 @@ class inproc_consumer final : public edge_consumer {
   }
 
   // `flushed` is read before `sent`: if nothing is left unreceived then, everything before the flush was received.
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
     const flush_word newest = channel_->flushed.load(std::memory_order_acquire);
     const bool caught_up = channel_->sent.load(std::memory_order_acquire) == received_;
     const flush_word ended = caught_up ? newest : channel_->ring[position_.get()].flushed_before;
@@ -168,7 +168,7 @@ class inproc_consumer final : public edge_consumer {
            channel_->sent.load(std::memory_order_acquire) == received_;
   }
 
-  void vanish() noexcept override { closed_ = true; }
+  void abandon() noexcept override { closed_ = true; }
 
   void close() noexcept override {
     if (std::exchange(closed_, true)) return;

@@ -49,7 +49,7 @@ class shm_consumer final : public edge_consumer {
 
   // While more is known to be there, its header says what was flushed before, and the producer's line stays where it
   // is. `flushed` is read before `sent`: if nothing is left unreceived then, everything before the flush was received.
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
     if (damage_.made()) return std::nullopt;
     if (received_ != sent_seen_) return call_of(shared().header(received_).flushed_before());
     const std::uint64_t newest = words().flushed.load(std::memory_order_acquire);
@@ -69,7 +69,7 @@ class shm_consumer final : public edge_consumer {
     returns_->ring_producer();
   }
 
-  void vanish() noexcept override {
+  void abandon() noexcept override {
     closed_ = true;
     returns_->mute();
   }
@@ -124,7 +124,7 @@ class shm_consumer final : public edge_consumer {
       return {};
     };
     auto done = read(message.tensors, parts.tensors_at, header.tensors_bytes);
-    if (done) done = read(message.passengers, parts.passengers_at, header.passengers_bytes);
+    if (done) done = read(message.labels, parts.labels_at, header.labels_bytes);
     if (!done) held_.pop_back();
     return done;
   }

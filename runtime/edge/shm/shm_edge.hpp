@@ -4,10 +4,10 @@
 #include <functional>
 #include <memory>
 
-#include "messages/error.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -24,8 +24,8 @@ namespace troupe {
 /// - try_send throws std::runtime_error, and leaves message and edge as they were, where the system has no memory, or
 ///   the message is beyond limits::shm_slot_bytes_max; whatever the codec throws leaves it likewise. More credit would
 ///   not help, so it is no `no_credit`.
-/// - An end takes what it reads as a stranger's. If it finds nonsense there, it tells on_damaged, once, and is silent
-///   from then on: a consumer receives nothing, has no ended_call() and is never exhausted; a producer answers
+/// - An end takes what it reads as untrusted. If it finds nonsense there, it tells on_damaged, once, and is silent
+///   from then on: a consumer receives nothing, has no flushed_through() and is never exhausted; a producer answers
 ///   `closed`. What was received before stays valid (but bytes in a slot may be changed by a damaged peer at any time).
 /// - The death of a peer at any instant is silence: of what it was about to send, all is received or nothing. There are
 ///   no locks.

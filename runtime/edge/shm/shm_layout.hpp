@@ -41,7 +41,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 inline constexpr std::uint64_t absent = ~std::uint64_t{0};
 
 /// A message but for its rows and payloads. These lie in the slot's extent, each from a multiple of
-/// limits::payload_alignment on: rows (uint32 each), tensors, passengers.
+/// limits::payload_alignment on: rows (uint32 each), tensors, labels.
 struct message_header {
   std::uint64_t position = 0;  ///< messages sent before this one on the edge
   std::uint64_t flushed_before = 0;
@@ -55,7 +55,7 @@ struct message_header {
   std::uint64_t extent_bytes = 0;
   std::uint64_t row_count = absent;
   std::uint64_t tensors_bytes = absent;
-  std::uint64_t passengers_bytes = absent;
+  std::uint64_t labels_bytes = absent;
   std::array<std::uint64_t, 4> reserved{};
 };
 static_assert(sizeof(message_header) == 128);

@@ -36,15 +36,15 @@ tl::unexpected<error> nonsense(std::string cause) {
 std::optional<message_layout> lay_out(const message_header& header) noexcept {
   const std::uint64_t rows = present(header.row_count);
   const std::uint64_t tensors = present(header.tensors_bytes);
-  const std::uint64_t passengers = present(header.passengers_bytes);
+  const std::uint64_t labels = present(header.labels_bytes);
   // Bounded one by one first, so that their sum cannot overflow.
-  for (const std::uint64_t part : {rows, tensors, passengers}) {
+  for (const std::uint64_t part : {rows, tensors, labels}) {
     if (part > limits::shm_slot_bytes_max) return std::nullopt;
   }
   message_layout parts;
   parts.tensors_at = aligned(rows * sizeof(std::uint32_t));
-  parts.passengers_at = aligned(parts.tensors_at + tensors);
-  parts.end = parts.passengers_at + passengers;
+  parts.labels_at = aligned(parts.tensors_at + tensors);
+  parts.end = parts.labels_at + labels;
   return parts.end > limits::shm_slot_bytes_max ? std::nullopt : std::optional(parts);
 }
 
@@ -57,7 +57,7 @@ message_header header_of(const activation& message, const payload_codec& codec) 
   header.incarnation = message.sender_incarnation;
   if (message.rows) header.row_count = message.rows->size();
   if (message.tensors) header.tensors_bytes = codec.size_of(*message.tensors);
-  if (message.passengers) header.passengers_bytes = codec.size_of(*message.passengers);
+  if (message.labels) header.labels_bytes = codec.size_of(*message.labels);
   return header;
 }
 
@@ -67,7 +67,7 @@ void write_parts(const activation& message, const message_header& header, const 
     std::memcpy(room.data(), message.rows->data(), message.rows->size() * sizeof(std::uint32_t));
   }
   if (message.tensors) codec.write(*message.tensors, room.subspan(parts.tensors_at, header.tensors_bytes));
-  if (message.passengers) codec.write(*message.passengers, room.subspan(parts.passengers_at, header.passengers_bytes));
+  if (message.labels) codec.write(*message.labels, room.subspan(parts.labels_at, header.labels_bytes));
 }
 
 expected<activation> read_head(const message_header& header, std::span<const std::byte> room) {

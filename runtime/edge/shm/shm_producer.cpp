@@ -51,7 +51,7 @@ class shm_producer final : public edge_producer {
   }
 
   // Released after `sent`: a consumer that sees the flush sees everything sent before it.
-  void send_end_of_call(call_number call) noexcept override {
+  void send_flush(call_number call) noexcept override {
     if (closed_ || consumer_is_gone()) return;
     flushed_ = std::max(flushed_, std::uint64_t{call + 1});
     words().flushed.store(flushed_, std::memory_order_release);
@@ -64,7 +64,7 @@ class shm_producer final : public edge_producer {
     ring_consumer();
   }
 
-  void vanish() noexcept override { closed_ = true; }
+  void abandon() noexcept override { closed_ = true; }
 
  private:
   [[nodiscard]] control& words() const noexcept { return shared_.words(); }
@@ -116,7 +116,7 @@ class shm_producer final : public edge_producer {
       throw std::runtime_error(to_string(message.id) + ": the message is larger than the " +
                                std::to_string(limits::shm_slot_bytes_max) + " bytes of a shared-memory slot");
     }
-    if (parts->end == 0 && !message.tensors && !message.passengers) return header;
+    if (parts->end == 0 && !message.tensors && !message.labels) return header;
     const std::span<std::byte> room = extents_.reserve(slot, parts->end);
     header.extent_offset = extents_.where(slot).offset;
     header.extent_bytes = extents_.where(slot).bytes;

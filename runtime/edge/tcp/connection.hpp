@@ -24,7 +24,8 @@ struct outgoing {
   std::span<const std::byte> payload;
 };
 
-/// What a connection is about: a stranger, a caller, the sending or the receiving end of an edge. I/O thread only.
+/// What a connection is about: an untrusted peer, a caller, the sending or the receiving end of an edge. I/O thread
+/// only.
 class connection_role {
  public:
   connection_role() = default;
@@ -44,7 +45,7 @@ class connection_role {
   /// This side has closed and the other not yet: worth waiting for when an endpoint stops.
   [[nodiscard]] virtual bool leaving() const { return false; }
   /// Has not shown to belong to the run.
-  [[nodiscard]] virtual bool is_stranger() const { return false; }
+  [[nodiscard]] virtual bool is_untrusted() const { return false; }
   virtual void lost(const error& why, const std::string& peer) = 0;
 };
 
@@ -78,10 +79,10 @@ class connection final : public std::enable_shared_from_this<connection> {
   void pump();
   /// Ends without a word to the role: the other side sees the socket close.
   void drop();
-  /// Ends a stranger for the next one.
+  /// Ends an untrusted peer for the next one.
   void make_room();
 
-  [[nodiscard]] bool is_stranger() const { return !ended_ && role_->is_stranger(); }
+  [[nodiscard]] bool is_untrusted() const { return !ended_ && role_->is_untrusted(); }
   [[nodiscard]] bool is_established() const noexcept { return established_; }
   [[nodiscard]] bool is_writing() const noexcept { return writing_; }
   [[nodiscard]] bool is_leaving() const { return !finishing_ && role_->leaving(); }

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "messages/error.hpp"
 #include "runtime/edge/tcp/edge_key.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <string>
 
-#include "messages/ids.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
-/// A secret of 128 random bits that the launcher gives to all processes of a run: who does not know it is a stranger.
+/// A secret of 128 random bits that the launcher gives to all processes of a run: who does not know it is an untrusted
+/// peer.
 using edge_secret = std::array<std::uint64_t, 2>;
 
 /// Which edge a connection is for. Both ends must name the same key, down to the incarnation of the sending stage.

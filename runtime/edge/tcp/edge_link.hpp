@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "messages/error.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/edge/tcp/edge_key.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -49,7 +49,7 @@ struct edge_link {
   std::atomic<bool> scheduled{false};
   /// By the end's owner: said so, or without a word.
   std::atomic<bool> closed{false};
-  std::atomic<bool> vanished{false};
+  std::atomic<bool> abandoned{false};
   /// By the I/O thread.
   std::atomic<bool> lost{false};
   /// The I/O thread's alone.
@@ -63,9 +63,9 @@ struct edge_link {
 
 struct sender_link final : edge_link {
   using edge_link::edge_link;
-  // The bell may be gone by now: a queue that vanishes rings none.
+  // The bell may be gone by now: a queue that abandons rings none.
   ~sender_link() override {
-    if (queue) queue->vanish();
+    if (queue) queue->abandon();
   }
 
   std::unique_ptr<edge_consumer> queue;
@@ -75,7 +75,7 @@ struct sender_link final : edge_link {
 struct receiver_link final : edge_link {
   using edge_link::edge_link;
   ~receiver_link() override {
-    if (queue) queue->vanish();
+    if (queue) queue->abandon();
   }
 
   std::unique_ptr<edge_producer> queue;

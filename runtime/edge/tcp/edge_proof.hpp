@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "messages/error.hpp"
 #include "runtime/edge/tcp/edge_key.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -50,8 +50,8 @@ expected<void> edge_receiver::on_frame(connection&, const frame& head, std::span
   if (std::holds_alternative<ping_frame>(head)) return {};
   if (peer_closed_) return unexpected_frame("a frame after close");
   if (const auto* sent = std::get_if<activation_frame>(&head)) return on_activation(*sent, payload, std::move(owner));
-  if (const auto* flush = std::get_if<end_of_call_frame>(&head)) {
-    link_->with_end([&] { link_->queue->send_end_of_call(flush->call); });
+  if (const auto* flush = std::get_if<flush_frame>(&head)) {
+    link_->with_end([&] { link_->queue->send_flush(flush->call); });
     return {};
   }
   if (const auto* close = std::get_if<close_frame>(&head)) return on_close(*close);
@@ -79,10 +79,10 @@ expected<activation> edge_receiver::rebuild(const activation_frame& head, std::s
     if (!tensors) return tl::make_unexpected(std::move(tensors).error());
     message.tensors = std::move(*tensors);
   }
-  if (head.passenger_bytes) {
-    auto passengers = codec_.read(payload.subspan(layout.passengers_at, *head.passenger_bytes), owner);
-    if (!passengers) return tl::make_unexpected(std::move(passengers).error());
-    message.passengers = std::move(*passengers);
+  if (head.label_bytes) {
+    auto labels = codec_.read(payload.subspan(layout.labels_at, *head.label_bytes), owner);
+    if (!labels) return tl::make_unexpected(std::move(labels).error());
+    message.labels = std::move(*labels);
   }
   if (head.rows) {
     auto rows = read_rows(payload.subspan(layout.rows_at), head.samples.size());

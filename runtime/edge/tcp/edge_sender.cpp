@@ -34,10 +34,10 @@ expected<bool> edge_sender::next(outgoing& out) {
   if (close_sent_) return false;
   const bool closed = link_->closed.load(std::memory_order_acquire);
   const bool exhausted = link_->queue->exhausted();
-  const auto ended = link_->queue->ended_call();
+  const auto ended = link_->queue->flushed_through();
   if (ended && (!flushed_ || *ended > *flushed_)) {
     flushed_ = ended;
-    out = {encode_head(end_of_call_frame{*ended}), {}};
+    out = {encode_head(flush_frame{*ended}), {}};
     return true;
   }
   if (const auto message = link_->queue->try_receive()) {
@@ -54,24 +54,24 @@ expected<void> edge_sender::serialise(const activation& message, outgoing& out) 
   activation_frame head{message.id, message.samples, message.sender_incarnation, link_->key.epoch, {}, {}, {}, {}};
   if (message.rows) head.rows = message.rows->size();
   head.tensor_bytes = size_of(codec_, message.tensors);
-  head.passenger_bytes = size_of(codec_, message.passengers);
+  head.label_bytes = size_of(codec_, message.labels);
   const std::uint64_t tensor_bytes = head.tensor_bytes.value_or(0);
-  const std::uint64_t passenger_bytes = head.passenger_bytes.value_or(0);
+  const std::uint64_t label_bytes = head.label_bytes.value_or(0);
   constexpr std::uint64_t most = limits::frame_payload_bytes_max;
-  if (tensor_bytes > most || passenger_bytes > most || head.rows.value_or(0) > limits::micro_batch_max ||
+  if (tensor_bytes > most || label_bytes > most || head.rows.value_or(0) > limits::micro_batch_max ||
       layout_of(head).bytes > most || !buffer_.reserve(layout_of(head).bytes)) {
     return fail(error_code::wire_too_large, to_string(message.id),
-                "its tensors have " + std::to_string(tensor_bytes) + " bytes, its passengers " +
-                    std::to_string(passenger_bytes) + ", together at most " + std::to_string(most),
+                "its tensors have " + std::to_string(tensor_bytes) + " bytes, its labels " +
+                    std::to_string(label_bytes) + ", together at most " + std::to_string(most),
                 "Use smaller micro-batches");
   }
   const payload_layout layout = layout_of(head);
   const auto bytes = buffer_.first(layout.bytes);
   if (message.tensors) codec_.write(*message.tensors, bytes.first(tensor_bytes));
-  if (message.passengers) codec_.write(*message.passengers, bytes.subspan(layout.passengers_at, passenger_bytes));
+  if (message.labels) codec_.write(*message.labels, bytes.subspan(layout.labels_at, label_bytes));
   if (message.rows) write_rows(*message.rows, bytes.subspan(layout.rows_at));
-  clear(bytes, tensor_bytes, layout.passengers_at);
-  clear(bytes, layout.passengers_at + passenger_bytes, layout.rows_at);
+  clear(bytes, tensor_bytes, layout.labels_at);
+  clear(bytes, layout.labels_at + label_bytes, layout.rows_at);
   if (payload_crc_) head.payload_crc = crc32c(bytes);
   out = {encode_head(head), bytes};
   return {};

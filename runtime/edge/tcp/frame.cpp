@@ -85,8 +85,8 @@ frame_kind kind_of(const frame& value) noexcept {
 
 payload_layout layout_of(const activation_frame& head) noexcept {
   payload_layout layout;
-  layout.passengers_at = aligned(head.tensor_bytes.value_or(0));
-  layout.rows_at = layout.passengers_at + aligned(head.passenger_bytes.value_or(0));
+  layout.labels_at = aligned(head.tensor_bytes.value_or(0));
+  layout.rows_at = layout.labels_at + aligned(head.label_bytes.value_or(0));
   layout.bytes = layout.rows_at + head.rows.value_or(0) * sizeof(std::uint32_t);
   return layout;
 }

@@ -7,10 +7,10 @@
 #include <span>
 #include <variant>
 
-#include "messages/error.hpp"
-#include "messages/ids.hpp"
 #include "messages/limits.hpp"
 #include "runtime/edge/tcp/edge_proof.hpp"
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
 
 /// The data plane on the wire: a prelude of fixed size, a header of numbers, and for activations a payload
 /// (docs/wire.md, to the byte). Threads: functions and values without state.
@@ -18,15 +18,15 @@ namespace troupe {
 
 /// Numbers are part of the format. The first three are those of message_kind.
 enum class frame_kind : std::uint8_t {
-  activation = 1,   ///< producer -> consumer, with a payload
-  credit = 2,       ///< consumer -> producer
-  end_of_call = 3,  ///< producer -> consumer
-  close = 8,        ///< either way, the last frame of its sender
-  hello = 9,        ///< producer -> consumer, the first frame of a connection
-  welcome = 10,     ///< consumer -> producer, the answer to a right proof
-  ping = 11,        ///< either way: nothing new, still here
-  challenge = 12,   ///< consumer -> producer, the answer to a right hello
-  proof = 13,       ///< producer -> consumer, the answer to a right challenge
+  activation = 1,  ///< producer -> consumer, with a payload
+  credit = 2,      ///< consumer -> producer
+  flush = 3,       ///< producer -> consumer
+  close = 8,       ///< either way, the last frame of its sender
+  hello = 9,       ///< producer -> consumer, the first frame of a connection
+  welcome = 10,    ///< consumer -> producer, the answer to a right proof
+  ping = 11,       ///< either way: nothing new, still here
+  challenge = 12,  ///< consumer -> producer, the answer to a right hello
+  proof = 13,      ///< producer -> consumer, the answer to a right challenge
 };
 
 struct activation_frame {
@@ -34,10 +34,10 @@ struct activation_frame {
   sample_range samples;
   incarnation_number sender_incarnation = 0;
   epoch_number epoch = 0;
-  /// Nothing where the activation is the whole micro-batch, has no tensors, has no passengers, carries no checksum.
+  /// Nothing where the activation is the whole micro-batch, has no tensors, has no labels, carries no checksum.
   std::optional<std::uint64_t> rows;
   std::optional<std::uint64_t> tensor_bytes;
-  std::optional<std::uint64_t> passenger_bytes;
+  std::optional<std::uint64_t> label_bytes;
   std::optional<std::uint32_t> payload_crc;
   friend bool operator==(const activation_frame&, const activation_frame&) = default;
 };
@@ -46,9 +46,9 @@ struct credit_frame {
   std::uint64_t released = 0;
   friend bool operator==(const credit_frame&, const credit_frame&) = default;
 };
-struct end_of_call_frame {
+struct flush_frame {
   call_number call = 0;
-  friend bool operator==(const end_of_call_frame&, const end_of_call_frame&) = default;
+  friend bool operator==(const flush_frame&, const flush_frame&) = default;
 };
 /// `activations`: what a producer sent in all, whether or not it went out before the consumer closed; else 0.
 struct close_frame {
@@ -80,15 +80,15 @@ struct ping_frame {
   friend bool operator==(const ping_frame&, const ping_frame&) = default;
 };
 
-using frame = std::variant<activation_frame, credit_frame, end_of_call_frame, close_frame, hello_frame, welcome_frame,
+using frame = std::variant<activation_frame, credit_frame, flush_frame, close_frame, hello_frame, welcome_frame,
                            ping_frame, challenge_frame, proof_frame>;
 
 [[nodiscard]] frame_kind kind_of(const frame& value) noexcept;
 
-/// Where the parts of a payload are: tensors first, passengers and rows each at the next multiple of
+/// Where the parts of a payload are: tensors first, labels and rows each at the next multiple of
 /// limits::payload_alignment.
 struct payload_layout {
-  std::uint64_t passengers_at = 0;
+  std::uint64_t labels_at = 0;
   std::uint64_t rows_at = 0;
   std::uint64_t bytes = 0;
 };

@@ -19,7 +19,7 @@ inline constexpr frame_kind kind<activation_frame> = frame_kind::activation;
 template <>
 inline constexpr frame_kind kind<credit_frame> = frame_kind::credit;
 template <>
-inline constexpr frame_kind kind<end_of_call_frame> = frame_kind::end_of_call;
+inline constexpr frame_kind kind<flush_frame> = frame_kind::flush;
 template <>
 inline constexpr frame_kind kind<close_frame> = frame_kind::close;
 template <>
@@ -47,7 +47,7 @@ void fields(Visitor& visit, either<activation_frame> auto& f) {
   visit(f.epoch, any_u32);
   visit(f.rows, limits::micro_batch_max);
   visit(f.tensor_bytes, limits::frame_payload_bytes_max);
-  visit(f.passenger_bytes, limits::frame_payload_bytes_max);
+  visit(f.label_bytes, limits::frame_payload_bytes_max);
   visit(f.payload_crc, any_u32);
 }
 template <class Visitor>
@@ -55,7 +55,7 @@ void fields(Visitor& visit, either<credit_frame> auto& f) {
   visit(f.released, any);
 }
 template <class Visitor>
-void fields(Visitor& visit, either<end_of_call_frame> auto& f) {
+void fields(Visitor& visit, either<flush_frame> auto& f) {
   visit(f.call, any - 1);
 }
 template <class Visitor>

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "messages/error.hpp"
 #include "runtime/edge/tcp/frame.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

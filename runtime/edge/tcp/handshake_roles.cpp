@@ -10,12 +10,12 @@
 
 namespace troupe {
 
-expected<void> stranger::on_frame(connection& from, const frame& head, std::span<const std::byte>,
-                                  std::shared_ptr<aligned_buffer>) {
+expected<void> untrusted_peer::on_frame(connection& from, const frame& head, std::span<const std::byte>,
+                                        std::shared_ptr<aligned_buffer>) {
   return said_ ? admit(from, head) : challenge(head);
 }
 
-expected<void> stranger::challenge(const frame& head) {
+expected<void> untrusted_peer::challenge(const frame& head) {
   const auto hello = as_hello(head);
   if (!hello) return tl::make_unexpected(hello.error());
   auto claimed = core_.find(*hello);
@@ -28,7 +28,7 @@ expected<void> stranger::challenge(const frame& head) {
   return {};
 }
 
-expected<void> stranger::admit(connection& from, const frame& head) {
+expected<void> untrusted_peer::admit(connection& from, const frame& head) {
   const auto* told = std::get_if<proof_frame>(&head);
   if (told == nullptr || !same_proof(told->proof, prove(proof_of::caller, *said_))) {
     return refuse_peer(to_string(said_->key), "its hello is one of another connection");
@@ -40,13 +40,13 @@ expected<void> stranger::admit(connection& from, const frame& head) {
   return {};
 }
 
-expected<bool> stranger::next(outgoing& out) {
+expected<bool> untrusted_peer::next(outgoing& out) {
   if (!due_) return false;
   out = {encode_head(*std::exchange(due_, std::nullopt)), {}};
   return true;
 }
 
-void stranger::lost(const error& why, const std::string& peer) {
+void untrusted_peer::lost(const error& why, const std::string& peer) {
   core_.refuse(why, peer);
 }
 
@@ -85,7 +85,7 @@ expected<void> caller::start(connection& from, const frame& head) {
   link_->connected = from.weak_from_this();
   from.assume(std::make_shared<edge_sender>(link_, *core_.options().codec, core_.has_payload_crc()));
   on_outcome_({});
-  if (link_->vanished.load(std::memory_order_acquire)) from.drop();  // before there was a connection to drop
+  if (link_->abandoned.load(std::memory_order_acquire)) from.drop();  // before there was a connection to drop
   return {};
 }
 

@@ -13,13 +13,13 @@ class tcp_core;
 
 /// A peer that has connected: says hello, is challenged, proves to know the secret now, and becomes the peer of an
 /// edge; or is refused.
-class stranger final : public connection_role {
+class untrusted_peer final : public connection_role {
  public:
-  explicit stranger(tcp_core& core) : core_(core) {}
+  explicit untrusted_peer(tcp_core& core) : core_(core) {}
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
   expected<bool> next(outgoing& out) override;
-  [[nodiscard]] bool is_stranger() const override { return !said_; }
+  [[nodiscard]] bool is_untrusted() const override { return !said_; }
   void lost(const error& why, const std::string& peer) override;
 
  private:

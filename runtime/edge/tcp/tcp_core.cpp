@@ -110,18 +110,18 @@ bool tcp_core::accept_some() {
   return true;
 }
 
-/// The oldest stranger goes for the next: a peer that belongs to the run has said so with its first bytes.
+/// The oldest untrusted peer goes for the next: a peer that belongs to the run has said so with its first bytes.
 void tcp_core::welcome(tcp::socket socket) {
-  std::erase_if(strangers_, [](const auto& each) {
+  std::erase_if(untrusted_, [](const auto& each) {
     const auto one = each.lock();
-    return !one || !one->is_stranger();
+    return !one || !one->is_untrusted();
   });
-  if (strangers_.size() >= limits::tcp_strangers_max) {
-    if (const auto oldest = strangers_.front().lock()) oldest->make_room();
-    strangers_.pop_front();
+  if (untrusted_.size() >= limits::tcp_untrusted_peers_max) {
+    if (const auto oldest = untrusted_.front().lock()) oldest->make_room();
+    untrusted_.pop_front();
   }
-  const auto added = add(std::move(socket), std::make_shared<stranger>(*this));
-  strangers_.push_back(added);
+  const auto added = add(std::move(socket), std::make_shared<untrusted_peer>(*this));
+  untrusted_.push_back(added);
   added->serve();
 }
 
@@ -185,9 +185,9 @@ expected<void> tcp_core::dial_until_admitted(const std::string& host, std::uint1
 }
 
 void tcp_core::try_to_reach(const tcp::endpoint& to, const std::shared_ptr<sender_link>& link, time_point give_up_at) {
-  if (link->vanished.load(std::memory_order_acquire)) return;
+  if (link->abandoned.load(std::memory_order_acquire)) return;
   const auto on_outcome = [this, to, link, give_up_at](const expected<void>& got) {
-    if (got || link->vanished.load(std::memory_order_acquire)) return;
+    if (got || link->abandoned.load(std::memory_order_acquire)) return;
     if (std::chrono::steady_clock::now() >= give_up_at) return link->lose(loss(*link, got.error().cause));
     auto timer = std::make_shared<asio::steady_timer>(io_, dial_again_after);
     timer->async_wait([this, timer, to, link, give_up_at](std::error_code cancelled) {
@@ -207,7 +207,7 @@ void tcp_core::wake(std::shared_ptr<edge_link> link) {
 
 void tcp_core::attend(edge_link& link) {
   const auto connected = link.connected.lock();
-  if (!link.vanished.load(std::memory_order_acquire)) {
+  if (!link.abandoned.load(std::memory_order_acquire)) {
     if (connected) connected->pump();
   } else if (connected) {
     connected->drop();

@@ -77,7 +77,7 @@ class tcp_core {
   std::uint16_t port_ = 0;
   std::set<std::shared_ptr<connection>> connections_;
   /// In the order they came.
-  std::deque<std::weak_ptr<connection>> strangers_;
+  std::deque<std::weak_ptr<connection>> untrusted_;
   std::mutex stopping_;
   std::atomic<bool> stopped_{false};
   std::thread thread_;

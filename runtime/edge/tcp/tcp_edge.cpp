@@ -30,10 +30,10 @@ class end_of_edge {
     link->closed.store(true, std::memory_order_release);
     wake();
   }
-  void vanish() {
+  void abandon() {
     if (std::exchange(ended, true)) return;
-    queue->vanish();
-    link->vanished.store(true, std::memory_order_release);
+    queue->abandon();
+    link->abandoned.store(true, std::memory_order_release);
     wake();
   }
   [[nodiscard]] bool is_silent() const noexcept {
@@ -63,17 +63,17 @@ class tcp_producer final : public edge_producer {
     end_.wake();
     return status;
   }
-  void send_end_of_call(call_number call) noexcept override {
-    end_.queue->send_end_of_call(call);
+  void send_flush(call_number call) noexcept override {
+    end_.queue->send_flush(call);
     end_.wake();
   }
   void close() noexcept override { end_.close(); }
-  void vanish() noexcept override { end_.vanish(); }
+  void abandon() noexcept override { end_.abandon(); }
 
  private:
   // Here, where there is somebody to tell: the I/O thread writes it later, and has nobody.
   void refuse_what_has_no_bytes(const activation& message) const {
-    for (const payload_ptr& each : {message.tensors, message.passengers}) {
+    for (const payload_ptr& each : {message.tensors, message.labels}) {
       if (each) static_cast<void>(codec_->size_of(*each));
     }
   }
@@ -96,10 +96,12 @@ class tcp_consumer final : public edge_consumer {
     link_->released.store(++released_, std::memory_order_release);
     end_.wake();
   }
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override { return end_.queue->ended_call(); }
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
+    return end_.queue->flushed_through();
+  }
   [[nodiscard]] bool exhausted() const noexcept override { return end_.queue->exhausted(); }
   void close() noexcept override { end_.close(); }
-  void vanish() noexcept override { end_.vanish(); }
+  void abandon() noexcept override { end_.abandon(); }
 
  private:
   const std::shared_ptr<receiver_link> link_;

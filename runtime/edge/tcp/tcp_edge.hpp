@@ -31,7 +31,7 @@ struct tcp_endpoint_options {
   std::optional<bool> payload_crc;
   /// Larger ones are refused before memory is taken for them; at most limits::frame_payload_bytes_max.
   std::uint64_t payload_bytes_max = limits::frame_payload_bytes_max;
-  /// A stranger has so long for TLS and hello, and connect() in all.
+  /// An untrusted peer has so long for TLS and hello, and connect() in all.
   std::chrono::milliseconds handshake_timeout = limits::tcp_handshake_timeout;
   std::chrono::milliseconds attach_timeout = limits::tcp_attach_timeout;
   /// silence_timeout is more than twice keep_alive, and more than the codec needs for one payload.
@@ -57,9 +57,9 @@ struct tcp_edge_options {
 /// - A peer that is lost (closed without a word, silent, or sends what is no frame) makes an end *silent*: credits() is
 ///   0, try_send() answers no_credit, nothing is received beyond what had arrived, exhausted() stays false. on_lost
 ///   tells it. An end whose peer has closed before is not lost any more. A slow peer exerts back-pressure, no more.
-/// - vanish() closes the socket, and the other end is lost.
+/// - abandon() closes the socket, and the other end is lost.
 /// - An end may outlive the endpoint; it is silent then. Destroying an end waits for the I/O thread to leave its bell
-///   alone, for a moment, and its bell may go then, vanished or not.
+///   alone, for a moment, and its bell may go then, abandoned or not.
 /// Threads: accept(), connect() and stop() from any but the I/O thread.
 class tcp_endpoint {
  public:

@@ -11,8 +11,8 @@
 
 #include <asio/ip/tcp.hpp>
 
-#include "messages/error.hpp"
 #include "runtime/edge/tcp/tls_credentials.hpp"
+#include <troupe/error.hpp>
 
 namespace troupe {
 

@@ -38,12 +38,6 @@ std::string node_label(const graph_node& node) {
   std::string text;
   if (node.replicas > 1) text += fmt::format("  ×{}", node.replicas);
   if (node.ordered) text += "  in id order";
-  for (std::size_t replica = 0; replica < node.placements.size(); ++replica) {
-    const placement& where = node.placements[replica];
-    if (where == placement{}) continue;
-    text += fmt::format("  [{}{} process {}]", node.replicas > 1 ? fmt::format("{}: ", replica) : "", where.host,
-                        where.process);
-  }
   return text;
 }
 

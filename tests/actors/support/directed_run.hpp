@@ -9,7 +9,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "actors/director.hpp"
-#include "actors/local_crew.hpp"
+#include "actors/local_stages.hpp"
 #include "hashes.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 
@@ -45,7 +45,7 @@ struct idle_host final : engine_host {
   [[nodiscard]] expected<void> start(std::shared_ptr<engine>) override { return {}; }
 };
 
-/// The face of a stage whose worker is frozen.
+/// The actor of a stage whose worker is frozen.
 struct deaf_stage_state {
   static inline const char* name = "deaf_stage";
   std::vector<caf::typed_response_promise<call_opened>> asked;
@@ -53,14 +53,14 @@ struct deaf_stage_state {
 
 inline stage_actor::behavior_type deaf_stage(stage_actor::stateful_pointer<deaf_stage_state> self,
                                              std::shared_ptr<int> times_asked) {
-  return {[=](const open_call&) -> caf::result<call_opened> {
+  return {[=](const open_ticket&) -> caf::result<call_opened> {
             ++*times_asked;
             self->state.asked.push_back(self->make_response_promise<call_opened>());
             return self->state.asked.back();
           },
-          [](const end_call&) {},
+          [](const release_call&) {},
           [](const cancel_call&) {},
-          [](const rewire_stage&) {},
+          [](const start_stage_epoch&) {},
           [](const meet_aggregator&) {},
           [](const stop_request&) {},
           [](const stage_ready&) {},
@@ -69,21 +69,21 @@ inline stage_actor::behavior_type deaf_stage(stage_actor::stateful_pointer<deaf_
           [](const stopped&) {}};
 }
 
-/// Stages that never do anything but have faces; remembers what was wired.
-struct noting_crew final : local_crew {
-  noting_crew(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host)
-      : local_crew(std::move(engines), std::move(host)) {}
+/// Stages that never do anything but have actors; remembers what was wired.
+struct noting_provider final : local_stages {
+  noting_provider(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host)
+      : local_stages(std::move(engines), std::move(host)) {}
   [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
                                             stage_address at, incarnation_number incarnation) override {
     if (deaf) return stage_actor{director->spawn<caf::monitored>(deaf_stage, times_asked)};
     return introduce(*std::ranges::find(engines_->stages, at, &stage_engine::address), director, aggregator,
                      incarnation);
   }
-  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const wiring_round& round) override {
+  [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) override {
     if (broken) throw std::runtime_error("no descriptor is left");
     from.push_back(round.from);
     epoch = round.epoch;
-    return local_crew::wire(round);
+    return local_stages::wire(round);
   }
   std::vector<micro_batch_id> from;
   epoch_number epoch = 0;
@@ -100,7 +100,7 @@ inline std::shared_ptr<assembly> one_stage() {
   return std::make_shared<assembly>(std::move(*made));
 }
 
-/// The production director, aggregator and loader's face in one thread; the test steps the loader's engine and speaks
+/// The production director, aggregator and loader's actor in one thread; the test steps the loader's engine and speaks
 /// for the one stage.
 struct directed_run {
   explicit directed_run(std::chrono::nanoseconds request_timeout = limits::control_request_timeout) {
@@ -108,7 +108,7 @@ struct directed_run {
     directs = system.spawn(director, director_plan{.engines = engines,
                                                    .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
                                                    .host = host,
-                                                   .crew = crew,
+                                                   .provider = provider,
                                                    .reports = reports,
                                                    .request_timeout = request_timeout,
                                                    .on_child = note,
@@ -134,7 +134,7 @@ struct directed_run {
     ticket->folds = {std::make_shared<hash_fold>()};
     outcome = ticket->done.get_future();
     submitted = ticket;
-    post(directs, open_call{ticket});
+    post(directs, open_ticket{ticket});
     settle();
   }
   /// What the director tells the loader's actor meanwhile is lost.
@@ -213,8 +213,8 @@ struct directed_run {
   std::shared_ptr<assembly> engines = one_stage();
   std::shared_ptr<report_box> reports = std::make_shared<report_box>();
   std::shared_ptr<idle_host> host = std::make_shared<idle_host>();
-  std::shared_ptr<noting_crew> crew = std::make_shared<noting_crew>(engines, host);
-  /// The aggregator, the loader's face, and what came in their place.
+  std::shared_ptr<noting_provider> provider = std::make_shared<noting_provider>(engines, host);
+  /// The aggregator, the loader's actor, and what came in their place.
   std::vector<caf::actor> children;
   testing_config config;
   caf::actor_system system{config};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "runtime/topology/stage_graph.hpp"
+
 namespace troupe::testing {
 namespace {
 
@@ -111,13 +113,13 @@ struct part_scorer final : scorer {
 
 struct sample_source final : micro_batch_source {
   sample_source(micro_batch_id first, std::uint64_t n, const graph_case& given)
-      : call(first.call), end(n), bytes(given.micro_batch_bytes), rereads(given.reads_again), position(first.index) {}
+      : call(first.call), end(n), bytes(given.micro_batch_bytes), rereads(given.is_rereadable), position(first.index) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
     return made(position++);
   }
-  [[nodiscard]] bool reads_again() const noexcept override { return rereads; }
-  [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t index) override { return made(index); }
+  [[nodiscard]] bool is_rereadable() const noexcept override { return rereads; }
+  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override { return made(index); }
   [[nodiscard]] loaded_micro_batch made(std::uint64_t index) const {
     const micro_batch_id id{call, index};
     auto rows = std::make_shared<row_payload>();

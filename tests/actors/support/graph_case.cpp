@@ -8,6 +8,7 @@
 #include "graph_reference.hpp"
 #include "messages/check.hpp"
 #include "random_graph.hpp"
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -63,7 +64,7 @@ graph_case random_case(std::uint64_t seed, stage_graph graph) {
   const auto plan = expand(made.graph);
   TROUPE_CHECK(plan, "the graphs of tests are valid");
   if (seed % 2 == 0) made.micro_batch_bytes = limits::window_bytes / (1 + seed % 31);
-  made.reads_again = random() % 2 == 0;
+  made.is_rereadable = random() % 2 == 0;
   for (const wired_instance& each : plan->instances) {
     if (random() % 4 == 0) made.slowness[each.address] = 2 + static_cast<std::uint32_t>(random() % 10);
   }
@@ -125,7 +126,7 @@ std::uint64_t first_of(const graph_case& given, call_number call, std::size_t si
 std::string describe(const graph_case& given) {
   std::ostringstream text;
   text << "seed " << given.seed << ", slots " << given.depths.from_loader << " and " << given.depths.between_stages
-       << ", bytes " << given.micro_batch_bytes << (given.reads_again ? ", read again" : "") << ", deaths "
+       << ", bytes " << given.micro_batch_bytes << (given.is_rereadable ? ", read again" : "") << ", deaths "
        << given.deaths_max << ", calls";
   for (const std::uint64_t count : given.calls) text << ' ' << count;
   for (const auto& [call, start] : given.starts) text << ", call " << call << " from " << start.first();

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "hashes.hpp"
-#include "messages/ids.hpp"
 #include "runtime/topology/stage_graph.hpp"
 #include "stepped_run.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe::testing {
 
@@ -35,7 +35,7 @@ struct graph_case {
   edge_depths depths = {.from_loader = 2, .between_stages = 1};
   /// See world_options.
   std::uint64_t micro_batch_bytes = 0;
-  bool reads_again = false;
+  bool is_rereadable = false;
   /// See stepped_options.
   std::uint32_t deaths_per_10000 = 0;
   std::uint32_t deaths_max = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/topology/stage_graph.hpp"
+
 namespace troupe::testing {
 
 bool disjoint(const row_box& a, const row_box& b) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "graph_bodies.hpp"
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe::testing {
 namespace {

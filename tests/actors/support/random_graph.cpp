@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "graph_draft.hpp"
+#include "runtime/topology/stage_graph.hpp"
 
 namespace troupe::testing {
 namespace {

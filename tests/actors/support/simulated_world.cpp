@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "hashes.hpp"
+#include <troupe/limits.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -47,14 +48,14 @@ struct counted_source final : micro_batch_source {
       : call(c),
         end(n),
         bytes(options.micro_batch_bytes),
-        rereads(options.reads_again),
-        same(options.again_is_the_same) {}
+        rereads(options.is_rereadable),
+        same(options.reread_is_the_same) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
     return made(position++);
   }
-  [[nodiscard]] bool reads_again() const noexcept override { return rereads; }
-  [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t index) override {
+  [[nodiscard]] bool is_rereadable() const noexcept override { return rereads; }
+  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override {
     loaded_micro_batch read = made(index);
     if (!same) read.tensors = std::make_shared<const hash_payload>(input_hash({call, index + 1}));
     return read;
@@ -156,7 +157,7 @@ std::string describe(const world_options& o) {
   text << "seed " << o.seed << ", stages " << o.stages << ", replicas " << o.replicas << ", buffers "
        << o.num_pipe_buffers.value_or(0) << ", slots " << o.depths.from_loader << " and " << o.depths.between_stages
        << ", slowness " << o.slowness_of_replica_0 << ", bytes " << o.micro_batch_bytes
-       << (o.reads_again ? ", read again" : "") << ", deaths " << o.deaths_max << ", calls";
+       << (o.is_rereadable ? ", read again" : "") << ", deaths " << o.deaths_max << ", calls";
   for (const std::uint64_t count : o.calls) text << ' ' << count;
   return text.str();
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "messages/ids.hpp"
 #include "stepped_run.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe::testing {
 
@@ -27,7 +27,7 @@ struct world_options {
   /// That the loader takes each micro-batch for, so that its window holds fewer; 0: not known.
   std::uint64_t micro_batch_bytes = 0;
   /// The sources, so that the loader keeps nothing.
-  bool reads_again = false;
+  bool is_rereadable = false;
   /// See stepped_options.
   std::uint32_t deaths_per_10000 = 0;
   std::uint32_t deaths_max = 0;
@@ -41,7 +41,7 @@ struct world_options {
   // Mutants: off, the checks must find the fault.
   bool deduplicate = true;
   bool enforce_credits = true;
-  bool again_is_the_same = true;
+  bool reread_is_the_same = true;
 };
 
 struct call_report {

@@ -9,7 +9,7 @@
 #include "actors/director.hpp"
 #include "hashes.hpp"
 #include "messages/check.hpp"
-#include "mortal_crew.hpp"
+#include "mortal_stages.hpp"
 #include "stepped_engines.hpp"
 #include "testing/simulated_edge.hpp"
 
@@ -43,7 +43,7 @@ class stepped_run {
     engines_ = std::make_shared<assembly>(std::move(*engines));
     auto ledger = engines_->ledger_options();
     ledger.deduplicate = options_.deduplicate;
-    crew_ = std::make_shared<mortal_crew>(engines_, host_, [this, made](stage_address at) {
+    provider_ = std::make_shared<mortal_stages>(engines_, host_, [this, made](stage_address at) {
       const wiring_plan& all = engines_->plan;
       return make_stage_engine(all, all.instance_at(at), made, options_.make_body(all.nodes[at.stage], at));
     });
@@ -51,7 +51,7 @@ class stepped_run {
         system_.spawn(director, director_plan{.engines = engines_,
                                               .ledger = std::make_shared<fold_ledger>(ledger),
                                               .host = host_,
-                                              .crew = crew_,
+                                              .provider = provider_,
                                               .reports = std::make_shared<report_box>(),
                                               .on_child =
                                                   [this](const caf::actor& child) {
@@ -91,7 +91,7 @@ class stepped_run {
     ticket.folds = call.folds;
     ticket.start = call.start;
     outcomes_.push_back(ticket.done.get_future());
-    post(director_, open_call{tickets_.back()});
+    post(director_, open_ticket{tickets_.back()});
   }
 
   template <class Done>
@@ -125,7 +125,7 @@ class stepped_run {
     for (std::size_t index = 0; index < host_->entries.size(); ++index) {
       if (host_->entries[index].may_have_work()) ready.push_back(index);
     }
-    const std::size_t choices = jobs + deliveries + ready.size() + crew_->waiting();
+    const std::size_t choices = jobs + deliveries + ready.size() + provider_->waiting();
     if (choices == 0) return moved::nothing;
     const std::size_t choice = random_() % choices;
     note(choices, choice);
@@ -137,15 +137,16 @@ class stepped_run {
     } else if (choice < jobs + deliveries + ready.size()) {
       return step(host_->entries[ready[choice - jobs - deliveries]]);
     } else {
-      crew_->hire(choice - jobs - deliveries - ready.size());
+      provider_->start_waiting(choice - jobs - deliveries - ready.size());
     }
     return moved::progressed;
   }
 
   void interfere() {
-    if (random_() % 10000 < options_.deaths_per_10000 && report_.deaths < options_.deaths_max && crew_->alive() > 0) {
+    if (random_() % 10000 < options_.deaths_per_10000 && report_.deaths < options_.deaths_max &&
+        provider_->alive() > 0) {
       ++report_.deaths;
-      post(director_, crew_->kill(random_() % crew_->alive()));
+      post(director_, provider_->kill(random_() % provider_->alive()));
     }
     if (random_() % 10000 < options_.actor_deaths_per_10000 && report_.actor_deaths < options_.actor_deaths_max &&
         !children_.empty()) {
@@ -191,7 +192,7 @@ class stepped_run {
   std::shared_ptr<simulated_network> network_;
   std::shared_ptr<stepped_engines> host_ = std::make_shared<stepped_engines>(options_.slowness);
   std::shared_ptr<assembly> engines_;
-  std::shared_ptr<mortal_crew> crew_;
+  std::shared_ptr<mortal_stages> provider_;
   std::vector<call_ticket_ptr> tickets_;
   std::vector<std::future<call_outcome>> outcomes_;
   std::vector<caf::actor_addr> children_;

@@ -9,7 +9,7 @@
 #include "actors/call_ticket.hpp"
 #include "runtime/engine/assembly.hpp"
 #include "runtime/topology/stage_graph.hpp"
-#include "runtime/trace/trace_event.hpp"
+#include <troupe/trace_event.hpp>
 
 namespace troupe::testing {
 

@@ -65,13 +65,13 @@ TEST_F(orders, to_wire_are_held_against_the_plan) {
 }
 
 TEST_F(orders, to_open_more_calls_than_there_can_be_are_refused) {
-  for (call_number call = 0; call < limits::calls_queued_max; ++call) EXPECT_TRUE(in_memory.check(begin_call{call}));
-  EXPECT_TRUE(in_memory.check(begin_call{3})) << "again";
-  EXPECT_TRUE(in_memory.check(end_call{0}));
-  EXPECT_TRUE(in_memory.check(begin_call{100}));
+  for (call_number call = 0; call < limits::calls_queued_max; ++call) EXPECT_TRUE(in_memory.check(open_call{call}));
+  EXPECT_TRUE(in_memory.check(open_call{3})) << "again";
+  EXPECT_TRUE(in_memory.check(release_call{0}));
+  EXPECT_TRUE(in_memory.check(open_call{100}));
   EXPECT_TRUE(in_memory.check(cancel_call{100, {}}));
-  EXPECT_TRUE(in_memory.check(begin_call{101}));
-  EXPECT_FALSE(in_memory.check(begin_call{102}));
+  EXPECT_TRUE(in_memory.check(open_call{101}));
+  EXPECT_FALSE(in_memory.check(open_call{102}));
 }
 
 }  // namespace

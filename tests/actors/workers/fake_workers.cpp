@@ -5,6 +5,7 @@
 
 #include "actors/workers/wire_codec.hpp"
 #include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 director_actor::behavior_type noting_director(director_actor::pointer, std::shared_ptr<director_news> news) {
-  return {[](const open_call&) {},
+  return {[](const open_ticket&) {},
           [](const cancel_ticket&) {},
           [](const cut_calls&) {},
           [](const stop_request&) {},
@@ -23,7 +24,7 @@ director_actor::behavior_type noting_director(director_actor::pointer, std::shar
           [](const work_lost&) {},
           [](const loading_paused&) {},
           [news](const failure& what) { news->failures.push_back(what); },
-          [](const call_ended&) {},
+          [](const call_completed&) {},
           [](const stopped&) {}};
 }
 
@@ -38,7 +39,7 @@ fake_workers::fake_workers(std::uint32_t stages) {
   TROUPE_CHECK(host.has_value(), "the system gives one more thread");
   host_ = std::move(*host);
   scheduler().clock().current_time += 1h;
-  setup_->parcel = [](stage_address) { return stage_parcel{}; };
+  setup_->assignment = [](stage_address) { return assignment_data{}; };
   std::vector<stage_accounts::owner> owners;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     owners.push_back({"stage " + std::to_string(stage), {stage, 0}});
@@ -50,23 +51,23 @@ fake_workers::fake_workers(std::uint32_t stages) {
   const auto plan = expand(make_chain({.stages = stages, .replicas = 1, .num_pipe_buffers = 2}));
   TROUPE_CHECK(plan.has_value(), "a chain of stages has a plan");
   for (const auto& owner : owners) {
-    faces_.push_back(system_.spawn(remote_stage, remote_stage_options{.at = owner.address,
-                                                                      .incarnation = 0,
-                                                                      .setup = setup_,
-                                                                      .seats = seats_,
-                                                                      .accounts = accounts,
-                                                                      .depths = {},
-                                                                      .place = place_in(*plan, owner.address),
-                                                                      .sent = std::make_shared<handed_out>(),
-                                                                      .pool = pool_,
-                                                                      .director = director_,
-                                                                      .aggregator = {}}));
+    stage_actors_.push_back(system_.spawn(remote_stage, remote_stage_options{.at = owner.address,
+                                                                             .incarnation = 0,
+                                                                             .setup = setup_,
+                                                                             .registry = registry_,
+                                                                             .accounts = accounts,
+                                                                             .depths = {},
+                                                                             .place = place_in(*plan, owner.address),
+                                                                             .sent = std::make_shared<handed_out>(),
+                                                                             .pool = pool_,
+                                                                             .director = director_,
+                                                                             .aggregator = {}}));
   }
   settle();
 }
 
 fake_workers::~fake_workers() {
-  for (const auto& face : faces_) caf::anon_send_exit(face, caf::exit_reason::user_shutdown);
+  for (const auto& stage : stage_actors_) caf::anon_send_exit(stage, caf::exit_reason::user_shutdown);
   for (worker& one : workers_) caf::anon_send_exit(one.actor, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(pool_, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
@@ -112,9 +113,9 @@ void fake_workers::is_shot(worker& one) {
   ends(one, exit_kind::signalled, SIGKILL);
 }
 
-std::shared_ptr<worker_process> fake_workers::sitter(stage_address at) const {
-  const auto seat = seats_->at(at);
-  return seat ? seat->process : nullptr;
+std::shared_ptr<worker_process> fake_workers::worker_of(stage_address at) const {
+  const auto found = registry_->at(at);
+  return found ? found->process : nullptr;
 }
 
 void fake_workers::freeze(std::chrono::nanoseconds time) {

@@ -11,14 +11,14 @@
 
 namespace troupe::testing {
 
-/// What the faces have told.
+/// What the actors have told.
 struct director_news {
   std::vector<stage_lost> lost;
   std::vector<failure> failures;
 };
 
-/// The production pool and faces in one thread and virtual time, with workers that are no processes: the test says what
-/// becomes of them.
+/// The production pool and actors in one thread and virtual time, with workers that are no processes: the test says
+/// what becomes of them.
 class fake_workers {
  public:
   explicit fake_workers(std::uint32_t stages);
@@ -44,9 +44,9 @@ class fake_workers {
   void ends(worker& one, exit_kind kind, int value);
   void is_shot(worker& one);
   /// The worker that sits there begins to become the stage.
-  void begins(stage_address at) { seats_->at(at)->page.page()->taken.store(true); }
-  /// The process that was seated there last.
-  [[nodiscard]] std::shared_ptr<worker_process> sitter(stage_address at) const;
+  void begins(stage_address at) { registry_->at(at)->page.page()->taken.store(true); }
+  /// The process that was assigned there last.
+  [[nodiscard]] std::shared_ptr<worker_process> worker_of(stage_address at) const;
 
   /// All actors have done what they were told.
   void settle() { scheduler().run(); }
@@ -70,13 +70,13 @@ class fake_workers {
   std::shared_ptr<director_news> news_ = std::make_shared<director_news>();
   std::unique_ptr<process_host> host_;
   std::shared_ptr<worker_setup> setup_ = std::make_shared<worker_setup>();
-  std::shared_ptr<worker_seats> seats_ = std::make_shared<worker_seats>();
+  std::shared_ptr<worker_registry> registry_ = std::make_shared<worker_registry>();
   std::deque<worker> workers_;
   testing_config config_;
   caf::actor_system system_{config_};
   director_actor director_;
   worker_pool_actor pool_;
-  std::vector<remote_stage_actor> faces_;
+  std::vector<remote_stage_actor> stage_actors_;
 };
 
 }  // namespace troupe::testing

@@ -1,4 +1,4 @@
-// Goal: a stage answers for the deaths of its own workers, and for no others. Method: the production pool and faces,
+// Goal: a stage answers for the deaths of its own workers, and for no others. Method: the production pool and actors,
 // workers that the test ends at chosen moments, in virtual time.
 #include <csignal>
 
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_workers.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -19,11 +20,11 @@ TEST(remote_stage, asks_for_another_worker_when_the_one_it_is_given_is_dead) {
   fake_workers workers(1);
   workers.all()[0].channel.reset();  // dead, and its end is not told yet
   workers.says_hello(workers.all()[0]);
-  ASSERT_EQ(workers.sitter(first), workers.all()[0].process);
+  ASSERT_EQ(workers.worker_of(first), workers.all()[0].process);
   workers.is_shot(workers.all()[0]);
   EXPECT_TRUE(workers.news().lost.empty()) << to_string(workers.news().lost.front().cause);
   workers.says_hello(workers.newest());
-  EXPECT_EQ(workers.sitter(first), workers.all()[1].process);
+  EXPECT_EQ(workers.worker_of(first), workers.all()[1].process);
   EXPECT_TRUE(workers.news().lost.empty());
 }
 
@@ -45,7 +46,7 @@ TEST(remote_stage, gives_up_when_every_worker_is_dead_already) {
     ASSERT_LE(workers.all().size(), limits::workers_dead_when_given_max) << "without end";
     auto& given = workers.newest();
     workers.says_hello(given);  // another one is started as a spare
-    ASSERT_EQ(workers.sitter(first), given.process);
+    ASSERT_EQ(workers.worker_of(first), given.process);
     workers.is_shot(given);
   }
   EXPECT_TRUE(workers.news().lost.empty());
@@ -61,7 +62,7 @@ TEST(remote_stage, is_not_hurt_by_the_link_of_a_worker_before) {
   workers.breaks_link(workers.all()[0]);
   workers.is_shot(workers.all()[0]);
   workers.says_hello(workers.newest());
-  ASSERT_EQ(workers.sitter(first), workers.all()[1].process);
+  ASSERT_EQ(workers.worker_of(first), workers.all()[1].process);
   workers.pass(2s);
   EXPECT_EQ(workers.all()[1].process->killed_for(), "");
 }
@@ -84,18 +85,18 @@ TEST(remote_stage, gives_a_worker_its_time_to_become_the_stage_and_no_more) {
   EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("it did not become its stage within"));
 }
 
-TEST(worker_seats, end_the_process_that_sat_there_when_it_was_asked_for) {
+TEST(worker_registry, end_the_process_that_sat_there_when_it_was_asked_for) {
   fake_workers workers(2);
   workers.says_hello(workers.all()[0]);
   workers.says_hello(workers.all()[1]);
-  worker_seats seats;
-  seats.put(first, {workers.all()[0].process, *shared_page::create(), 0});
-  const auto end = seats.end_of_sitter(first);
-  seats.put(first, {workers.all()[1].process, *shared_page::create(), 0});
+  worker_registry registry;
+  registry.put(first, {workers.all()[0].process, *shared_page::create(), 0});
+  const auto end = registry.kill_switch_of(first);
+  registry.put(first, {workers.all()[1].process, *shared_page::create(), 0});
   end({error_code::wire_malformed, "edge", "nonsense", {}});
   EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("nonsense"));
   EXPECT_EQ(workers.all()[1].process->killed_for(), "") << "it has written nothing there";
-  EXPECT_FALSE(static_cast<bool>(seats.end_of_sitter({1, 0}))) << "a stage of this process";
+  EXPECT_FALSE(static_cast<bool>(registry.kill_switch_of({1, 0}))) << "a stage of this process";
 }
 
 }  // namespace

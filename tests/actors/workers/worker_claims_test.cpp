@@ -1,6 +1,6 @@
 // Goal: no field of no message that a worker may send reaches the director or the aggregator with a value that cannot
 // be true; the worker is killed for it, and the reason names the field. True messages pass, late ones too. Method:
-// the production face of a stage under the test's scheduler, around a process that was never started; the test speaks
+// the production actor of a stage under the test's scheduler, around a process that was never started; the test speaks
 // for the worker, a table has a lie for every field that the codec knows.
 #include <csignal>
 #include <functional>
@@ -10,7 +10,7 @@
 
 #include "actors/workers/wire_codec.hpp"
 #include "messages/codec/schema.hpp"
-#include "tests/actors/workers/seated_worker.hpp"
+#include "tests/actors/workers/assigned_worker.hpp"
 
 namespace troupe {
 namespace {
@@ -167,8 +167,8 @@ TEST(a_worker_that_lies, is_killed_and_reaches_no_other_actor) {
   for (const lies_of_a_kind& each : all_lies()) {
     EXPECT_EQ(each.fields_covered(), each.fields) << "a field of " << each.kind << " has no lie";
     for (const lie_told& lie : each.lies) {
-      seated_worker one;
-      post(one.face, stop_request{stop_mode::drain});
+      assigned_worker one;
+      post(one.stage, stop_request{stop_mode::drain});
       one.says(lie.message);
       EXPECT_THAT(one.killed_for(), HasSubstr("it said what cannot be: " + lie.field + " ")) << each.kind;
       EXPECT_THAT(one.told, IsEmpty()) << lie.field;
@@ -178,8 +178,8 @@ TEST(a_worker_that_lies, is_killed_and_reaches_no_other_actor) {
 
 TEST(a_worker_that_is_honest, is_heard) {
   for (const lies_of_a_kind& each : all_lies()) {
-    seated_worker one;
-    post(one.face, stop_request{stop_mode::drain});
+    assigned_worker one;
+    post(one.stage, stop_request{stop_mode::drain});
     one.says(each.honest);
     EXPECT_EQ(one.killed_for(), "") << each.kind;
     const bool is_an_answer = each.kind == std::string("call_opened") || each.kind == std::string("edge_damaged");
@@ -188,14 +188,14 @@ TEST(a_worker_that_is_honest, is_heard) {
 }
 
 TEST(a_worker_that_was_sent_what_cannot_be, has_the_other_one_killed) {
-  seated_worker one;
+  assigned_worker one;
   one.says(*to_wire(truth<edge_damaged>()));
   EXPECT_THAT(one.accused_for, HasSubstr("guess was sent what cannot be: edge: no such micro-batch was sent"));
   EXPECT_EQ(one.killed_for(), "");
 }
 
 TEST(a_worker_that_speaks_of_an_old_edge, has_none_killed) {
-  seated_worker one;
+  assigned_worker one;
   edge_damaged old = truth<edge_damaged>();
   --old.epoch;
   one.says(*to_wire(old));
@@ -204,16 +204,16 @@ TEST(a_worker_that_speaks_of_an_old_edge, has_none_killed) {
 }
 
 TEST(a_worker_that_is_late, tells_no_lie) {
-  seated_worker one;
+  assigned_worker one;
   const wire_message twice = *to_wire(truth<score_batch>());
   one.says(twice);
   one.says(twice);
   one.says(*to_wire(score_batch{{true_score({0, 1}, 4)}}));
   one.says(*to_wire(failure{address, incarnation, {}, micro_batch_id{0, 1}, {}, 1}));
-  post(one.face, cancel_call{1, {}});
+  post(one.stage, cancel_call{1, {}});
   one.says(twice);
   one.says(*to_wire(call_opened{1}));
-  post(one.face, end_call{1});
+  post(one.stage, release_call{1});
   one.sent->learn({2, 0});
   one.says(twice);
   EXPECT_EQ(one.killed_for(), "");
@@ -221,20 +221,20 @@ TEST(a_worker_that_is_late, tells_no_lie) {
 }
 
 TEST(a_worker_that_stops_unasked, is_killed_and_counts_as_lost) {
-  seated_worker one;
+  assigned_worker one;
   one.says(*to_wire(truth<stopped>()));
   EXPECT_THAT(one.killed_for(), HasSubstr("it said what cannot be: stopped comes unasked"));
   exit_report report;
   report.kind = exit_kind::signalled;
   report.value = SIGKILL;
-  post(one.face, worker_exited{one.process, report});
+  post(one.stage, worker_exited{one.process, report});
   one.run();
   EXPECT_THAT(one.told, ElementsAre("stage_lost"));
   EXPECT_THAT(one.lost_for, HasSubstr("stopped comes unasked, and was killed"));
 }
 
 TEST(a_worker_that_has_lied_once, is_not_believed_again) {
-  seated_worker one;
+  assigned_worker one;
   one.says(*to_wire(call_opened{7}));
   one.says(*to_wire(truth<stage_ready>()));
   one.says(*to_wire(truth<score_batch>()));
@@ -242,7 +242,7 @@ TEST(a_worker_that_has_lied_once, is_not_believed_again) {
 }
 
 TEST(a_worker_that_opens_a_call_twice, is_killed) {
-  seated_worker one;
+  assigned_worker one;
   one.says(*to_wire(truth<call_opened>()));
   EXPECT_EQ(one.killed_for(), "");
   one.says(*to_wire(truth<call_opened>()));
@@ -250,8 +250,8 @@ TEST(a_worker_that_opens_a_call_twice, is_killed) {
 }
 
 TEST(a_worker_that_sends_what_is_no_message_of_a_worker, is_killed) {
-  for (const wire_message& message : {wire_message{}, *to_wire(begin_call{1, 1})}) {
-    seated_worker one;
+  for (const wire_message& message : {wire_message{}, *to_wire(open_call{1, 1})}) {
+    assigned_worker one;
     one.says(message);
     EXPECT_THAT(one.killed_for(), HasSubstr("it sent nonsense"));
     EXPECT_THAT(one.told, IsEmpty());
@@ -259,7 +259,7 @@ TEST(a_worker_that_sends_what_is_no_message_of_a_worker, is_killed) {
 }
 
 TEST(a_worker_that_cannot_be_told_what_it_must_know, is_killed) {
-  seated_worker one(std::vector<std::uint64_t>(limits::score_words_max + 1));
+  assigned_worker one(std::vector<std::uint64_t>(limits::score_words_max + 1));
   EXPECT_THAT(one.killed_for(), HasSubstr("it cannot be told what it must know: error E0701"));
 }
 

@@ -1,11 +1,12 @@
 // Goal: workers that cannot start end the run, and workers that are killed do not; every row of deaths has an end.
-// Method: the production pool and faces, workers that the test starts, ends and freezes in virtual time.
+// Method: the production pool and stages, workers that the test starts, ends and freezes in virtual time.
 #include <csignal>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fake_workers.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -20,7 +21,7 @@ TEST(worker_pool, replaces_workers_that_are_killed_while_they_start) {
   EXPECT_TRUE(workers.news().failures.empty()) << to_string(workers.news().failures.front().cause);
   ASSERT_EQ(workers.alive(), 3u);
   for (std::size_t one = 3; one < 6; ++one) workers.says_hello(workers.all()[one]);
-  for (std::uint32_t stage = 0; stage < 3; ++stage) EXPECT_NE(workers.sitter({stage, 0}), nullptr);
+  for (std::uint32_t stage = 0; stage < 3; ++stage) EXPECT_NE(workers.worker_of({stage, 0}), nullptr);
   EXPECT_EQ(workers.alive(), 4u) << "and a spare";
 }
 
@@ -76,7 +77,7 @@ TEST(worker_pool, does_not_blame_workers_for_its_own_freeze) {
   EXPECT_EQ(workers.all().front().process->killed_for(), "") << "it was frozen, too, or its hello waits to be read";
   EXPECT_EQ(workers.alive(), 1u);
   workers.says_hello(workers.all().front());
-  EXPECT_EQ(workers.sitter({0, 0}), workers.all().front().process);
+  EXPECT_EQ(workers.worker_of({0, 0}), workers.all().front().process);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "program/evaluator.hpp"
-#include "program/pipeline_engine.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/evaluator.hpp>
+#include <troupe/pipeline_engine.hpp>
 
 namespace troupe::testing {
 

@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "program/evaluator.hpp"
+#include <troupe/evaluator.hpp>
 
 namespace troupe::testing {
 namespace {

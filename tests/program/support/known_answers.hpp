@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config/eval_options.hpp"
+#include <troupe/options.hpp>
 
 namespace troupe::testing {
 

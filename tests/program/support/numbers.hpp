@@ -7,8 +7,8 @@
 
 #include <ATen/Functions.h>
 
-#include "runtime/data/data_set.hpp"
-#include "runtime/metric/metric.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/metric.hpp>
 
 namespace troupe::testing {
 

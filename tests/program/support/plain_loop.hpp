@@ -8,8 +8,7 @@
 
 #include <torch/script.h>
 
-#include "runtime/data/data_iterator.hpp"
-#include "runtime/data/data_set.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe::testing {
 

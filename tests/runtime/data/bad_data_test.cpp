@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "runtime/data/data_set.hpp"
 #include "sample_files.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 namespace {

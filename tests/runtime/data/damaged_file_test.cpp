@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runtime/data/data_set.hpp"
 #include "sample_files.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe {
 namespace {

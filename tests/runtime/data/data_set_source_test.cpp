@@ -67,7 +67,7 @@ void expect_whole(data_set_source& source, const data_set& data, std::uint64_t m
     ASSERT_EQ(loaded.samples.begin, position);
     ASSERT_EQ(loaded.samples.size(), std::min(micro_batch, samples - position));
     const at::Tensor& inputs = as_tensors(loaded.tensors).single();
-    const at::Tensor& labels = as_tensors(loaded.passengers).single();
+    const at::Tensor& labels = as_tensors(loaded.labels).single();
     ASSERT_EQ(loaded.bytes, inputs.nbytes() + labels.nbytes());
     ASSERT_TRUE(is_aligned(inputs) && inputs.is_contiguous());
     ASSERT_TRUE(is_aligned(labels) && labels.is_contiguous());
@@ -108,17 +108,17 @@ TEST(data_set_source, reads_any_that_it_gave_again_and_goes_on_where_it_was) {
   for (const std::uint64_t first : {0U, 5U}) {
     const auto data = std::make_shared<counting_set>(1000, std::vector<std::int64_t>{3}, at::kFloat, 1);
     data_set_source source(data, 7, std::nullopt, first);
-    ASSERT_TRUE(source.reads_again());
+    ASSERT_TRUE(source.is_rereadable());
     std::vector<loaded_micro_batch> given;
     const auto expect_again = [&](std::uint64_t index) {
-      const expected<loaded_micro_batch> again = source.again(index);
+      const expected<loaded_micro_batch> again = source.reread(index);
       ASSERT_TRUE(again.has_value());
       const loaded_micro_batch& before = given[index - first];
       EXPECT_EQ(again->samples, before.samples);
       EXPECT_EQ(again->bytes, before.bytes);
       EXPECT_TRUE(is_aligned(as_tensors(again->tensors).single()));
       EXPECT_TRUE(at::equal(as_tensors(again->tensors).single(), as_tensors(before.tensors).single()));
-      EXPECT_TRUE(at::equal(as_tensors(again->passengers).single(), as_tensors(before.passengers).single()));
+      EXPECT_TRUE(at::equal(as_tensors(again->labels).single(), as_tensors(before.labels).single()));
     };
     for (auto next = *source.next(); next; next = *source.next()) {
       ASSERT_EQ(next->samples.begin, (first + given.size()) * 7);
@@ -137,11 +137,11 @@ TEST(data_set_source, can_be_asked_again_after_an_error_of_either_kind) {
   data_set_source source(data, 100);
   for (int k = 0; k < 6; ++k) ASSERT_TRUE(source.next().has_value());
   data->failures_left = 1;
-  EXPECT_FALSE(source.again(0).has_value());
-  EXPECT_EQ(source.again(0)->samples, (sample_range{0, 100}));
+  EXPECT_FALSE(source.reread(0).has_value());
+  EXPECT_EQ(source.reread(0)->samples, (sample_range{0, 100}));
   data->failures_left = 1;
   EXPECT_FALSE(source.next().has_value());
-  EXPECT_EQ(source.again(5)->samples, (sample_range{500, 600}));
+  EXPECT_EQ(source.reread(5)->samples, (sample_range{500, 600}));
   EXPECT_EQ((*source.next())->samples, (sample_range{600, 700}));
 }
 
@@ -216,7 +216,7 @@ TEST(data_set_source, micro_batches_outlive_source_and_data) {
     for (std::int64_t i = 0; i < 3; ++i) {
       const auto sample = static_cast<std::int64_t>(3 * m) + i;
       EXPECT_EQ(inputs[i][0][0][0].item<float>(), static_cast<float>(sample * 7 % 256) / 255.0F);
-      EXPECT_EQ(as_tensors(kept[m].passengers).single()[i].item<std::int64_t>(), sample % 10);
+      EXPECT_EQ(as_tensors(kept[m].labels).single()[i].item<std::int64_t>(), sample % 10);
     }
   }
 }

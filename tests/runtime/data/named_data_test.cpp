@@ -8,6 +8,8 @@
 
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/data/iterator_source.hpp"
+#include "runtime/data/sample_block.hpp"
+#include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -52,7 +54,7 @@ TEST(named_data, arrives_by_name_in_every_micro_batch) {
       const auto first = static_cast<std::int64_t>(next->samples.begin);
       const sample_block wanted = question(first, static_cast<std::int64_t>(next->samples.end));
       const named_tensors inputs = to_named(next->tensors);
-      const named_tensors labels = to_named(next->passengers);
+      const named_tensors labels = to_named(next->labels);
       EXPECT_EQ(inputs.names(), "ids, mask");
       EXPECT_EQ(labels.names(), "start, end");
       EXPECT_EQ(next->bytes, bytes_of(inputs) + bytes_of(labels));
@@ -67,7 +69,7 @@ TEST(named_data, arrives_by_name_in_every_micro_batch) {
     }
     EXPECT_EQ(position, 1000U);
     if (micro_batch == 7) {
-      EXPECT_TRUE(at::equal(to_named(get(source.again(3)).tensors).at("ids"), question(21, 28).inputs.at("ids")));
+      EXPECT_TRUE(at::equal(to_named(get(source.reread(3)).tensors).at("ids"), question(21, 28).inputs.at("ids")));
     }
   }
 }
@@ -78,7 +80,7 @@ TEST(named_data, of_one_tensor_with_a_name_keeps_it) {
   });
   const auto next = get(data_set_source(data, 4).next());
   EXPECT_EQ(to_named(next->tensors).names(), "image");
-  EXPECT_EQ(next->passengers, nullptr) << "no labels";
+  EXPECT_EQ(next->labels, nullptr) << "no labels";
 }
 
 void expect_refused(const maker& make, const std::string& cause) {
@@ -124,8 +126,8 @@ TEST(named_data, of_an_iterator_are_the_same) {
   };
   const auto made = get(next(question(0, 3)));
   EXPECT_EQ(to_named(made->tensors).names(), "ids, mask");
-  EXPECT_EQ(to_named(made->passengers).names(), "start, end");
-  EXPECT_EQ(get(next({at::zeros({3, 2}), at::Tensor()}))->passengers, nullptr);
+  EXPECT_EQ(to_named(made->labels).names(), "start, end");
+  EXPECT_EQ(get(next({at::zeros({3, 2}), at::Tensor()}))->labels, nullptr);
   const auto refused = next({{{"ids", at::zeros({3})}, {"mask", at::zeros({2})}}, {}});
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().cause, HasSubstr("inputs have 3 samples, inputs \"mask\" have 2"));

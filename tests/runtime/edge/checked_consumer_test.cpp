@@ -40,9 +40,9 @@ struct checked : ::testing::Test {
 
 TEST_F(checked, hands_on_what_passes) {
   send(message(0));
-  ends.producer->send_end_of_call(2);
+  ends.producer->send_flush(2);
   EXPECT_EQ(consumer->try_receive()->id.index, 0U);
-  EXPECT_EQ(consumer->ended_call(), 2U);
+  EXPECT_EQ(consumer->flushed_through(), 2U);
   ends.producer->close();
   EXPECT_FALSE(consumer->try_receive());
   EXPECT_TRUE(consumer->exhausted());
@@ -52,18 +52,18 @@ TEST_F(checked, hands_on_what_passes) {
 TEST_F(checked, is_silent_after_the_first_that_does_not) {
   send(message(10));
   send(message(1));
-  ends.producer->send_end_of_call(0);
+  ends.producer->send_flush(0);
   ends.producer->close();
   EXPECT_FALSE(consumer->try_receive());
   EXPECT_FALSE(consumer->try_receive());
-  EXPECT_FALSE(consumer->ended_call());
+  EXPECT_FALSE(consumer->flushed_through());
   EXPECT_FALSE(consumer->exhausted());
   EXPECT_EQ(damages.size(), 1U);
 }
 
 TEST_F(checked, refuses_a_call_that_cannot_have_ended) {
-  ends.producer->send_end_of_call(3);
-  EXPECT_FALSE(consumer->ended_call());
+  ends.producer->send_flush(3);
+  EXPECT_FALSE(consumer->flushed_through());
   EXPECT_FALSE(consumer->try_receive());
   EXPECT_EQ(damages.size(), 1U);
 }

@@ -14,7 +14,7 @@ TYPED_TEST_P(edge_close_contract, what_the_producer_sent_before_close_is_deliver
   for (const std::uint32_t sent : {0u, 2u, 4u}) {
     this->open(4);
     this->fill(sent);
-    this->ends.producer->send_end_of_call(1);
+    this->ends.producer->send_flush(1);
     this->ends.producer->close();
     this->ends.producer->close();
     this->backend.settle();
@@ -22,7 +22,7 @@ TYPED_TEST_P(edge_close_contract, what_the_producer_sent_before_close_is_deliver
       EXPECT_FALSE(this->ends.consumer->exhausted());
       EXPECT_EQ(this->ends.consumer->try_receive()->id.index, i);
     }
-    EXPECT_EQ(this->ends.consumer->ended_call(), 1u);
+    EXPECT_EQ(this->ends.consumer->flushed_through(), 1u);
     EXPECT_TRUE(this->ends.consumer->exhausted());
     EXPECT_FALSE(this->receive());
     for (std::uint32_t i = 0; i < sent; ++i) this->release();
@@ -46,11 +46,11 @@ TYPED_TEST_P(edge_close_contract, the_consumers_close_drops_what_is_undelivered_
     EXPECT_EQ(this->ends.producer->credits(), 4u) << "who looks at credits first must go on and learn of the close";
     EXPECT_EQ(this->ends.producer->try_send(refused), send_status::closed);
     EXPECT_NE(refused.tensors, nullptr);
-    this->ends.producer->send_end_of_call(3);
+    this->ends.producer->send_flush(3);
     if (sent == 4) this->release();
     this->ends.producer->close();
     this->backend.settle();
-    EXPECT_EQ(this->ends.consumer->ended_call(), std::nullopt) << "dropped is not received";
+    EXPECT_EQ(this->ends.consumer->flushed_through(), std::nullopt) << "dropped is not received";
     EXPECT_EQ(this->ends.consumer->exhausted(), sent == 0);
   }
 }
@@ -78,7 +78,7 @@ TYPED_TEST_P(edge_close_contract, payloads_live_as_long_as_somebody_needs_them) 
   this->open(3);
   activation given = this->message(0);
   const std::weak_ptr<const payload> watched = given.tensors;
-  const payload_ptr kept_by_loader = given.passengers;
+  const payload_ptr kept_by_loader = given.labels;
   ASSERT_EQ(this->ends.producer->try_send(given), send_status::sent);
   this->backend.settle();
   EXPECT_EQ(watched.expired(), TestFixture::copies) << "the edge owns what is under way";
@@ -94,19 +94,19 @@ TYPED_TEST_P(edge_close_contract, payloads_live_as_long_as_somebody_needs_them) 
   EXPECT_EQ(this->alive, 1) << "both ends gone: nothing is left on the edge";
 }
 
-TYPED_TEST_P(edge_close_contract, a_vanished_end_is_silence) {
+TYPED_TEST_P(edge_close_contract, an_abandoned_end_is_silence) {
   if constexpr (requires { this->backend.expect_losses(); }) this->backend.expect_losses();
   this->open(2);
-  this->ends.producer->vanish();
+  this->ends.producer->abandon();
   this->backend.settle();
   EXPECT_FALSE(this->ends.consumer->exhausted());
   this->ends.producer.reset();
   this->backend.settle();
   EXPECT_FALSE(this->ends.consumer->exhausted()) << "nor when it is destroyed";
-  EXPECT_EQ(this->ends.consumer->ended_call(), std::nullopt);
+  EXPECT_EQ(this->ends.consumer->flushed_through(), std::nullopt);
 
   this->open(2);
-  this->ends.consumer->vanish();
+  this->ends.consumer->abandon();
   this->ends.consumer.reset();
   this->backend.settle();
   EXPECT_NE(this->send(0), send_status::closed);
@@ -115,6 +115,6 @@ TYPED_TEST_P(edge_close_contract, a_vanished_end_is_silence) {
 REGISTER_TYPED_TEST_SUITE_P(edge_close_contract, what_the_producer_sent_before_close_is_delivered,
                             the_consumers_close_drops_what_is_undelivered_and_refuses_the_rest,
                             destroying_an_end_closes_it_and_the_other_lives_on,
-                            payloads_live_as_long_as_somebody_needs_them, a_vanished_end_is_silence);
+                            payloads_live_as_long_as_somebody_needs_them, an_abandoned_end_is_silence);
 
 }  // namespace troupe::testing

@@ -27,7 +27,7 @@ TYPED_TEST_P(edge_contract, delivers_everything_in_order_exactly_once_and_unchan
         EXPECT_EQ(got->sender_incarnation, 3u);
         if (received == index) {
           EXPECT_TRUE(this->is_same(got->tensors, kept.tensors));
-          EXPECT_TRUE(this->is_same(got->passengers, kept.passengers));
+          EXPECT_TRUE(this->is_same(got->labels, kept.labels));
         }
         ++received;
         this->release();
@@ -67,7 +67,7 @@ TYPED_TEST_P(edge_contract, no_credit_leaves_the_message_untouched) {
   EXPECT_EQ(this->ends.producer->try_send(refused), send_status::no_credit);
   EXPECT_EQ(refused.id, kept.id);
   EXPECT_EQ(refused.tensors, kept.tensors);
-  EXPECT_EQ(refused.passengers, kept.passengers);
+  EXPECT_EQ(refused.labels, kept.labels);
   ASSERT_TRUE(this->receive());
   EXPECT_EQ(this->ends.producer->try_send(refused), send_status::no_credit) << "received is not released";
   this->release();
@@ -97,37 +97,37 @@ TYPED_TEST_P(edge_contract, slots_are_released_at_any_time_while_others_are_in_u
   EXPECT_EQ(this->ends.producer->credits(), 4u);
 }
 
-TYPED_TEST_P(edge_contract, end_of_call_comes_after_everything_sent_before_it) {
+TYPED_TEST_P(edge_contract, a_flush_comes_after_everything_sent_before_it) {
   this->open(2);
-  EXPECT_EQ(this->ends.consumer->ended_call(), std::nullopt);
+  EXPECT_EQ(this->ends.consumer->flushed_through(), std::nullopt);
   this->fill(2);
-  this->ends.producer->send_end_of_call(0);
+  this->ends.producer->send_flush(0);
   this->backend.settle();
   EXPECT_EQ(this->ends.producer->credits(), 0u) << "a flush takes no credit and needs none";
-  EXPECT_EQ(this->ends.consumer->ended_call(), std::nullopt);
+  EXPECT_EQ(this->ends.consumer->flushed_through(), std::nullopt);
   ASSERT_TRUE(this->receive());
-  EXPECT_EQ(this->ends.consumer->ended_call(), std::nullopt) << "one sent before it is unreceived";
+  EXPECT_EQ(this->ends.consumer->flushed_through(), std::nullopt) << "one sent before it is unreceived";
   this->release();
   ASSERT_EQ(this->send(2, 1), send_status::sent);
   this->backend.settle();
   ASSERT_TRUE(this->receive());
-  EXPECT_EQ(this->ends.consumer->ended_call(), 0u) << "what was sent after it does not delay it";
+  EXPECT_EQ(this->ends.consumer->flushed_through(), 0u) << "what was sent after it does not delay it";
   ASSERT_TRUE(this->receive());
-  EXPECT_EQ(this->ends.consumer->ended_call(), 0u);
+  EXPECT_EQ(this->ends.consumer->flushed_through(), 0u);
 }
 
-TYPED_TEST_P(edge_contract, end_of_call_is_idempotent_and_the_greatest_counts) {
+TYPED_TEST_P(edge_contract, a_flush_is_idempotent_and_the_greatest_counts) {
   this->open(1);
-  for (const call_number call : {4u, 4u, 2u, 0u}) this->ends.producer->send_end_of_call(call);
+  for (const call_number call : {4u, 4u, 2u, 0u}) this->ends.producer->send_flush(call);
   this->backend.settle();
-  EXPECT_EQ(this->ends.consumer->ended_call(), 4u);
+  EXPECT_EQ(this->ends.consumer->flushed_through(), 4u);
   ASSERT_EQ(this->send(0, 5), send_status::sent);
-  this->ends.producer->send_end_of_call(3);
-  this->ends.producer->send_end_of_call(7);
+  this->ends.producer->send_flush(3);
+  this->ends.producer->send_flush(7);
   this->backend.settle();
-  EXPECT_EQ(this->ends.consumer->ended_call(), 4u);
+  EXPECT_EQ(this->ends.consumer->flushed_through(), 4u);
   ASSERT_TRUE(this->receive());
-  EXPECT_EQ(this->ends.consumer->ended_call(), 7u);
+  EXPECT_EQ(this->ends.consumer->flushed_through(), 7u);
 }
 
 TYPED_TEST_P(edge_contract, bells_ring_for_data_credit_flush_and_close_and_for_nothing_else) {
@@ -142,7 +142,7 @@ TYPED_TEST_P(edge_contract, bells_ring_for_data_credit_flush_and_close_and_for_n
   EXPECT_FALSE(consumer.rang() || producer.rang()) << "neither a refused send nor a receive is news";
   this->release();
   EXPECT_TRUE(producer.rang()) << "credit";
-  this->ends.producer->send_end_of_call(0);
+  this->ends.producer->send_flush(0);
   this->backend.settle();
   EXPECT_TRUE(consumer.rang()) << "flush";
   this->ends.producer->close();
@@ -185,7 +185,7 @@ TYPED_TEST_P(edge_contract, the_producers_bell_waits_for_enough_credits) {
 TYPED_TEST_P(edge_contract, works_without_bells) {
   this->ends = this->backend.factory().make({1, nullptr, nullptr, 1});
   this->fill(1);
-  this->ends.producer->send_end_of_call(0);
+  this->ends.producer->send_flush(0);
   this->backend.settle();
   EXPECT_TRUE(this->receive());
   this->release();
@@ -209,8 +209,8 @@ TYPED_TEST_P(edge_contract, misuse_is_a_broken_invariant) {
 REGISTER_TYPED_TEST_SUITE_P(edge_contract, delivers_everything_in_order_exactly_once_and_unchanged,
                             credits_are_the_free_slots, no_credit_leaves_the_message_untouched,
                             slots_are_released_at_any_time_while_others_are_in_use,
-                            end_of_call_comes_after_everything_sent_before_it,
-                            end_of_call_is_idempotent_and_the_greatest_counts,
+                            a_flush_comes_after_everything_sent_before_it,
+                            a_flush_is_idempotent_and_the_greatest_counts,
                             bells_ring_for_data_credit_flush_and_close_and_for_nothing_else,
                             the_producers_bell_waits_for_enough_credits, works_without_bells,
                             misuse_is_a_broken_invariant);

@@ -57,7 +57,7 @@ class edge_random_contract : public edge_fixture<Backend> {
       case 4:
         if (random_() % 4 == 0) ++call_;
         model_->flush(call_);
-        return this->ends.producer->send_end_of_call(call_);
+        return this->ends.producer->send_flush(call_);
       default:
         return this->backend.some_arrive(random_);
     }
@@ -95,7 +95,7 @@ class edge_random_contract : public edge_fixture<Backend> {
 
   void check_bounds() {
     ASSERT_LE(this->ends.producer->credits(), model_->free());
-    ASSERT_LE(this->ends.consumer->ended_call(), model_->ended()) << "ended before everything was received";
+    ASSERT_LE(this->ends.consumer->flushed_through(), model_->ended()) << "ended before everything was received";
     ASSERT_FALSE(this->ends.consumer->exhausted());
     if constexpr (!edge_fixture<Backend>::lags) check_alive();
   }
@@ -105,7 +105,7 @@ class edge_random_contract : public edge_fixture<Backend> {
   void check_settled() {
     this->backend.settle();
     ASSERT_EQ(this->ends.producer->credits(), model_->free());
-    ASSERT_EQ(this->ends.consumer->ended_call(), model_->ended());
+    ASSERT_EQ(this->ends.consumer->flushed_through(), model_->ended());
     check_alive();
   }
 

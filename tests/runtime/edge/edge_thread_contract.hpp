@@ -58,7 +58,7 @@ class edge_thread_contract : public edge_fixture<Backend> {
       });
       if (!rung) ++stalls;
       if (!rung || status == send_status::closed) break;
-      if ((index + 1) % run_length == 0) out.send_end_of_call(index / run_length);
+      if ((index + 1) % run_length == 0) out.send_flush(index / run_length);
     }
     out.close();
   }
@@ -76,7 +76,7 @@ class edge_thread_contract : public edge_fixture<Backend> {
     while (received < at_most) {
       std::optional<activation> got;
       const bool rung = park_until(this->consumer_bell, random() % spins_max, parks, [&] {
-        const auto ended = in.ended_call();
+        const auto ended = in.flushed_through();
         if (ended && received < (*ended + 1) * run_length) ++early_flushes;
         got = in.try_receive();
         if (!got) release_all();
@@ -117,7 +117,7 @@ TYPED_TEST_P(edge_thread_contract, streams_between_threads_that_park) {
     EXPECT_EQ(this->consume(TestFixture::stress + 1, run_length, per_ring), TestFixture::stress);
     producer.join();
     EXPECT_TRUE(this->ends.consumer->exhausted());
-    EXPECT_EQ(this->ends.consumer->ended_call(), TestFixture::stress / run_length - 1);
+    EXPECT_EQ(this->ends.consumer->flushed_through(), TestFixture::stress / run_length - 1);
     this->await_drops();
     EXPECT_EQ(this->ends.producer->credits(), slots);
     EXPECT_EQ(this->alive, 0);

@@ -193,7 +193,7 @@ TEST(fan_out, a_fixed_replica_that_is_gone_closes_its_branch) {
 
 TEST(fan_out, tells_every_edge_of_the_end_of_a_call_and_of_its_own) {
   forked to{{2, 1}};
-  to.outbound.send_end_of_call(3);
+  to.outbound.send_flush(3);
   to.outbound.close();
   for (const auto& branch : to.edges) {
     for (const fake_edge& each : branch) {

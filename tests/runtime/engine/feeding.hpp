@@ -30,7 +30,7 @@ struct feeding {
     message.sender_incarnation = static_cast<incarnation_number>(edge);
     return producers[edge]->try_send(message) == send_status::sent;
   }
-  void flush(std::size_t edge, call_number call) { producers[edge]->send_end_of_call(call); }
+  void flush(std::size_t edge, call_number call) { producers[edge]->send_flush(call); }
   [[nodiscard]] std::uint32_t credits(std::size_t edge) const { return producers[edge]->credits(); }
 
   /// "0.3 by 1, 0.3 by 2": ids and edges of the parts that were taken; empty if there were none. Releases them.

@@ -37,9 +37,9 @@ struct fake_producer final : edge_producer {
     edge.payloads.push_back(std::move(message.tensors));
     return send_status::sent;
   }
-  void send_end_of_call(call_number call) noexcept override { edge.ended.push_back(call); }
+  void send_flush(call_number call) noexcept override { edge.ended.push_back(call); }
   void close() noexcept override { ++edge.closed; }
-  void vanish() noexcept override {}
+  void abandon() noexcept override {}
   fake_edge& edge;
 };
 

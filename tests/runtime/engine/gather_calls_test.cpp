@@ -152,14 +152,14 @@ TEST(gather_calls, without_order_skips_are_left_to_the_engine) {
 
 TEST(gather_calls, a_call_has_ended_when_it_has_on_all_edges) {
   feeding given{{}, {0, 0}};
-  EXPECT_EQ(given.inbound.ended_call(), std::nullopt);
+  EXPECT_EQ(given.inbound.flushed_through(), std::nullopt);
   given.flush(0, 2);
-  EXPECT_EQ(given.inbound.ended_call(), std::nullopt);
+  EXPECT_EQ(given.inbound.flushed_through(), std::nullopt);
   ASSERT_TRUE(given.send(1, {1, 0}));
   given.flush(1, 1);
-  EXPECT_EQ(given.inbound.ended_call(), std::nullopt) << "1.0 was not taken";
+  EXPECT_EQ(given.inbound.flushed_through(), std::nullopt) << "1.0 was not taken";
   EXPECT_EQ(given.take(), "1.0 by 1");
-  EXPECT_EQ(given.inbound.ended_call(), 1u);
+  EXPECT_EQ(given.inbound.flushed_through(), 1u);
 }
 
 TEST(gather_calls, a_call_has_not_ended_while_a_part_of_it_is_held) {
@@ -170,11 +170,11 @@ TEST(gather_calls, a_call_has_not_ended_while_a_part_of_it_is_held) {
   EXPECT_EQ(given.take(), "0.0 by 0, 0.0 by 1");
   given.flush(1, 0);
   EXPECT_EQ(given.take(), "") << "holds 1.0";
-  EXPECT_EQ(given.inbound.ended_call(), 0u);
+  EXPECT_EQ(given.inbound.flushed_through(), 0u);
   ASSERT_TRUE(given.send(1, {1, 0}));
   given.flush(1, 1);
   EXPECT_EQ(given.take(), "1.0 by 0, 1.0 by 1");
-  EXPECT_EQ(given.inbound.ended_call(), 1u);
+  EXPECT_EQ(given.inbound.flushed_through(), 1u);
 }
 
 TEST(gather_calls, a_held_part_of_call_0_means_that_none_has_ended) {
@@ -182,9 +182,9 @@ TEST(gather_calls, a_held_part_of_call_0_means_that_none_has_ended) {
   ASSERT_TRUE(given.send(0, {0, 0}));
   for (const std::size_t edge : {0u, 1u}) given.flush(edge, 0);
   EXPECT_EQ(given.take(), "");
-  EXPECT_EQ(given.inbound.ended_call(), std::nullopt);
+  EXPECT_EQ(given.inbound.flushed_through(), std::nullopt);
   given.inbound.skip(0);
-  EXPECT_EQ(given.inbound.ended_call(), 0u);
+  EXPECT_EQ(given.inbound.flushed_through(), 0u);
 }
 
 }  // namespace

@@ -137,10 +137,10 @@ struct counting_consumer final : edge_consumer {
     return next;
   }
   void release() noexcept override { --held; }
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override { return std::nullopt; }
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override { return std::nullopt; }
   [[nodiscard]] bool exhausted() const noexcept override { return false; }
   void close() noexcept override { EXPECT_EQ(held, 0) << "released first"; }
-  void vanish() noexcept override {}
+  void abandon() noexcept override {}
   int& held;
 };
 

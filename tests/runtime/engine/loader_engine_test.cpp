@@ -32,13 +32,13 @@ struct forked_loader {
       receivers.push_back(std::move(ends.consumer));
     }
   }
-  void rewire() {
+  void start_epoch() {
     auto fresh = std::make_shared<engine_wiring>();
     wire(fresh->outbound);
-    ASSERT_TRUE(engine.command(loader_command::rewire{fresh}));
+    ASSERT_TRUE(engine.command(loader_command::start_epoch{fresh}));
   }
   void begin(call_number call) {
-    ASSERT_TRUE(engine.command(loader_command::begin_call{call, std::make_shared<endless_source>()}));
+    ASSERT_TRUE(engine.command(loader_command::open_call{call, std::make_shared<endless_source>()}));
   }
   void run() {
     for (int steps = 0; steps < 20; ++steps) static_cast<void>(engine.step());
@@ -79,7 +79,7 @@ TEST(loader_engine, after_the_cancel_of_a_half_sent_micro_batch_every_branch_get
 TEST(loader_engine, a_cut_counts_what_some_branch_has_and_brings_it_to_the_others) {
   forked_loader loader;
   std::vector<std::pair<call_number, std::uint64_t>> ends;
-  loader.engine.listen({.on_end_of_call = [&](end_of_call end) { ends.emplace_back(end.call, end.count); },
+  loader.engine.listen({.on_call_size = [&](call_size end) { ends.emplace_back(end.call, end.count); },
                         .on_failure = [](const failure&) {},
                         .on_paused = [](loading_paused) {},
                         .on_finished = [] {}});
@@ -106,7 +106,7 @@ TEST(loader_engine, a_cut_counts_what_some_branch_has_and_brings_it_to_the_other
 TEST(loader_engine, a_cut_counts_what_some_branch_had_before_a_rewiring) {
   forked_loader loader;
   std::vector<std::uint64_t> counts;
-  loader.engine.listen({.on_end_of_call = [&](end_of_call end) { counts.push_back(end.count); },
+  loader.engine.listen({.on_call_size = [&](call_size end) { counts.push_back(end.count); },
                         .on_failure = [](const failure&) {},
                         .on_paused = [](loading_paused) {},
                         .on_finished = [] {}});
@@ -116,7 +116,7 @@ TEST(loader_engine, a_cut_counts_what_some_branch_had_before_a_rewiring) {
   loader.receivers[1]->close();
   loader.run();
   ASSERT_EQ(loader.received(2), (ids{{0, 0}, {0, 1}, {0, 2}})) << "half sent: the closed replica had looked free";
-  loader.rewire();
+  loader.start_epoch();
   loader.run();
   ASSERT_EQ(loader.received(2), (ids{{0, 0}, {0, 1}})) << "0.2 waits for room";
   for (int twice = 0; twice < 2; ++twice) ASSERT_TRUE(loader.engine.command(loader_command::cut_calls{1}));
@@ -140,7 +140,7 @@ TEST(loader_engine, a_cancelled_call_does_not_send_a_micro_batch_of_another_one_
   ASSERT_TRUE(loader.engine.command(loader_command::cut_calls{1}));
   loader.begin(1);
   loader.run();  // 1.0 is read ahead: branch 0 has no room
-  loader.rewire();
+  loader.start_epoch();
   loader.run();
   ASSERT_EQ(loader.received(0), (ids{{0, 1}}));
   loader.receivers[1]->close();
@@ -158,13 +158,13 @@ TEST(loader_engine, an_edge_that_cannot_carry_a_micro_batch_costs_its_call_alone
   std::vector<micro_batch_id> sent;
   std::vector<failure> failures;
   loader_engine engine{{.name = "loader", .address = {}, .window = 4}};
-  engine.listen({.on_end_of_call = [](end_of_call) {},
+  engine.listen({.on_call_size = [](call_size) {},
                  .on_failure = [&](const failure& what) { failures.push_back(what); },
                  .on_paused = [](loading_paused) {},
                  .on_finished = [] {}});
   engine.outbound().add_edge(engine.outbound().add_branch({}), std::make_unique<testing::refusing_producer>(0, sent));
-  ASSERT_TRUE(engine.command(loader_command::begin_call{0, std::make_shared<endless_source>()}));
-  ASSERT_TRUE(engine.command(loader_command::begin_call{1, std::make_shared<endless_source>()}));
+  ASSERT_TRUE(engine.command(loader_command::open_call{0, std::make_shared<endless_source>()}));
+  ASSERT_TRUE(engine.command(loader_command::open_call{1, std::make_shared<endless_source>()}));
   for (int steps = 0; steps < 20; ++steps) static_cast<void>(engine.step());
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures[0].micro_batch, (micro_batch_id{0, 0}));
@@ -176,17 +176,17 @@ TEST(loader_engine, so_does_one_that_cannot_carry_it_again) {
   std::vector<micro_batch_id> sent;
   int failures = 0;
   loader_engine engine{{.name = "loader", .address = {}, .window = 2}};
-  engine.listen({.on_end_of_call = [](end_of_call) {},
+  engine.listen({.on_call_size = [](call_size) {},
                  .on_failure = [&](const failure&) { ++failures; },
                  .on_paused = [](loading_paused) {},
                  .on_finished = [] {}});
   engine.outbound().add_edge(engine.outbound().add_branch({}), std::make_unique<testing::refusing_producer>(9, sent));
-  ASSERT_TRUE(engine.command(loader_command::begin_call{0, std::make_shared<endless_source>()}));
+  ASSERT_TRUE(engine.command(loader_command::open_call{0, std::make_shared<endless_source>()}));
   for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
   ASSERT_EQ(sent, (ids{{0, 0}, {0, 1}}));
   auto edges = std::make_shared<engine_wiring>();
   edges->outbound.add_edge(edges->outbound.add_branch({}), std::make_unique<testing::refusing_producer>(0, sent));
-  ASSERT_TRUE(engine.command(loader_command::rewire{edges}));
+  ASSERT_TRUE(engine.command(loader_command::start_epoch{edges}));
   for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
   EXPECT_EQ(failures, 1);
   EXPECT_EQ(sent.size(), 2u);
@@ -213,7 +213,7 @@ struct open_loader {
     std::uint64_t end;
   };
   void begin(call_number call, std::uint64_t count) {
-    ASSERT_TRUE(engine.command(loader_command::begin_call{call, std::make_shared<watched_source>(*this, count)}));
+    ASSERT_TRUE(engine.command(loader_command::open_call{call, std::make_shared<watched_source>(*this, count)}));
     run();
   }
   void run() {
@@ -260,7 +260,7 @@ TEST(loader_engine, keeps_no_call_but_those_it_is_told_to_retain) {
 TEST(loader_engine, cuts_the_calls_below_a_number_and_no_others) {
   open_loader loader(4);
   std::vector<std::pair<call_number, std::uint64_t>> ends;
-  loader.engine.listen({.on_end_of_call = [&](end_of_call end) { ends.emplace_back(end.call, end.count); },
+  loader.engine.listen({.on_call_size = [&](call_size end) { ends.emplace_back(end.call, end.count); },
                         .on_failure = [](const failure&) {},
                         .on_paused = [](loading_paused) {},
                         .on_finished = [] {}});
@@ -299,19 +299,19 @@ TEST(loader_engine, gives_the_room_of_a_cancelled_call_to_the_next) {
   EXPECT_EQ(loader.sent, (ids{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
 }
 
-TEST(loader_engine, tells_a_new_face_of_the_call_that_an_edge_could_not_carry) {
+TEST(loader_engine, tells_a_new_actor_of_the_call_that_an_edge_could_not_carry) {
   std::vector<micro_batch_id> sent;
   std::vector<micro_batch_id> failed;
   loader_engine engine{{.name = "loader", .address = {}, .window = 2}};
   engine.outbound().add_edge(engine.outbound().add_branch({}), std::make_unique<testing::refusing_producer>(0, sent));
-  ASSERT_TRUE(engine.command(loader_command::begin_call{0, std::make_shared<endless_source>()}));
+  ASSERT_TRUE(engine.command(loader_command::open_call{0, std::make_shared<endless_source>()}));
   for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
   ASSERT_TRUE(engine.command(
-      loader_command::listen{{.on_end_of_call = [](end_of_call) {},
+      loader_command::listen{{.on_call_size = [](call_size) {},
                               .on_failure = [&](const failure& what) { failed.push_back(*what.micro_batch); },
                               .on_paused = [](loading_paused) {},
                               .on_finished = [] {}}}));
-  ASSERT_TRUE(engine.command(loader_command::rewire{std::make_shared<engine_wiring>()}));
+  ASSERT_TRUE(engine.command(loader_command::start_epoch{std::make_shared<engine_wiring>()}));
   for (int steps = 0; steps < 5; ++steps) static_cast<void>(engine.step());
   EXPECT_EQ(failed, (ids{{0, 0}}));
 }

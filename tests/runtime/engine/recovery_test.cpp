@@ -26,23 +26,23 @@ struct counted_source final : micro_batch_source {
   std::uint64_t end;
 };
 
-struct rewired_loader {
-  rewired_loader() {
-    engine.listen({.on_end_of_call = [this](end_of_call end) { ends.push_back(end.call); },
+struct loader_in_new_epoch {
+  loader_in_new_epoch() {
+    engine.listen({.on_call_size = [this](call_size end) { ends.push_back(end.call); },
                    .on_failure = [](const failure&) {},
                    .on_paused = [this](loading_paused at) { paused.push_back(at.first); },
                    .on_finished = [] {}});
   }
   void order(loader_command_t command) { ASSERT_TRUE(engine.command(std::move(command))); }
   void begin(call_number call, std::uint64_t count) {
-    order(loader_command::begin_call{call, std::make_shared<counted_source>(count)});
+    order(loader_command::open_call{call, std::make_shared<counted_source>(count)});
   }
-  void rewire() {
+  void start_epoch() {
     auto wiring = std::make_shared<engine_wiring>();
     edge_ends made = edges.make({.slots = 64, .producer_bell = nullptr, .consumer_bell = nullptr});
     wiring->outbound.add_edge(wiring->outbound.add_branch({}), std::move(made.producer));
     receiver = std::move(made.consumer);
-    order(loader_command::rewire{std::move(wiring)});
+    order(loader_command::start_epoch{std::move(wiring)});
     run();
   }
   void run() {
@@ -53,7 +53,8 @@ struct rewired_loader {
     std::string text;
     std::optional<call_number> ended;
     const auto note = [&] {
-      if (receiver->ended_call() != ended) text += "/" + std::to_string(*(ended = receiver->ended_call())) + " ";
+      if (receiver->flushed_through() != ended)
+        text += "/" + std::to_string(*(ended = receiver->flushed_through())) + " ";
     };
     for (;;) {
       note();
@@ -74,17 +75,17 @@ struct rewired_loader {
 using ids = std::vector<micro_batch_id>;
 
 TEST(loader_recovery, waits_for_its_first_edges) {
-  rewired_loader loader;
+  loader_in_new_epoch loader;
   loader.begin(0, 2);
   loader.run();
   EXPECT_EQ(loader.engine.counters().sent, 0u);
-  loader.rewire();
+  loader.start_epoch();
   EXPECT_EQ(loader.received(), "0.0 0.1 /0 ");
 }
 
 TEST(loader_recovery, sends_again_what_is_not_folded_and_every_flush_at_its_place) {
-  rewired_loader loader;
-  loader.rewire();
+  loader_in_new_epoch loader;
+  loader.start_epoch();
   loader.begin(0, 3);
   loader.begin(1, 2);
   loader.run();
@@ -93,33 +94,33 @@ TEST(loader_recovery, sends_again_what_is_not_folded_and_every_flush_at_its_plac
   loader.order(loader_command::pause{});
   loader.run();
   EXPECT_EQ(loader.paused, (ids{{0, 1}}));
-  loader.rewire();
+  loader.start_epoch();
   EXPECT_EQ(loader.received(), "0.1 0.2 /0 1.0 1.1 /1 ");
   EXPECT_EQ(loader.engine.counters().replayed, 4u);
   EXPECT_EQ(loader.ends, (std::vector<call_number>{0, 1, 0, 1})) << "whoever should have heard of it may have died";
 }
 
 TEST(loader_recovery, keeps_its_word_about_the_first_one_when_the_mark_rises_meanwhile) {
-  rewired_loader loader;
-  loader.rewire();
+  loader_in_new_epoch loader;
+  loader.start_epoch();
   loader.begin(0, 4);
   loader.run();
   loader.order(loader_command::pause{});
   loader.run();
   ASSERT_EQ(loader.paused, (ids{{0, 0}}));
   loader.engine.low_water({0, 2});
-  loader.rewire();
+  loader.start_epoch();
   EXPECT_EQ(loader.received(), "0.0 0.1 0.2 0.3 /0 ");
 }
 
 TEST(loader_recovery, forgets_what_is_folded_when_it_is_paused_again_in_the_middle) {
-  rewired_loader loader;
-  loader.rewire();
+  loader_in_new_epoch loader;
+  loader.start_epoch();
   loader.begin(0, 4);
   loader.begin(1, 1);
   loader.run();
   loader.order(loader_command::pause{});
-  loader.order(loader_command::rewire{std::make_shared<engine_wiring>()});  // nobody is there: nothing can be sent
+  loader.order(loader_command::start_epoch{std::make_shared<engine_wiring>()});  // nobody is there: nothing can be sent
   loader.engine.low_water({1, 0});
   loader.run();
   loader.order(loader_command::pause{});
@@ -132,30 +133,30 @@ TEST(loader_recovery, forgets_what_is_folded_when_it_is_paused_again_in_the_midd
 }
 
 TEST(loader_recovery, flushes_also_when_the_rest_of_what_was_to_be_sent_again_is_cancelled) {
-  rewired_loader loader;
-  loader.rewire();
+  loader_in_new_epoch loader;
+  loader.start_epoch();
   loader.begin(0, 2);
   loader.run();
   loader.order(loader_command::pause{});
   loader.order(loader_command::cancel_call{0});
   loader.run();
-  loader.rewire();
+  loader.start_epoch();
   EXPECT_EQ(loader.received(), "/0 ");
 }
 
-TEST(loader_recovery, queues_no_call_twice_and_reports_to_a_new_face) {
-  rewired_loader loader;
-  loader.rewire();
+TEST(loader_recovery, queues_no_call_twice_and_reports_to_a_new_actor) {
+  loader_in_new_epoch loader;
+  loader.start_epoch();
   loader.begin(0, 1);
   loader.begin(0, 1);
   loader.run();
   EXPECT_EQ(loader.received(), "0.0 /0 ");
   std::vector<call_number> heard;
-  loader.order(loader_command::listen{{.on_end_of_call = [&](end_of_call end) { heard.push_back(end.call); },
+  loader.order(loader_command::listen{{.on_call_size = [&](call_size end) { heard.push_back(end.call); },
                                        .on_failure = {},
                                        .on_paused = {},
                                        .on_finished = {}}});
-  loader.rewire();
+  loader.start_epoch();
   EXPECT_EQ(heard, (std::vector<call_number>{0}));
 }
 
@@ -183,13 +184,13 @@ struct echo_body final : unary_body {
 TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
   inproc_edge_factory edges;
   stage_engine engine{{.name = "stage", .address = {}}, std::make_shared<echo_body>()};
-  const auto rewire = [&] {
+  const auto start_epoch = [&] {
     edge_ends in = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
     edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
     auto wiring = std::make_shared<engine_wiring>();
     wiring->inbound.push_back({0, std::move(in.consumer)});
     wiring->outbound.add_edge(wiring->outbound.add_branch({}), std::move(out.producer));
-    EXPECT_TRUE(engine.command(stage_command::rewire{std::move(wiring), {0, 0}}));
+    EXPECT_TRUE(engine.command(stage_command::start_epoch{std::move(wiring), {0, 0}}));
     return std::pair{std::move(in.producer), std::move(out.consumer)};
   };
   const auto run = [&] {
@@ -202,14 +203,14 @@ TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
     ASSERT_EQ(to.try_send(message), send_status::sent);
   };
   EXPECT_EQ(engine.step(), step_result::idle) << "without edges it waits";
-  auto [in, out] = rewire();
+  auto [in, out] = start_epoch();
   run();
   send(*in, 0);
   send(*in, 1);
   run();
   ASSERT_EQ(out->try_receive()->id, (micro_batch_id{0, 0}));
 
-  auto [fresh_in, fresh_out] = rewire();  // 1 waits for room
+  auto [fresh_in, fresh_out] = start_epoch();  // 1 waits for room
   run();
   EXPECT_FALSE(out->exhausted());
   EXPECT_EQ(in->credits(), 2u) << "released, and nobody closed";
@@ -235,7 +236,7 @@ TEST(stage_recovery, takes_nothing_from_below_where_its_epoch_begins) {
   }
   edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
   wiring->outbound.add_edge(wiring->outbound.add_branch({}), std::move(out.producer));
-  ASSERT_TRUE(engine.command(stage_command::rewire{std::move(wiring), {1, 0}}));
+  ASSERT_TRUE(engine.command(stage_command::start_epoch{std::move(wiring), {1, 0}}));
   const auto send = [&](std::size_t port, micro_batch_id id) {
     activation message;
     message.id = id;

@@ -19,9 +19,9 @@ struct refusing_producer final : edge_producer {
     message = {};
     return send_status::sent;
   }
-  void send_end_of_call(call_number) noexcept override {}
+  void send_flush(call_number) noexcept override {}
   void close() noexcept override {}
-  void vanish() noexcept override {}
+  void abandon() noexcept override {}
 
   call_number refused_call;
   std::vector<micro_batch_id>& sent;

@@ -25,9 +25,9 @@ struct numbered_source final : micro_batch_source {
     if (position == end) return std::nullopt;
     return made(position++);
   }
-  [[nodiscard]] bool reads_again() const noexcept override { return rereads; }
-  [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t index) override {
-    reread.push_back(index);
+  [[nodiscard]] bool is_rereadable() const noexcept override { return rereads; }
+  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override {
+    indices_reread.push_back(index);
     if (index == unreadable) return fail(error_code::data_unreadable, "disk", "it is gone");
     if (index == throws_at) throw std::runtime_error("it is gone");
     return made(index);
@@ -47,7 +47,7 @@ struct numbered_source final : micro_batch_source {
   bool rereads;
   std::uint64_t unreadable = ~std::uint64_t{0};
   std::uint64_t throws_at = ~std::uint64_t{0};
-  std::vector<std::uint64_t> reread;
+  std::vector<std::uint64_t> indices_reread;
   std::vector<std::weak_ptr<const numbered>> given;
 };
 
@@ -67,7 +67,7 @@ void keep(replay_window& window, call_number call, const source_ptr& source, int
                  .samples = next.samples,
                  .sender_incarnation = 0,
                  .tensors = std::move(next.tensors),
-                 .passengers = std::move(next.passengers)},
+                 .labels = std::move(next.labels)},
                 next.bytes, source);
   }
 }
@@ -76,7 +76,7 @@ void keep(replay_window& window, call_number call, const source_ptr& source, int
 ids replay(replay_window& window) {
   ids seen;
   for (window.begin_replay(); window.replaying(); window.replayed()) {
-    const expected<activation> again = window.next_again();
+    const expected<activation> again = window.next_replay();
     if (!again) {
       ADD_FAILURE() << to_string(again.error());
       return seen;
@@ -84,7 +84,7 @@ ids replay(replay_window& window) {
     EXPECT_EQ(again->id, window.next_id());
     EXPECT_EQ(again->samples, (sample_range{again->id.index, again->id.index + 1}));
     EXPECT_EQ(number_of(again->tensors), again->id.index);
-    EXPECT_EQ(number_of(again->passengers), 100 + again->id.index);
+    EXPECT_EQ(number_of(again->labels), 100 + again->id.index);
     seen.push_back(again->id);
   }
   return seen;
@@ -104,8 +104,8 @@ TEST(replay_window, gives_everything_again_in_order_and_holds_only_what_cannot_b
     EXPECT_EQ(reads->held(), 0u) << "no longer than until it was sent";
     EXPECT_EQ(keeps->held(), 2u);
   }
-  EXPECT_EQ(reads->reread, (std::vector<std::uint64_t>{0, 1, 2, 0, 1, 2}));
-  EXPECT_TRUE(keeps->reread.empty());
+  EXPECT_EQ(reads->indices_reread, (std::vector<std::uint64_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_TRUE(keeps->indices_reread.empty());
 }
 
 TEST(replay_window, reads_once_what_has_to_wait_for_room) {
@@ -113,8 +113,8 @@ TEST(replay_window, reads_once_what_has_to_wait_for_room) {
   const auto source = std::make_shared<numbered_source>(10, true);
   keep(window, 0, source, 2);
   window.begin_replay();
-  for (int attempts = 0; attempts < 3; ++attempts) ASSERT_TRUE(window.next_again());
-  EXPECT_EQ(source->reread, (std::vector<std::uint64_t>{0}));
+  for (int attempts = 0; attempts < 3; ++attempts) ASSERT_TRUE(window.next_replay());
+  EXPECT_EQ(source->indices_reread, (std::vector<std::uint64_t>{0}));
 }
 
 TEST(replay_window, bounds_what_is_under_way_whether_it_holds_it_or_not) {
@@ -139,13 +139,13 @@ TEST(replay_window, what_is_still_to_be_sent_again_outlives_its_folding_with_its
   keep(window, 0, source, 3);
   source.reset();
   window.begin_replay();
-  ASSERT_TRUE(window.next_again());
+  ASSERT_TRUE(window.next_replay());
   window.replayed();
   window.learn({1, 0});
   window.forget(replay_window::all_of_them);
   EXPECT_EQ(window.size(), 2u);
   for (const std::uint64_t index : {1u, 2u}) {
-    const expected<activation> again = window.next_again();
+    const expected<activation> again = window.next_replay();
     ASSERT_TRUE(again);
     EXPECT_EQ(again->id, (micro_batch_id{0, index}));
     window.replayed();
@@ -176,22 +176,22 @@ TEST(replay_window, a_cancelled_call_takes_its_source_and_its_room_along) {
 /// A loader whose edge is replaced, with room for all.
 struct replaying_loader {
   replaying_loader() {
-    engine.listen({.on_end_of_call = [](end_of_call) {},
+    engine.listen({.on_call_size = [](call_size) {},
                    .on_failure = [this](const failure& what) { failures.push_back(what); },
                    .on_paused = [](loading_paused) {},
                    .on_finished = [] {}});
-    rewire();
+    start_epoch();
   }
   void begin(call_number call, source_ptr source) {
-    ASSERT_TRUE(engine.command(loader_command::begin_call{call, std::move(source)}));
+    ASSERT_TRUE(engine.command(loader_command::open_call{call, std::move(source)}));
     run();
   }
-  void rewire() {
+  void start_epoch() {
     auto wiring = std::make_shared<engine_wiring>();
     edge_ends made = edges.make({.slots = 64, .producer_bell = nullptr, .consumer_bell = nullptr});
     wiring->outbound.add_edge(wiring->outbound.add_branch({}), std::move(made.producer));
     receiver = std::move(made.consumer);
-    ASSERT_TRUE(engine.command(loader_command::rewire{std::move(wiring)}));
+    ASSERT_TRUE(engine.command(loader_command::start_epoch{std::move(wiring)}));
     run();
   }
   void run() {
@@ -222,7 +222,7 @@ TEST(replaying_loader, goes_on_where_it_was_after_it_has_read_again) {
   const std::size_t before = loader.received().size();
   loader.engine.low_water({0, 1});
   loader.run();
-  loader.rewire();
+  loader.start_epoch();
   ids all;
   for (ids some = loader.received(); !some.empty(); some = loader.received()) {
     all.insert(all.end(), some.begin(), some.end());
@@ -232,19 +232,19 @@ TEST(replaying_loader, goes_on_where_it_was_after_it_has_read_again) {
   ASSERT_EQ(all.size(), 201u);
   EXPECT_EQ(all.front(), (micro_batch_id{0, 1})) << "of a call that was loaded to its end";
   for (std::size_t k = 1; k < all.size(); ++k) ASSERT_EQ(all[k], (micro_batch_id{1, k - 1}));
-  EXPECT_GE(current->reread.size(), before - 2);
+  EXPECT_GE(current->indices_reread.size(), before - 2);
   EXPECT_TRUE(loader.failures.empty());
 }
 
 TEST(replay_window, a_source_that_does_not_keep_its_word_is_an_error_and_no_end_of_the_process) {
   struct forgetful final : micro_batch_source {
     [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override { return std::nullopt; }
-    [[nodiscard]] bool reads_again() const noexcept override { return true; }
+    [[nodiscard]] bool is_rereadable() const noexcept override { return true; }
   };
   struct wrong final : micro_batch_source {
     [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override { return std::nullopt; }
-    [[nodiscard]] bool reads_again() const noexcept override { return true; }
-    [[nodiscard]] expected<loaded_micro_batch> again(std::uint64_t) override {
+    [[nodiscard]] bool is_rereadable() const noexcept override { return true; }
+    [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t) override {
       return loaded_micro_batch{{5, 6}, {}, {}};
     }
   };
@@ -252,9 +252,9 @@ TEST(replay_window, a_source_that_does_not_keep_its_word_is_an_error_and_no_end_
        {std::shared_ptr<micro_batch_source>(std::make_shared<forgetful>()),
         std::shared_ptr<micro_batch_source>(std::make_shared<wrong>())}) {
     replay_window window(8, 3);
-    window.keep({.id = {0, 0}, .samples = {0, 1}, .sender_incarnation = 0, .tensors = {}, .passengers = {}}, 1, source);
+    window.keep({.id = {0, 0}, .samples = {0, 1}, .sender_incarnation = 0, .tensors = {}, .labels = {}}, 1, source);
     window.begin_replay();
-    const expected<activation> again = window.next_again();
+    const expected<activation> again = window.next_replay();
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().code, error_code::source_failed);
   }
@@ -268,7 +268,7 @@ TEST(replaying_loader, what_cannot_be_read_again_costs_its_call_alone) {
     loader.begin(0, bad);
     loader.begin(1, std::make_shared<numbered_source>(2, true));
     EXPECT_EQ(loader.received().size(), 5u);
-    loader.rewire();
+    loader.start_epoch();
     EXPECT_EQ(loader.received(), (ids{{0, 0}, {1, 0}, {1, 1}}));
     ASSERT_EQ(loader.failures.size(), 1u);
     EXPECT_EQ(loader.failures[0].micro_batch, (micro_batch_id{0, 1}));

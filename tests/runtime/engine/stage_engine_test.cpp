@@ -51,12 +51,12 @@ struct racing_consumer final : edge_consumer {
     return message({0, 0});
   }
   void release() noexcept override { ++released; }
-  [[nodiscard]] std::optional<call_number> ended_call() const noexcept override {
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
     return given ? std::optional<call_number>{0} : std::nullopt;
   }
   [[nodiscard]] bool exhausted() const noexcept override { return given; }
   void close() noexcept override {}
-  void vanish() noexcept override {}
+  void abandon() noexcept override {}
 
   std::function<void()> meanwhile = [] {};
   bool given = false;
@@ -87,7 +87,7 @@ struct last_stage {
 TEST(stage_engine, a_call_that_begins_while_its_first_micro_batch_is_received_is_scored) {
   last_stage stage;
   stage.edge->meanwhile = [&] {
-    ASSERT_TRUE(stage.engine.command(stage_command::begin_call{0, 0, {std::make_shared<counting_scorer>()}}));
+    ASSERT_TRUE(stage.engine.command(stage_command::open_call{0, 0, {std::make_shared<counting_scorer>()}}));
   };
   stage.run();
   EXPECT_EQ(stage.scores.size(), 1) << "a micro-batch was dropped, and its call would never end";
@@ -137,23 +137,23 @@ struct fork_to_fixed_replicas {
 TEST(stage_engine, the_end_of_a_call_goes_before_a_micro_batch_of_the_next_that_finds_no_room) {
   fork_to_fixed_replicas fork;
   fork.send({0, 0});
-  fork.input->send_end_of_call(0);
+  fork.input->send_flush(0);
   fork.send({1, 0});
   for (int steps = 0; steps < 10; ++steps) static_cast<void>(fork.engine.step());
-  EXPECT_EQ(fork.outputs[0]->ended_call(), std::nullopt) << "0.0 is still there";
-  EXPECT_EQ(fork.outputs[1]->ended_call(), 0u) << "it would wait for call 0 while 1.0 waits for its neighbour";
+  EXPECT_EQ(fork.outputs[0]->flushed_through(), std::nullopt) << "0.0 is still there";
+  EXPECT_EQ(fork.outputs[1]->flushed_through(), 0u) << "it would wait for call 0 while 1.0 waits for its neighbour";
 }
 
 TEST(stage_engine, the_end_of_a_call_waits_for_its_last_micro_batch) {
   fork_to_fixed_replicas fork;
   for (const std::uint64_t index : {0u, 2u}) fork.send({0, index});
-  fork.input->send_end_of_call(0);
+  fork.input->send_flush(0);
   for (int steps = 0; steps < 10; ++steps) static_cast<void>(fork.engine.step());
-  EXPECT_EQ(fork.outputs[1]->ended_call(), std::nullopt) << "0.2 is in the engine";
+  EXPECT_EQ(fork.outputs[1]->flushed_through(), std::nullopt) << "0.2 is in the engine";
   ASSERT_TRUE(fork.outputs[0]->try_receive());
   fork.outputs[0]->release();
   for (int steps = 0; steps < 10; ++steps) static_cast<void>(fork.engine.step());
-  EXPECT_EQ(fork.outputs[1]->ended_call(), 0u);
+  EXPECT_EQ(fork.outputs[1]->flushed_through(), 0u);
 }
 
 TEST(stage_engine, what_is_left_of_an_ended_call_takes_no_slots_from_those_behind_it_while_there_is_no_room) {
@@ -168,7 +168,7 @@ TEST(stage_engine, what_is_left_of_an_ended_call_takes_no_slots_from_those_behin
   }
   edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
   engine.outbound().add_edge(engine.outbound().add_branch({}), std::move(out.producer));
-  ASSERT_TRUE(engine.command(stage_command::forget_call{0}));
+  ASSERT_TRUE(engine.command(stage_command::release_call{0}));
   for (const micro_batch_id id : {micro_batch_id{1, 0}, {1, 1}}) {
     activation next = message(id);
     ASSERT_EQ(inputs[0]->try_send(next), send_status::sent);
@@ -199,12 +199,12 @@ TEST(stage_engine, large_scores_travel_few_at_a_time) {
   inproc_edge_factory edges;
   edge_ends inbound = edges.make({.slots = count, .producer_bell = nullptr, .consumer_bell = nullptr});
   engine.add_inbound(std::move(inbound.consumer));
-  ASSERT_TRUE(engine.command(stage_command::begin_call{0, 0, {std::make_shared<wordy_scorer>()}}));
+  ASSERT_TRUE(engine.command(stage_command::open_call{0, 0, {std::make_shared<wordy_scorer>()}}));
   for (std::uint64_t index = 0; index < count; ++index) {
     activation given = message({0, index});
     ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
   }
-  inbound.producer->send_end_of_call(0);
+  inbound.producer->send_flush(0);
   for (int steps = 0; steps < 20; ++steps) static_cast<void>(engine.step());
   EXPECT_EQ(batches, (std::vector<std::size_t>{2, 2, 2, 1}));
 }
@@ -224,7 +224,7 @@ TEST(stage_engine, a_micro_batch_is_counted_before_its_scores_leave) {
   inproc_edge_factory edges;
   edge_ends inbound = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
   engine.add_inbound(std::move(inbound.consumer));
-  ASSERT_TRUE(engine.command(stage_command::begin_call{0, 0, {std::make_shared<counting_scorer>()}}));
+  ASSERT_TRUE(engine.command(stage_command::open_call{0, 0, {std::make_shared<counting_scorer>()}}));
   for (std::uint64_t index = 0; index < 2; ++index) {
     activation given = message({0, index});
     ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
@@ -246,7 +246,7 @@ TEST(stage_engine, scores_do_not_wait_for_room_on_the_edge_behind_them) {
   edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
   engine.add_inbound(std::move(inbound.consumer));
   engine.outbound().add_edge(engine.outbound().add_branch({}), std::move(out.producer));
-  ASSERT_TRUE(engine.command(stage_command::begin_call{0, 0, {std::make_shared<counting_scorer>()}}));
+  ASSERT_TRUE(engine.command(stage_command::open_call{0, 0, {std::make_shared<counting_scorer>()}}));
   for (std::uint64_t index = 0; index < 2; ++index) {
     activation given = message({0, index});
     ASSERT_EQ(inbound.producer->try_send(given), send_status::sent);
@@ -269,9 +269,9 @@ struct late_credit final : edge_producer {
   }
   [[nodiscard]] std::uint32_t slots() const noexcept override { return 1; }
   [[nodiscard]] send_status try_send(activation&) override { return send_status::sent; }
-  void send_end_of_call(call_number) noexcept override {}
+  void send_flush(call_number) noexcept override {}
   void close() noexcept override {}
-  void vanish() noexcept override {}
+  void abandon() noexcept override {}
 
   trace_clock& clock;
   mutable int asked = 0;

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "messages/limits.hpp"
-#include "runtime/metric/metric.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe {
 namespace {

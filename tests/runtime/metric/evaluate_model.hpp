@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/metric/metric.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe::testing {
 

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/metric/metric_of.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include <troupe/metric_of.hpp>
 
 namespace troupe {
 namespace {
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 activation first_micro_batch(const payload_ptr& labels, std::uint64_t samples = 4) {
   activation input;
   input.samples = {0, samples};
-  input.passengers = labels;
+  input.labels = labels;
   return input;
 }
 

@@ -1,8 +1,6 @@
 // Goal: a metric with a plain struct as its state starts from State{}, and its words travel as those of any metric.
 // Method: metrics whose states have doubles, counts, arrays and first values that are not zero, through a scorer and a
 // fold, against plain loops; structs that cannot be states are refused by the concept.
-#include "runtime/metric/metric_of.hpp"
-
 #include <cmath>
 #include <limits>
 
@@ -11,6 +9,7 @@
 #include "runtime/metric/metric_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include <troupe/metric_of.hpp>
 
 namespace troupe {
 namespace {
@@ -73,7 +72,7 @@ std::vector<metric_value> folded(const std::vector<metric_ptr>& metrics, const a
   for (std::int64_t begin = 0; begin < outputs.size(0); begin += size, ++index) {
     activation input;
     input.samples = {static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(begin + size)};
-    input.passengers = make_tensors(at::zeros({size}, at::kLong));
+    input.labels = make_tensors(at::zeros({size}, at::kLong));
     score part;
     part.id = {0, index};
     get(scorer.evaluate(make_tensors(outputs.narrow(0, begin, size)), input, part));

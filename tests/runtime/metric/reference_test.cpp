@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/metric/metric.hpp"
+#include <troupe/metric.hpp>
 
 namespace troupe {
 namespace {

@@ -27,7 +27,7 @@ activation micro_batch(std::uint64_t index, std::int64_t size, const payload_ptr
   activation input;
   input.id = {2, index};
   input.samples = {index * 8, index * 8 + static_cast<std::uint64_t>(size)};
-  input.passengers = labels;
+  input.labels = labels;
   return input;
 }
 

@@ -10,9 +10,9 @@
 #include <torch/script.h>
 
 #include "../../support/paths.hpp"
-#include "runtime/model/layer_chain.hpp"
-#include "runtime/model/stage_module.hpp"
+#include "runtime/model/layers_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include <troupe/model.hpp>
 
 namespace troupe::testing {
 
@@ -98,7 +98,7 @@ inline expected<at::Tensor> run_cut(const layer_chain& chain, const std::vector<
   bounds.push_back(chain.layers.size());
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
     auto body =
-        model_stage::make(chain, bounds[i], bounds[i + 1], {static_cast<stage_index>(i), threads, mode, std::nullopt});
+        layers_body::make(chain, bounds[i], bounds[i + 1], {static_cast<stage_index>(i), threads, mode, std::nullopt});
     if (!body) return tl::make_unexpected(body.error());
     (*body)->on_start();
     auto output = (*body)->forward(micro_batch(value));

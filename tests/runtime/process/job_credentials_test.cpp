@@ -166,9 +166,9 @@ TEST(job_credentials, members_of_a_run_shake_hands_in_both_directions) {
 TEST(job_credentials, members_of_another_run_are_refused_in_both_directions) {
   const auto driver = context_of(credentials().driver, credentials().ca_certificate);
   // One that trusts us, but whom we do not know: the refusal is ours.
-  const auto stranger = context_of(others_credentials().worker, credentials().ca_certificate);
-  EXPECT_FALSE(shake_hands(stranger.get(), driver.get()));
-  EXPECT_FALSE(shake_hands(driver.get(), stranger.get()));
+  const auto untrusted_peer = context_of(others_credentials().worker, credentials().ca_certificate);
+  EXPECT_FALSE(shake_hands(untrusted_peer.get(), driver.get()));
+  EXPECT_FALSE(shake_hands(driver.get(), untrusted_peer.get()));
   const context_pointer nobody(SSL_CTX_new(TLS_method()));
   EXPECT_FALSE(shake_hands(nobody.get(), driver.get()));
 }

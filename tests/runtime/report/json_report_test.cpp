@@ -1,14 +1,15 @@
 // Goal: result.json has the documented names and kinds, keeps every bit of a double, and says what JSON cannot. Method:
 // a result with known values is written and read back by the JSON library, names compared with the list in the
 // documentation.
-#include "runtime/report/json_report.hpp"
-
 #include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "runtime/metric/metric_lookup.hpp"
+#include <troupe/report.hpp>
 
 namespace troupe {
 namespace {

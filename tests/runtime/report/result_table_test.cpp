@@ -1,7 +1,5 @@
 // Goal: the table for people says what it should and never overflows its width. Method: a result with known values;
 // lines are looked for and measured.
-#include "runtime/report/result_table.hpp"
-
 #include <cmath>
 #include <sstream>
 
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/report/text_table.hpp"
+#include <troupe/report.hpp>
 
 namespace troupe {
 namespace {

@@ -1,13 +1,12 @@
 // Goal: values of a result are found by the names of result.json, and an unknown name is answered with those that
 // exist. Method: a result made by hand, every look-up, and the text of every exception.
-#include "runtime/report/run_result.hpp"
-
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "messages/error.hpp"
+#include <troupe/error.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe {
 namespace {

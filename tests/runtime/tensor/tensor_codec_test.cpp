@@ -1,6 +1,6 @@
 // Goal: tensors travel as bytes and come back with the same bits, sizes, strides and names, viewing the bytes; and
-// bytes of a stranger are refused or harmless. Method: round trips over dtypes and layouts; every truncation; seeded
-// damage.
+// bytes of an untrusted peer are refused or harmless. Method: round trips over dtypes and layouts; every truncation;
+// seeded damage.
 #include "runtime/tensor/tensor_codec.hpp"
 
 #include <cstring>

@@ -32,7 +32,6 @@ stage_graph cascade() {
   graph_node big = node("big", node_kind::stage);
   big.replicas = 2;
   big.num_pipe_buffers = 1;
-  big.placements = {{}, {"node1", 3}};
   graph_node join = node("all", node_kind::join);
   join.inputs = {"early", "late"};
   join.num_pipe_buffers = 2;
@@ -58,7 +57,7 @@ TEST(draw_text, a_cascade) {
             "stage   few  in id order\n"
             "        ├─ 2 credits, as early ─▶ all\n"
             "        └─ scores ─▶ early\n"
-            "stage   big  ×2  [1: node1 process 3]\n"
+            "stage   big  ×2\n"
             "        └─ 2 credits, as late ─▶ all\n"
             "join    all\n"
             "        └─ scores ─▶ metrics\n"

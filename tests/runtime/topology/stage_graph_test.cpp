@@ -121,7 +121,6 @@ TEST(validate, refuses_wrong_nodes) {
   refused(spoilt("b", [](auto& n) { n.num_pipe_buffers = limits::pipe_buffers_max + 1; }), "stage 'b': pipe buffers");
   refused(spoilt("loader", [](auto& n) { n.replicas = 2; }), "source 'loader': a source is not copied");
   refused(spoilt("metrics", [](auto& n) { n.replicas = 2; }), "sink 'metrics': a sink is not copied");
-  refused(spoilt("a", [](auto& n) { n.placements.resize(2); }), "stage 'a': 2 placements for 1 replicas");
   refused(spoilt("loader", [](auto& n) { n.inputs = {"in"}; }), "source 'loader': a source has no input");
   refused(spoilt("metrics", [](auto& n) { n.outputs = {"out"}; }), "sink 'metrics': a sink has no output");
   refused(spoilt("b", [](auto& n) { n.name.clear(); }), "the node has no name");

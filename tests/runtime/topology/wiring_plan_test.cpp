@@ -111,22 +111,6 @@ TEST(expand, outside_a_pipeline_every_replica_meets_every_replica) {
   for (replica_index r = 0; r < 3; ++r) EXPECT_EQ(plan.instances[plan.instance_at({1, r})].inbound.size(), 2u);
 }
 
-TEST(expand, keeps_placements) {
-  graph_node stage;
-  stage.name = "far";
-  stage.replicas = 2;
-  stage.placements = {{"node1", 4}, {"node2", 0}};
-  stage_graph g = make_chain({.stages = 1, .sinks = {}});
-  graph_node sink;
-  sink.name = "metrics";
-  sink.kind = node_kind::sink;
-  g.add(stage).add(sink).connect("stage 0", "far").connect("far", "metrics");
-  const auto plan = *expand(g);
-  EXPECT_EQ(plan.instances[plan.instance_at({1, 0})].where, (placement{"node1", 4}));
-  EXPECT_EQ(plan.instances[plan.instance_at({1, 1})].where, (placement{"node2", 0}));
-  EXPECT_EQ(plan.instances[plan.instance_at({0, 0})].where, placement{});
-}
-
 TEST(expand, refuses_what_validate_refuses_and_too_many_edges) {
   EXPECT_EQ(expand(make_chain({.stages = 2, .replicas = 0})).error().code, error_code::topology_invalid);
   EXPECT_EQ(expand(stage_graph{}).error().code, error_code::topology_invalid);

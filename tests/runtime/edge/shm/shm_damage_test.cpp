@@ -22,7 +22,7 @@ std::atomic<std::uint64_t>& word(const memory_mapping& pages, std::uint64_t at) 
 void expect_silent(shm_edge& edge) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(edge.consumer->try_receive());
   EXPECT_FALSE(edge.consumer->exhausted());
-  EXPECT_EQ(edge.consumer->ended_call(), std::nullopt);
+  EXPECT_EQ(edge.consumer->flushed_through(), std::nullopt);
   EXPECT_EQ(edge.consumer_damages, 1u);
   EXPECT_EQ(edge.last_damage.code, error_code::wire_malformed);
 }
@@ -59,7 +59,7 @@ TEST(shm_damage, every_field_of_a_header_is_checked) {
       {"too many rows", field(offsetof(message_header, row_count)), huge},
       {"large tensors", field(offsetof(message_header, tensors_bytes)), 65 << 10},
       {"huge tensors", field(offsetof(message_header, tensors_bytes)), huge},
-      {"huge passengers", field(offsetof(message_header, passengers_bytes)), std::uint64_t{1} << 63},
+      {"huge labels", field(offsetof(message_header, labels_bytes)), std::uint64_t{1} << 63},
       {"sent too many", offsetof(shm::control, sent), 1000},
       {"sent fewer than before", offsetof(shm::control, sent), 0},
   };
@@ -140,7 +140,7 @@ void spoil(const memory_mapping& pages, std::mt19937_64& random) {
 /// Reads all that a message shows.
 std::uint64_t sum_of(const activation& message) {
   std::uint64_t sum = message.row_count();
-  for (const payload_ptr& part : {message.tensors, message.passengers}) {
+  for (const payload_ptr& part : {message.tensors, message.labels}) {
     if (const auto* seen = dynamic_cast<const view*>(part.get())) {
       for (const std::byte each : seen->bytes) sum += static_cast<std::uint64_t>(each);
     }
@@ -155,8 +155,8 @@ void operate(shm_edge& edge, std::vector<activation>& held, std::mt19937_64& ran
       if (edge.send(index, random() % 3000, random() % 100) == send_status::sent) ++index;
       return;
     case 2:
-      edge.producer->send_end_of_call(random() % 3);
-      (void)edge.consumer->ended_call();
+      edge.producer->send_flush(random() % 3);
+      (void)edge.consumer->flushed_through();
       (void)edge.consumer->exhausted();
       (void)edge.producer->credits();
       break;

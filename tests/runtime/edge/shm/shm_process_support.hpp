@@ -122,7 +122,7 @@ struct plan {
                     3,
                     std::make_shared<const pattern>(index, tensors(index)),
                     nullptr};
-    if (index % 3 == 0) made.passengers = std::make_shared<const pattern>(~index, 9);
+    if (index % 3 == 0) made.labels = std::make_shared<const pattern>(~index, 9);
     if (index % 5 == 0) made.rows = std::make_shared<const row_set>(row_set{1, 4, 9});
     return made;
   }
@@ -130,7 +130,7 @@ struct plan {
   [[nodiscard]] bool is_whole(const activation& got, std::uint64_t index) const {
     return got.id == micro_batch_id{index / run_length, index} &&
            got.samples == sample_range{index * 10, index * 10 + 10} && is_pattern(got.tensors, index, tensors(index)) &&
-           (index % 3 == 0 ? is_pattern(got.passengers, ~index, 9) : got.passengers == nullptr) &&
+           (index % 3 == 0 ? is_pattern(got.labels, ~index, 9) : got.labels == nullptr) &&
            (index % 5 == 0 ? got.rows && *got.rows == row_set{1, 4, 9} : got.rows == nullptr);
   }
 };

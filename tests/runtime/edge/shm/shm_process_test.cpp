@@ -29,7 +29,7 @@ bool produce(shared_ground& ground, const plan& plan, std::uint64_t count, std::
       return false;
     }
     if (status == send_status::closed) return true;
-    if ((index + 1) % plan.run_length == 0) out->send_end_of_call(index / plan.run_length);
+    if ((index + 1) % plan.run_length == 0) out->send_flush(index / plan.run_length);
   }
   return ground.damages == 0;
 }
@@ -56,7 +56,7 @@ outcome consume(shared_ground& ground, edge_consumer& in, const plan& plan, std:
   while (seen.received < at_most) {
     std::optional<activation> got;
     if (!park_until(*ground.consumer_bell, random() % plan.spins_max, parks, [&] {
-          const auto ended = in.ended_call();
+          const auto ended = in.flushed_through();
           if (ended && seen.received < (*ended + 1) * plan.run_length) ++seen.wrong;
           got = in.try_receive();
           if (!got) let_go();
@@ -98,7 +98,7 @@ TEST_F(shm_process, streams_from_a_child_that_parks) {
     EXPECT_EQ(seen.received, stream_messages);
     EXPECT_EQ(seen.wrong, 0u);
     EXPECT_TRUE(seen.exhausted);
-    EXPECT_EQ(in->ended_call(), stream_messages / plan{}.run_length - 1);
+    EXPECT_EQ(in->flushed_through(), stream_messages / plan{}.run_length - 1);
     EXPECT_TRUE(producer.succeeded());
     EXPECT_GT(std::exchange(parks, 0), 0u) << "nobody parked: nothing was shown about wake-ups";
   }
@@ -169,7 +169,7 @@ TEST_F(shm_process, a_killed_producer_has_sent_whole_messages_or_nothing) {
     }
     EXPECT_LE(received, first + 4) << "no more than there are slots";
     EXPECT_EQ(before.wrong, 0u);
-    EXPECT_LT(in->ended_call().value_or(0), std::max<std::uint64_t>(received, 1));
+    EXPECT_LT(in->flushed_through().value_or(0), std::max<std::uint64_t>(received, 1));
     EXPECT_FALSE(in->exhausted());
     EXPECT_FALSE(in->try_receive());
     EXPECT_EQ(ground.damages, 0u);
@@ -204,7 +204,7 @@ TEST_F(shm_process, a_killed_consumer_gives_no_more_credit_and_nothing_else) {
     while (send() == send_status::sent) EXPECT_LE(out->credits(), slots);
     EXPECT_LE(sent - at_death, slots);
     EXPECT_EQ(send(), send_status::no_credit);
-    out->send_end_of_call(1);
+    out->send_flush(1);
     out->close();
     EXPECT_EQ(ground.damages, 0u);
   }

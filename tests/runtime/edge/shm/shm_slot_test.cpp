@@ -10,6 +10,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "messages/limits.hpp"
 #include "shm_test_support.hpp"
 
 namespace troupe::testing {
@@ -38,12 +39,12 @@ TEST(shm_slot, carries_all_of_an_activation_with_every_part_present_or_not) {
     activation given{{7, parts}, {100, 105}, 9, nullptr, nullptr};
     const std::size_t sizes[] = {0, 0, 777};
     if (parts % 3 > 0) given.tensors = std::make_shared<const pattern>(1, sizes[parts % 3]);
-    if (parts / 3 % 3 > 0) given.passengers = std::make_shared<const pattern>(2, sizes[parts / 3 % 3]);
+    if (parts / 3 % 3 > 0) given.labels = std::make_shared<const pattern>(2, sizes[parts / 3 % 3]);
     if (parts / 9 == 1) given.rows = std::make_shared<const row_set>();
     if (parts / 9 == 2) given.rows = std::make_shared<const row_set>(row_set{0, 2, 4});
     const row_set_ptr rows = given.rows;
     const bool has_tensors = given.tensors != nullptr;
-    const bool has_passengers = given.passengers != nullptr;
+    const bool has_passengers = given.labels != nullptr;
     ASSERT_EQ(edge.producer->try_send(given), send_status::sent);
     const auto got = edge.consumer->try_receive();
     ASSERT_TRUE(got) << edge.last_damage.cause;
@@ -51,9 +52,9 @@ TEST(shm_slot, carries_all_of_an_activation_with_every_part_present_or_not) {
     EXPECT_EQ(got->samples, (sample_range{100, 105}));
     EXPECT_EQ(got->sender_incarnation, 9u);
     EXPECT_EQ(got->tensors != nullptr, has_tensors);
-    EXPECT_EQ(got->passengers != nullptr, has_passengers);
+    EXPECT_EQ(got->labels != nullptr, has_passengers);
     EXPECT_TRUE(!has_tensors || is_pattern(got->tensors, 1, sizes[parts % 3]));
-    EXPECT_TRUE(!has_passengers || is_pattern(got->passengers, 2, sizes[parts / 3 % 3]));
+    EXPECT_TRUE(!has_passengers || is_pattern(got->labels, 2, sizes[parts / 3 % 3]));
     ASSERT_EQ(got->rows != nullptr, rows != nullptr);
     EXPECT_TRUE(!rows || *got->rows == *rows);
   }
@@ -64,7 +65,7 @@ TEST(shm_slot, grows_for_what_is_larger_and_cuts_nothing) {
     std::mt19937_64 random(seed);
     shm_edge edge({.slots = static_cast<std::uint32_t>(1 + random() % 4), .credits_per_ring = 1});
     struct entry {
-      std::size_t tensors, passengers;
+      std::size_t tensors, labels;
       activation held;
     };
     std::deque<entry> sent;
@@ -72,9 +73,9 @@ TEST(shm_slot, grows_for_what_is_larger_and_cuts_nothing) {
     std::uint64_t received = 0;
     for (std::uint64_t index = 0; index < 60;) {
       const std::size_t tensors = some_size(random);
-      const std::size_t passengers = random() % 1000;
-      if (edge.send(index, tensors, passengers) == send_status::sent) {
-        sent.push_back({tensors, passengers, {}});
+      const std::size_t labels = random() % 1000;
+      if (edge.send(index, tensors, labels) == send_status::sent) {
+        sent.push_back({tensors, labels, {}});
         ++index;
       }
       while (auto got = edge.consumer->try_receive()) {
@@ -87,7 +88,7 @@ TEST(shm_slot, grows_for_what_is_larger_and_cuts_nothing) {
       const auto done = held.begin() + static_cast<std::ptrdiff_t>(random() % held.size());
       // Read when others have been sent since: nothing moved under it.
       EXPECT_TRUE(is_pattern(done->held.tensors, done->held.id.index, done->tensors));
-      EXPECT_TRUE(is_pattern(done->held.passengers, ~done->held.id.index, done->passengers));
+      EXPECT_TRUE(is_pattern(done->held.labels, ~done->held.id.index, done->labels));
       held.erase(done);
       edge.consumer->release();
     }
@@ -102,7 +103,7 @@ TEST(shm_slot, former_extents_give_their_memory_back) {
     ASSERT_EQ(edge.send(size, size, 1), send_status::sent);
     ASSERT_TRUE(edge.consumer->try_receive());
     edge.consumer->release();
-    // control, payload with its rest of a page, passengers
+    // control, payload with its rest of a page, labels
     EXPECT_LE(static_cast<std::size_t>(edge.status().st_blocks) * 512, 4096 + size + 2 * 4096) << size;
   }
 }
@@ -120,7 +121,7 @@ TEST(shm_slot, once_warm_a_message_takes_no_memory_and_is_written_once) {
   for (std::uint64_t index = 3; index < 10'003; ++index) pass(index, random() % 100'000 / (1 + random() % 1000));
   EXPECT_EQ(edge.status().st_size, warm.st_size);
   EXPECT_EQ(edge.status().st_blocks, warm.st_blocks);
-  EXPECT_EQ(edge.codec->writes, 2u * 10'003) << "tensors and passengers, each once";
+  EXPECT_EQ(edge.codec->writes, 2u * 10'003) << "tensors and labels, each once";
   EXPECT_EQ(edge.codec->reads, 2u * 10'003);
 }
 
@@ -152,8 +153,9 @@ TEST(shm_slot, what_no_slot_can_hold_is_refused_aloud_and_leaves_the_message) {
 
 TEST(shm_slot, a_codec_that_throws_leaves_message_and_edge_as_they_were) {
   shm_edge edge({.slots = 1, .credits_per_ring = 1});
-  class stranger final : public payload {};
-  activation message{{0, 5}, {0, 1}, 0, std::make_shared<const pattern>(1, 10), std::make_shared<const stranger>()};
+  class untrusted_peer final : public payload {};
+  activation message{
+      {0, 5}, {0, 1}, 0, std::make_shared<const pattern>(1, 10), std::make_shared<const untrusted_peer>()};
   EXPECT_THROW((void)edge.producer->try_send(message), std::bad_cast);
   EXPECT_NE(message.tensors, nullptr);
   EXPECT_EQ(edge.producer->credits(), 1u);
@@ -177,7 +179,7 @@ TEST(shm_slot, comes_back_when_released_and_no_longer_viewed) {
   EXPECT_TRUE(is_pattern(older->tensors, 0, 10));
   edge.consumer->release();
   EXPECT_EQ(edge.producer->credits(), 1u) << "released, but viewed";
-  const payload_ptr last = older->passengers;
+  const payload_ptr last = older->labels;
   older.reset();
   ASSERT_EQ(edge.send(2, 10, 10), send_status::sent);
   EXPECT_EQ(edge.send(3, 10, 10), send_status::no_credit);
@@ -249,12 +251,12 @@ TEST(shm_slot, views_outlive_both_ends) {
   EXPECT_TRUE(is_pattern(got->tensors, 3, 1000));
 }
 
-TEST(shm_slot, an_end_that_vanishes_is_silent) {
+TEST(shm_slot, an_abandoned_end_is_silent_to_the_other) {
   shm_edge edge({.slots = 2, .credits_per_ring = 1});
   ASSERT_EQ(edge.send(0, 10, 10), send_status::sent);
   auto got = edge.consumer->try_receive();
   edge.consumer->release();
-  edge.consumer->vanish();
+  edge.consumer->abandon();
   const std::uint32_t quiet = edge.producer_bell->epoch();
   got.reset();
   edge.consumer.reset();
@@ -265,7 +267,7 @@ TEST(shm_slot, an_end_that_vanishes_is_silent) {
 
   shm_edge other({.slots = 2, .credits_per_ring = 1});
   const std::uint32_t unrung = other.consumer_bell->epoch();
-  other.producer->vanish();
+  other.producer->abandon();
   other.producer.reset();
   EXPECT_FALSE(other.consumer->exhausted());
   EXPECT_EQ(other.consumer_bell->epoch(), unrung);

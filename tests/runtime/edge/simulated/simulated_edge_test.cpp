@@ -37,7 +37,7 @@ send_status send(edge_ends& edge, std::uint64_t index) {
   return edge.producer->try_send(message);
 }
 
-/// Does the same to every activation, end_of_call and credit, and writes down what it was asked.
+/// Does the same to every activation, flush and credit, and writes down what it was asked.
 class scripted_policy final : public delivery_policy {
  public:
   delivery_action on_deliver(std::size_t edge, simulated_message what) override {
@@ -138,7 +138,7 @@ TEST(simulated_network, the_policy_is_asked_for_all_but_closing) {
   edge_ends first = network.make({});
   edge_ends edge = network.make({});
   ASSERT_EQ(send(edge, 0), send_status::sent);
-  edge.producer->send_end_of_call(0);
+  edge.producer->send_flush(0);
   edge.producer->close();
   while (network.pending() > 0) network.deliver(0);
   ASSERT_TRUE(edge.consumer->try_receive());
@@ -147,7 +147,7 @@ TEST(simulated_network, the_policy_is_asked_for_all_but_closing) {
   while (network.pending() > 0) network.deliver(0);
   using enum simulated_message;
   EXPECT_EQ(policy.asked, (std::vector<std::pair<std::size_t, simulated_message>>{
-                              {1, simulated_message::activation}, {1, end_of_call}, {1, credit}}));
+                              {1, simulated_message::activation}, {1, flush}, {1, credit}}));
 }
 
 TEST(simulated_network, a_swap_never_passes_a_close) {

@@ -28,7 +28,7 @@ std::vector<frame> all_frames() {
           extreme,
           credit_frame{0},
           credit_frame{UINT64_MAX},
-          end_of_call_frame{UINT64_MAX - 1},
+          flush_frame{UINT64_MAX - 1},
           close_frame{128},
           hello_frame{{{}, 70'000, 2, 3}, 256, {1, UINT64_MAX}, {1, 2, 3, UINT64_MAX}},
           challenge_frame{{0, UINT64_MAX}, {4, 3, 2, 1}},
@@ -84,7 +84,7 @@ TEST(frame, lays_its_payload_out_at_multiples_of_64) {
   activation_frame head = whole();
   head.rows = 3;
   const payload_layout layout = layout_of(head);
-  EXPECT_EQ(layout.passengers_at, 128u);
+  EXPECT_EQ(layout.labels_at, 128u);
   EXPECT_EQ(layout.rows_at, 192u);
   EXPECT_EQ(layout.bytes, 204u);
 }

@@ -40,7 +40,7 @@ TEST_F(tcp_later, what_was_sent_before_it_was_accepted_arrives) {
   EXPECT_EQ(send(*producer, 0), send_status::sent);
   EXPECT_EQ(send(*producer, 1), send_status::sent);
   EXPECT_EQ(send(*producer, 2), send_status::no_credit);
-  producer->send_end_of_call(0);
+  producer->send_flush(0);
   const auto consumer = far->accept(key_of(1), {{2, nullptr, nullptr, 1}, lost.put()});
   ASSERT_TRUE(consumer);
   for (std::uint64_t index = 0; index < 2; ++index) {
@@ -49,7 +49,7 @@ TEST_F(tcp_later, what_was_sent_before_it_was_accepted_arrives) {
     EXPECT_EQ(got->id.index, index);
     (*consumer)->release();
   }
-  EXPECT_TRUE(eventually([&] { return (*consumer)->ended_call() == std::optional<call_number>(0); }));
+  EXPECT_TRUE(eventually([&] { return (*consumer)->flushed_through() == std::optional<call_number>(0); }));
   EXPECT_TRUE(eventually([&] { return producer->credits() == 2; }));
   EXPECT_EQ(lost.count(), 0u);
 }
@@ -70,7 +70,7 @@ TEST_F(tcp_later, is_lost_when_nobody_listens) {
 }
 
 TEST_F(tcp_later, can_be_given_up_before) {
-  connect(far->port())->vanish();
+  connect(far->port())->abandon();
   const auto consumer = far->accept(key_of(1), {{2, nullptr, nullptr, 1}, lost.put()});
   ASSERT_TRUE(consumer);
   EXPECT_TRUE(eventually([&] { return near->connections() == 0; }));

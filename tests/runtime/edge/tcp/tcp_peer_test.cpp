@@ -95,11 +95,11 @@ TEST_F(tcp_peer, strangers_get_nothing_and_are_dropped) {
 TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
   tcp_endpoint_options options = test_options();
   options.on_refused = refused.put();
-  endpoint = must_open(std::move(options));  // with a deadline that no stranger reaches
+  endpoint = must_open(std::move(options));  // with a deadline that no untrusted peer reaches
   const auto consumer = accept(1);
   const auto other = accept(2);
   std::vector<std::unique_ptr<raw_client>> crowd;
-  for (std::size_t i = 0; i < 10 * limits::tcp_strangers_max; ++i) {
+  for (std::size_t i = 0; i < 10 * limits::tcp_untrusted_peers_max; ++i) {
     crowd.push_back(std::make_unique<raw_client>(endpoint->port()));
     if (i % 2 == 0) crowd.back()->send("TRPE");
   }
@@ -107,7 +107,7 @@ TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
   EXPECT_EQ(crowd.front()->drain(), "") << "the oldest was not closed";
   expect_refused("before others came");
   EXPECT_TRUE(connect(key_of(2)));
-  EXPECT_TRUE(eventually([&] { return endpoint->connections() <= limits::tcp_strangers_max + 4; }));
+  EXPECT_TRUE(eventually([&] { return endpoint->connections() <= limits::tcp_untrusted_peers_max + 4; }));
   EXPECT_EQ(lost.count(), 0u);
 }
 
@@ -211,7 +211,7 @@ TEST_F(tcp_peer, nobody_there_is_an_error_of_connect) {
   EXPECT_EQ(got.error().code, error_code::peer_lost);
 }
 
-/// A stranger that was let in: what it does then makes the consumer silent.
+/// An untrusted peer that was let in: what it does then makes the consumer silent.
 class tcp_damage : public tcp_peer {
  protected:
   void expect_lost_after(const std::vector<frame>& said, const char* why, const std::string& payload = {}) {
@@ -271,13 +271,13 @@ TEST_F(tcp_peer, a_peer_that_only_pings_is_not_lost) {
   EXPECT_EQ(lost.count(), 0u);
 }
 
-TEST_F(tcp_peer, who_vanishes_is_lost_and_the_end_silent) {
+TEST_F(tcp_peer, who_abandons_is_lost_and_the_end_silent) {
   const auto consumer = accept(1);
   const auto producer = must_connect(1);
   auto first = message(0);
   ASSERT_EQ(producer->try_send(first), send_status::sent);
   ASSERT_TRUE(eventually([&] { return consumer->try_receive().has_value(); }));
-  consumer->vanish();
+  consumer->abandon();
   expect_lost("connection closed");
   auto next = message(1);
   EXPECT_EQ(producer->credits(), 0u);
@@ -313,11 +313,11 @@ TEST_F(tcp_peer, everything_of_an_activation_arrives) {
   EXPECT_EQ(tensors.value(), 6u);
   ASSERT_EQ(tensors.bytes.size(), 70'008u);
   for (std::size_t i = 8; i < tensors.bytes.size(); ++i) ASSERT_EQ(tensors.bytes[i], static_cast<std::byte>(i & 0xffu));
-  EXPECT_EQ(dynamic_cast<const viewed_payload&>(*got->passengers).value(), 7u);
+  EXPECT_EQ(dynamic_cast<const viewed_payload&>(*got->labels).value(), 7u);
   ASSERT_TRUE(eventually([&] { return (got = consumer->try_receive()).has_value(); }));
   EXPECT_TRUE(got->is_empty_part());
   EXPECT_EQ(got->tensors, nullptr);
-  EXPECT_EQ(got->passengers, nullptr);
+  EXPECT_EQ(got->labels, nullptr);
 }
 
 /// Passes bytes on one by one, both ways, until either side closes.

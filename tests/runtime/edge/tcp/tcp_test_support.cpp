@@ -8,6 +8,7 @@
 
 #include "../edge_contract_support.hpp"
 #include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 

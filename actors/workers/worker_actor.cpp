@@ -1,0 +1,294 @@
+#include "actors/workers/worker_actor.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "actors/workers/room_of.hpp"
+#include "actors/workers/wire_codec.hpp"
+#include "actors/workers/worker_stages.hpp"
+#include "runtime/edge/checked_consumer.hpp"
+#include "runtime/os/room.hpp"
+#include "runtime/os/shared_memory.hpp"
+
+namespace troupe {
+
+namespace {
+
+/// Large states (a confusion matrix of thousands of classes) do not fit one message together.
+template <class Send>
+void send_in_parts(std::vector<score> scores, const Send& send) {
+  constexpr std::size_t words_per_message_max = limits::score_words_max;
+  score_batch part;
+  std::size_t words = 0;
+  for (score& each : scores) {
+    if (!part.scores.empty() && words + each.words.size() > words_per_message_max) {
+      send(std::exchange(part, {}));
+      words = 0;
+    }
+    words += each.words.size();
+    part.scores.push_back(std::move(each));
+  }
+  send(part);
+}
+
+/// What comes over an edge can only be what the loader has sent.
+arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
+                            std::function<void(const error&)> on_damaged) {
+  return {.message = [loader](const activation& message) -> expected<void> {
+            if (auto fine = check_form(message); !fine) return fine;
+            return loader->sent.check(message.id, message.samples.size());
+          },
+          .ended = [loader](call_number call) { return loader->sent.has_ended(call); },
+          .on_damaged = std::move(on_damaged)};
+}
+
+}  // namespace
+
+void end_worker(const error& cause) {
+  std::fprintf(stderr, "%s\n", to_string(cause).c_str());
+  std::fflush(nullptr);
+  std::_Exit(static_cast<int>(status_of(cause.code)));
+}
+
+wire_actor::behavior_type worker_actor(wire_actor::stateful_pointer<worker_actor_state> self,
+                                       std::shared_ptr<worker_body> body, const wire_actor& driver) {
+  return self->state.start(std::move(body), driver);
+}
+
+wire_actor::behavior_type worker_actor_state::start(std::shared_ptr<worker_body> body, const wire_actor& driver) {
+  body_ = std::move(body);
+  orders_.emplace(body_->description.plan, body_->description.tcp_edges);
+  self_->set_down_handler([](const caf::down_msg&) {
+    end_worker({error_code::peer_lost, "worker", "its driver is gone", {}});
+  });
+  self_->monitor(driver);
+  const worker_hello hello{.pid = static_cast<std::uint32_t>(::getpid()),
+                           .edge_port = body_->tcp ? body_->tcp->port() : std::uint16_t{0}};
+  auto wire = to_wire(hello);
+  if (!wire) end_worker(wire.error());
+  tell(self_, driver, std::move(*wire));
+  return {[this](const wire_message& message) { obey(message); }};
+}
+
+void worker_actor_state::obey(const wire_message& message) {
+  const auto taken = dispatch<open_call, release_call, cancel_call, wiring_order, stop_request, worker_assignment>(
+      message, [this](const auto& what) {
+        if (auto fine = orders_->check(what); !fine) end_worker(fine.error());
+        handle(what);
+      });
+  if (!taken) end_worker(taken.error());
+}
+
+// --- becoming a stage ------------------------------------------------------------------------------------------------
+
+void worker_actor_state::handle(const worker_assignment& to) {
+  if (engine_) return;
+  driver_ = caf::actor_cast<wire_actor>(self_->current_sender());
+  assignment_ = to;
+  if (auto assigned = become_stage(to); !assigned) {
+    engine_.reset();  // it may be there, and never step
+    to_driver(failure{to.address, to.incarnation, {}, std::nullopt, assigned.error(), 0});
+  }
+}
+
+expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
+  const worker_description& what = body_->description;
+  if (auto same = check_fingerprint(to); !same) return same;
+  if (auto room = ensure_room(room_of_stage(to.threads)); !room) return room;
+  auto page = body_->descriptors.take("page", 1).and_then(
+      [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
+  if (!page) return tl::make_unexpected(page.error());
+  page->page()->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
+  auto loader = body_->descriptors.take("loader", 1).and_then([](std::vector<unique_fd>&& fds) {
+    return shared_page::adopt(std::move(fds.front()));
+  });
+  if (!loader) return tl::make_unexpected(loader.error());
+  loader_page_ = loader->page();
+  const auto warm_up = warm_up_of(to);
+  if (!warm_up) return tl::make_unexpected(warm_up.error());
+  auto stage = what.make_body(to, *warm_up);
+  if (!stage) return tl::make_unexpected(stage.error());
+  // Once more: a file that was replaced while it was read is another one by now.
+  if (auto same = check_fingerprint(to); !same) return same;
+  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), page->page());
+  if (body_->tcp) {
+    body_->tcp->know({to.edge_secret[0], to.edge_secret[1]});
+  }
+  engine_->listen(report_to_driver());
+  threads_ = std::make_shared<engine_threads>();
+  return threads_->start(engine_);
+}
+
+/// A spare may have waited since long before.
+expected<void> worker_actor_state::check_fingerprint(const worker_assignment& to) const {
+  if (to.fingerprint == body_->description.fingerprint()) return {};
+  return fail(error_code::worker_mismatch, "worker", "this process describes another topology than its driver",
+              "build the topology from the arguments alone, and leave its files alone while it runs");
+}
+
+expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to) {
+  if (to.warm_up_bytes == 0) return payload_ptr{};
+  auto descriptors = body_->descriptors.take("warm-up", 1);
+  if (!descriptors) return tl::make_unexpected(descriptors.error());
+  const auto memory = shared_memory::adopt(std::move(descriptors->front()), to.warm_up_bytes);
+  if (!memory) return tl::make_unexpected(memory.error());
+  auto mapped = memory->map(0, to.warm_up_bytes);
+  if (!mapped) return tl::make_unexpected(mapped.error());
+  const auto pages = std::make_shared<memory_mapping>(std::move(*mapped));
+  return body_->description.codec->read(pages->bytes().first(to.warm_up_bytes), pages);
+}
+
+/// On the engine's thread; what it sends stays in order.
+stage_listener worker_actor_state::report_to_driver() const {
+  const auto send = [driver = driver_](const auto& message) {
+    auto wire = to_wire(message);
+    if (!wire) end_worker(wire.error());
+    caf::anon_send(driver, std::move(*wire));
+  };
+  return {.on_ready = [send, ready = stage_ready{assignment_.address, assignment_.incarnation}] { send(ready); },
+          .on_scores =
+              [send, incarnation = assignment_.incarnation](std::vector<score> scores) {
+                for (score& each : scores) each.sender_incarnation = incarnation;
+                send_in_parts(std::move(scores), send);
+              },
+          .on_failure =
+              [send, incarnation = assignment_.incarnation](failure what) {
+                what.incarnation = incarnation;
+                send(what);
+              },
+          .on_finished =
+              [send, at = assignment_.address, incarnation = assignment_.incarnation, counters = engine_->page()] {
+                send(stopped{.address = at,
+                             .incarnation = incarnation,
+                             .micro_batches = counters->counters.micro_batches.load(),
+                             .forward_nanoseconds = counters->counters.forward_ns.load()});
+              }};
+}
+
+// --- what a stage is told --------------------------------------------------------------------------------------------
+
+void worker_actor_state::handle(const open_call& begin) {
+  if (!engine_) return;
+  stage_command::open_call command{begin.call, begin.first, {}};
+  for (const std::uint32_t sink : engine_->sinks()) {
+    auto made = body_->description.make_scorer(sink, assignment_.classes);
+    if (!made)
+      return to_driver(
+          failure{assignment_.address, assignment_.incarnation, engine_->name(), std::nullopt, made.error(), 0});
+    command.scorers.push_back(std::move(*made));
+  }
+  order(std::move(command));
+  to_driver(call_opened{begin.call});
+}
+
+void worker_actor_state::handle(const release_call& end) {
+  order(stage_command::release_call{end.call});
+}
+
+void worker_actor_state::handle(const cancel_call& cancel) {
+  order(stage_command::cancel_call{cancel.call});
+}
+
+void worker_actor_state::handle(const stop_request& stop) {
+  if (stop.mode == stop_mode::drain) return;
+  if (engine_) return order(stage_command::stop{});
+  if (driver_)
+    to_driver(
+        stopped{.address = assignment_.address, .incarnation = assignment_.incarnation});  // it never became a stage
+}
+
+void worker_actor_state::handle(const wiring_order& wiring) {
+  if (!engine_) return;
+  auto edges = open_edges(wiring);
+  if (!edges) end_worker(edges.error());
+  order(stage_command::start_epoch{std::make_shared<engine_wiring>(std::move(*edges)), wiring.from});
+}
+
+expected<engine_wiring> worker_actor_state::open_edges(const wiring_order& wiring) {
+  const wiring_plan& plan = body_->description.plan;
+  std::vector<bool> present(plan.instances.size(), false);
+  for (const std::uint64_t instance : wiring.present) present[instance] = true;
+  end_maker make = body_->tcp ? tcp_ends_of(wiring) : shm_ends_of(wiring);
+  make.consumer = [this, epoch = wiring.epoch, made = std::move(make.consumer)](std::size_t channel) {
+    return made(channel).map([&](std::unique_ptr<edge_consumer>&& end) {
+      return check_arrivals(std::move(end), within_bounds(loader_page_, accusation(epoch, channel)));
+    });
+  };
+  return wire_instance(plan, ends_of(plan, plan.instance_at(assignment_.address), present), make);
+}
+
+end_maker worker_actor_state::shm_ends_of(const wiring_order& wiring) {
+  return {.consumer =
+              [this, epoch = wiring.epoch](std::size_t channel) {
+                return take_end(epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
+                  return open_shm_consumer(std::move(end.first), std::move(end.second));
+                });
+              },
+          .producer =
+              [this, epoch = wiring.epoch](std::size_t channel) {
+                return take_end(epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
+                  return open_shm_producer(std::move(end.first), std::move(end.second));
+                });
+              }};
+}
+
+end_maker worker_actor_state::tcp_ends_of(const wiring_order& wiring) {
+  const auto shape = [this](std::size_t channel) {
+    edge_options made =
+        shape_of(body_->description.plan, channel,
+                 {.from_loader = assignment_.prefetch_slots, .between_stages = assignment_.stage_slots});
+    made.producer_bell = made.consumer_bell = &engine_->bell();
+    return made;
+  };
+  const auto on_lost = [driver = driver_](epoch_number epoch, const error& why) {
+    auto wire = to_wire(edge_lost{epoch, why});
+    if (!wire) end_worker(wire.error());
+    caf::anon_send(driver, std::move(*wire));
+  };
+  return {.consumer = [this, epoch = wiring.epoch, shape, on_lost](
+                          std::size_t channel) { return body_->tcp->accept(epoch, channel, shape(channel), on_lost); },
+          .producer = [this, &wiring, shape, on_lost](std::size_t channel) -> expected<std::unique_ptr<edge_producer>> {
+            const std::uint64_t peer = body_->description.plan.channels[channel].consumer;
+            const auto found = std::ranges::find(wiring.present, peer);
+            const auto port = wiring.edge_ports[static_cast<std::size_t>(found - wiring.present.begin())];
+            return body_->tcp->connect(wiring.epoch, channel, static_cast<std::uint16_t>(port), shape(channel),
+                                       on_lost);
+          }};
+}
+
+/// The memory of an edge, and what this end of it needs: the bell of the engine at the other.
+expected<std::pair<unique_fd, shm_end>> worker_actor_state::take_end(epoch_number epoch, std::size_t channel) {
+  auto descriptors = body_->descriptors.take(edge_tag(epoch, channel), 2);
+  if (!descriptors) return tl::make_unexpected(descriptors.error());
+  const auto page = shared_page::adopt(std::move((*descriptors)[1]));
+  if (!page) return tl::make_unexpected(page.error());
+  return std::pair{
+      std::move((*descriptors)[0]),
+      shm_end{.peer_bell = page->bell(), .codec = body_->description.codec, .on_damaged = accusation(epoch, channel)}};
+}
+
+/// Said on the engine's thread: the edge is silent from then on, and this worker waits for new ones.
+std::function<void(const error&)> worker_actor_state::accusation(epoch_number epoch, std::size_t channel) const {
+  return [driver = driver_, epoch, channel](const error& what) {
+    auto wire = to_wire(edge_damaged{epoch, channel, what});
+    if (!wire) end_worker(wire.error());
+    caf::anon_send(driver, std::move(*wire));
+  };
+}
+
+template <class Message>
+void worker_actor_state::to_driver(const Message& message) {
+  auto wire = to_wire(message);
+  if (!wire) end_worker(wire.error());
+  tell(self_, driver_, std::move(*wire));
+}
+
+void worker_actor_state::order(stage_command_t command) {
+  if (!engine_ || engine_->command(std::move(command))) return;
+  end_worker(
+      {error_code::queue_full, engine_->name(), "the queue of its commands is full", "submit fewer calls at a time"});
+}
+
+}  // namespace troupe

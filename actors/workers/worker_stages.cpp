@@ -1,0 +1,248 @@
+#include "actors/workers/worker_stages.hpp"
+
+#include <utility>
+
+#include <fcntl.h>
+
+#include "actors/workers/wire_codec.hpp"
+#include "messages/check.hpp"
+#include "runtime/engine/make_wiring.hpp"
+
+namespace troupe {
+namespace {
+
+expected<unique_fd> copy_of(const unique_fd& descriptor) {
+  unique_fd copy(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy) return fail(error_code::process_failed, "edge", "the system has no descriptor left", "raise ulimit -n");
+  return copy;
+}
+
+}  // namespace
+
+std::string edge_tag(epoch_number epoch, std::size_t channel) {
+  return "edge " + std::to_string(epoch) + " " + std::to_string(channel);
+}
+
+worker_stages::worker_stages(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host,
+                             std::shared_ptr<worker_setup> setup, std::shared_ptr<worker_registry> registry,
+                             worker_pool_actor pool)
+    : local_stages(std::move(engines), std::move(host)),
+      setup_(std::move(setup)),
+      registry_(std::move(registry)),
+      pool_(std::move(pool)) {}
+
+expected<stage_actor> worker_stages::start(director_actor::pointer director, const aggregator_actor& aggregator,
+                                           stage_address at, incarnation_number incarnation) {
+  if (!director_) director_.emplace(director_actor{director});
+  if (!setup_->is_remote(at)) return local_stages::start(director, aggregator, at, incarnation);
+  stage_actors_[at] =
+      director->spawn<caf::monitored>(remote_stage, remote_stage_options{.at = at,
+                                                                         .incarnation = incarnation,
+                                                                         .setup = setup_,
+                                                                         .registry = registry_,
+                                                                         .accounts = engines_->accounts,
+                                                                         .depths = engines_->depths,
+                                                                         .place = place_in(engines_->plan, at),
+                                                                         .sent = sent(),
+                                                                         .loader_page = loader_page(),
+                                                                         .pool = pool_,
+                                                                         .director = director_actor{director},
+                                                                         .aggregator = aggregator});
+  return stage_actor{stage_actors_[at]};
+}
+
+/// What comes from a worker can only be what the loader has sent.
+std::unique_ptr<edge_consumer> worker_stages::checked(std::unique_ptr<edge_consumer> end, std::size_t channel) const {
+  const std::size_t producer = engines_->plan.channels[channel].producer;
+  if (!is_remote(producer)) return end;
+  const auto check = [sent = sent()](const activation& message) -> expected<void> {
+    if (auto fine = check_form(message); !fine) return fine;
+    const handed_out::micro_batch known = sent->find(message.id);
+    const bool fits = known.now != handed_out::standing::out || known.samples == message.samples.size();
+    if (known.now != handed_out::standing::never && fits) return {};
+    return fail(error_code::wire_malformed, "edge, " + to_string(message.id),
+                fits ? "no such micro-batch was sent" : "it was sent with another number of samples");
+  };
+  return check_arrivals(std::move(end),
+                        {.message = check,
+                         .ended = [sent = sent()](call_number call) { return call < sent->next_call(); },
+                         .on_damaged = end_towards(producer).on_damaged});
+}
+
+std::shared_ptr<const handed_out> worker_stages::sent() const {
+  return {engines_->loader, &engines_->loader->sent()};
+}
+
+std::optional<shared_page> worker_stages::loader_page() const {
+  const auto found = setup_->local_pages.find(engines_->loader->address());
+  return found == setup_->local_pages.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool worker_stages::is_remote(std::size_t instance) const {
+  return instance != source() && setup_->is_remote(engines_->plan.instances[instance].address);
+}
+
+expected<std::shared_ptr<engine_wiring>> worker_stages::wire(const epoch_request& round) {
+  const wiring_plan& plan = engines_->plan;
+  epoch_edges edges{.epoch = round.epoch, .present = present_in(round), .memories = {}, .local = {}};
+  if (auto made = make_edges(edges); !made) return tl::make_unexpected(made.error());
+  wiring_order order{.epoch = round.epoch, .from = round.from, .present = {}, .edge_ports = {}};
+  for (std::size_t instance = 0; instance < edges.present.size(); ++instance) {
+    if (!edges.present[instance]) continue;
+    order.present.push_back(instance);
+    order.edge_ports.push_back(edge_port_of(instance));
+  }
+  for (const stage_address& each : round.present) {
+    const std::size_t instance = plan.instance_at(each);
+    if (is_remote(instance)) {
+      wire_there(edges, instance, order);
+      continue;
+    }
+    auto wired = wire_here(edges, instance);
+    if (!wired) return tl::make_unexpected(wired.error());
+    post(members_.at(each).actor, start_stage_epoch{std::make_shared<engine_wiring>(std::move(*wired)), round.from});
+  }
+  return wire_here(edges, source()).map([](engine_wiring&& wired) {
+    return std::make_shared<engine_wiring>(std::move(wired));
+  });
+}
+
+expected<void> worker_stages::make_edges(epoch_edges& edges) {
+  const wiring_plan& plan = engines_->plan;
+  for (std::size_t number = 0; number < plan.channels.size(); ++number) {
+    const wired_channel& channel = plan.channels[number];
+    if (!edges.present[channel.producer] || !edges.present[channel.consumer]) continue;
+    edge_options shape = shape_of(plan, number, engines_->depths);
+    if (is_remote(channel.producer) || is_remote(channel.consumer)) {
+      if (setup_->tcp) continue;
+      auto memory = create_shm_edge({.slots = shape.slots, .credits_per_ring = shape.credits_per_ring});
+      if (!memory) return tl::make_unexpected(memory.error());
+      edges.memories[number] = std::move(*memory);
+      continue;
+    }
+    shape.producer_bell = &bell_of(channel.producer);
+    shape.consumer_bell = &bell_of(channel.consumer);
+    edges.local[number] = engines_->edges->make(shape);
+  }
+  return {};
+}
+
+expected<engine_wiring> worker_stages::wire_here(epoch_edges& edges, std::size_t instance) {
+  const end_maker make{
+      .consumer =
+          [&](std::size_t channel) {
+            return consumer_here(edges, channel).map([&](std::unique_ptr<edge_consumer>&& end) {
+              return checked(std::move(end), channel);
+            });
+          },
+      .producer = [&](std::size_t channel) { return producer_here(edges, channel); },
+  };
+  return wire_instance(engines_->plan, ends_of(engines_->plan, instance, edges.present), make);
+}
+
+expected<std::unique_ptr<edge_consumer>> worker_stages::consumer_here(epoch_edges& edges, std::size_t channel) {
+  const wired_channel& one = engines_->plan.channels[channel];
+  if (edges.local.contains(channel)) return std::move(edges.local[channel].consumer);
+  if (setup_->tcp) return setup_->tcp->accept(edges.epoch, channel, tcp_shape(channel, one.consumer), tell_of_losses());
+  return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
+    return open_shm_consumer(std::move(memory), end_towards(one.producer));
+  });
+}
+
+expected<std::unique_ptr<edge_producer>> worker_stages::producer_here(epoch_edges& edges, std::size_t channel) {
+  const wired_channel& one = engines_->plan.channels[channel];
+  if (edges.local.contains(channel)) return std::move(edges.local[channel].producer);
+  if (setup_->tcp) {
+    return setup_->tcp->connect(edges.epoch, channel, edge_port_of(one.consumer), tcp_shape(channel, one.producer),
+                                tell_of_losses());
+  }
+  return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
+    return open_shm_producer(std::move(memory), end_towards(one.consumer));
+  });
+}
+
+/// `instance` has its end in this process.
+edge_options worker_stages::tcp_shape(std::size_t channel, std::size_t instance) {
+  edge_options shape = shape_of(engines_->plan, channel, engines_->depths);
+  shape.producer_bell = shape.consumer_bell = &bell_of(instance);
+  return shape;
+}
+
+tcp_ends::loss_handler worker_stages::tell_of_losses() const {
+  return [director = director_](epoch_number epoch, const error& why) { director->tell(edge_lost{epoch, why}); };
+}
+
+std::uint16_t worker_stages::edge_port_of(std::size_t instance) const {
+  if (!setup_->tcp) return 0;
+  if (!is_remote(instance)) return setup_->tcp->port();
+  const auto worker = registry_->at(engines_->plan.instances[instance].address);
+  TROUPE_CHECK(worker.has_value(), "a stage that is ready sits somewhere");
+  return worker->edge_port;
+}
+
+/// Descriptors first: the order that speaks of them finds them there.
+void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, const wiring_order& order) {
+  const stage_address at = engines_->plan.instances[instance].address;
+  const auto worker = registry_->at(at);
+  TROUPE_CHECK(worker.has_value(), "a stage that is ready sits somewhere");
+  if (auto sent = send_edges(edges, instance, order, *worker->process); !sent) {
+    return worker->process->kill(to_string(sent.error()));  // another one takes its place
+  }
+  auto wire = to_wire(order);
+  if (!wire) return worker->process->kill("its edges cannot be told: " + to_string(wire.error()));
+  post(stage_actors_.at(at), pass_on{std::move(*wire), order.epoch, peers_of(instance, edges.present)});
+}
+
+/// By channel, who is to be killed for what comes from its other end; those who sit there now.
+std::map<std::size_t, std::function<void(const error&)>> worker_stages::peers_of(
+    std::size_t instance, const std::vector<bool>& present) const {
+  std::map<std::size_t, std::function<void(const error&)>> found;
+  const wiring_plan& plan = engines_->plan;
+  const auto add = [&](std::size_t channel, std::size_t peer) {
+    if (is_remote(peer)) found[channel] = registry_->kill_switch_of(plan.instances[peer].address);
+  };
+  const instance_ends ends = ends_of(plan, instance, present);
+  for (const std::size_t channel : ends.inbound) add(channel, plan.channels[channel].producer);
+  for (const instance_ends::branch& branch : ends.outbound) {
+    for (const std::size_t channel : branch.channels) add(channel, plan.channels[channel].consumer);
+  }
+  return found;
+}
+
+expected<void> worker_stages::send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,
+                                         worker_process& to) const {
+  const auto send = [&](std::size_t channel, std::size_t peer) {
+    const shared_page page = page_of(peer);
+    const int descriptors[] = {edges.memories.at(channel).get(), page.descriptor()};
+    return to.send(edge_tag(order.epoch, channel), descriptors);
+  };
+  if (setup_->tcp) return {};
+  const wiring_plan& plan = engines_->plan;
+  const instance_ends ends = ends_of(plan, instance, edges.present);
+  for (const std::size_t channel : ends.inbound) {
+    if (auto sent = send(channel, plan.channels[channel].producer); !sent) return sent;
+  }
+  for (const instance_ends::branch& branch : ends.outbound) {
+    for (const std::size_t channel : branch.channels) {
+      if (auto sent = send(channel, plan.channels[channel].consumer); !sent) return sent;
+    }
+  }
+  return {};
+}
+
+shared_page worker_stages::page_of(std::size_t instance) const {
+  const stage_address at = engines_->plan.instances[instance].address;
+  const auto local = setup_->local_pages.find(at);
+  if (local != setup_->local_pages.end()) return local->second;
+  const auto worker = registry_->at(at);
+  TROUPE_CHECK(worker.has_value(), "whoever has a neighbour in another process has a shared page");
+  return worker->page;
+}
+
+/// For an end in this process: who is at the other one, and what becomes of nonsense from there.
+shm_end worker_stages::end_towards(std::size_t instance) const {
+  const stage_address at = engines_->plan.instances[instance].address;
+  return {.peer_bell = page_of(instance).bell(), .codec = setup_->codec, .on_damaged = registry_->kill_switch_of(at)};
+}
+
+}  // namespace troupe

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// A built layer. The replicas of a pipeline share it: several threads call forward() at a time, so it must not write
+/// its own state (modules in eval mode do not).
+struct built_layer {
+  std::function<at::Tensor(const at::Tensor& input)> forward;
+  /// Number of trainable parameters. A tied module counts at its first place only.
+  std::uint64_t trainable = 0;
+  /// Weights and buffers.
+  std::vector<at::Tensor> tensors = {};
+  /// Casts weights and buffers; null for a module without to().
+  std::function<void(c10::ScalarType)> cast = nullptr;
+};
+
+/// DeepSpeed's LayerSpec: the description of a layer, which is built when a pipeline starts.
+class layer_spec {
+ public:
+  /// `build` gives a torch::nn module, or a pointer to any object with forward(at::Tensor), parameters() and eval().
+  /// `type` is the name in errors, reports and `type:REGEX`. An exception of `build` is an error that names the layer.
+  template <class Build>
+  layer_spec(std::string type, Build build) : layer_spec(std::move(type), std::move(build), std::nullopt) {}
+
+  /// A layer without weights. Several threads call `forward` at a time.
+  static layer_spec function(std::string type, std::function<at::Tensor(const at::Tensor&)> forward);
+
+  [[nodiscard]] const std::string& type() const noexcept { return type_; }
+  [[nodiscard]] const std::optional<std::string>& tie() const noexcept { return tie_; }
+
+ protected:
+  template <class Build>
+  layer_spec(std::string type, Build build, std::optional<std::string> tie)
+      : type_(std::move(type)), tie_(std::move(tie)) {
+    using holder = decltype(build());
+    bind_with<holder>([](holder& module, const at::Tensor& input) -> at::Tensor { return module->forward(input); });
+    make_ = [build = std::move(build)]() mutable -> std::shared_ptr<void> {
+      auto made = std::make_shared<holder>(build());
+      (*made)->eval();
+      return made;
+    };
+  }
+
+  /// Binds forward(holder&, input) to a module, which another place of the same key may have made.
+  template <class Holder, class Forward>
+  void bind_with(Forward forward) {
+    module_type_ = std::type_index(typeid(Holder));
+    bind_ = [forward](const std::shared_ptr<void>& module) {
+      built_layer made;
+      const auto held = std::static_pointer_cast<Holder>(module);
+      for (const at::Tensor& each : (*held)->parameters()) {
+        if (each.requires_grad()) made.trainable += static_cast<std::uint64_t>(each.numel());
+        made.tensors.push_back(each);
+      }
+      if constexpr (requires { (*held)->buffers(); }) {
+        for (const at::Tensor& each : (*held)->buffers()) made.tensors.push_back(each);
+      }
+      if constexpr (requires(c10::ScalarType dtype) { (*held)->to(dtype); }) {
+        made.cast = [held](c10::ScalarType dtype) { (*held)->to(dtype); };
+      }
+      made.forward = [held, forward](const at::Tensor& input) { return forward(*held, input); };
+      return made;
+    };
+  }
+
+ private:
+  friend expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs);
+
+  explicit layer_spec(std::string type) : type_(std::move(type)) {}
+
+  std::string type_;
+  std::optional<std::string> tie_;
+  std::type_index module_type_ = std::type_index(typeid(void));
+  std::function<std::shared_ptr<void>()> make_;
+  std::function<built_layer(const std::shared_ptr<void>&)> bind_;
+};
+
+/// DeepSpeed's TiedLayerSpec: all places of one key share one module with one set of weights, also in different stages.
+/// The first place builds it.
+class tied_layer_spec : public layer_spec {
+ public:
+  template <class Build>
+  tied_layer_spec(std::string key, std::string type, Build build)
+      : layer_spec(std::move(type), std::move(build), std::move(key)) {}
+
+  /// This place calls forward(module, input) instead, for example an embedding used as output projection.
+  template <class Build, class Forward>
+  tied_layer_spec(std::string key, std::string type, Build build, Forward forward)
+      : layer_spec(std::move(type), std::move(build), std::move(key)) {
+    this->template bind_with<decltype(build())>(std::move(forward));
+  }
+};
+
+/// Builds all layers in order, each key once. E0602: a factory threw or returned nothing; names the layer. E0504:
+/// places of one key have modules of different types.
+expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs);
+
+/// "layer 3 (Linear)"
+std::string layer_name(std::size_t index, const layer_spec& spec);
+
+}  // namespace troupe

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// The final values of one metric, under the names and in the order of result.json (docs/metrics.md). Look-ups throw
+/// error_exception (E0102) for a field that does not exist or has another form; its text lists the fields.
+struct metric_value {
+  std::string name;
+  /// Exact counts and real numbers keep their kinds, so that JSON shows 9904 and 0.9904.
+  struct field {
+    std::string name;
+    bool is_list = false;
+    bool is_count = false;
+    std::vector<double> reals;
+    std::vector<std::uint64_t> counts;
+  };
+  std::vector<field> fields;
+
+  /// The first field: the share of an accuracy, the mean of a loss, the macro average of f1.
+  [[nodiscard]] double value() const;
+  /// A number; a count is converted.
+  [[nodiscard]] double value(const std::string& field_name) const;
+  /// A count, exact.
+  [[nodiscard]] std::uint64_t count(const std::string& field_name) const;
+  /// A list, one entry per class; counts are converted.
+  [[nodiscard]] std::vector<double> column(const std::string& field_name) const;
+  /// A list of counts, exact.
+  [[nodiscard]] const std::vector<std::uint64_t>& counts(const std::string& field_name) const;
+};
+
+// For the compute() of a metric.
+metric_value::field real_field(std::string name, double real);
+metric_value::field count_field(std::string name, std::uint64_t count);
+metric_value::field real_list(std::string name, std::vector<double> reals);
+metric_value::field count_list(std::string name, std::span<const std::uint64_t> counts);
+/// part / total. NaN if total is 0, since 0 would mean that all samples were wrong.
+double share(std::uint64_t part, std::uint64_t total) noexcept;
+
+/// A metric is a state, an update on the stage and a merge at the aggregator. Derive a metric of your own from
+/// metric_of or mean_metric (metric_of.hpp). Derive from this class only if the size of the state is unknown at compile
+/// time.
+///
+/// The state of one micro-batch is an array of 64-bit words: counts as integers, sums as the bits of doubles. One const
+/// object serves all replicas, so every function must be thread-safe.
+class metric {
+ public:
+  metric() = default;
+  metric(const metric&) = delete;
+  metric& operator=(const metric&) = delete;
+  virtual ~metric() = default;
+
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  /// Number of words of a state; constant. A new state has zeros only.
+  [[nodiscard]] virtual std::size_t words() const noexcept = 0;
+  /// Adds one micro-batch to a zero state. outputs and labels have the samples as dimension 0, on the CPU, in any
+  /// strides. Tensors that do not fit are E0603, with the sample if one is at fault; the state is then unchanged. The
+  /// metrics of this library loop over the memory in a fixed order: a LibTorch operation costs 6-8 us per micro-batch
+  /// and may change the order of a sum.
+  [[nodiscard]] virtual expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
+                                                    std::span<std::uint64_t> state) const = 0;
+  /// total += part. The caller merges in id order: floating-point sums depend on it.
+  virtual void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const = 0;
+  [[nodiscard]] virtual metric_value compute_words(std::span<const std::uint64_t> total) const = 0;
+
+  /// Called with the first micro-batch before a run, after update_words() has accepted it. Return E0108 for values that
+  /// can be computed but have no meaning, such as nll of outputs that are no log-probabilities.
+  [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const at::Tensor& outputs,
+                                             [[maybe_unused]] const at::Tensor& labels) const {
+    return {};
+  }
+};
+
+using metric_ptr = std::shared_ptr<const metric>;
+
+/// A metric by name: a row of metric_table.hpp. `classes` is the data's. An unknown name is E0102 with a suggestion and
+/// the list; a K out of range, or classes that the metric cannot count, E0103.
+expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes);
+/// In the order of the table; "topK" stands for any K.
+std::vector<std::string> metric_names();
+
+}  // namespace troupe

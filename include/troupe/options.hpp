@@ -1,0 +1,138 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <troupe/limits.hpp>
+
+namespace troupe {
+
+enum class optimize_mode : std::uint8_t {
+  layer,  ///< freeze and fuse layer by layer: the bits do not depend on where the model is cut
+  stage,  ///< freeze and fuse each stage as a whole: fastest, but logits move by about 1e-5 with the cut
+  none,   ///< run the layers as they are: bit-equal to the eager model
+};
+
+/// The kind of edge between stages.
+enum class transport_kind : std::uint8_t {
+  automatic,  ///< handles inside a process, shared memory between processes
+  inproc,     ///< handles, inside one process
+  shm,        ///< slots in shared memory
+  tcp,        ///< a TCP connection per edge, between processes
+};
+
+/// How a model's file is loaded, at every door that takes one.
+struct model_loading {
+  /// A model is a program. By default its code may turn tensors into tensors and nothing else: code that prints,
+  /// touches files or processes, or uses operators that are not known, is refused (E0212) before any of it runs. True
+  /// takes it.
+  bool allow_effects = false;
+};
+
+/// Options of one evaluation. Names are those of the command line and TOML, with underscores. Defaults are defined here
+/// only.
+struct eval_options {
+  std::string model;
+  std::string data;
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  std::uint64_t micro_batch = 64;
+  /// Intra-op threads per stage, fixed at the start. Not set (auto): max(1, cores / (stages x replicas)).
+  std::optional<std::uint32_t> threads;
+  optimize_mode optimize = optimize_mode::layer;
+  /// uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
+  std::string partition = "parameters";
+  /// Not set (auto): by the size of activations (runtime/engine/edge_depths.hpp).
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
+  std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
+  /// Accept models that print, touch files or use unknown operators (model_loading).
+  bool allow_effects = false;
+  /// Evaluate only the first `limit` samples. Not set: all.
+  std::optional<std::uint64_t> limit;
+  /// File that records folded states, so that a killed run can continue. Empty: none.
+  std::string journal;
+  /// Continue the existing journal instead of creating one.
+  bool resume = false;
+  /// Give each stage replica a worker process.
+  bool processes = false;
+  transport_kind transport = transport_kind::automatic;
+  /// Seconds of silence after which a worker counts as frozen and is replaced.
+  double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
+  /// Seconds after which a worker that has not become its stage (read, make and warm up its layers) is replaced.
+  double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
+  /// Seconds after which a worker is replaced whose forward has not returned. Not set: no limit.
+  std::optional<double> forward_deadline;
+  /// Seconds from the start until the run ends with status 124. Not set: no deadline.
+  std::optional<double> deadline;
+  /// Directory for result.json (and trace.jsonl with `trace`). Empty: none.
+  std::string output;
+  bool json = false;
+  bool trace = false;
+};
+
+/// Threads per stage as `threads` says, `auto` resolved for this machine.
+std::uint32_t resolve_threads(const eval_options& options, std::uint32_t cores);
+
+/// What is kept of a run, so that it can go on after its program ended.
+struct journal_options {
+  /// Empty: nothing is kept.
+  std::string file = {};
+  /// Go on with the file, which then exists, instead of starting it.
+  bool resume = false;
+};
+
+/// Stages in worker processes. The times count wherever a stage lives in one.
+struct worker_options {
+  /// Every stage, join and route replica in a worker process of its own; main() has made a troupe::program then.
+  bool enabled = false;
+  transport_kind transport = transport_kind::automatic;
+  /// Without a word from a worker for so long, it counts as frozen and is replaced.
+  std::chrono::milliseconds timeout = limits::worker_silence_timeout;
+  /// From its assignment until a worker has read, made and warmed up its layers; then it is replaced.
+  std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
+  /// One forward; a longer one costs its process. Nothing: for ever.
+  std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
+  /// Checksums over what tcp edges carry; nothing: as tcp_endpoint_options has it.
+  std::optional<bool> payload_crc = std::nullopt;
+};
+
+/// How anything is run: an evaluation, a topology, an engine.
+struct run_options {
+  std::uint64_t micro_batch = 64;
+  /// Intra-op threads per stage, unless the stage says otherwise; nothing: max(1, cores / stage replicas).
+  std::optional<std::uint32_t> threads = std::nullopt;
+  /// Evaluate only the first `limit` samples.
+  std::optional<std::uint64_t> limit = std::nullopt;
+  /// From the start until the run ends with E0605 and a partial result.
+  std::optional<std::chrono::nanoseconds> deadline = std::nullopt;
+  bool trace = false;
+  journal_options journal = {};
+  worker_options workers = {};
+};
+
+enum class stop_kind : std::uint8_t {
+  drain,  ///< stop loading, finish the work in flight, give a partial result
+  now,    ///< drop the work in flight, give a partial result of the folded states
+};
+
+struct progress_update {
+  std::uint64_t samples_done = 0;
+  std::uint64_t samples_total = 0;
+  std::uint64_t micro_batches_done = 0;
+  double samples_per_second = 0;
+};
+
+/// One thread of their own calls the hooks, one call at a time, until run() returns or the evaluator is destroyed;
+/// `on_log` also during create(). A blocking hook loses reports and delays nothing else. At the end of a run pending
+/// reports have limits::hooks_finish_time; a hook that has not returned by then makes the evaluator stuck().
+struct evaluation_hooks {
+  std::function<void(const progress_update&)> on_progress;
+  std::function<void(const std::string&)> on_log;
+};
+
+}  // namespace troupe

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/data_set.hpp>
+#include <troupe/error.hpp>
+#include <troupe/evaluator.hpp>
+#include <troupe/loss.hpp>
+#include <troupe/options.hpp>
+#include <troupe/pipeline_module.hpp>
+#include <troupe/result.hpp>
+
+namespace troupe {
+
+/// How an engine is set up. Defaults are DeepSpeed's where it has one.
+struct pipeline_engine_options {
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  /// Micro-batches of a call over all replicas, unless the call says otherwise.
+  std::uint64_t num_micro_batches = 1;
+  /// Threads, trace and workers hold for all calls. micro_batch, limit and journal hold for evaluate(); eval_batch()
+  /// refuses the last two (E0104). The deadline holds for each call.
+  run_options run = {};
+  optimize_mode optimize = optimize_mode::layer;
+  std::string partition = "parameters";
+  /// See model_loading.
+  bool allow_effects = false;
+  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// See cut_options.
+  std::optional<c10::ScalarType> dtype = std::nullopt;
+  /// A real micro-batch [N, ...]. It passes every layer before the start (E0209), and `partition = "profile"` times the
+  /// layers on it. Undefined: no check, no profile.
+  at::Tensor sample = {};
+  /// A call that takes longer fails with E0605.
+  std::chrono::nanoseconds call_timeout = std::chrono::hours{24};
+  /// Metrics of evaluate(): those of the sink "metrics", and more sinks.
+  std::vector<metric_choice> metrics = {"accuracy", "cross_entropy"};
+  std::vector<eval_sink> sinks = {};
+  /// Classes of the data for evaluate(). Only metrics by name in worker processes need it.
+  std::uint32_t classes = 0;
+};
+
+enum class reduction : std::uint8_t {
+  avg,   ///< unweighted mean over micro-batches, as DeepSpeed's; for uneven ones not the mean over samples
+  none,  ///< one value per micro-batch
+};
+
+/// The parameters of eval_batch (docs/pipeline_engine.md compares each with DeepSpeed's).
+struct eval_batch_options {
+  /// Give the last stage's outputs, of all micro-batches, besides the loss.
+  bool return_logits = false;
+  /// false: give the outputs instead of the loss. Labels are not needed then.
+  bool compute_loss = true;
+  reduction reduce_output = reduction::avg;
+  /// Kept for DeepSpeed's callers; without effect in one process, whose only rank has the result.
+  bool bcast_loss = true;
+  /// Micro-batches of this call over all replicas; at least 1.
+  std::optional<std::uint64_t> num_micro_batches = std::nullopt;
+};
+
+/// The result of eval_batch. Members that the options did not ask for are empty.
+struct eval_output {
+  /// With compute_loss and avg: one mean per part of the loss. Empty if the iterator gave no batch.
+  std::vector<double> loss;
+  /// With compute_loss and none: [micro-batch][part].
+  std::vector<std::vector<double>> losses;
+  /// Without compute_loss. none: outputs per micro-batch. avg: one tensor, their element-wise mean.
+  std::vector<at::Tensor> outputs;
+  /// With return_logits: outputs per micro-batch.
+  std::vector<at::Tensor> logits;
+  std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0;
+  /// The iterator ended before num_micro_batches. The result covers the batches that it gave.
+  bool exhausted = false;
+};
+
+/// The future result of a call. get() blocks and may be called once.
+class eval_future {
+ public:
+  class state;
+  explicit eval_future(std::unique_ptr<state> s);
+  eval_future(eval_future&&) noexcept;
+  eval_future& operator=(eval_future&&) noexcept;
+  ~eval_future();
+
+  [[nodiscard]] expected<eval_output> get();
+  [[nodiscard]] bool ready() const;
+
+ private:
+  std::unique_ptr<state> state_;
+};
+
+/// The DeepSpeed-shaped interface: a model in stages that evaluates batches from an iterator, and whole data sets.
+/// Calls queue, so that the pipe stays full from one to the next; a call that fails leaves the engine usable. Threads:
+/// one thread uses an engine; iterators and loss functions are called from others (see their types).
+class pipeline_engine {
+ public:
+  /// From a TorchScript file. `loss` may be empty if no call computes a loss.
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const std::string& model,
+                                                                         pipeline_engine_options options,
+                                                                         loss_function loss);
+  /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. E0104 for
+  /// options that give other stages, another partition, allow_effects or optimize_mode::stage.
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,
+                                                                         pipeline_engine_options options = {});
+
+  pipeline_engine(const pipeline_engine&) = delete;
+  pipeline_engine& operator=(const pipeline_engine&) = delete;
+  ~pipeline_engine();
+
+  /// Evaluates num_micro_batches batches of `data`; if it is empty, of set_dataiterator()'s. Pulls exactly the batches
+  /// that it evaluates, and none before the call.
+  [[nodiscard]] expected<eval_output> eval_batch(data_iterator data = {}, eval_batch_options options = {});
+  /// Queues the same call and returns at once. At most limits::calls_queued_max calls may be open (E0613).
+  [[nodiscard]] eval_future eval_batch_async(data_iterator data = {}, eval_batch_options options = {});
+
+  /// Sets the iterator of calls without data. Each call continues where the call before stopped.
+  void set_dataiterator(data_iterator data) {
+    // every call holds a copy of data_: the position inside the iterator must be one for all of them
+    data_ = data ? [kept = std::make_shared<data_iterator>(std::move(data))] { return (*kept)(); } : data_iterator{};
+  }
+  /// Applied to every batch of an iterator, from the next call on.
+  void set_batch_fn(batch_function transform) { transform_ = std::move(transform); }
+
+  /// Evaluates a whole data set, every sample exactly once, with the metrics and sinks of the options. Errors: those
+  /// of evaluator::create() and run().
+  [[nodiscard]] expected<run_result> evaluate(const data_choice& data, evaluation_hooks hooks = {});
+  /// The same with other metrics for this call. E0104 with worker processes, which know only the options' metrics.
+  [[nodiscard]] expected<run_result> evaluate(const data_choice& data, std::uint64_t micro_batch,
+                                              const std::vector<metric_choice>& metrics = {"accuracy",
+                                                                                           "cross_entropy"});
+  /// Any thread may call this. Ends all open calls; evaluate() gives a partial result.
+  void request_stop(stop_kind kind) noexcept;
+
+  /// Waits for the open calls, stops the stages, and gives the trace if the options asked for one. Later calls are
+  /// refused. E0609 for a stage that does not come back.
+  [[nodiscard]] expected<std::vector<trace_event>> finish();
+
+  [[nodiscard]] std::uint32_t num_stages() const noexcept;
+  /// Whether this process has the first or last stage; always true in one process.
+  [[nodiscard]] bool is_first_stage() const noexcept { return true; }
+  [[nodiscard]] bool is_last_stage() const noexcept { return true; }
+
+ private:
+  struct impl;
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> start(model_source model, std::string name,
+                                                                        pipeline_engine_options options,
+                                                                        loss_function loss);
+  explicit pipeline_engine(std::unique_ptr<impl> state);
+
+  std::unique_ptr<impl> impl_;
+  data_iterator data_;
+  batch_function transform_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <troupe/error.hpp>
+#include <troupe/metric.hpp>
+#include <troupe/options.hpp>
+#include <troupe/trace_event.hpp>
+
+namespace troupe {
+
+/// Counts that prove that every micro-batch was counted exactly once.
+struct delivery_report {
+  std::uint64_t expected = 0;
+  std::uint64_t folded = 0;
+  std::uint64_t replayed = 0;
+  std::uint64_t duplicates_dropped = 0;
+  std::uint64_t lost = 0;
+  /// Folded micro-batches that came from the journal of an earlier run.
+  std::uint64_t resumed = 0;
+};
+
+struct stage_report {
+  std::string name;  ///< "stage 0"
+  std::uint32_t replica = 0;
+  std::vector<std::string> layers;  ///< "0 Conv2d", in order
+  double forward_seconds = 0;
+  /// Time in forward passes and scoring over wall_seconds, 0 to 1.
+  double busy_fraction = 0;
+  std::uint64_t micro_batches = 0;
+  /// Samples that this replica computed; behind a route fewer than its micro-batches have.
+  std::uint64_t samples = 0;
+};
+
+/// The result of one sink.
+struct sink_report {
+  std::string name;
+  /// Samples that reached the sink; behind a route not all.
+  std::uint64_t samples = 0;
+  std::vector<metric_value> metrics;
+
+  /// The metric of that name. An unknown name throws error_exception (E0102), which lists the names.
+  [[nodiscard]] const metric_value& operator[](const std::string& metric) const;
+};
+
+/// The result of a run: the content of result.json with these names (schema_version 1, docs/result.md).
+///
+///   result["accuracy"].value()    result.sink("heads")["per_class_accuracy"].column("value")
+///
+struct run_result {
+  std::string model;
+  std::string data;
+  std::uint64_t samples = 0;
+  std::uint64_t micro_batches = 0;
+  /// The first sink's metrics.
+  std::vector<metric_value> metrics;
+  /// All sinks, in the order of addition.
+  std::vector<sink_report> sinks;
+  delivery_report delivery;
+  std::vector<stage_report> stages;
+  /// From the first micro-batch sent to the last folded; without loading, optimizing and warm-up.
+  double wall_seconds = 0;
+  double samples_per_second = 0;
+  /// The options in force, with `threads` resolved.
+  eval_options config;
+  /// true: the evaluation is incomplete (Ctrl-C, deadline). delivery.expected counts the requested micro-batches.
+  bool partial = false;
+  /// Causes of a partial result.
+  std::vector<error> errors;
+  /// Instructions of the stage engines, if config.trace is set (trace.jsonl; not in result.json).
+  std::vector<trace_event> trace;
+
+  /// A metric of the first sink. An unknown name throws error_exception (E0102), which lists the names.
+  [[nodiscard]] const metric_value& operator[](const std::string& metric) const;
+  /// The report of a sink. Throws like operator[].
+  [[nodiscard]] const sink_report& sink(const std::string& name) const;
+};
+
+}  // namespace troupe

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <troupe/data_set.hpp>
+#include <troupe/error.hpp>
+#include <troupe/layer_spec.hpp>
+#include <troupe/metric.hpp>
+#include <troupe/model.hpp>
+#include <troupe/options.hpp>
+#include <troupe/route.hpp>
+#include <troupe/stage_function.hpp>
+
+namespace troupe {
+
+/// The code of a stage: a callable (see callable_stage), an object, or a factory that makes an object where it runs.
+class stage_recipe {
+ public:
+  stage_recipe(stage_factory factory) : factory_(std::move(factory)) {}
+  /// A TorchScript module that need not be a chain (model.hpp).
+  stage_recipe(const torch::jit::Module& module);
+  /// One object, for a stage with one replica.
+  template <class Function>
+  requires std::is_base_of_v<stage_function, Function> stage_recipe(std::shared_ptr<Function> object)
+      : factory_([object](const stage_context&) -> std::shared_ptr<stage_function> { return object; }) {}
+  template <class Callable>
+  requires(std::is_invocable_r_v<named_tensors, Callable&, const at::Tensor&> ||
+           std::is_invocable_r_v<named_tensors, Callable&, const named_tensors&> ||
+           std::is_invocable_r_v<named_tensors, Callable&, const at::Tensor&, const micro_batch_info&> ||
+           std::is_invocable_r_v<named_tensors, Callable&, const named_tensors&, const micro_batch_info&>)
+      stage_recipe(Callable call)
+      : factory_([call = std::move(call)](const stage_context&) -> std::shared_ptr<stage_function> {
+          return std::make_shared<callable_stage<Callable>>(call);
+        }) {}
+
+  [[nodiscard]] const stage_factory& factory() const noexcept { return factory_; }
+
+ private:
+  stage_factory factory_;
+};
+
+struct stage_options {
+  std::uint32_t replicas = 1;
+  /// Credits of every edge into the stage. Not set: 2, or up to 32 for small activations.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
+  /// true: take micro-batches in id order. false: in order of arrival.
+  bool ordered = false;
+  /// Intra-op threads. Not set: the run's number.
+  std::optional<std::uint32_t> threads = std::nullopt;
+  /// float32, float16 or bfloat16: casts floating-point inputs, and the weights of a TorchScript module. Not set: none.
+  std::optional<c10::ScalarType> dtype = std::nullopt;
+  /// "cpu" is the only value.
+  std::string device = "cpu";
+  std::vector<std::string> inputs = {"in"};
+  std::vector<std::string> outputs = {"out"};
+  /// Gives each replica a worker process, also without worker_options::enabled. Needs troupe::program.
+  bool process = false;
+};
+
+/// A model that is a chain of layers, cut into stages as `troupe eval` does it.
+struct cut_options {
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  /// uniform | parameters | type:REGEX | profile | "0,4,15"; profile times the layers on the first micro-batch.
+  std::string partition = "parameters";
+  optimize_mode optimize = optimize_mode::layer;
+  /// For each stage, as in stage_options.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
+  /// The first stage takes micro-batches in id order.
+  bool ordered = false;
+  std::optional<std::uint32_t> threads = std::nullopt;
+  std::optional<c10::ScalarType> dtype = std::nullopt;
+  std::string device = "cpu";
+  /// See stage_options.
+  bool process = false;
+  /// For a model from a file; see model_loading.
+  bool allow_effects = false;
+};
+
+/// A file, a module in memory, a chain, or layers that are built where they run.
+using model_source = std::variant<std::string, torch::jit::Module, layer_chain, std::vector<layer_spec>>;
+/// A name (make_metric), or a metric of your own.
+using metric_choice = std::variant<std::string, metric_ptr>;
+[[nodiscard]] const std::string& name_of(const metric_choice& metric) noexcept;
+/// KIND:PATH as for `--data`, or a data set of your own.
+using data_choice = std::variant<std::string, data_set_ptr>;
+
+struct sink_options {
+  /// Name of the tensor to score. Empty: the only one.
+  std::string tensor = {};
+  /// Against which of the labels; empty: the only one.
+  std::string label = {};
+};
+
+struct topology_parts;
+
+/// A run as a graph. Without any edge() each node follows the node added before it, and all sinks follow the last node
+/// that is no sink. With edge(), every edge must be given. Adding never fails: files are opened and errors reported by
+/// check() or a run. Errors name their nodes.
+class topology {
+ public:
+  topology();
+  topology(const topology& other);
+  topology(topology&& other) noexcept;
+  topology& operator=(const topology& other);
+  topology& operator=(topology&& other) noexcept;
+  ~topology();
+
+  topology& source(std::string name, data_choice data);
+  topology& stage(std::string name, stage_recipe what, stage_options options = {});
+  /// Stages "NAME 0", "NAME 1"...; edges to and from NAME mean the first and the last of them.
+  topology& pipeline(std::string name, model_source model, cut_options options = {});
+  /// Reunites the parts of a route in sample order (join_body).
+  topology& join(std::string name, std::vector<std::string> inputs, stage_options options = {});
+  /// Splits each micro-batch by sample. The last case has no predicate and takes the rest. Each case names an output.
+  topology& route(std::string name, std::vector<route_case> cases, stage_options options = {});
+  /// Scores the samples that reach it with its own metrics. Without metrics it counts samples.
+  topology& sink(std::string name, std::vector<metric_choice> metrics, sink_options options = {});
+
+  /// From "node" or "node.port" to "node" or "node.port"; ports left out are "out" and "in".
+  topology& edge(const std::string& from, const std::string& to);
+  /// Number of copies of a stage, join or route. Copies share the work; the one with free credit gets the next part.
+  topology& replicate(const std::string& name, std::uint32_t replicas);
+
+  /// Checks everything that needs no file: names, ports, edges, order (validate() of runtime/topology/stage_graph.hpp),
+  /// devices, dtypes.
+  [[nodiscard]] expected<void> check() const;
+
+  /// draw_text() of a valid graph, followed by the warnings of find_shortages().
+  [[nodiscard]] std::string picture() const;
+  /// draw_svg() of such a graph.
+  [[nodiscard]] std::string svg() const;
+
+  /// What a run reads of it (program/topology_parts.hpp).
+  [[nodiscard]] const topology_parts& parts() const noexcept { return *parts_; }
+
+ private:
+  std::unique_ptr<topology_parts> parts_;
+};
+
+}  // namespace troupe

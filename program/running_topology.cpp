@@ -1,0 +1,192 @@
+#include "program/running_topology.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "actors/director.hpp"
+#include "actors/engine_threads.hpp"
+#include "actors/link/link_config.hpp"
+#include "actors/local_stages.hpp"
+#include "actors/workers/worker_launcher.hpp"
+#include "actors/workers/worker_stages.hpp"
+#include "messages/limits.hpp"
+#include "runtime/engine/lost_work_watch.hpp"
+#include "runtime/engine/stall_watch.hpp"
+
+namespace troupe {
+namespace {
+
+/// Control messages are few and short: one worker, that sleeps on a lock instead of polling, takes the least from the
+/// engines.
+struct actor_config : caf::actor_system_config {
+  actor_config() {
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", std::size_t{1});
+  }
+};
+
+}  // namespace
+
+// Members are destroyed from the last to the first: engines go before the actors' system, and that before what both
+// use.
+struct running_topology::impl {
+  explicit impl(assembly made) : engines(std::make_shared<assembly>(std::move(made))) {}
+
+  std::shared_ptr<assembly> engines;
+  std::shared_ptr<report_box> reports = std::make_shared<report_box>();
+  stall_watch stalls;
+  std::optional<lost_work_watch> losses;
+  /// Null without worker processes.
+  std::shared_ptr<worker_setup> workers;
+  std::shared_ptr<worker_launcher> launcher;
+  std::shared_ptr<worker_registry> registry = std::make_shared<worker_registry>();
+  std::shared_ptr<engine_threads> threads;
+  std::promise<void> stopped_promise;
+  std::future<void> stopped = stopped_promise.get_future();
+  std::unique_ptr<caf::actor_system_config> config;
+  std::unique_ptr<caf::actor_system> system;
+  worker_pool_actor pool;
+  director_actor director;
+
+  void direct(std::shared_ptr<stage_provider> provider);
+  [[nodiscard]] expected<void> open_to_workers();
+  [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
+};
+
+void running_topology::impl::direct(std::shared_ptr<stage_provider> provider) {
+  // Who is silent is replaced, and its successor opens the call: the request must outlast that.
+  const std::chrono::nanoseconds silence = workers ? workers->silence_timeout : std::chrono::nanoseconds{0};
+  losses.emplace(workers ? silence + limits::lost_work_margin : limits::lost_work_time);
+  director = system->spawn(troupe::director,
+                           director_plan{.engines = engines,
+                                         .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                                         .host = threads,
+                                         .provider = std::move(provider),
+                                         .reports = reports,
+                                         .request_timeout = std::max<std::chrono::nanoseconds>(
+                                             limits::control_request_timeout, silence + limits::control_request_margin),
+                                         .on_stopped = [this] { stopped_promise.set_value(); }});
+}
+
+std::unique_ptr<running_topology> running_topology::start(assembly engines) {
+  auto state = std::make_unique<impl>(std::move(engines));
+  state->config = std::make_unique<actor_config>();
+  state->system = std::make_unique<caf::actor_system>(*state->config);
+  state->threads = std::make_shared<engine_threads>();
+  state->direct(std::make_shared<local_stages>(state->engines, state->threads));
+  return std::unique_ptr<running_topology>(new running_topology(std::move(state)));
+}
+
+expected<std::unique_ptr<running_topology>> running_topology::start(assembly engines,
+                                                                    std::shared_ptr<worker_setup> workers) {
+  auto state = std::make_unique<impl>(std::move(engines));
+  state->workers = std::move(workers);
+  state->threads = std::make_shared<engine_threads>();
+  if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
+  state->direct(
+      std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry, state->pool));
+  return std::unique_ptr<running_topology>(new running_topology(std::move(state)));
+}
+
+expected<void> running_topology::impl::open_to_workers() {
+  auto made = worker_launcher::create([reports = reports](std::string line) { reports->put(std::move(line)); });
+  if (!made) return tl::make_unexpected(made.error());
+  launcher = std::move(*made);
+  auto links = std::make_unique<link_config>(liveness{workers->silence_timeout});
+  if (auto watched = links->watch().start(); !watched) return tl::make_unexpected(watched.error());
+  config = std::move(links);
+  system = std::make_unique<caf::actor_system>(*config);
+  const auto start_worker = [made = launcher](auto on_exit) { return made->launch(std::move(on_exit)); };
+  pool = system->spawn(worker_pool, worker_source{start_worker},
+                       std::max(limits::worker_hello_patience, workers->silence_timeout), workers->tcp != nullptr);
+  return {};
+}
+
+running_topology::running_topology(std::unique_ptr<impl> state)
+    : engines_(state->engines), reports_(state->reports), impl_(std::move(state)) {}
+
+running_topology::~running_topology() {
+  static_cast<void>(stop(stop_mode::abort, limits::stop_timeout));
+}
+
+std::future<call_outcome> running_topology::submit(const call_ticket_ptr& ticket) {
+  auto outcome = ticket->done.get_future();
+  const std::lock_guard lock{entrance_};
+  if (closed_) {
+    call_outcome refused;
+    refused.tally.cancelled = true;
+    refused.cause = error{error_code::engine_stopped, "pipeline", "it was stopped", "start a new one"};
+    ticket->done.set_value(std::move(refused));
+  } else {
+    post(impl_->director, open_ticket{ticket});
+  }
+  return outcome;
+}
+
+void running_topology::cut_calls() {
+  if (impl_) post(impl_->director, troupe::cut_calls{});
+}
+
+void running_topology::cancel(const call_ticket_ptr& ticket, const error& cause) {
+  if (impl_) post(impl_->director, cancel_ticket{ticket, cause});
+}
+
+void running_topology::request_stop(stop_mode mode) {
+  const std::lock_guard lock{entrance_};
+  closed_ = true;
+  if (impl_) post(impl_->director, stop_request{mode});
+}
+
+void running_topology::look_after() {
+  if (!impl_) return;
+  const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+  for (const stall& each : impl_->stalls.new_stalls(*engines_->accounts, steady_now())) {
+    reports_->put(fmt::format("{} seems stalled: its forward of {} has taken {:.1f} s, the median is {:.3f} s",
+                              each.stage.name, to_string(each.working_on), seconds(each.since), seconds(each.median)));
+  }
+  loader_engine& loader = *engines_->loader;
+  if (const auto lost = impl_->losses->look(loader.low_water(), loader.sent(), *engines_->accounts, steady_now())) {
+    post(impl_->director, work_lost{*lost, steady_now()});
+  }
+  if (!impl_->workers || !impl_->workers->forward_deadline) return;
+  const auto limit = *impl_->workers->forward_deadline;
+  // Before the forwards are looked at: who takes a stage after that has no part in them.
+  const auto assigned = impl_->registry->all();
+  for (const stall& each : impl_->stalls.longer_than(limit, *engines_->accounts, steady_now())) {
+    const auto worker = assigned.find(each.stage.address);
+    if (worker == assigned.end()) continue;
+    worker->second.process->kill(
+        fmt::format("its forward of {} took longer than {} s", to_string(each.working_on), seconds(limit)));
+  }
+}
+
+bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
+  if (!impl_) return true;
+  const auto deadline = std::chrono::steady_clock::now() + at_most;
+  request_stop(mode);
+  if (!impl_->stop(deadline)) {
+    static_cast<void>(impl_.release());  // a stuck thread may still use any of it
+    return false;
+  }
+  impl_.reset();
+  return true;
+}
+
+/// Workers can be ended, unlike threads: one that does not stop in time is, and all of them in the end.
+bool running_topology::impl::stop(std::chrono::steady_clock::time_point deadline) {
+  if (!launcher) return stopped.wait_until(deadline) == std::future_status::ready && threads->join(deadline);
+  const auto in_order = stopped.wait_until(deadline - limits::worker_reap_time) == std::future_status::ready;
+  // No more of them; those whose stage has not stopped are lost to the director now, which then ends the run.
+  launcher->close();
+  const bool ended = launcher->stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0});
+  const bool joined =
+      stopped.wait_until(std::max(deadline, std::chrono::steady_clock::now() + limits::worker_reap_time)) ==
+          std::future_status::ready &&
+      threads->join(deadline);
+  if (joined) caf::anon_send_exit(pool, caf::exit_reason::user_shutdown);
+  return joined && ended;
+}
+
+}  // namespace troupe

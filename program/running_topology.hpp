@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+
+#include "actors/call_ticket.hpp"
+#include "actors/report_box.hpp"
+#include "actors/workers/worker_setup.hpp"
+#include "messages/lifecycle.hpp"
+#include "runtime/engine/assembly.hpp"
+
+namespace troupe {
+
+/// A topology that runs in this process: actor system, director, engines on their threads. The thread that made it
+/// submits calls and stops it; any number of threads may submit.
+class running_topology {
+ public:
+  /// Starts the actors and engines of an assembly (which no one else may touch from now on, but for its counters).
+  [[nodiscard]] static std::unique_ptr<running_topology> start(assembly engines);
+  /// The same, with the stages in worker processes that `workers` says; their engines are not in the assembly. Returns
+  /// before the workers have started; one that cannot start ends the first call. E0601, E0614, E0707.
+  [[nodiscard]] static expected<std::unique_ptr<running_topology>> start(assembly engines,
+                                                                         std::shared_ptr<worker_setup> workers);
+
+  running_topology(const running_topology&) = delete;
+  running_topology& operator=(const running_topology&) = delete;
+  /// Stops at once if stop() has not been called.
+  ~running_topology();
+
+  /// Queues a call behind those before it; at most limits::calls_queued_max may be open (else the outcome is E0613).
+  /// The future is always fulfilled, at the latest by stop().
+  [[nodiscard]] std::future<call_outcome> submit(const call_ticket_ptr& ticket);
+  /// Ends all queued calls after what has been loaded of them.
+  void cut_calls();
+  /// Everything of the call is dropped, and its outcome names the cause; nothing happens if it has ended.
+  void cancel(const call_ticket_ptr& ticket, const error& cause);
+
+  /// Closes the entrance, drains or drops, joins the engines' threads, ends the actors. False if that took longer than
+  /// `at_most`: a stage is stuck in its forward, which nothing can interrupt. Its thread and all it uses are then left
+  /// to the end of the process. May follow a drain that is under way with an abort.
+  [[nodiscard]] bool stop(stop_mode mode, std::chrono::nanoseconds at_most);
+  /// Asks for a stop and does not wait.
+  void request_stop(stop_mode mode);
+
+  /// To be called now and then by the thread that waits for a call: reports stalled stages in the log, has lost work
+  /// sent again, and ends the workers of stages that have passed worker_setup::forward_deadline. One thread at a time.
+  void look_after();
+
+  [[nodiscard]] report_box& reports() noexcept { return *reports_; }
+  [[nodiscard]] const assembly& engines() const noexcept { return *engines_; }
+
+ private:
+  struct impl;
+  explicit running_topology(std::unique_ptr<impl> state);
+
+  std::shared_ptr<assembly> engines_;
+  std::shared_ptr<report_box> reports_;
+  /// Orders submit() before or after a stop request: what comes after is refused here, as the director may be gone.
+  std::mutex entrance_;
+  bool closed_ = false;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/topology/stage_graph.hpp"
+#include <troupe/topology.hpp>
+
+namespace troupe {
+
+struct stage_node {
+  stage_recipe recipe;
+  stage_options options;
+};
+struct route_node {
+  std::vector<route_case> cases;
+};
+struct join_node {};
+/// Stage `part` of a pipeline.
+struct cut_node {
+  std::string pipeline;
+  std::uint32_t part = 0;
+};
+/// The code of a node.
+using node_content = std::variant<stage_node, route_node, join_node, cut_node>;
+
+struct cut_pipeline {
+  model_source model;
+  cut_options options;
+};
+
+struct scored_sink {
+  std::string name;
+  std::vector<metric_choice> metrics;
+  sink_options options;
+};
+
+/// Name of stage `part` of a pipeline.
+[[nodiscard]] std::string part_name(const std::string& pipeline, std::uint32_t part);
+
+/// What a topology was given, as a run reads it.
+struct topology_parts {
+  /// As added; graph() completes the edges.
+  std::vector<graph_node> nodes = {};
+  std::vector<graph_edge> edges = {};
+  std::optional<data_choice> data = std::nullopt;
+  /// By node.
+  std::map<std::string, node_content> contents = {};
+  std::map<std::string, cut_pipeline> pipelines = {};
+  /// In the order of addition, which is the order of the results.
+  std::vector<scored_sink> sinks = {};
+  std::set<std::string> in_processes = {};
+  /// What check() reports first.
+  std::vector<error> mistakes = {};
+
+  void add(graph_node node);
+  void add(const graph_node& node, node_content what);
+
+  /// The graph with all edges.
+  [[nodiscard]] stage_graph graph() const;
+  /// The node asked for worker processes.
+  [[nodiscard]] bool wants_process(const std::string& node) const { return in_processes.contains(node); }
+  [[nodiscard]] bool wants_any_process() const { return !in_processes.empty(); }
+};
+
+}  // namespace troupe
