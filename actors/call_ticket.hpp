@@ -6,8 +6,10 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "messages/lifecycle.hpp"
 #include "runtime/engine/call_fold.hpp"
 #include "runtime/engine/fold_ledger.hpp"
 #include "runtime/engine/micro_batch_source.hpp"
@@ -36,6 +38,10 @@ struct call_ticket {
   call_start start;
   /// One scorer per sink and last-stage replica: a scorer is used by one engine thread only.
   std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
+  /// The same for stages in worker processes.
+  scoring in_workers;
+  /// Makes of a score from a worker that of make_scorer's, or says which part of it cannot be true. Empty: it is one.
+  std::function<std::optional<std::string>(score& said)> unpack;
   /// By sink: words of a score of at least one sample. Empty: not known.
   std::vector<std::size_t> score_words;
   /// One fold per sink, read by the submitter once the future is ready.

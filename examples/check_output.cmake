@@ -1,5 +1,5 @@
-# cmake -D PROGRAM=... -D DATA_DIR=... -D EXPECTED="regex|regex" -P check_output.cmake: the program succeeds and prints each of them.
-execute_process(COMMAND ${PROGRAM} ${DATA_DIR} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+# cmake -D PROGRAM=... -D DATA_DIR=... [-D ARGUMENT=...] -D EXPECTED="regex|regex" -P check_output.cmake: the program succeeds and prints each of them.
+execute_process(COMMAND ${PROGRAM} ${DATA_DIR} ${ARGUMENT} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 message("${output}${errors}")
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${status}")

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
@@ -42,6 +44,23 @@ struct loading_paused {
   epoch_number round = 0;
 };
 
+/// The content of a call's scores.
+enum class score_content : std::uint8_t {
+  metrics = 0,           ///< the states of each sink's metrics
+  loss = 1,              ///< at the first sink the parts of the loss, nothing at others
+  outputs = 2,           ///< at the first sink the outputs, nothing at others
+  loss_and_outputs = 3,  ///< both of them
+};
+
+/// How a stage in a worker process makes the scorers of a call.
+struct scoring {
+  score_content content = score_content::metrics;
+  /// Classes of the data set, for metrics by name.
+  std::uint32_t classes = 0;
+  /// Names of the first sink's metrics in this call; nothing: those of the run's description.
+  std::optional<std::vector<std::string>> metrics = std::nullopt;
+};
+
 /// director -> aggregator, stages, loader, in this order, so that the receiver of a micro-batch knows its
 /// call. Reply: an acknowledgement; the loader then loads. Calls begin in the order of their numbers and may overlap in
 /// the pipe. The call's source and scorers go beside it as handles inside one process. On failure the director cancels
@@ -50,6 +69,7 @@ struct open_call {
   call_number call = 0;
   /// Index of its first micro-batch: above 0 where the call is resumed.
   std::uint64_t first = 0;
+  scoring scores = {};
 };
 
 /// director -> stages, after a call was completed or cancelled: its scorers may go. No reply. For an unknown or

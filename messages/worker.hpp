@@ -32,8 +32,6 @@ struct worker_assignment {
   std::uint32_t stage_slots = 1;
   /// Intra-op threads, as the driver resolved them.
   std::uint32_t threads = 1;
-  /// Classes of the data set, for metrics by name.
-  std::uint32_t classes = 0;
   /// Where the pipeline that the stage is a part of was cut; empty for any other stage.
   std::vector<std::uint64_t> boundaries;
   /// Of the input that the stage warms up with, as tensor_codec has it; 0: there is none.

@@ -36,6 +36,7 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
     return std::make_shared<metric_scorer>(sinks[sink].metrics, false, sinks[sink].tensor, sinks[sink].label);
   };
+  ticket_->in_workers.classes = request_.data->classes();
   for (const sink_request& each : request_.sinks) {
     folds_.push_back(std::make_shared<folded_metrics>(each.metrics));
     ticket_->score_words.push_back(words_of(each.metrics));

@@ -15,6 +15,7 @@
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/metric/loss.hpp"
 #include "runtime/metric/metric_lookup.hpp"
+#include "runtime/metric/packed_score.hpp"
 #include "runtime/os/cores.hpp"
 #include <troupe/pipeline_engine.hpp>
 
@@ -50,6 +51,7 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
 
 std::vector<std::string> names_of(const std::vector<metric_choice>& metrics) {
   std::vector<std::string> names;
+  names.reserve(metrics.size());
   for (const metric_choice& each : metrics) names.push_back(name_of(each));
   return names;
 }
@@ -68,11 +70,25 @@ expected<void> check_batch_call(const pipeline_engine_options& options) {
     return no_use("limit", "it counts the samples of a data set, and an iterator gives micro-batches",
                   "use num_micro_batches");
   }
-  if (options.run.workers.enabled) {
-    return no_use("workers", "worker processes score by the metrics of the options, and cannot call a loss",
-                  "use evaluate(), or leave workers out");
-  }
   return {};
+}
+
+/// Names that tell worker processes the metrics of one call; nothing: those of the options, which they have.
+expected<std::optional<std::vector<std::string>>> metrics_to_tell(const pipeline_engine_options& options,
+                                                                  const std::vector<metric_choice>& metrics) {
+  if (!options.run.workers.enabled || metrics == options.metrics) return std::nullopt;
+  std::vector<std::string> names = names_of(metrics);
+  const bool can_travel =
+      names.size() <= limits::wire_array_items_max &&
+      std::ranges::all_of(metrics, [](const metric_choice& each) { return std::holds_alternative<std::string>(each); });
+  if (can_travel) return names;
+  return no_use("metrics", "worker processes have no metric objects but those of the engine's options",
+                "give them in the options, or use metrics by name");
+}
+
+score_content content_of(const loss_request& request) {
+  if (!request.keep_outputs) return score_content::loss;
+  return request.compute_loss ? score_content::loss_and_outputs : score_content::outputs;
 }
 
 /// What the module says itself.
@@ -106,21 +122,20 @@ struct pipeline_engine::impl {
   std::mutex mutex;
   evaluation_run* evaluating = nullptr;
 
-  [[nodiscard]] expected<void> check_evaluation(const data_set& data) const;
-  [[nodiscard]] expected<run_result> evaluate(const run_request& of, const data_choice& choice, evaluation_hooks hooks);
+  [[nodiscard]] expected<run_result> evaluate(const run_request& of, const data_choice& choice, evaluation_hooks hooks,
+                                              std::optional<std::vector<std::string>> told = std::nullopt);
+  [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<loss_fold>& fold,
+                                            const std::shared_ptr<iterator_source>& source,
+                                            const eval_batch_options& call) const;
   void set_evaluating(evaluation_run* run) {
     const std::lock_guard lock(mutex);
     evaluating = run;
   }
 };
 
-expected<void> pipeline_engine::impl::check_evaluation(const data_set& data) const {
-  if (!options.run.workers.enabled || data.classes() == options.classes) return {};
-  return no_use("classes", "worker processes were told another number of them", "set pipeline_engine_options::classes");
-}
-
 expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, const data_choice& choice,
-                                                     evaluation_hooks hooks) {
+                                                     evaluation_hooks hooks,
+                                                     std::optional<std::vector<std::string>> told) {
   const auto now = evaluation_run::clock::now();
   if (auto fine = check_run(of.what, of.options); !fine) return tl::make_unexpected(fine.error());
   const journal_options& kept = of.options.journal;
@@ -129,9 +144,9 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   }
   const auto data = open_choice(choice);
   if (!data) return tl::make_unexpected(data.error());
-  if (auto fine = check_evaluation(**data); !fine) return tl::make_unexpected(fine.error());
   auto call = make_call(of.what, of.options, *data);
   if (!call) return tl::make_unexpected(call.error());
+  (*call)->ticket()->in_workers.metrics = std::move(told);
   auto courier = report_courier::start(std::move(hooks));
   if (!courier) return tl::make_unexpected(courier.error());
   auto journal = open_journal(of.what, of.options, **data, stages.layers, **call);
@@ -154,6 +169,25 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   return result;
 }
 
+call_ticket_ptr pipeline_engine::impl::make_ticket(const std::shared_ptr<loss_fold>& fold,
+                                                   const std::shared_ptr<iterator_source>& source,
+                                                   const eval_batch_options& call) const {
+  const score_content content =
+      content_of({.compute_loss = call.compute_loss, .keep_outputs = call.return_logits || !call.compute_loss});
+  auto ticket = std::make_shared<call_ticket>();
+  ticket->source = source;
+  ticket->folds = {fold};
+  for (std::size_t sink = 0; sink < options.sinks.size(); ++sink) {
+    ticket->folds.push_back(std::make_shared<loss_fold>());
+  }
+  ticket->make_scorer = [loss = loss, content](std::uint32_t sink) {
+    return std::make_shared<loss_scorer>(loss, request_of(content, sink));
+  };
+  ticket->in_workers.content = content;
+  ticket->unpack = [content](score& said) { return unpack(said, request_of(content, said.sink)); };
+  return ticket;
+}
+
 class eval_future::state {
  public:
   state(std::future<call_outcome> outcome, eval_batch_options options, std::shared_ptr<loss_fold> fold,
@@ -174,7 +208,7 @@ class eval_future::state {
 
   [[nodiscard]] expected<eval_output> get() {
     if (refused_) return tl::make_unexpected(*refused_);
-    if (outcome_.wait_until(deadline_) != std::future_status::ready) {
+    if (!wait()) {
       const error late{error_code::deadline_passed, "eval_batch", "the call took longer than call_timeout",
                        "raise pipeline_engine_options::call_timeout, or look for the stage that is stuck"};
       if (const auto running = running_.lock()) running->cancel(ticket_, late);
@@ -192,6 +226,16 @@ class eval_future::state {
   }
 
  private:
+  /// Looks after the run meanwhile: lost work, forwards that take too long. False: the deadline has passed.
+  [[nodiscard]] bool wait() {
+    for (;;) {
+      const auto look = std::chrono::steady_clock::now() + limits::report_interval;
+      if (outcome_.wait_until(std::min(look, deadline_)) == std::future_status::ready) return true;
+      if (look >= deadline_) return false;
+      if (const auto running = running_.lock()) running->look_after();
+    }
+  }
+
   [[nodiscard]] expected<void> reduce_into(eval_output& output) const {
     const bool mean = options_.reduce_output == reduction::avg;
     if (options_.compute_loss && mean) {
@@ -239,13 +283,13 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
                     .config = config_for(what, options, std::move(name)),
                     .first = {options.sample.defined() ? named_tensors(options.sample) : named_tensors(), {}}};
   run_request& request = state->request;
-  serve_if_asked(request);
+  serve_if_asked(request, loss);
   if (auto fine = check_run(what, options.run); !fine) return tl::make_unexpected(fine.error());
   request.options.threads = request.config.threads = threads_of(what, options.run, usable_cores());
   if (auto room = check_room(what, request.options, *request.options.threads); !room) {
     return tl::make_unexpected(room.error());
   }
-  auto stages = start_stages(request, request.first, options.classes, nullptr, {});
+  auto stages = start_stages(request, request.first, 0, nullptr, {});
   if (!stages) return tl::make_unexpected(stages.error());
   state->options = std::move(options);
   state->loss = std::move(loss);
@@ -298,18 +342,7 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
   }
   auto fold = std::make_shared<loss_fold>();
   auto source = std::make_shared<iterator_source>(std::move(from), transform_, count);
-  auto ticket = std::make_shared<call_ticket>();
-  ticket->source = source;
-  ticket->folds = {fold};
-  for (std::size_t sink = 0; sink < impl_->options.sinks.size(); ++sink) {
-    ticket->folds.push_back(std::make_shared<loss_fold>());
-  }
-  const loss_request request{.compute_loss = options.compute_loss,
-                             .keep_outputs = options.return_logits || !options.compute_loss};
-  ticket->make_scorer = [loss = impl_->loss, request](std::uint32_t sink) {
-    // the loss is for the first sink, the others have nothing to do
-    return std::make_shared<loss_scorer>(loss, sink == 0 ? request : loss_request{.compute_loss = false});
-  };
+  auto ticket = impl_->make_ticket(fold, source, options);
   auto outcome = impl_->stages.running->submit(ticket);
   return eval_future{std::make_unique<eval_future::state>(
       std::move(outcome), options, std::move(fold), std::move(source), std::move(ticket), impl_->stages.running,
@@ -318,15 +351,14 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uint64_t micro_batch,
                                                const std::vector<metric_choice>& metrics) {
-  if (impl_->options.run.workers.enabled && names_of(metrics) != names_of(impl_->options.metrics)) {
-    return no_use("metrics", "worker processes know those of the engine's options", "name them in the options");
-  }
+  auto told = metrics_to_tell(impl_->options, metrics);
+  if (!told) return tl::make_unexpected(told.error());
   run_request of = impl_->request;
   of.options.micro_batch = of.config.micro_batch = micro_batch;
   pipeline_engine_options others = impl_->options;
   others.metrics = metrics;
   of.what = topology_of(impl_->model, others);
-  return impl_->evaluate(of, data, {});
+  return impl_->evaluate(of, data, {}, std::move(*told));
 }
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {

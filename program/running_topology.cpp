@@ -140,7 +140,8 @@ void running_topology::request_stop(stop_mode mode) {
 }
 
 void running_topology::look_after() {
-  if (!impl_) return;
+  const std::unique_lock looking{looking_, std::try_to_lock};
+  if (!looking || !impl_) return;
   const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
   for (const stall& each : impl_->stalls.new_stalls(*engines_->accounts, steady_now())) {
     reports_->put(fmt::format("{} seems stalled: its forward of {} has taken {:.1f} s, the median is {:.3f} s",
@@ -166,12 +167,14 @@ bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
   if (!impl_) return true;
   const auto deadline = std::chrono::steady_clock::now() + at_most;
   request_stop(mode);
-  if (!impl_->stop(deadline)) {
+  const bool stopped = impl_->stop(deadline);
+  const std::lock_guard ending{looking_};
+  if (stopped) {
+    impl_.reset();
+  } else {
     static_cast<void>(impl_.release());  // a stuck thread may still use any of it
-    return false;
   }
-  impl_.reset();
-  return true;
+  return stopped;
 }
 
 /// Workers can be ended, unlike threads: one that does not stop in time is, and all of them in the end.

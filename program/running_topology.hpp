@@ -45,8 +45,9 @@ class running_topology {
   /// Asks for a stop and does not wait.
   void request_stop(stop_mode mode);
 
-  /// To be called now and then by the thread that waits for a call: reports stalled stages in the log, has lost work
-  /// sent again, and ends the workers of stages that have passed worker_setup::forward_deadline. One thread at a time.
+  /// To be called now and then by threads that wait for a call: reports stalled stages in the log, has lost work sent
+  /// again, and ends the workers of stages that have passed worker_setup::forward_deadline. While one thread looks, the
+  /// others come back at once.
   void look_after();
 
   [[nodiscard]] report_box& reports() noexcept { return *reports_; }
@@ -61,6 +62,8 @@ class running_topology {
   /// Orders submit() before or after a stop request: what comes after is refused here, as the director may be gone.
   std::mutex entrance_;
   bool closed_ = false;
+  /// Held while one looks after the run, and while the end takes it away.
+  std::mutex looking_;
   std::unique_ptr<impl> impl_;
 };
 

@@ -50,8 +50,8 @@ expected<probe_report> probe(const run_request& request, const trial_note& note)
 
 }  // namespace
 
-void serve_if_asked(const run_request& request) {
-  if (const auto* worker = program::worker()) serve_topology(*worker, request.what, request.options);
+void serve_if_asked(const run_request& request, const loss_function& loss) {
+  if (const auto* worker = program::worker()) serve_topology(*worker, request.what, request.options, loss);
   if (program::is_probe()) serve_probe(request);
 }
 

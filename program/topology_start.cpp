@@ -131,7 +131,6 @@ class starter {
     setup->assignment = [assignments](stage_address at) { return assignments[at.stage]; };
     // of the files as they were before they were read: workers refuse what came later
     setup->fingerprint = options_.report ? options_.report->fingerprint : plan_fingerprint(plan_, settings_of(what_));
-    setup->classes = options_.classes;
     setup->codec = std::make_shared<tensor_codec>();
     setup->silence_timeout = asked.timeout;
     setup->start_deadline = asked.start_deadline;

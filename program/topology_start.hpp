@@ -19,7 +19,7 @@ namespace troupe {
 struct topology_start_options {
   /// Threads, trace and workers of them count here; threads are resolved.
   run_options run = {};
-  /// Of the data set, for metrics by name in workers.
+  /// Of the data set, for metrics by name in the try-out.
   std::uint32_t classes = 0;
   /// What try_topology() said, in another process. Nothing is tried out here then.
   std::optional<probe_report> report = std::nullopt;

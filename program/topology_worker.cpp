@@ -11,6 +11,7 @@
 #include "program/own_thread.hpp"
 #include "program/topology_start.hpp"
 #include "runtime/metric/metric_scorer.hpp"
+#include "runtime/metric/packed_score.hpp"
 #include "runtime/model/first_use.hpp"
 #include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
@@ -29,17 +30,43 @@ std::string stamp_of(const std::string& file) {
 
 /// Shared by the callables of one worker.
 struct worker_state {
-  worker_state(topology given, wiring_plan expanded) : what(std::move(given)), plan(std::move(expanded)) {}
+  worker_state(topology given, wiring_plan expanded, loss_function calls_loss)
+      : what(std::move(given)), plan(std::move(expanded)), loss(std::move(calls_loss)) {}
   topology what;
   wiring_plan plan;
+  loss_function loss;
   spare_models spare;
 };
 
-expected<std::shared_ptr<scorer>> make_scorer(const topology& what, std::uint32_t sink, std::uint32_t classes) {
-  auto sinks = make_sinks(what, classes);
-  if (!sinks) return tl::make_unexpected(sinks.error());
-  sink_request& one = sinks->at(sink);
-  return std::make_shared<metric_scorer>(std::move(one.metrics), false, one.tensor, one.label);
+expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>& choices, std::uint32_t classes) {
+  std::vector<metric_ptr> made;
+  for (const metric_choice& choice : choices) {
+    auto one = std::holds_alternative<metric_ptr>(choice) ? expected<metric_ptr>{std::get<metric_ptr>(choice)}
+                                                          : make_metric(std::get<std::string>(choice), classes);
+    if (!one) return tl::make_unexpected(one.error());
+    made.push_back(std::move(*one));
+  }
+  return made;
+}
+
+expected<std::shared_ptr<scorer>> make_metric_scorer(const topology& what, std::uint32_t sink, const scoring& asked) {
+  const scored_sink& place = what.parts().sinks.at(sink);
+  const bool is_named = sink == 0 && asked.metrics;
+  auto metrics =
+      make_metrics(is_named ? std::vector<metric_choice>(asked.metrics->begin(), asked.metrics->end()) : place.metrics,
+                   asked.classes);
+  if (!metrics) return tl::make_unexpected(metrics.error());
+  return std::make_shared<metric_scorer>(std::move(*metrics), false, place.options.tensor, place.options.label);
+}
+
+expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::uint32_t sink, const scoring& asked) {
+  if (asked.content == score_content::metrics) return make_metric_scorer(state.what, sink, asked);
+  const loss_request request = request_of(asked.content, sink);
+  if (request.compute_loss && !state.loss) {
+    return fail(error_code::worker_mismatch, "worker", "this process has no loss function, and its driver has one",
+                "give the engine its loss function in every process");
+  }
+  return std::make_shared<packing_scorer>(state.loss, request);
 }
 
 }  // namespace
@@ -47,14 +74,12 @@ expected<std::shared_ptr<scorer>> make_scorer(const topology& what, std::uint32_
 expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes) {
   std::vector<sink_request> made;
   for (const scored_sink& each : what.parts().sinks) {
-    sink_request sink{.name = each.name, .metrics = {}, .tensor = each.options.tensor, .label = each.options.label};
-    for (const metric_choice& choice : each.metrics) {
-      auto one = std::holds_alternative<metric_ptr>(choice) ? expected<metric_ptr>{std::get<metric_ptr>(choice)}
-                                                            : make_metric(std::get<std::string>(choice), classes);
-      if (!one) return tl::make_unexpected(one.error());
-      sink.metrics.push_back(std::move(*one));
-    }
-    made.push_back(std::move(sink));
+    auto metrics = make_metrics(each.metrics, classes);
+    if (!metrics) return tl::make_unexpected(metrics.error());
+    made.push_back({.name = each.name,
+                    .metrics = std::move(*metrics),
+                    .tensor = each.options.tensor,
+                    .label = each.options.label});
   }
   return made;
 }
@@ -98,12 +123,12 @@ std::string settings_of(const topology& what) {
   return text;
 }
 
-expected<worker_description> describe_worker(const topology& what, const run_options& options) {
+expected<worker_description> describe_worker(const topology& what, const run_options& options, loss_function loss) {
   if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
   auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
-  const auto state = std::make_shared<worker_state>(what, std::move(*plan));
+  const auto state = std::make_shared<worker_state>(what, std::move(*plan), std::move(loss));
   return worker_description{
       .plan = state->plan,
       .fingerprint = [state] { return plan_fingerprint(state->plan, settings_of(state->what)); },
@@ -123,12 +148,12 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
               return make_assigned_body(state->what, state->plan, to, warm_up, state->spare);
             });
           },
-      .make_scorer = [state](std::uint32_t sink,
-                             std::uint32_t classes) { return make_scorer(state->what, sink, classes); }};
+      .make_scorer = [state](std::uint32_t sink, const scoring& asked) { return make_scorer(*state, sink, asked); }};
 }
 
-void serve_topology(const worker_environment& environment, const topology& what, const run_options& options) {
-  auto description = describe_worker(what, options);
+void serve_topology(const worker_environment& environment, const topology& what, const run_options& options,
+                    loss_function loss) {
+  auto description = describe_worker(what, options, std::move(loss));
   if (!description) end_worker(description.error());
   serve_worker(environment, std::move(*description));
 }

@@ -8,17 +8,20 @@
 #include "program/evaluation.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include <troupe/loss.hpp>
 #include <troupe/options.hpp>
 #include <troupe/topology.hpp>
 
 namespace troupe {
 
-/// What a worker of this run is: any of its stages. It keeps copies of both. Errors: those of check().
-[[nodiscard]] expected<worker_description> describe_worker(const topology& what, const run_options& options);
+/// What a worker of this run is: any of its stages. It keeps copies of all. `loss` is that of calls of eval_batch; it
+/// may be empty. Errors: those of check().
+[[nodiscard]] expected<worker_description> describe_worker(const topology& what, const run_options& options,
+                                                           loss_function loss = {});
 
 /// This process becomes a worker of the run that it would be otherwise. An invalid topology ends it.
 [[noreturn]] void serve_topology(const worker_environment& environment, const topology& what,
-                                 const run_options& options);
+                                 const run_options& options, loss_function loss = {});
 
 /// Of all sinks; metrics by name are made for so many classes. Errors: make_metric().
 [[nodiscard]] expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes);

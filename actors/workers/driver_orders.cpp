@@ -55,6 +55,10 @@ expected<void> driver_orders::check(const wiring_order& said) const {
 }
 
 expected<void> driver_orders::check(const open_call& said) {
+  if (said.scores.metrics && said.scores.content != score_content::metrics) {
+    return fail(error_code::wire_malformed, "open_call.scores.metrics", "the call is scored by something else",
+                "run the same version of Troupe everywhere");
+  }
   open_.insert(said.call);
   return within("open_call: calls open at once", open_.size(), 0, limits::calls_queued_max);
 }

@@ -99,7 +99,6 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
                               .prefetch_slots = options_.depths.from_loader,
                               .stage_slots = options_.depths.between_stages,
                               .threads = assignment.threads,
-                              .classes = options_.setup->classes,
                               .boundaries = assignment.boundaries,
                               .warm_up_bytes = *warm_up_bytes,
                               .edge_secret = {options_.setup->secret.begin(), options_.setup->secret.end()}});
@@ -151,6 +150,7 @@ void remote_stage_state::pass(const pass_on& what) {
 template <class Message>
 void remote_stage_state::over(const Message& end) {
   if (claims_) claims_->told_end(end.call);
+  unpack_.erase(end.call);
   to_worker(end);
 }
 
@@ -170,7 +170,7 @@ void remote_stage_state::believe(Message&& said) {
   if constexpr (std::is_same_v<type, call_opened>) {
     opened(said);
   } else if constexpr (std::is_same_v<type, score_batch>) {
-    tell(self_, options_.aggregator, std::forward<Message>(said));
+    fold(std::forward<Message>(said));
   } else if constexpr (std::is_same_v<type, edge_damaged>) {
     accuse(said);
   } else {
@@ -178,6 +178,16 @@ void remote_stage_state::believe(Message&& said) {
     ready_ = ready_ || std::is_same_v<type, stage_ready>;
     tell(self_, options_.director, said);
   }
+}
+
+/// Late scores stay packed: the aggregator drops them.
+void remote_stage_state::fold(score_batch said) {
+  for (score& each : said.scores) {
+    const auto found = unpack_.find(each.id.call);
+    if (found == unpack_.end()) continue;
+    if (const objection wrong = found->second(each)) return kill_for(lie(*wrong));
+  }
+  tell(self_, options_.aggregator, std::move(said));
 }
 
 /// One of the two is wrong, and an edge that both can use again takes the death of one: of the one that wrote.
@@ -197,8 +207,10 @@ void remote_stage_state::kill_for(std::string why) {
 caf::result<call_opened> remote_stage_state::open(const open_ticket& open) {
   auto promise = self_->make_response_promise<call_opened>();
   opening_.insert_or_assign(open.ticket->number, promise);
-  if (claims_) claims_->told_call(open.ticket->number, open.ticket->score_words);
-  to_worker(open_call{open.ticket->number, open.ticket->start.first()});
+  const call_ticket& call = *open.ticket;
+  if (claims_) claims_->told_call(call.number, call.score_words);
+  if (call.unpack) unpack_.insert_or_assign(call.number, call.unpack);
+  to_worker(open_call{call.number, call.start.first(), call.in_workers});
   return promise;
 }
 

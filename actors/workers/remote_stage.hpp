@@ -55,6 +55,7 @@ class remote_stage_state {
   void from_worker(const wire_message& message);
   template <class Message>
   void believe(Message&& said);
+  void fold(score_batch said);
   void accuse(const edge_damaged& what);
   void kill_for(std::string why);
   [[nodiscard]] caf::result<call_opened> open(const open_ticket& open);
@@ -93,6 +94,8 @@ class remote_stage_state {
   wire_actor worker_;
   std::shared_ptr<const engine_page> page_;
   std::map<call_number, caf::typed_response_promise<call_opened>> opening_;
+  /// Of calls whose scores travel in another form (call_ticket::unpack).
+  std::map<call_number, std::function<std::optional<std::string>(score&)>> unpack_;
   /// Of the newest epoch: kills the worker at the other end of an edge.
   epoch_number epoch_ = 0;
   std::map<std::size_t, std::function<void(const error&)>> peers_;

@@ -60,7 +60,8 @@ void serve_worker(const worker_environment& environment, worker_description desc
   }
   close_all_in_exec();
   prepare_when_idle(description.prepare);
-  system.spawn(worker_actor, std::make_shared<worker_body>(std::move(description), descriptors, tcp), *driver);
+  system.spawn(worker_actor, std::make_shared<worker_body>(worker_body{std::move(description), descriptors, tcp}),
+               *driver);
   // The driver's end closes when the driver does, at the latest: the orderly end is a SIGTERM before that.
   const auto received = descriptors.receive_all();
   if (!received) end_worker(received.error());

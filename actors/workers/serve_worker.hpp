@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "messages/lifecycle.hpp"
 #include "messages/limits.hpp"
 #include "messages/worker.hpp"
 #include "runtime/edge/payload_codec.hpp"
@@ -34,7 +35,7 @@ struct worker_description {
   std::function<expected<std::shared_ptr<stage_body>>(const worker_assignment& to, const payload_ptr& warm_up)>
       make_body;
   /// For one call.
-  std::function<expected<std::shared_ptr<scorer>>(std::uint32_t sink, std::uint32_t classes)> make_scorer;
+  std::function<expected<std::shared_ptr<scorer>>(std::uint32_t sink, const scoring& asked)> make_scorer;
 };
 
 /// Becomes a worker: joins the driver, says hello, takes an assignment, computes until it is told to stop or the

@@ -173,7 +173,7 @@ void worker_actor_state::handle(const open_call& begin) {
   if (!engine_) return;
   stage_command::open_call command{begin.call, begin.first, {}};
   for (const std::uint32_t sink : engine_->sinks()) {
-    auto made = body_->description.make_scorer(sink, assignment_.classes);
+    auto made = body_->description.make_scorer(sink, begin.scores);
     if (!made)
       return to_driver(
           failure{assignment_.address, assignment_.incarnation, engine_->name(), std::nullopt, made.error(), 0});

@@ -34,7 +34,6 @@ struct worker_setup {
   std::function<assignment_data(stage_address address)> assignment;
   /// Of what workers are to build (plan_fingerprint.hpp).
   std::uint64_t fingerprint = 0;
-  std::uint32_t classes = 0;
   std::shared_ptr<const payload_codec> codec;
   /// Edges between processes; null: in shared memory.
   std::shared_ptr<tcp_ends> tcp = nullptr;

@@ -1,8 +1,9 @@
 // For people who come from DeepSpeed: eval_batch on an iterator, calls that queue, and the exact evaluation of a data
-// set.
+// set. Arguments: the data directory, and --processes for stages in worker processes.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
+#include <string>
 #include <utility>
 
 #include <ATen/ops/nll_loss.h>
@@ -72,13 +73,17 @@ void whole_set(troupe::pipeline_engine& engine, const troupe::data_set_ptr& data
 }  // namespace
 
 int main(int argc, char** argv) try {
+  const troupe::program program{argc, argv};
   const std::string data_dir = argc > 1 ? argv[1] : "data";
+  const bool processes = argc > 2 && argv[2] == std::string("--processes");
   const auto data = troupe::get(troupe::open_data("mnist:" + data_dir + "/mnist"));
   const auto nll = [](const at::Tensor& outputs, const at::Tensor& labels) {
     return std::vector<at::Tensor>{at::nll_loss(outputs, labels)};
   };
-  const auto engine = troupe::get(
-      troupe::pipeline_engine::create(data_dir + "/mnist/lenet.pt", {.stages = 2, .num_micro_batches = 4}, nll));
+  const troupe::pipeline_engine_options options{
+      .stages = 2, .num_micro_batches = 4, .run = {.workers = {.enabled = processes}}};
+  // a worker process does not come back from here
+  const auto engine = troupe::get(troupe::pipeline_engine::create(data_dir + "/mnist/lenet.pt", options, nll));
   std::cout << std::fixed << std::setprecision(5);
   one_call(*engine, data);
   queued_calls(*engine, data);

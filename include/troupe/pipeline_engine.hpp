@@ -27,7 +27,8 @@ struct pipeline_engine_options {
   /// Micro-batches of a call over all replicas, unless the call says otherwise.
   std::uint64_t num_micro_batches = 1;
   /// Threads, trace and workers hold for all calls. micro_batch, limit and journal hold for evaluate(); eval_batch()
-  /// refuses the last two (E0104). The deadline holds for each call.
+  /// refuses the last two (E0104). The deadline holds for each call. A worker process computes the loss of its
+  /// micro-batches: it executes main() up to create(), and gets the loss function there.
   run_options run = {};
   optimize_mode optimize = optimize_mode::layer;
   std::string partition = "parameters";
@@ -44,8 +45,6 @@ struct pipeline_engine_options {
   /// Metrics of evaluate(): those of the sink "metrics", and more sinks.
   std::vector<metric_choice> metrics = {"accuracy", "cross_entropy"};
   std::vector<eval_sink> sinks = {};
-  /// Classes of the data for evaluate(). Only metrics by name in worker processes need it.
-  std::uint32_t classes = 0;
 };
 
 enum class reduction : std::uint8_t {
@@ -55,12 +54,13 @@ enum class reduction : std::uint8_t {
 
 /// The parameters of eval_batch (docs/pipeline_engine.md compares each with DeepSpeed's).
 struct eval_batch_options {
-  /// Give the last stage's outputs, of all micro-batches, besides the loss.
+  /// Give the last stage's outputs, of all micro-batches, besides the loss. From worker processes 8 MiB per micro-batch
+  /// at the most (E0603), as without compute_loss.
   bool return_logits = false;
   /// false: give the outputs instead of the loss. Labels are not needed then.
   bool compute_loss = true;
   reduction reduce_output = reduction::avg;
-  /// Kept for DeepSpeed's callers; without effect in one process, whose only rank has the result.
+  /// Kept for DeepSpeed's callers; without effect, as the calling process has the result.
   bool bcast_loss = true;
   /// Micro-batches of this call over all replicas; at least 1.
   std::optional<std::uint64_t> num_micro_batches = std::nullopt;
@@ -133,7 +133,8 @@ class pipeline_engine {
   /// Evaluates a whole data set, every sample exactly once, with the metrics and sinks of the options. Errors: those
   /// of evaluator::create() and run().
   [[nodiscard]] expected<run_result> evaluate(const data_choice& data, evaluation_hooks hooks = {});
-  /// The same with other metrics for this call. E0104 with worker processes, which know only the options' metrics.
+  /// The same with other metrics for this call. E0104 for metric objects with worker processes, which have only those
+  /// of the options.
   [[nodiscard]] expected<run_result> evaluate(const data_choice& data, std::uint64_t micro_batch,
                                               const std::vector<metric_choice>& metrics = {"accuracy",
                                                                                            "cross_entropy"});
@@ -145,7 +146,7 @@ class pipeline_engine {
   [[nodiscard]] expected<std::vector<trace_event>> finish();
 
   [[nodiscard]] std::uint32_t num_stages() const noexcept;
-  /// Whether this process has the first or last stage; always true in one process.
+  /// Whether this process feeds the first stage and has the results of the last one; always true.
   [[nodiscard]] bool is_first_stage() const noexcept { return true; }
   [[nodiscard]] bool is_last_stage() const noexcept { return true; }
 

@@ -16,6 +16,10 @@ void reader::read(stop_mode& value) {
   value = static_cast<stop_mode>(number(static_cast<std::uint64_t>(stop_mode::abort)));
 }
 
+void reader::read(score_content& value) {
+  value = static_cast<score_content>(number(static_cast<std::uint64_t>(score_content::loss_and_outputs)));
+}
+
 void reader::read(error_code& value) {
   const std::size_t at = offset_;
   const std::string digits = std::to_string(number(std::numeric_limits<std::uint16_t>::max()));

@@ -24,6 +24,7 @@ class reader {
 
   void read(std::string& value);
   void read(stop_mode& value);
+  void read(score_content& value);
   void read(error_code& value);
 
   template <std::unsigned_integral T>

@@ -46,7 +46,9 @@ template <> struct schema<stage_address> : fields_of<&stage_address::stage, &sta
 
 template <> struct schema<stage_ready> : message_of<message_kind::stage_ready,
     &stage_ready::address, &stage_ready::incarnation> {};
-template <> struct schema<open_call> : message_of<message_kind::open_call, &open_call::call, &open_call::first> {};
+template <> struct schema<scoring> : fields_of<&scoring::content, &scoring::classes, &scoring::metrics> {};
+template <> struct schema<open_call> : message_of<message_kind::open_call,
+    &open_call::call, &open_call::first, &open_call::scores> {};
 template <> struct schema<release_call> : message_of<message_kind::release_call, &release_call::call> {};
 template <> struct schema<cancel_call> : message_of<message_kind::cancel_call, &cancel_call::call, &cancel_call::cause> {};
 template <> struct schema<stop_request> : message_of<message_kind::stop_request, &stop_request::mode> {};
@@ -63,7 +65,7 @@ template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,
-    &worker_assignment::classes, &worker_assignment::boundaries, &worker_assignment::warm_up_bytes, &worker_assignment::edge_secret> {};
+    &worker_assignment::boundaries, &worker_assignment::warm_up_bytes, &worker_assignment::edge_secret> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
     &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_ports> {};
 template <> struct schema<edge_lost> : message_of<message_kind::edge_lost, &edge_lost::epoch, &edge_lost::cause> {};

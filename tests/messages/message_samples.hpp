@@ -37,7 +37,12 @@ class sample_maker {
   stage_address address() { return {u32(), u32()}; }
 
   void fill(stage_ready& m) { m = {address(), u32()}; }
-  void fill(open_call& m) { m = {u64(), u64()}; }
+  void fill(open_call& m) {
+    m = {u64(), u64(), {static_cast<score_content>(below(4)), u32(), std::nullopt}};
+    if (below(3) == 0) return;
+    m.scores.metrics.emplace(below(5));
+    for (std::string& each : *m.scores.metrics) each = text();
+  }
   void fill(release_call& m) { m = {u64()}; }
   void fill(cancel_call& m) {
     m.call = u64();
@@ -65,7 +70,7 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {u32(), static_cast<std::uint16_t>(u64())}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), u32(), {}, u64(), {u64(), u64()}};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u64(), {u64(), u64()}};
     m.boundaries.resize(below(40));
     for (auto& each : m.boundaries) each = u64();
   }
@@ -108,7 +113,7 @@ inline auto key(const worker_hello& m) {
   return std::tuple(m.pid, m.edge_port);
 }
 inline auto key(const worker_assignment& m) {
-  return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads, m.classes,
+  return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads,
                     m.boundaries, m.warm_up_bytes, m.edge_secret);
 }
 inline auto key(const wiring_order& m) {
@@ -118,7 +123,7 @@ inline auto key(const call_opened& m) {
   return std::tuple(m.call);
 }
 inline auto key(const open_call& m) {
-  return std::tuple(m.call, m.first);
+  return std::tuple(m.call, m.first, m.scores.content, m.scores.classes, m.scores.metrics);
 }
 inline auto key(const release_call& m) {
   return std::tuple(m.call);

@@ -3,6 +3,8 @@
 //   lie=none|FIELD         which field of which message (lies below); edge.*: of what stage "pass" sends to "guess"
 //   once=FILE              made at the first lie; no lie after that
 //   processes=all|none
+//   call=evaluation|eval_batch
+#include <bit>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -25,7 +27,7 @@ using settings = std::map<std::string, std::string>;
 bool is_worker = false;
 
 settings& given() {
-  static settings found = {{"lie", "none"}, {"processes", "all"}};
+  static settings found = {{"lie", "none"}, {"processes", "all"}, {"call", "evaluation"}};
   return found;
 }
 
@@ -59,6 +61,9 @@ const lies<troupe::score_batch> about_scores = {
     {"score.id.index", [](troupe::score_batch& said) { said.scores.back().id.index = 1'000'000; }},
     {"score.samples", [](troupe::score_batch& said) { ++said.scores.back().samples; }},
     {"score.words", [](troupe::score_batch& said) { said.scores.back().words.push_back(1); }},
+    {"score.words.none", [](troupe::score_batch& said) { said.scores.back().words.clear(); }},
+    {"score.words.parts", [](troupe::score_batch& said) { said.scores.back().words.front() = 0; }},
+    {"score.words.outputs", [](troupe::score_batch& said) { said.scores.back().words.at(3) = 0; }},
     {"score.sender_incarnation", [](troupe::score_batch& said) { ++said.scores.back().sender_incarnation; }},
 };
 const lies<troupe::stage_ready> about_readiness = {
@@ -120,13 +125,14 @@ troupe::shm::message_header header(const troupe::activation& of, const troupe::p
   return is_worker && truth.index == 40 ? forge(truth, about_work) : truth;
 }
 
-int main(int argc, char** argv) {
-  is_worker = std::getenv(troupe::worker_variable) != nullptr;
-  for (int i = 1; i < argc; ++i) {
-    const std::string text = argv[i];
-    given()[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
-  }
-  const troupe::program program{argc, argv};
+namespace {
+
+int failed(const troupe::error& cause) {
+  std::cerr << to_string(cause) << '\n';
+  return static_cast<int>(troupe::status_of(cause.code));
+}
+
+int evaluate(const troupe::run_options& options) {
   troupe::topology made;
   made.source("loader", std::make_shared<numbers>())
       .stage("pass", [](const at::Tensor& numbers) { return numbers; })
@@ -134,17 +140,52 @@ int main(int argc, char** argv) {
       .sink("metrics", {"accuracy", "nll"});
   const troupe::evaluation_hooks hooks{.on_progress = {},
                                        .on_log = [](const std::string& line) { std::cerr << line << std::endl; }};
+  const auto result = troupe::run(made, options, hooks);
+  if (!result) return failed(result.error());
+  std::cout << troupe::result_json(*result).text << '\f';
+  return 0;
+}
+
+/// One call of 100 micro-batches. Prints the bits of the losses, and of the sums of the logits.
+int call_batches(const troupe::run_options& options) {
+  const troupe::pipeline_module module{
+      .layers = {troupe::layer_spec::function("pass", [](const at::Tensor& numbers) { return numbers; }),
+                 troupe::layer_spec::function("guess", guess)},
+      .num_stages = 2,
+      .loss_fn = [](const at::Tensor& outputs, const at::Tensor& labels) {
+        return std::vector<at::Tensor>{at::nll_loss(outputs, labels)};
+      }};
+  const auto engine = troupe::pipeline_engine::create(module, {.num_micro_batches = 100, .run = options});
+  if (!engine) return failed(engine.error());
+  const auto next = [begin = std::uint64_t{0}]() mutable -> std::optional<troupe::batch> {
+    begin += 4;
+    return *numbers().read({begin - 4, begin});
+  };
+  const auto output = (*engine)->eval_batch(next, {.return_logits = true, .reduce_output = troupe::reduction::none});
+  if (!output) return failed(output.error());
+  std::cout << "{\"bits\": [" << output->micro_batches;
+  for (const auto& loss : output->losses) std::cout << ", " << std::bit_cast<std::uint64_t>(loss.at(0));
+  for (const at::Tensor& each : output->logits) {
+    std::cout << ", " << std::bit_cast<std::uint64_t>(each.sum(at::kDouble).item<double>());
+  }
+  std::cout << "]}\f";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  is_worker = std::getenv(troupe::worker_variable) != nullptr;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    given()[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  const troupe::program program{argc, argv};
   const troupe::run_options options{.micro_batch = 4,
                                     .threads = 1,
                                     .deadline = std::chrono::seconds{60},
                                     .workers = {.enabled = given()["processes"] == "all",
                                                 .transport = troupe::transport_kind::shm,
                                                 .timeout = std::chrono::seconds{2}}};
-  const auto result = troupe::run(made, options, hooks);
-  if (!result) {
-    std::cerr << to_string(result.error()) << '\n';
-    return static_cast<int>(troupe::status_of(result.error().code));
-  }
-  std::cout << troupe::result_json(*result).text << '\f';
-  return 0;
+  return given()["call"] == "eval_batch" ? call_batches(options) : evaluate(options);
 }

@@ -40,6 +40,38 @@ INSTANTIATE_TEST_SUITE_P(of, lie,
                            return name;
                          });
 
+/// Of a call of eval_batch, whose scores hold losses and logits.
+class lie_about_a_batch : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(lie_about_a_batch, costs_its_worker_and_changes_nothing) {
+  marked_run truth({"processes=none", "call=eval_batch"}, LYING_PROGRAM);
+  const auto undisturbed = results_of(truth.run()).front();
+  ASSERT_EQ(undisturbed["bits"].size(), 201u);
+
+  const std::string lie = std::string("lie=") + GetParam();
+  marked_run once({lie, "once=told", "call=eval_batch"}, LYING_PROGRAM);
+  const auto outcome = once.run();
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(results_of(outcome).front(), undisturbed);
+  once.expect_nothing_left({"told"});
+
+  marked_run always({lie, "call=eval_batch"}, LYING_PROGRAM);
+  const auto ended = always.run();
+  EXPECT_EQ(ended.status, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("error E0616: stage 1 (process "));
+  EXPECT_THAT(ended.err, HasSubstr("it said what cannot be: score.words"));
+  always.expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(of, lie_about_a_batch,
+                         ::testing::Values("score.words", "score.words.none", "score.words.parts",
+                                           "score.words.outputs"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           for (char& each : name) each = each == '.' ? '_' : each;
+                           return name;
+                         });
+
 class lie_to_a_worker : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(lie_to_a_worker, costs_the_worker_that_told_it) {

@@ -74,5 +74,14 @@ TEST_F(orders, to_open_more_calls_than_there_can_be_are_refused) {
   EXPECT_FALSE(in_memory.check(open_call{102}));
 }
 
+TEST_F(orders, to_score_by_metrics_name_them_for_no_other_content) {
+  const std::vector<std::string> names = {"accuracy"};
+  EXPECT_TRUE(in_memory.check(open_call{1, 0, {score_content::metrics, 10, names}}));
+  EXPECT_TRUE(in_memory.check(open_call{2, 0, {score_content::loss_and_outputs, 0, {}}}));
+  const auto checked = in_memory.check(open_call{3, 0, {score_content::loss, 10, names}});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().where, "open_call.scores.metrics");
+}
+
 }  // namespace
 }  // namespace troupe

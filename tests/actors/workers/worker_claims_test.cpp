@@ -203,6 +203,24 @@ TEST(a_worker_that_speaks_of_an_old_edge, has_none_killed) {
   EXPECT_EQ(one.killed_for(), "");
 }
 
+TEST(a_worker_whose_words_cannot_be_unpacked, is_killed_and_reaches_no_other_actor) {
+  for (const bool is_true : {true, false}) {
+    assigned_worker one;
+    auto ticket = std::make_shared<call_ticket>();
+    ticket->number = 1;
+    ticket->unpack = [&](score& said) -> std::optional<std::string> {
+      if (!is_true && said.id.index == 2) return "score.words have no outputs that can be read";
+      return std::nullopt;
+    };
+    post(one.stage, open_ticket{ticket});
+    one.run();
+    one.told.clear();
+    one.says(*to_wire(truth<score_batch>()));
+    EXPECT_EQ(one.killed_for(), is_true ? "" : "it said what cannot be: score.words have no outputs that can be read");
+    EXPECT_EQ(one.told.size(), is_true ? 1U : 0U);
+  }
+}
+
 TEST(a_worker_that_is_late, tells_no_lie) {
   assigned_worker one;
   const wire_message twice = *to_wire(truth<score_batch>());

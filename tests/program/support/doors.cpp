@@ -74,8 +74,7 @@ pipeline_engine_options engine_options(const request& asked) {
           .dtype = asked.dtype,
           .sample = sample_of(asked.data),
           .metrics = asked.metrics,
-          .sinks = asked.sinks,
-          .classes = 10};
+          .sinks = asked.sinks};
 }
 
 expected<run_result> run_engine(expected<std::unique_ptr<pipeline_engine>> made, const request& asked) {
