@@ -142,6 +142,8 @@ inline constexpr std::uint32_t profile_warm_up_passes = 3;
 inline constexpr std::uint32_t profile_passes_min = 5;
 inline constexpr std::uint32_t profile_passes_max = 101;
 inline constexpr std::chrono::milliseconds profile_budget = 2000ms;
+/// The same for `auto`, which comes before every run that does not say how it is cut.
+inline constexpr std::chrono::milliseconds automatic_profile_budget = 300ms;
 
 // --- worker processes ------------------------------------------------------------------------------------------------
 /// Try-out processes, one after another, while each is killed from outside.

@@ -1,6 +1,7 @@
 #include "program/cut_model.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -11,24 +12,33 @@
 namespace troupe {
 namespace {
 
-expected<part_boundaries> find_boundaries(const layered_model& model, const cut_request& request,
-                                          const at::Tensor& sample, std::vector<double> seconds,
-                                          const std::stop_token& stop) {
-  auto method = parse_partition_method(request.partition);
-  if (!method) return tl::make_unexpected(method.error());
+std::chrono::milliseconds budget_of(const partition_method& asked) {
+  return asked.kind == partition_kind::automatic ? limits::automatic_profile_budget : limits::profile_budget;
+}
+
+/// Without warm-up inputs so far.
+expected<cut_places> find_boundaries(const layered_model& model, const cut_request& request, const at::Tensor& sample,
+                                     std::vector<double> seconds, const std::stop_token& stop) {
+  const auto asked = parse_partition_method(request.partition);
+  if (!asked) return tl::make_unexpected(asked.error());
   std::vector<layer_weight> weights = model.weights();
-  if (needs_profile(*method) && seconds.empty()) {
+  const bool can_be_timed = sample.defined() || !seconds.empty();
+  const partition_method method = settle(*asked, weights.size(), request.stages, can_be_timed);
+  if (needs_profile(method) && seconds.empty()) {
     if (!sample.defined()) {
       return fail(error_code::flags_contradict, "partition",
                   "\"profile\" times the layers on a sample, and there is none",
                   "give pipeline_engine_options::sample, or use another method");
     }
-    auto timed = model.time_layers(sample, request.optimize, request.threads, stop);
+    auto timed = model.time_layers(sample, request.optimize, request.threads, stop, budget_of(*asked));
     if (!timed) return tl::make_unexpected(timed.error());
     seconds = std::move(*timed);
   }
   for (std::size_t index = 0; index < seconds.size(); ++index) weights[index].seconds = seconds[index];
-  return partition_layers(*method, weights, request.stages);
+  return partition_layers(method, weights, request.stages).map([&](part_boundaries found) {
+    return cut_places{
+        .boundaries = std::move(found), .cut_by = to_string(method), .warm_up = {}, .activation_bytes = 0};
+  });
 }
 
 /// Of `samples`, by what fewer of them take in front of each stage.
@@ -55,16 +65,15 @@ expected<cut_places> find_places(const layered_model& model, const cut_request& 
   if (sample.defined()) {
     if (auto fine = model.probe(sample, request.threads, stop); !fine) return tl::make_unexpected(fine.error());
   }
-  auto boundaries = find_boundaries(model, request, sample, std::move(seconds), stop);
-  if (!boundaries) return tl::make_unexpected(boundaries.error());
-  cut_places found{.boundaries = std::move(*boundaries), .warm_up = {}, .activation_bytes = 0};
-  found.warm_up.resize(request.stages);
+  auto found = find_boundaries(model, request, sample, std::move(seconds), stop);
+  if (!found) return found;
+  found->warm_up.resize(request.stages);
   if (!sample.defined()) return found;
-  auto inputs = model.inputs_of(found.boundaries,
+  auto inputs = model.inputs_of(found->boundaries,
                                 sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))), stop);
   if (!inputs) return tl::make_unexpected(inputs.error());
-  found.warm_up = std::move(*inputs);
-  found.activation_bytes = largest_between(found.warm_up, sample.size(0));
+  found->warm_up = std::move(*inputs);
+  found->activation_bytes = largest_between(found->warm_up, sample.size(0));
   return found;
 }
 

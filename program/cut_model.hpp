@@ -18,12 +18,14 @@ struct cut_request {
   /// Intra-op threads per stage, resolved.
   std::uint32_t threads = 1;
   optimize_mode optimize = optimize_mode::layer;
-  std::string partition = "parameters";
+  std::string partition = "auto";
 };
 
 /// Where a model is to be cut, and what passes there.
 struct cut_places {
   part_boundaries boundaries;
+  /// The method that gave them: the one asked for, or what "auto" became.
+  std::string cut_by = {};
   /// By stage: what it gets of a micro-batch like the sample, but of fewer samples. Undefined without a sample.
   std::vector<at::Tensor> warm_up;
   /// The most that passes from one stage to the next for a micro-batch like the sample; 0: not known.
@@ -32,8 +34,9 @@ struct cut_places {
 
 /// The one way from a method to boundaries, by which runs and `troupe plan` cut. `sample`: a real micro-batch [N, ...]
 /// that goes through all layers (E0209), warms the stages up and is what partition = "profile" times; undefined: none
-/// of these. `seconds`: of the layers, where they are known; empty: measured if the method needs them. Errors: E0106
-/// more stages than layers, E05xx partition; E0607 if it is told to stop between layers or rounds.
+/// of these, and "auto" is "parameters". `seconds`: of the layers, where they are known; empty: measured if the method
+/// needs them. Errors: E0106 more stages than layers, E05xx partition; E0607 if it is told to stop between layers or
+/// rounds.
 expected<cut_places> find_places(const layered_model& model, const cut_request& request, const at::Tensor& sample,
                                  std::vector<double> seconds = {}, const std::stop_token& stop = {});
 

@@ -110,6 +110,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.model = parts_.config.model;
   result.config = parts_.config;
   const assembly& engines = running().engines();
+  result.cut_by = parts_.stages.cut_by;
   result.stages =
       stage_reports(*engines.accounts, before, engines.accounts->usage(), result.wall_seconds, parts_.stages.layers);
   if (const auto failed = failure_of(outcome)) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <variant>
 
@@ -26,6 +27,7 @@ constexpr std::array kernel_variables = {"ATEN_CPU_CAPABILITY",        "ONEDNN_M
                                          "ONEDNN_DEFAULT_FPMATH_MODE", "MKL_CBWR",           "MKL_ENABLE_INSTRUCTIONS"};
 
 constexpr const char* threads_pin = "threads";
+constexpr const char* cuts_pin = "partition";
 
 std::string kernels() {
   std::string text = at::get_cpu_capability();
@@ -169,6 +171,17 @@ std::optional<std::uint32_t> journaled_threads(const std::string& path) {
 
 }  // namespace
 
+std::map<std::string, std::string> journaled_cuts(const topology& what, const journal_options& journal) {
+  std::map<std::string, std::string> cuts;
+  if (!journal.resume) return cuts;
+  std::istringstream words(journal_pin_of(journal.file, cuts_pin).value_or(""));
+  for (const auto& [name, pipeline] : what.parts().pipelines) {  // in the order in which pins_of() writes them
+    std::string cut;
+    if (pipeline.options.optimize == optimize_mode::stage && words >> cut) cuts.emplace(name, cut);
+  }
+  return cuts;
+}
+
 std::uint32_t threads_of(const topology& what, const run_options& options, std::uint32_t cores) {
   if (options.threads) return *options.threads;
   if (options.journal.resume) {
@@ -198,7 +211,7 @@ expected<journal_pins> pins_of(const topology& what, const run_options& options,
                        {"libtorch", TORCH_VERSION},
                        {"processor", this_processor()},
                        {"kernels", kernels()}};
-  if (!pipelines->places.empty()) pins.push_back({"partition", pipelines->places});
+  if (!pipelines->places.empty()) pins.push_back({cuts_pin, pipelines->places});
   if (!pipelines->dtypes.empty()) pins.push_back({"dtype", pipelines->dtypes});
   if (const std::string shape = shape_of(what); !shape.empty()) pins.push_back({"topology", shape});
   return pins;

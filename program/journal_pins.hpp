@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ namespace troupe {
 /// Errors: E0210 and E0307; those of open_model(); E0104 for data that does not say which files it comes from.
 [[nodiscard]] expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
                                              const std::vector<std::vector<std::string>>& layers);
+
+/// Of a run that is resumed: boundaries by pipeline, "0,4,15", as its journal has them. Only where bits depend on the
+/// cut (optimize_mode::stage), and unchecked; nothing where the journal says none. Measured again, they could be
+/// others.
+[[nodiscard]] std::map<std::string, std::string> journaled_cuts(const topology& what, const journal_options& journal);
 
 /// Intra-op threads of stages that do not say otherwise: those that the user asked for; else, of a run that is resumed,
 /// those of its journal, whatever stages, replicas and cores are now; else max(1, cores / stage replicas).

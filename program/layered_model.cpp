@@ -40,9 +40,9 @@ class chain_model final : public layered_model {
     return probe_chain(chain_, one, stop).map([](const auto&) {});
   }
   [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
-                                                          std::uint32_t threads,
-                                                          const std::stop_token& stop) const override {
-    return profile_layers(chain_, optimize, micro_batch, threads, stop);
+                                                          std::uint32_t threads, const std::stop_token& stop,
+                                                          std::chrono::milliseconds budget) const override {
+    return profile_layers(chain_, optimize, micro_batch, threads, stop, budget);
   }
   [[nodiscard]] expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
                                                             const at::Tensor& micro_batch,
@@ -102,8 +102,8 @@ class built_model final : public layered_model {
     return output_of(whole, micro_batch).map([](const at::Tensor&) {});
   }
   [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode,
-                                                          std::uint32_t threads,
-                                                          const std::stop_token& stop) const override {
+                                                          std::uint32_t threads, const std::stop_token& stop,
+                                                          std::chrono::milliseconds budget) const override {
     const auto make_steps = [this] {
       std::vector<timed_step> steps;
       for (const auto& each : layers_) {
@@ -112,7 +112,7 @@ class built_model final : public layered_model {
       }
       return steps;
     };
-    return profile_steps(name_, make_steps, micro_batch, threads, stop);
+    return profile_steps(name_, make_steps, micro_batch, threads, stop, budget);
   }
   [[nodiscard]] expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
                                                             const at::Tensor& micro_batch,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,10 +49,10 @@ class layered_model {
   /// Sends a sample through all layers on the calling thread. An error names the layer that does not accept it.
   [[nodiscard]] virtual expected<void> probe(const at::Tensor& micro_batch, std::uint32_t threads,
                                              const std::stop_token& stop) const = 0;
-  /// Seconds per layer for this micro-batch (profile_layers).
+  /// Seconds per layer for this micro-batch, within a budget (profile_layers).
   [[nodiscard]] virtual expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
-                                                                  std::uint32_t threads,
-                                                                  const std::stop_token& stop) const = 0;
+                                                                  std::uint32_t threads, const std::stop_token& stop,
+                                                                  std::chrono::milliseconds budget) const = 0;
   /// What each stage gets when the micro-batch goes through the model, cut at `boundaries`.
   [[nodiscard]] virtual expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
                                                                     const at::Tensor& micro_batch,

@@ -133,6 +133,8 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   const part_boundaries& boundaries = places->boundaries;
   plan.model = options.model;
   plan.data = found ? found->data : "";
+  plan.partition = options.partition;
+  plan.cut_by = places->cut_by;
   plan.boundaries = boundaries;
   plan.replicas = options.replicas;
   plan.micro_batch = options.micro_batch;

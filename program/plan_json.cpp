@@ -29,6 +29,8 @@ json stages_json(const std::vector<stage_plan>& stages) {
 std::string plan_json(const plan_report& plan) {
   json object = {{"model", plan.model},
                  {"data", plan.data.empty() ? json() : json(plan.data)},
+                 {"partition", plan.partition},
+                 {"cut_by", plan.cut_by},
                  {"boundaries", plan.boundaries},
                  {"stages", stages_json(plan.stages)},
                  {"replicas", plan.replicas},

@@ -26,6 +26,10 @@ struct stage_plan {
 struct plan_report {
   std::string model;
   std::string data;
+  /// As asked for, "auto".
+  std::string partition;
+  /// The method that gave the boundaries: what "auto" became, or the same.
+  std::string cut_by;
   part_boundaries boundaries;
   std::vector<stage_plan> stages;
   std::uint32_t replicas = 1;

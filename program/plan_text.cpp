@@ -41,6 +41,8 @@ std::string summary(const plan_report& plan, std::size_t width) {
   table.add(
       {"pipeline", fmt::format("{} x {}, micro-batch {}, {} per stage", plural(plan.stages.size(), "stage"),
                                plural(plan.replicas, "replica"), plan.micro_batch, plural(plan.threads, "thread"))});
+  table.add({"partition",
+             plan.partition == plan.cut_by ? plan.partition : fmt::format("{}, here {}", plan.partition, plan.cut_by)});
   table.add({"boundaries", fmt::format("{}", fmt::join(plan.boundaries, ","))});
   const char* basis = plan.micro_batches ? "measured time" : "parameters; with --data by measured time";
   if (plan.balance) table.add({"balance", fmt::format("{:.3f} (mean / slowest stage, by {})", *plan.balance, basis)});

@@ -16,6 +16,8 @@ struct cut_report {
   /// Of the pipeline in a topology; empty for a model alone.
   std::string name;
   std::vector<std::uint64_t> boundaries;
+  /// See cut_places.
+  std::string cut_by = {};
   /// "0 Conv2d" for each layer, by part.
   std::vector<std::vector<std::string>> layers;
   /// What each part is warmed up with, one tensor; null: with nothing.

@@ -44,7 +44,11 @@ json to_json(const cut_report& cut, const std::vector<tensor_place>& places, std
   for (std::size_t part = 0; part < cut.warm_up.size(); ++part, ++next) {
     warm_up.push_back({places[next].begin, places[next].bytes});
   }
-  return {{"name", cut.name}, {"boundaries", cut.boundaries}, {"layers", cut.layers}, {"warm_up", warm_up}};
+  return {{"name", cut.name},
+          {"boundaries", cut.boundaries},
+          {"layers", cut.layers},
+          {"warm_up", warm_up},
+          {"cut_by", cut.cut_by}};
 }
 
 cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
@@ -63,6 +67,7 @@ cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
     places.push_back({number(place[0], "warm_up"), number(place[1], "warm_up")});
     cut.warm_up.emplace_back();
   }
+  cut.cut_by = text(member(value, "cut_by"), "cut_by");
   return cut;
 }
 

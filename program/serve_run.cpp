@@ -20,13 +20,14 @@ namespace {
 
 expected<probe_report> probe(const run_request& request, const trial_note& note) try {
   if (auto fine = request.what.check(); !fine) return tl::make_unexpected(fine.error());
-  const std::uint32_t threads = threads_of(request.what, request.options, usable_cores());
-  if (is_open(request.what)) return try_topology(request.what, threads, 0, request.first, note);
+  run_options options = request.options;
+  options.threads = threads_of(request.what, options, usable_cores());
+  if (is_open(request.what)) return try_topology(request.what, options, 0, request.first, note);
   const auto data = open_choice(*request.what.parts().data);
   if (!data) return tl::make_unexpected(data.error());
-  const auto first = first_block(**data, request.options);
+  const auto first = first_block(**data, options);
   if (!first) return tl::make_unexpected(first.error());
-  return try_topology(request.what, threads, (*data)->classes(), *first, note);
+  return try_topology(request.what, options, (*data)->classes(), *first, note);
 } catch (const std::exception& e) {
   return fail(error_code::internal, "try-out", e.what(), "report this with the model");
 } catch (...) {

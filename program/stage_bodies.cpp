@@ -93,6 +93,7 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_no
 
 cut_report report_of(const cut_model& model, std::string name) {
   cut_report made{.name = std::move(name), .boundaries = {}, .layers = {}, .warm_up = {}};
+  made.cut_by = model.places.cut_by;
   made.boundaries.assign(model.places.boundaries.begin(), model.places.boundaries.end());
   for (std::size_t part = 0; part < model.places.warm_up.size(); ++part) {
     const at::Tensor& input = model.places.warm_up[part];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ struct started_run {
   std::shared_ptr<trace_clock> trace;
   /// "0 Conv2d" for each layer, by stage; empty for what is no part of a model.
   std::vector<std::vector<std::string>> layers;
+  /// See run_result.
+  std::map<std::string, std::string> cut_by;
   /// Shared with the futures of calls under way.
   std::shared_ptr<running_topology> running;
 };

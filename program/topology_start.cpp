@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "program/journal_pins.hpp"
 #include "program/own_thread.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
@@ -67,6 +68,7 @@ class starter {
     started_run made;
     if (options_.run.trace) made.trace = std::make_shared<trace_clock>();
     for (stage_index node = 0; node < plan_.nodes.size(); ++node) made.layers.push_back(layers_of(node));
+    for (const cut_report& each : reported_.cuts) made.cut_by.emplace(each.name, each.cut_by);
     const assembly_options how{.depths = {.from_loader = prefetch_slots_for(bytes_of(loaded_activation(first))),
                                           .between_stages = stage_slots_for(reported_.between_bytes)},
                                .trace = made.trace.get(),
@@ -89,7 +91,7 @@ class starter {
 
  private:
   expected<void> try_out(const sample_block& first) {
-    topology_trial trial(what_, plan_, bodies_, first);
+    topology_trial trial(what_, plan_, bodies_, first, journaled_cuts(what_, options_.run.journal));
     return trial.run(options_.classes, nullptr, options_.stop).map([&] { reported_ = report_of(bodies_, trial); });
   }
 
@@ -172,13 +174,13 @@ expected<started_run> start_topology(const topology& what, const topology_start_
                        [&] { return starter(what, *plan, options).start(first); });
 }
 
-expected<probe_report> try_topology(const topology& what, std::uint32_t threads, std::uint32_t classes,
+expected<probe_report> try_topology(const topology& what, const run_options& options, std::uint32_t classes,
                                     const sample_block& first, const trial_note& note) {
   const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
-  stage_bodies bodies(what, *plan, threads);
-  topology_trial trial(what, *plan, bodies, first);
+  stage_bodies bodies(what, *plan, options.threads.value_or(1));
+  topology_trial trial(what, *plan, bodies, first, journaled_cuts(what, options.journal));
   if (auto tried = trial.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());
   probe_report made = report_of(bodies, trial);
   made.fingerprint = fingerprint;

@@ -17,7 +17,7 @@
 namespace troupe {
 
 struct topology_start_options {
-  /// Threads, trace and workers of them count here; threads are resolved.
+  /// Threads, trace, journal and workers of them count here; threads are resolved.
   run_options run = {};
   /// Of the data set, for metrics by name in the try-out.
   std::uint32_t classes = 0;
@@ -35,8 +35,9 @@ struct topology_start_options {
 expected<started_run> start_topology(const topology& what, const topology_start_options& options,
                                      const sample_block& first);
 
-/// The first half of it, for a driver in another process.
-expected<probe_report> try_topology(const topology& what, std::uint32_t threads, std::uint32_t classes,
+/// The first half of it, for a driver in another process. Threads and journal of the options count here; threads are
+/// resolved.
+expected<probe_report> try_topology(const topology& what, const run_options& options, std::uint32_t classes,
                                     const sample_block& first, const trial_note& note);
 
 /// The body that an assignment speaks of, in a worker: what start_topology() makes in one process. Of the model that

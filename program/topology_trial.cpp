@@ -22,6 +22,12 @@ std::uint64_t bytes_of(const payload_ptr& payload) {
   return bytes;
 }
 
+/// Of other models, or for another number of stages, a journal is refused by what opens it (E0801).
+bool is_cut(const std::string& boundaries, std::size_t layers, std::uint32_t stages) {
+  const auto method = parse_partition_method(boundaries);
+  return method && method->parts() == stages && method->boundaries.back() == layers;
+}
+
 expected<void> run_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
                         const std::string& name) try {
   body.on_start();
@@ -48,8 +54,13 @@ activation loaded_activation(const sample_block& block) {
 }
 
 topology_trial::topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies,
-                               const sample_block& first)
-    : what_(what), plan_(plan), bodies_(bodies), has_sample_(!first.inputs.empty()), outputs_(plan.nodes.size()) {
+                               const sample_block& first, std::map<std::string, std::string> journaled_cuts)
+    : what_(what),
+      plan_(plan),
+      bodies_(bodies),
+      has_sample_(!first.inputs.empty()),
+      journaled_cuts_(std::move(journaled_cuts)),
+      outputs_(plan.nodes.size()) {
   const activation loaded = loaded_activation(first);
   for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
     if (plan_.nodes[node].kind == node_kind::source) outputs_[node] = {loaded};
@@ -112,14 +123,26 @@ expected<at::Tensor> topology_trial::sample_for(const cut_node& part, const acti
       .map([&](const at::Tensor& only) { return dtype && only.is_floating_point() ? only.to(*dtype) : only; });
 }
 
+cut_request topology_trial::request_for(const cut_node& part, std::size_t layers, bool has_input) const {
+  cut_request request = bodies_.request_of(what_.parts().pipelines.at(part.pipeline));
+  const auto asked = parse_partition_method(request.partition);
+  if (!asked || !may_be_measured(*asked)) return request;
+  const auto journaled = journaled_cuts_.find(part.pipeline);
+  if (journaled != journaled_cuts_.end() && is_cut(journaled->second, layers, request.stages)) {
+    request.partition = journaled->second;
+  } else if (has_sample_ && !has_input) {
+    request.partition = "parameters";
+  }
+  return request;
+}
+
 expected<void> topology_trial::cut_here(const cut_node& part, const activation& input, const std::stop_token& stop) {
   const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
   auto model = open_model(asked, part.pipeline);
   if (!model) return tl::make_unexpected(model.error());
   const auto sample = sample_for(part, input);
   if (!sample) return tl::make_unexpected(sample.error());
-  cut_request request = bodies_.request_of(asked);
-  if (has_sample_ && !sample->defined() && request.partition == "profile") request.partition = "parameters";
+  const cut_request request = request_for(part, (*model)->weights().size(), sample->defined());
   return cut(std::move(*model), request, *sample, stop).map([&](cut_model made) {
     bodies_.add(part.pipeline, std::move(made));
   });

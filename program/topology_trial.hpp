@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -21,7 +22,9 @@ using trial_note = std::function<void(const std::string& place)>;
 class topology_trial {
  public:
   /// All arguments outlive it. Of a block without inputs nothing is tried: pipelines are cut without a sample.
-  topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies, const sample_block& first);
+  /// `journaled_cuts` (journal_pins.hpp): where a resumed run measured, it is cut there again.
+  topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies, const sample_block& first,
+                 std::map<std::string, std::string> journaled_cuts);
 
   /// Adds the cuts of all pipelines to the bodies. Errors: E0602, naming the stage; those of open_model() and cut();
   /// E0108 for a metric that does not fit its outputs, where the data is known; E0607. A stage that gets no sample is
@@ -34,6 +37,7 @@ class topology_trial {
  private:
   [[nodiscard]] expected<void> try_node(stage_index node, const trial_note& note, const std::stop_token& stop);
   [[nodiscard]] expected<void> cut_here(const cut_node& part, const activation& input, const std::stop_token& stop);
+  [[nodiscard]] cut_request request_for(const cut_node& part, std::size_t layers, bool has_input) const;
   [[nodiscard]] expected<at::Tensor> sample_for(const cut_node& part, const activation& input) const;
   [[nodiscard]] expected<void> compute(stage_index node, std::span<const activation> inputs);
   [[nodiscard]] std::vector<activation> inputs_of(stage_index node) const;
@@ -43,6 +47,7 @@ class topology_trial {
   const wiring_plan& plan_;
   stage_bodies& bodies_;
   bool has_sample_;
+  std::map<std::string, std::string> journaled_cuts_;
   /// By node and output port.
   std::vector<std::vector<activation>> outputs_;
 };

@@ -45,8 +45,8 @@ struct eval_options {
   /// Intra-op threads per stage, fixed at the start. Not set (auto): max(1, cores / (stages x replicas)).
   std::optional<std::uint32_t> threads;
   optimize_mode optimize = optimize_mode::layer;
-  /// uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
-  std::string partition = "parameters";
+  /// auto | uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
+  std::string partition = "auto";
   /// Not set (auto): by the size of activations (runtime/engine/edge_depths.hpp).
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};

@@ -31,7 +31,8 @@ struct pipeline_engine_options {
   /// micro-batches: it executes main() up to create(), and gets the loss function there.
   run_options run = {};
   optimize_mode optimize = optimize_mode::layer;
-  std::string partition = "parameters";
+  /// See cut_options; "auto" without a sample is "parameters".
+  std::string partition = "auto";
   /// See model_loading.
   bool allow_effects = false;
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;

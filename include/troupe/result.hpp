@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ struct run_result {
   std::vector<sink_report> sinks;
   delivery_report delivery;
   std::vector<stage_report> stages;
+  /// By pipeline, the partition method that cut it: the one asked for, or what "auto" became.
+  std::map<std::string, std::string> cut_by;
   /// From the first micro-batch sent to the last folded; without loading, optimizing and warm-up.
   double wall_seconds = 0;
   double samples_per_second = 0;

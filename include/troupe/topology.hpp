@@ -70,8 +70,9 @@ struct stage_options {
 struct cut_options {
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
-  /// uniform | parameters | type:REGEX | profile | "0,4,15"; profile times the layers on the first micro-batch.
-  std::string partition = "parameters";
+  /// auto | uniform | parameters | type:REGEX | profile | "0,4,15". profile times the layers on the first micro-batch;
+  /// auto does so where the cut can depend on it, and is parameters elsewhere.
+  std::string partition = "auto";
   optimize_mode optimize = optimize_mode::layer;
   /// For each stage, as in stage_options.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t any_classes = 10;
 const std::vector<std::string> optimize_names = {"layer", "stage", "none"};
 const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp"};
-const std::vector<std::string> partition_methods = {"uniform", "parameters", "profile"};
+const std::vector<std::string> partition_methods = {"auto", "uniform", "parameters", "profile"};
 
 value_problem unknown(const std::string& what, const std::string& found, const std::vector<std::string>& known) {
   return {fmt::format("there is no {} \"{}\"", what, found), suggest_fix(found, known), error_code::unknown_name};

@@ -88,8 +88,8 @@ const std::array options_in_order = {
     row<optimize>("optimize", k::text, "MODE", 0, 0, "layer",
                   "Freeze and fuse: layer by layer, each stage as a whole, or none", &check_optimize_mode),
     row<plain<&o::partition, std::string>>(
-        "partition", k::text, "METHOD", 0, 0, "parameters",
-        "Where to cut: uniform, parameters, type:REGEX, profile, or boundaries such as 0,4,15",
+        "partition", k::text, "METHOD", 0, 0, "auto",
+        "Where to cut: auto, uniform, parameters, type:REGEX, profile, or boundaries such as 0,4,15",
         &check_partition_method),
     row<optional<&o::num_pipe_buffers, std::int64_t>>(
         "num_pipe_buffers", k::count_or_auto, "N|auto", 1, limits::pipe_buffers_max, "2",

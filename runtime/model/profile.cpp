@@ -34,14 +34,15 @@ double median(std::vector<double> values) {
 
 /// Per layer its times, one per pass; nothing if it was told to stop. `at` tells how far the last pass came.
 std::vector<std::vector<double>> time_passes(const std::vector<timed_step>& steps, const at::Tensor& micro_batch,
-                                             const std::stop_token& stop, std::size_t& at) {
+                                             const std::stop_token& stop, std::chrono::milliseconds budget,
+                                             std::size_t& at) {
   std::vector<std::vector<double>> times(steps.size());
   auto start = clock_type::now();
   for (std::uint32_t pass = 0; pass < limits::profile_warm_up_passes + limits::profile_passes_max; ++pass) {
     const bool measured = pass >= limits::profile_warm_up_passes;
     if (pass == limits::profile_warm_up_passes) start = clock_type::now();
     const bool enough = pass >= limits::profile_warm_up_passes + limits::profile_passes_min;
-    if (enough && clock_type::now() - start > limits::profile_budget) break;
+    if (enough && clock_type::now() - start > budget) break;
     at::Tensor value = micro_batch;
     for (at = 0; at < steps.size(); ++at) {
       if (stop.stop_requested()) return {};
@@ -55,8 +56,8 @@ std::vector<std::vector<double>> time_passes(const std::vector<timed_step>& step
 
 expected<std::vector<double>> measure(const std::string& model,
                                       const std::function<std::vector<timed_step>()>& make_steps,
-                                      const at::Tensor& micro_batch, std::uint32_t threads,
-                                      const std::stop_token& stop) {
+                                      const at::Tensor& micro_batch, std::uint32_t threads, const std::stop_token& stop,
+                                      std::chrono::milliseconds budget) {
   at::get_num_threads();
   at::set_num_threads(static_cast<int>(threads));
   const c10::InferenceMode inference;
@@ -65,13 +66,13 @@ expected<std::vector<double>> measure(const std::string& model,
   try {
     steps = make_steps();
     std::vector<double> seconds;
-    for (auto& times : time_passes(steps, micro_batch, stop, at)) seconds.push_back(median(std::move(times)));
+    for (auto& times : time_passes(steps, micro_batch, stop, budget, at)) seconds.push_back(median(std::move(times)));
     if (seconds.empty()) return stopped_early(model);
     return seconds;
   } catch (const std::exception& caught) {
     return fail(error_code::forward_failed, at < steps.size() ? model + ", " + steps[at].name : model,
                 "forward failed while layers were timed: " + libtorch_message(caught),
-                "use a smaller --micro-batch if memory ran out, or another --partition than profile");
+                "use a smaller --micro-batch if memory ran out, or --partition parameters");
   }
 }
 
@@ -79,7 +80,7 @@ expected<std::vector<double>> measure(const std::string& model,
 
 expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
                                              const at::Tensor& micro_batch, std::uint32_t threads,
-                                             const std::stop_token& stop) {
+                                             const std::stop_token& stop, std::chrono::milliseconds budget) {
   TROUPE_CHECK(!chain.layers.empty(), "profiling follows loading");
   const expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain, stop);
   if (!prepared) return tl::make_unexpected(prepared.error());
@@ -93,16 +94,17 @@ expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_
     }
     return steps;
   };
-  return profile_steps(chain.file, make_steps, micro_batch, threads, stop);
+  return profile_steps(chain.file, make_steps, micro_batch, threads, stop, budget);
 }
 
 expected<std::vector<double>> profile_steps(const std::string& model,
                                             const std::function<std::vector<timed_step>()>& make_steps,
                                             const at::Tensor& micro_batch, std::uint32_t threads,
-                                            const std::stop_token& stop) {
+                                            const std::stop_token& stop, std::chrono::milliseconds budget) {
   TROUPE_CHECK(threads >= 1, "profiling follows the resolution of threads");
   expected<std::vector<double>> result;
-  auto measuring = start_thread(model, [&] { result = measure(model, make_steps, micro_batch, threads, stop); });
+  auto measuring =
+      start_thread(model, [&] { result = measure(model, make_steps, micro_batch, threads, stop, budget); });
   if (!measuring) return tl::make_unexpected(measuring.error());
   measuring->join();
   return result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <stop_token>
@@ -8,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "messages/limits.hpp"
 #include <troupe/error.hpp>
 #include <troupe/model.hpp>
 #include <troupe/options.hpp>
@@ -15,13 +17,14 @@
 namespace troupe {
 
 /// Seconds that each layer takes for one micro-batch: the median over passes through the whole chain, after a warm-up,
-/// within limits::profile_budget. Measures in a thread of its own with `threads` intra-op threads. Layers are optimised
+/// within `budget`. Measures in a thread of its own with `threads` intra-op threads. Layers are optimised
 /// one by one also for optimize_mode::stage, where nothing else can be said before the cuts are known. `micro_batch`
 /// has the shape and dtype of the real ones and passed probe_chain. E0211, E0602; E0607 if it is told to stop between
 /// layers.
 expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
                                              const at::Tensor& micro_batch, std::uint32_t threads,
-                                             const std::stop_token& stop = {});
+                                             const std::stop_token& stop = {},
+                                             std::chrono::milliseconds budget = limits::profile_budget);
 
 /// One layer of any kind.
 struct timed_step {
@@ -34,6 +37,7 @@ struct timed_step {
 expected<std::vector<double>> profile_steps(const std::string& model,
                                             const std::function<std::vector<timed_step>()>& make_steps,
                                             const at::Tensor& micro_batch, std::uint32_t threads,
-                                            const std::stop_token& stop = {});
+                                            const std::stop_token& stop = {},
+                                            std::chrono::milliseconds budget = limits::profile_budget);
 
 }  // namespace troupe

@@ -59,11 +59,21 @@ expected<part_boundaries> cut(const partition_method& method, std::span<const la
       return check_boundaries(method, layers.size(), stages, "layer");
     case partition_kind::balanced:
       return balanced_needs_weights();
+    case partition_kind::automatic:
+      break;
   }
-  TROUPE_CHECK(false, "a method is one of the six kinds");
+  TROUPE_CHECK(false, "a method is one of its kinds, and auto is settled before layers are cut");
 }
 
 }  // namespace
+
+partition_method settle(const partition_method& method, std::size_t layers, std::size_t stages, bool can_be_timed) {
+  if (method.kind != partition_kind::automatic) return method;
+  const bool is_choice = stages > 1 && layers > stages;
+  return {.kind = can_be_timed && is_choice ? partition_kind::profile : partition_kind::parameters,
+          .regex = {},
+          .boundaries = {}};
+}
 
 expected<part_boundaries> partition_layers(const partition_method& method, std::span<const layer_weight> layers,
                                            std::size_t stages) {

@@ -21,7 +21,8 @@ struct plain_method {
   std::string_view name;
   partition_kind kind;
 };
-constexpr std::array<plain_method, 4> plain_methods{{{"uniform", partition_kind::uniform},
+constexpr std::array<plain_method, 5> plain_methods{{{"auto", partition_kind::automatic},
+                                                     {"uniform", partition_kind::uniform},
                                                      {"parameters", partition_kind::parameters},
                                                      {"profile", partition_kind::profile},
                                                      {"balanced", partition_kind::balanced}}};
@@ -89,7 +90,7 @@ expected<partition_method> parse_partition_method(std::string_view text) {
     return parse_boundaries(text);
   }
   return fail(error_code::unknown_name, std::string(place), fmt::format("there is no partition method '{}'", text),
-              "choose uniform, parameters, type:REGEX, profile or a list of boundaries such as 0,4,15");
+              "choose auto, uniform, parameters, type:REGEX, profile or a list of boundaries such as 0,4,15");
 }
 
 std::string to_string(const partition_method& method) {

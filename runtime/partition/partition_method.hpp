@@ -12,6 +12,7 @@ namespace troupe {
 
 /// How layers are dealt out to stages; what the user writes stands behind each.
 enum class partition_kind : std::uint8_t {
+  automatic,   ///< "auto": profile where times can be had and can change the cut, else parameters
   uniform,     ///< "uniform": equal numbers of layers
   parameters,  ///< "parameters": trainable parameters, balanced
   type_regex,  ///< "type:REGEX": layers whose type name matches, balanced

@@ -72,6 +72,7 @@ expected<part_boundaries> partition_weights(const partition_method& method, std:
       return check_enough(weights.size(), parts, "weight").map([&] { return minimise_slowest(weights, parts); });
     case partition_kind::boundaries:
       return check_boundaries(method, weights.size(), parts, "weight");
+    case partition_kind::automatic:
     case partition_kind::parameters:
     case partition_kind::type_regex:
       break;

@@ -108,6 +108,7 @@ json_report result_json(const run_result& result) {
   object["metrics"] = metrics_json(result.metrics, number);
   object["delivery"] = delivery_json(result.delivery);
   object["stages"] = stages_json(result.stages, number);
+  if (!result.cut_by.empty()) object["cut_by"] = result.cut_by;
   if (result.sinks.size() > 1) {
     json sinks = json::object();
     for (const sink_report& each : result.sinks) {

@@ -81,16 +81,19 @@ TEST(plan, shows_a_model_with_and_without_data) {
   EXPECT_EQ(bare["stages"].size(), 3U);
   EXPECT_EQ(bare["boundaries"][3], 15);
   EXPECT_TRUE(bare["bubble"].is_null());
+  EXPECT_EQ(bare["partition"], "auto");
+  EXPECT_EQ(bare["cut_by"], "parameters");
   const json full = json::parse(good({"plan", "--model", model, "--data", "mnist:" + (data_dir() / "mnist").string(),
-                                      "--stages", "3", "--replicas", "2", "--partition", "profile", "--json"})
+                                      "--stages", "3", "--replicas", "2", "--json"})
                                     .out);
+  EXPECT_EQ(full["cut_by"], "profile");
   EXPECT_EQ(full["micro_batches"], 157);
   // 79 of them for the busier replica, and a pipeline of 3 stages.
   EXPECT_DOUBLE_EQ(full["bubble"].get<double>(), 2.0 / 81.0);
   EXPECT_GT(full["balance"].get<double>(), 0.0);
   EXPECT_LE(full["balance"].get<double>(), 1.0);
   for (const json& stage : full["stages"]) EXPECT_GT(stage["forward_seconds"].get<double>(), 0.0);
-  EXPECT_THAT(good({"plan", "--model", model, "--stages", "3"}).out, HasSubstr("boundaries"));
+  EXPECT_THAT(good({"plan", "--model", model, "--stages", "3"}).out, HasSubstr("auto, here parameters"));
 }
 
 TEST(inspect, lists_the_layers) {

@@ -198,12 +198,14 @@ TEST_P(each_door, cuts_by_every_method) {
   const auto plain = bits_of(good({}));
   const std::string places = "0,2," + std::to_string(GetParam().layer_count);
   for (const std::string& method :
-       {std::string("uniform"), std::string("type:Linear"), std::string("profile"), places}) {
+       {std::string("auto"), std::string("uniform"), std::string("type:Linear"), std::string("profile"), places}) {
     request asked;
     asked.partition = method;
     const run_result result = good(asked);
     EXPECT_EQ(bits_of(result), plain) << method;
     ASSERT_EQ(result.stages.size(), 2u) << method;
+    ASSERT_EQ(result.cut_by.size(), 1u) << method;
+    EXPECT_EQ(result.cut_by.begin()->second, method == "auto" ? "profile" : method);
     if (method == places) {
       EXPECT_EQ(result.stages[0].layers.size(), 2u);
     }

@@ -103,6 +103,7 @@ TEST(evaluator, small_activations_give_deeper_edges_and_the_result_says_how_deep
   options.stages = 3;
   options.limit = 400;
   options.micro_batch = 1;
+  options.partition = "parameters";
   options.trace = true;
   auto created = evaluator::create(options, {});
   ASSERT_TRUE(created) << to_string(created.error());

@@ -113,6 +113,19 @@ TEST(profile, every_layer_has_a_time_and_the_heavy_one_the_longest) {
   }
 }
 
+TEST(profile, measures_the_least_passes_where_the_budget_is_spent_at_once) {
+  std::uint32_t forwards = 0;
+  const auto make_steps = [&] {
+    return std::vector<timed_step>{{"counted", [&](at::Tensor input) {
+                                      ++forwards;
+                                      return input + 1;
+                                    }}};
+  };
+  const auto seconds = profile_steps("model", make_steps, at::ones({1}), 1, {}, std::chrono::milliseconds(0));
+  ASSERT_TRUE(seconds) << to_string(seconds.error());
+  EXPECT_EQ(forwards, limits::profile_warm_up_passes + limits::profile_passes_min);
+}
+
 TEST(profile, a_failing_layer_is_named) {
   const auto seconds = profile_layers(*load_chain(lenet_file()), optimize_mode::layer, at::rand({2, 3, 28, 28}), 1);
   ASSERT_FALSE(seconds);

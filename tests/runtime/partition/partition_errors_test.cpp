@@ -54,7 +54,8 @@ TEST(parse_partition_method, refuses) {
 }
 
 TEST(parse_partition_method, reads_what_it_writes) {
-  for (const char* text : {"uniform", "parameters", "profile", "balanced", "type:conv|linear", "0,4,15", "0,1"}) {
+  for (const char* text :
+       {"auto", "uniform", "parameters", "profile", "balanced", "type:conv|linear", "0,4,15", "0,1"}) {
     EXPECT_EQ(to_string(*parse_partition_method(text)), text);
   }
   EXPECT_EQ(parse_partition_method("0,4,15")->parts(), 2u);
@@ -93,6 +94,27 @@ TEST(partition_layers, every_method) {
   EXPECT_EQ(*cut("parameters", 5), (part_boundaries{0, 1, 2, 3, 4, 5}));
 }
 
+struct settled_case {
+  std::size_t layers;
+  std::size_t stages;
+  bool can_be_timed;
+  std::string becomes;
+};
+
+TEST(settle, makes_auto_a_profile_where_times_can_change_the_cut) {
+  for (const auto& [layers, stages, can_be_timed, becomes] : {settled_case{5, 2, true, "profile"},
+                                                              {5, 4, true, "profile"},
+                                                              {5, 5, true, "parameters"},
+                                                              {5, 6, true, "parameters"},
+                                                              {5, 1, true, "parameters"},
+                                                              {5, 2, false, "parameters"}}) {
+    EXPECT_EQ(to_string(settle(*parse_partition_method("auto"), layers, stages, can_be_timed)), becomes) << stages;
+  }
+  for (const char* text : {"uniform", "parameters", "profile", "type:conv", "0,2,5"}) {
+    EXPECT_EQ(to_string(settle(*parse_partition_method(text), 5, 2, true)), text);
+  }
+}
+
 TEST(partition_layers, no_parameters_at_all_still_leaves_no_stage_empty) {
   const std::vector<layer_weight> layers(6, layer_weight{"ReLU", 0, 0});
   for (std::size_t stages = 1; stages <= 6; ++stages) {
@@ -126,6 +148,7 @@ TEST(partition_weights, refuses) {
   const auto code = [&](std::string_view method, std::size_t parts) {
     return partition_weights(*parse_partition_method(method), three, parts).error().code;
   };
+  EXPECT_EQ(code("auto", 2), error_code::flags_contradict);
   EXPECT_EQ(code("parameters", 2), error_code::flags_contradict);
   EXPECT_EQ(code("type:conv", 2), error_code::flags_contradict);
   EXPECT_EQ(code("profile", 4), error_code::more_stages_than_layers);

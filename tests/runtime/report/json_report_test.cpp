@@ -63,6 +63,12 @@ TEST(result_json, has_the_documented_names_and_no_others) {
                   "start_deadline", "forward_deadline", "journal", "resume", "deadline", "output", "json", "trace"));
 }
 
+TEST(result_json, says_which_method_cut_a_pipeline) {
+  run_result result = sample_result();
+  result.cut_by = {{"late", "0,4,15"}, {"stage", "profile"}};
+  EXPECT_EQ(json::parse(result_json(result).text)["cut_by"], json::parse(R"({"late": "0,4,15", "stage": "profile"})"));
+}
+
 TEST(result_json, has_every_sink_where_there_are_several) {
   run_result result = sample_result();
   result.sinks = {{"early", 3, {}}, {"all", 10, result.metrics}};
