@@ -6,19 +6,24 @@
 
 namespace troupe {
 
-/// The actor of the loader engine: turns messages into its commands, and what it reports into messages.
+/// State of the loader actor.
 struct loader_state {
   static inline const char* name = "loader";
   std::shared_ptr<loader_engine> engine;
   aggregator_actor aggregator;
 };
 
+/// The loader actor stands in front of the loader engine. It queues the director's messages as commands of the engine,
+/// which does not block; a full queue is a failure for the director. The aggregator's low-water mark goes to the
+/// engine. What the engine reports goes on to the director, the size of a call to the aggregator. The engine lives on
+/// when the actor has ended.
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
                                    std::shared_ptr<loader_engine> engine, director_actor director,
                                    aggregator_actor aggregator);
 
-/// What the engine reports, as messages to its actor. Set before the engine's first step (an actor's own body may run
-/// later than its spawn). The engine must outlive the listener.
+/// A listener that sends each report of `engine` to the loader actor, from the engine's thread. The owner of the engine
+/// sets it before the first step: the actor itself could be late, as CAF runs its function some time after spawn(). It
+/// holds the actor weakly and sends nothing once the actor has ended. The engine must outlive the listener.
 loader_listener report_to(const loader_actor& loader, const loader_engine& engine);
 
 }  // namespace troupe

@@ -16,11 +16,11 @@ bool has_abandoned_threads() noexcept {
   return count().load() > 0;
 }
 
-void count_abandoned_thread() noexcept {
+void add_abandoned_thread() noexcept {
   ++count();
 }
 
-void forget_abandoned_thread() noexcept {
+void remove_abandoned_thread() noexcept {
   --count();
 }
 

@@ -113,7 +113,7 @@ expected<run_result> evaluator::run() {
   auto result = call.run();
   impl_->stuck = !running.stop(call.was_cancelled() ? stop_mode::abort : stop_mode::drain,
                                call.is_in_a_hurry() ? limits::stop_timeout_in_a_hurry : limits::stop_timeout);
-  if (impl_->stuck) count_abandoned_thread();
+  if (impl_->stuck) add_abandoned_thread();
   if (impl_->stuck && result) {
     result->errors.push_back(
         {error_code::stage_unresponsive, "eval", "a stage did not come back from its forward", {}});

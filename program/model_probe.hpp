@@ -11,20 +11,22 @@
 namespace troupe {
 
 struct probe_request {
-  /// What is tried out, for errors: the model's file, "topology".
+  /// Name of the run in errors: the path of its model, or "topology".
   std::string what;
-  /// From the start of the process to its end.
+  /// Time limit for each start of the process, from fork to exit.
   std::chrono::milliseconds patience{};
-  /// Gets what the process prints; from any thread, must not wait.
+  /// Gets each line that the process prints. Called by one thread at a time, which must not block; may be empty.
   std::function<void(std::string)> log;
 };
 
-/// Tries a run out in a process of its own, which is this program with the same arguments and comes to
-/// serve_if_asked(): whatever the model does there costs this process neither memory nor its life. Waits for its report
-/// until `patience` is over or `stop` is asked for (E0607), and kills it then; it is gone when this returns. One that
-/// is killed from outside is started again, limits::probe_attempts_max times in all. Errors: those that the process
-/// reports; E0215 it crashed, was killed or did not end while it tried out; E0614 it cannot be started or ends before;
-/// E0702 a report that is none.
+/// Sends the first micro-batch through all stages (the probe) in a child process, so that a crash of the model and its
+/// memory stay there. The child is this program with the same arguments and a variable in its environment
+/// (probe_environment.hpp). It executes main() up to the run, where serve_if_asked() computes the probe and exits.
+/// Blocks until the report arrives; the child has ended when this returns. A child that is ended by SIGKILL or SIGTERM,
+/// which models do not send, is started again: limits::probe_attempts_max starts, the first included.
+/// Errors: those in the child's report. E0215: it crashed or passed the time limit during the probe, or was killed at
+/// every start. E0607: `stop` was requested. E0614: it could not be started, or ended before serve_if_asked(). E0702:
+/// the report is malformed.
 [[nodiscard]] expected<probe_report> probe_in_process(const probe_request& request, const std::stop_token& stop);
 
 }  // namespace troupe

@@ -377,7 +377,7 @@ void pipeline_engine::request_stop(stop_kind kind) noexcept {
 expected<std::vector<trace_event>> pipeline_engine::finish() {
   running_topology& running = *impl_->stages.running;
   if (!running.stop(stop_mode::drain, limits::stop_timeout)) {
-    count_abandoned_thread();
+    add_abandoned_thread();
     return fail(error_code::stage_unresponsive, "finish", "a stage did not come back from its forward");
   }
   return impl_->options.run.trace ? trace_of(running.engines()) : std::vector<trace_event>{};

@@ -8,12 +8,15 @@
 
 namespace troupe {
 
-/// Whether a run can be what is asked for, at every door: check() of the topology; E0103 names the option that is out
-/// of range, E0104 the two that contradict, or that a troupe::program is missing.
+/// Checks what is asked for, before anything is opened. `troupe eval`, evaluator, run() and pipeline_engine all call
+/// it. Errors: E0103 an option is out of range. E0104 two options contradict each other, or worker processes are asked
+/// for and main() has made no troupe::program. Those of topology::check().
 [[nodiscard]] expected<void> check_run(const topology& what, const run_options& options);
 
-/// Whether the system gives what such a run holds at the same time (room_of.hpp); before any part is made. E0614.
-/// A graph that cannot be expanded passes: what expands it for the run says why not.
+/// Checks that the system has what the run will hold at one time: threads, descriptors, processes and address space
+/// (room_of.hpp), before any of it is taken. `threads`: intra-op threads per stage that does not say otherwise. A graph
+/// that makes no wiring plan passes; the start reports why it makes none.
+/// Errors: E0614 with what is needed, what there is, and the limit to raise.
 [[nodiscard]] expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads);
 
 }  // namespace troupe

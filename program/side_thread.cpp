@@ -20,7 +20,7 @@ struct side_thread::state {
   void end() {
     const std::lock_guard lock(mutex);
     ended = true;
-    if (abandoned) forget_abandoned_thread();
+    if (abandoned) remove_abandoned_thread();
     changed.notify_all();
   }
 };
@@ -61,7 +61,7 @@ bool side_thread::end_by(time_point deadline) {
   thread_.detach();
   if (state_->ended) return true;
   state_->abandoned = true;
-  count_abandoned_thread();
+  add_abandoned_thread();
   return false;
 }
 

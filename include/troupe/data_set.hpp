@@ -15,17 +15,20 @@
 
 namespace troupe {
 
-/// Consecutive samples. All tensors are on the CPU and have the samples as dimension 0. One tensor needs no name:
-/// sample_block{images, digits}, block.inputs.only(). Several have one each:
-/// sample_block{{{"ids", ids}, {"mask", mask}}, {{"start", start}, {"end", end}}}, block.inputs.at("ids").
+/// Samples with their labels. Dimension 0 of every tensor is the sample and has the same size. All tensors are on the
+/// CPU, in any strides. A single tensor needs no name; several have one each:
+///
+///   sample_block{images, digits}                                        block.inputs.only()
+///   sample_block{{{"ids", ids}, {"mask", mask}}, {{"start", start}}}    block.inputs.at("ids")
+///
 struct sample_block {
   named_tensors inputs;
-  /// May be empty if no sink scores them.
+  /// May be empty where neither a metric nor a loss needs labels; else E0603.
   named_tensors labels;
 };
 
-/// A data set with random access. During a run every range may be read again and must have the same bits. Reading is
-/// const and must be thread-safe.
+/// A data set with random access. A run may read a sample several times, also as part of another range, and must get
+/// the same bits each time. All functions are called by several threads at a time.
 class data_set {
  public:
   data_set() = default;
@@ -34,36 +37,40 @@ class data_set {
   virtual ~data_set() = default;
 
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
-  /// Shape of one sample without the sample dimension: [1, 28, 28]. With several inputs: of the largest one. The loader
-  /// derives the number of samples per block from it.
+  /// Shape of one sample without the sample dimension: [1, 28, 28]. With several inputs: of the one with most elements.
+  /// The loader derives from it, as float32, how many samples it reads at a time; another shape costs speed only.
   [[nodiscard]] virtual std::vector<std::int64_t> sample_shape() const = 0;
-  /// Greatest label + 1 of the kind of data (10 for MNIST), or 0 where the labels are no classes.
+  /// Number of classes of the format (10 for MNIST), also where a file lacks some of them; 0 if labels are no classes.
   [[nodiscard]] virtual std::uint32_t classes() const noexcept = 0;
   /// "mnist:data/mnist": how errors and results name it.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// All files that contain samples; a journal pins their content. Empty if unknown.
+  /// Paths of all files with samples or labels. A journal keeps a hash of their content and compares it when a run is
+  /// resumed. Empty: not compared.
   [[nodiscard]] virtual std::vector<std::string> files() const { return {}; }
-  /// Decodes [range.begin, range.end), which lies inside [0, size()): one row per sample in every tensor.
+  /// Decodes [range.begin, range.end), which is not empty and lies inside [0, size()): one row per sample in every
+  /// tensor. An error or an exception ends the call.
   [[nodiscard]] virtual expected<sample_block> read(sample_range range) const = 0;
 };
 
 using data_set_ptr = std::shared_ptr<const data_set>;
 
-/// KIND:PATH as on the command line, the kinds of docs/data.md. Everything that can be checked
-/// without decoding (existence, headers, sizes, counts that match, label range) is checked here.
+/// Opens the data set that `--data KIND:PATH` names; docs/data.md lists the kinds. Existence, headers, sizes, equal
+/// counts of samples and labels, and the range of labels are checked here. Errors: E0102 for the kind, E03xx.
 expected<data_set_ptr> open_data(const std::string& specification);
 
-/// The same data with all inputs of a floating type cast to `dtype`, block by block as they are read.
+/// A view of `data` whose floating-point inputs are cast to `dtype`, a floating type, when they are read. Everything
+/// else is as in `data`.
 data_set_ptr cast_inputs(data_set_ptr data, at::ScalarType dtype);
 
-/// One micro-batch of a user's own data: inputs, and labels where a loss is wanted. The samples are dimension 0 of all
-/// tensors; their number may differ from one micro-batch to the next.
+/// One micro-batch of an iterator. The number of samples may differ from one to the next.
 using batch = sample_block;
 
-/// A user's iterator: gives the next micro-batch, or nothing at the end. The loader's thread calls it while its call is
-/// loading, and at no other time. An exception fails the call with E0604, which names the micro-batch.
+/// A user's iterator: returns the next micro-batch, or nothing at the end. The loader's thread calls it, and only while
+/// the call of eval_batch() loads that was given it. What a replay needs is kept: the iterator is not asked twice. An
+/// exception ends the call with E0604, which names the micro-batch.
 using data_iterator = std::function<std::optional<batch>()>;
-/// Applied to each batch of an iterator before it is sent (DeepSpeed's set_batch_fn).
+/// Applied to each batch of an iterator before it is sent, in the same thread, with the same rule for exceptions
+/// (DeepSpeed's set_batch_fn).
 using batch_function = std::function<batch(batch)>;
 
 }  // namespace troupe

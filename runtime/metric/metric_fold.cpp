@@ -8,24 +8,24 @@ namespace troupe {
 metric_fold::metric_fold(std::vector<metric_ptr> metrics)
     : metrics_(std::move(metrics)), words_(words_of(metrics_), 0) {}
 
-expected<void> metric_fold::fold(const score& part) {
-  TROUPE_CHECK(!last_ || *last_ < part.id, "scores are folded once each, in the order of their ids");
-  if (part.samples > 0 && part.words.size() != words_.size()) {
-    return fail(error_code::wire_malformed, to_string(part.id),
+expected<void> metric_fold::fold(const score& added) {
+  TROUPE_CHECK(!last_ || *last_ < added.id, "scores are folded once each, in the order of their ids");
+  if (added.samples > 0 && added.words.size() != words_.size()) {
+    return fail(error_code::wire_malformed, to_string(added.id),
                 "a score of " + std::to_string(words_.size()) + " words was expected, found " +
-                    std::to_string(part.words.size()),
+                    std::to_string(added.words.size()),
                 "run the same version of Troupe everywhere");
   }
   std::span<std::uint64_t> total = words_;
-  std::span<const std::uint64_t> added = part.words;
+  std::span<const std::uint64_t> words = added.words;
   for (const metric_ptr& each : metrics_) {
-    if (part.samples == 0) break;  // an empty part of a route has no states
-    each->merge_words(total.first(each->words()), added.first(each->words()));
+    if (added.samples == 0) break;  // an empty part of a route has no states
+    each->merge_words(total.first(each->words()), words.first(each->words()));
     total = total.subspan(each->words());
-    added = added.subspan(each->words());
+    words = words.subspan(each->words());
   }
-  last_ = part.id;
-  samples_ += part.samples;
+  last_ = added.id;
+  samples_ += added.samples;
   ++micro_batches_;
   return {};
 }

@@ -8,21 +8,23 @@
 
 namespace troupe {
 
-/// Merges the scores of one call into the values of its metrics. One thread at a time; copyable, so that the state can
-/// be kept outside the actor that folds.
+/// Adds up the scores of one sink in one call. A score has the states of all metrics, which are 64-bit words (metric).
+/// Not thread-safe. A copy has its own words and shares the metrics, which are immutable: the owner of a run keeps one,
+/// so that the aggregator's death loses nothing.
 class metric_fold {
  public:
   explicit metric_fold(std::vector<metric_ptr> metrics);
 
-  /// Ids must ascend (a broken invariant otherwise: no micro-batch is ever folded twice, and sums depend on the order).
-  /// A score with another number of words than the metrics have is E0702, and changes nothing.
-  [[nodiscard]] expected<void> fold(const score& part);
+  /// Adds one micro-batch. Ids must ascend strictly, since a micro-batch counts once and floating-point sums depend on
+  /// the order; anything else stops the process. A score without samples (an empty part of a route) adds none.
+  /// Errors: E0702: the score has another number of words than the metrics. Nothing is changed then.
+  [[nodiscard]] expected<void> fold(const score& added);
 
   [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
   [[nodiscard]] std::uint64_t micro_batches() const noexcept { return micro_batches_; }
-  /// The metrics' states so far, one after another.
+  /// The words of all metrics, in their order.
   [[nodiscard]] const std::vector<std::uint64_t>& words() const noexcept { return words_; }
-  /// In the order of the metrics. May be asked at any time, for what is folded so far.
+  /// The values of all metrics, in their order, for what is folded so far; NaN for a mean over nothing.
   [[nodiscard]] std::vector<metric_value> compute() const;
 
  private:

@@ -10,21 +10,24 @@
 
 namespace troupe {
 
-/// A child whose program was started and may have ended since. The owner of this object reaps it.
+/// A child process. It may have ended since. The destructor closes the descriptors and nothing else: the owner reaps
+/// the child (waitid with P_PIDFD).
 struct spawned_process {
   pid_t pid = -1;
-  unique_fd pidfd;
-  unique_fd standard_output;  ///< read ends, non-blocking
-  unique_fd standard_error;
+  unique_fd pidfd;            ///< readable when the child has ended
+  unique_fd standard_output;  ///< read end of the pipe, non-blocking
+  unique_fd standard_error;   ///< the same
 };
 
-/// Forks and executes; waits until the program runs. The child dies with the calling *thread*. E0614 with the path and
-/// the reason if that failed or took until `deadline`: then there is no child. The request's descriptors are not
-/// closed.
+/// Starts a program and returns as soon as exec has succeeded. The kernel kills the child when the calling *thread*
+/// ends, so this thread must outlive the child. The child reads /dev/null and has the request's descriptors and no
+/// others; the caller's copies of them stay open. Any number of threads may call it.
+/// Errors: E0614 with the path and the reason: the start failed, or `deadline` passed. The child is killed then.
 [[nodiscard]] expected<spawned_process> spawn(const spawn_request& request,
                                               std::chrono::steady_clock::time_point deadline);
 
-/// A signal to exactly this process; false if it has ended and was reaped.
+/// Sends a signal to this process and to no later one of its number. False if it was reaped already, or for any other
+/// error of the system; a child that has ended and was not reaped takes the signal without effect.
 bool send_signal(int pidfd, int number);
 
 }  // namespace troupe
