@@ -10,6 +10,11 @@
 #include "messages/limits.hpp"
 
 namespace troupe {
+namespace {
+
+constexpr const char* see_the_log = "see the log (stderr, or --log FILE) for the end of a stage or worker";
+
+}  // namespace
 
 director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self, director_plan plan) {
   return self->state.start(std::move(plan));
@@ -84,7 +89,7 @@ void director_state::open_at_aggregator(call_number number) {
   const auto on_error = [this, number, asked = aggregator_](const caf::error& e) {
     if (asked != aggregator_ || e == caf::sec::request_receiver_down) return;  // its successor opens it
     cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
-                    "the aggregator did not open it: " + self_->system().render(e), "see the log"});
+                    "the aggregator did not open it: " + self_->system().render(e), see_the_log});
   };
   self_->request(aggregator_, plan_.request_timeout, open_ticket{calls_.at(number).ticket})
       .then(
@@ -111,7 +116,7 @@ void director_state::ask_to_open(stage_address at, call_number number, std::uint
       return ask_to_open(at, number, attempts_left - 1);
     }
     cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
-                    "a stage did not open it: " + self_->system().render(e), "see the log for its end"});
+                    "a stage did not open it: " + self_->system().render(e), see_the_log});
   };
   self_->request(one.actor, time_of_an_attempt(), open_ticket{calls_.at(number).ticket})
       .then(
@@ -169,6 +174,7 @@ void director_state::ended(const call_completed& end) {
                        .cause = std::move(entry.cause),
                        .wall = entry.started.count() == 0 ? entry.started : steady_now() - entry.started,
                        .replayed = replays - std::exchange(replays_reported_, replays)};
+  if (calls_.empty()) tell_of_losses_left();
   entry.ticket->done.set_value(std::move(outcome));
   plan_.reports->wake();  // whoever waits for reports waits for this
   stop_engines_if_quiet();
@@ -206,7 +212,7 @@ void director_state::fatal(const error& cause) {
     is_told = is_told || !entry.cause;
     refuse(entry.ticket, entry.cause.value_or(cause));
   }
-  if (!is_told) tell(self_, monitor_, log_line{to_string(cause)});
+  if (!is_told) tell(self_, monitor_, log_record{log_level::error, to_string(cause)});
   stop_engines_if_quiet();
 }
 

@@ -89,7 +89,8 @@ class director_state {
   void stage_is_lost(const stage_lost& lost);
   /// False: there is no point in starting it again.
   [[nodiscard]] bool may_restart(const stage_lost& lost);
-  void tell_of_replacements(const std::vector<stage_address>& present);
+  void tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from);
+  void tell_of_losses_left();
   void edge_is_lost(const edge_lost& lost);
   void work_is_lost(const work_lost& lost);
   void make_new_edges(const error& cause);
@@ -118,8 +119,12 @@ class director_state {
   bool ended_ = false;
   stage_roster stages_;
   restart_budget budget_;
-  /// Stages that are being replaced, since when.
-  std::map<stage_address, std::chrono::nanoseconds> lost_at_;
+  /// A stage that is being replaced: since when, and its newest death.
+  struct loss {
+    std::chrono::nanoseconds since{0};
+    stage_lost newest;
+  };
+  std::map<stage_address, loss> losses_;
   epoch_switch epochs_;
   std::uint32_t replacements_ = 0;
   std::uint64_t replays_reported_ = 0;
@@ -136,7 +141,7 @@ auto director_state::guarded(F handler) {
     try {
       handler(message);
     } catch (const std::exception& e) {
-      fatal({error_code::internal, "director", e.what(), "report this with the log"});
+      fatal({error_code::internal, "director", e.what(), "report this with the log (stderr, or --log FILE)"});
     }
   };
 }

@@ -40,12 +40,15 @@ void director_state::stage_is_lost(const stage_lost& lost) {
     stop_stages(stop_mode::abort);  // what was draining through it no longer does
     return end_if_all_stopped();
   }
-  const bool again = may_restart(lost);
-  tell(self_, monitor_,
-       log_line{"warning: " + lost.cause.where + " was lost" + (again ? " and is being replaced: " : ": ") +
-                lost.cause.cause});
-  if (!again) return;
-  lost_at_.try_emplace(lost.address, steady_now());
+  log_record record{log_level::info, lost.cause.where + " was lost and is being replaced", lost.rank,
+                    plan_.engines->accounts->at(lost.address).name};
+  if (!may_restart(lost)) {
+    record.level = log_level::warning;
+    record.text = lost.cause.where + " was lost: " + lost.cause.cause;
+    return tell(self_, monitor_, std::move(record));
+  }
+  tell(self_, monitor_, std::move(record));
+  losses_.try_emplace(lost.address, loss{steady_now(), lost}).first->second.newest = lost;
   start_stage(lost.address);
   start_epoch_if_needed();
   load_in_order();
@@ -76,13 +79,14 @@ void director_state::work_is_lost(const work_lost& lost) {
   if (lost.waited_for != plan_.engines->loader->low_water() || epochs_.is_older_than_epoch(lost.noticed)) return;
   make_new_edges({error_code::work_lost, to_string(lost.waited_for),
                   "it was sent, no stage works, and its result does not come",
-                  "report this with the log; another transport may not lose it"});
+                  "report this with the log (stderr, or --log FILE); another transport may not lose it"});
 }
 
 void director_state::make_new_edges(const error& cause) {
   if (phase_ >= run_phase::aborting || epochs_.pausing() || stages_.needs_wiring()) return;
   if (!epochs_.may_follow_a_loss(plan_.engines->loader->low_water())) return fatal(cause);
-  tell(self_, monitor_, log_line{"warning: " + cause.where + " was lost, and new edges are made: " + cause.cause});
+  tell(self_, monitor_,
+       log_record{log_level::warning, cause.where + " was lost, and new edges are made: " + cause.cause});
   stages_.require_wiring();
   start_epoch_if_needed();
 }
@@ -97,24 +101,41 @@ void director_state::start_epoch(const loading_paused& paused) {
   // Somebody else may have died meanwhile: then the next one who gets ready tries again.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
-  auto edges = make_edges(
-      {.epoch = epochs_.begin(steady_now()), .present = present, .from = calls_.first_awaited(paused.first)});
+  const micro_batch_id from = calls_.first_awaited(paused.first);
+  auto edges = make_edges({.epoch = epochs_.begin(steady_now()), .present = present, .from = from});
   if (!edges) return fatal(edges.error());
+  tell_of_replacements(present, from);
   tell(self_, loader_, start_loader_epoch{std::move(*edges)});
-  tell_of_replacements(present);
   load_in_order();
 }
 
-void director_state::tell_of_replacements(const std::vector<stage_address>& present) {
+/// The loader has paused: what it has sent from `from` on is what it sends again.
+void director_state::tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from) {
+  const std::uint64_t again = plan_.engines->loader->sent().count_from(from);
   for (const stage_address& at : present) {
-    const auto found = lost_at_.find(at);
-    if (found == lost_at_.end()) continue;
-    const double seconds = std::chrono::duration<double>(steady_now() - found->second).count();
+    const auto found = losses_.find(at);
+    if (found == losses_.end()) continue;
+    const stage_lost& lost = found->second.newest;
+    const double seconds = std::chrono::duration<double>(steady_now() - found->second.since).count();
     tell(self_, monitor_,
-         log_line{fmt::format("{} was replaced and works again after {:.2f} s", plan_.engines->accounts->at(at).name,
-                              seconds)});
-    lost_at_.erase(found);
+         log_record{log_level::warning,
+                    fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.cause.where,
+                                seconds, again, again == 1 ? "" : "es", lost.cause.cause),
+                    lost.rank, plan_.engines->accounts->at(at).name});
+    losses_.erase(found);
   }
+}
+
+/// The run may end with its last call, and with it the wait for the replacement. Into the box at once: the answer to
+/// the call follows.
+void director_state::tell_of_losses_left() {
+  for (const auto& [at, left] : losses_) {
+    const error& cause = left.newest.cause;
+    plan_.reports->put(log_record{log_level::warning,
+                                  cause.where + " was lost, and not replaced before the call ended: " + cause.cause,
+                                  left.newest.rank, plan_.engines->accounts->at(at).name});
+  }
+  losses_.clear();
 }
 
 expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const epoch_request& round) try {
@@ -132,9 +153,11 @@ void director_state::child_died(const caf::down_msg& down) {
   const bool can_be_replaced = down.source == loader_.address() || down.source == aggregator_.address();
   if ((!can_be_replaced && !stages_.is_stage_actor(down.source) && down.source != monitor_.address()) || ended_) return;
   const error cause{error_code::internal, "director",
-                    "an actor of the run died: " + self_->system().render(down.reason), "report this with the log"};
+                    "an actor of the run died: " + self_->system().render(down.reason),
+                    "report this with the log (stderr, or --log FILE)"};
   if (!can_be_replaced || ++replacements_ > limits::deaths_in_window_max) return fatal(cause);
-  tell(self_, monitor_, log_line{to_string(cause)});
+  tell(self_, monitor_,
+       log_record{log_level::warning, "an actor of the run was replaced: " + self_->system().render(down.reason)});
   down.source == loader_.address() ? replace_loader() : replace_aggregator();
   send_all_unfolded();
 }

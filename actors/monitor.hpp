@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-/// Collects progress and log lines of a run for whoever waits for it.
+/// Collects progress and log records of a run for the thread that waits for it.
 monitor_actor::behavior_type monitor(monitor_actor::pointer self, std::shared_ptr<report_box> box);
 
 }  // namespace troupe

@@ -10,6 +10,7 @@
 #include "messages/score_batch.hpp"
 #include "messages/worker.hpp"
 #include "runtime/engine/loader_engine.hpp"
+#include <troupe/log_record.hpp>
 
 /// Who says what to whom (docs/messages.md has the table). Inside one process messages are handed over as they are;
 /// between processes they travel as the bytes of messages/codec, hence "unsafe" for CAF's own serializer.
@@ -53,11 +54,6 @@ struct work_lost {
   /// By steady_now(): what was wired after it is not meant.
   std::chrono::nanoseconds noticed{0};
 };
-/// director or anybody -> monitor.
-struct log_line {
-  std::string text;
-};
-
 struct meet_aggregator;
 
 using director_actor =
@@ -90,7 +86,7 @@ struct meet_aggregator {
   aggregator_actor aggregator;
 };
 
-using monitor_actor = caf::typed_actor<cast<call_progress>, cast<log_line>>;
+using monitor_actor = caf::typed_actor<cast<call_progress>, cast<log_record>>;
 
 /// What an actor tells the director when its engine takes no more commands.
 template <class Engine>
@@ -116,7 +112,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::edge_still_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::work_lost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pause_loading)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::loading_paused)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::log_line)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::log_record)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::meet_loader)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::meet_aggregator)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::release_call)

@@ -10,13 +10,13 @@ void report_box::put(const call_progress& progress) {
   changed_.notify_one();
 }
 
-void report_box::put(std::string log_line) {
+void report_box::put(log_record record) {
   const std::lock_guard lock{mutex_};
   if (waiting_.log_lines.size() == limits::log_lines_max) {
     waiting_.log_lines.pop_front();
     ++waiting_.lines_lost;
   }
-  waiting_.log_lines.push_back(std::move(log_line));
+  waiting_.log_lines.push_back(std::move(record));
   changed_.notify_one();
 }
 

@@ -6,10 +6,10 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <string>
 
 #include "messages/lifecycle.hpp"
 #include "messages/limits.hpp"
+#include <troupe/log_record.hpp>
 
 namespace troupe {
 
@@ -18,13 +18,13 @@ namespace troupe {
 class report_box {
  public:
   void put(const call_progress& progress);
-  void put(std::string log_line);
+  void put(log_record record);
   /// The waiting thread has something else to do; wait_for() returns.
   void wake();
 
   struct reports {
     std::optional<call_progress> progress;
-    std::deque<std::string> log_lines;
+    std::deque<log_record> log_lines;
     /// That came before these and were dropped.
     std::uint64_t lines_lost = 0;
   };

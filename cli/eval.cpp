@@ -93,13 +93,14 @@ expected<exit_status> evaluate(const eval_options& options) {
   if (const auto writable = check_output(options); !writable) return tl::make_unexpected(writable.error());
   const auto interrupt = eval_interrupt::start();
   if (!interrupt) return tl::make_unexpected(interrupt.error());
-  live_report live;
-  auto created = evaluator::create(options, live.hooks());
+  const auto live = live_report::start(options);
+  if (!live) return tl::make_unexpected(live.error());
+  auto created = evaluator::create(options, (*live)->hooks());
   if (!created) return leave(tl::make_unexpected(created.error()));
   evaluator& evaluation = **created;
   (*interrupt)->attach(evaluation);
   const auto result = evaluation.run();
-  if (!evaluation.stuck()) live.finish();
+  if (!evaluation.stuck()) (*live)->finish();
   auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));
   (*interrupt)->detach();
   return leave(std::move(status));

@@ -9,8 +9,23 @@ namespace troupe::cli {
 live_report::live_report()
     : terminal_(stderr_is_terminal()), printer_({.terminal = terminal_, .width = output_width()}) {}
 
+expected<std::unique_ptr<live_report>> live_report::start(const eval_options& options) {
+  std::unique_ptr<live_report> made(new live_report());
+  if (!options.log.empty()) return made;
+  // A bar is in the way: its line is cleared, and drawn again with the next progress.
+  const auto over_bar = [before = made->terminal_ ? "\r\x1b[K" : ""](std::string_view line) {
+    say(fmt::format("{}{}", before, line));
+  };
+  auto log = log_writer::open({.format = options.log_format, .output = over_bar});
+  if (!log) return tl::make_unexpected(log.error());
+  made->log_ = std::move(*log);
+  return made;
+}
+
 evaluation_hooks live_report::hooks() {
-  return {[this](const progress_update& update) { show(update); }, [this](const std::string& line) { log(line); }};
+  evaluation_hooks made{.on_progress = [this](const progress_update& update) { show(update); }, .on_log = {}};
+  if (log_) made.on_log = [this](const log_record& record) { log_->write(record); };
+  return made;
 }
 
 void live_report::show(const progress_update& update) {
@@ -22,12 +37,8 @@ void live_report::show(const progress_update& update) {
   if (!due.empty()) say(due);
 }
 
-void live_report::log(const std::string& line) const {
-  // A bar is in the way: its line is cleared, and drawn again with the next progress.
-  say(fmt::format("{}{}\n", terminal_ ? "\r\x1b[K" : "", line));
-}
-
 void live_report::finish() {
+  log_.reset();
   const std::string last = printer_.finish();
   if (!last.empty()) say(last);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 
+#include "runtime/log/log_writer.hpp"
 #include "runtime/report/progress.hpp"
 #include <troupe/evaluator.hpp>
 
@@ -12,19 +14,23 @@ namespace troupe::cli {
 /// them.
 class live_report {
  public:
-  live_report();
+  /// The log's lines come in this format, unless it goes to a file, which the evaluation writes itself. E0611.
+  [[nodiscard]] static expected<std::unique_ptr<live_report>> start(const eval_options& options);
   /// They refer to this object.
   [[nodiscard]] evaluation_hooks hooks();
+  /// Tells what has been counted of repeated lines, and completes the progress.
   void finish();
 
  private:
+  live_report();
   void show(const progress_update& update);
-  void log(const std::string& line) const;
 
   using clock = std::chrono::steady_clock;
   bool terminal_;
   progress_printer printer_;
   std::optional<clock::time_point> begin_;
+  /// Null where the log goes to a file.
+  std::unique_ptr<log_writer> log_;
 };
 
 }  // namespace troupe::cli

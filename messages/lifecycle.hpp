@@ -29,6 +29,8 @@ struct stage_lost {
   error cause;
   /// The micro-batch it worked on; nothing if it worked on none, or that is not known.
   std::optional<micro_batch_id> working_on;
+  /// Number of its worker process, for the log.
+  std::optional<std::uint32_t> rank = std::nullopt;
 };
 
 /// director -> loader, when the wiring is no longer that of the stages there are: send nothing more. Reply:

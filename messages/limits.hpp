@@ -53,6 +53,10 @@ inline constexpr std::uint64_t window_bytes = std::uint64_t{512} << 20;
 inline constexpr std::uint32_t commands_queued_max = 4096;
 inline constexpr std::uint32_t trace_events_max = 1u << 22;
 inline constexpr std::size_t log_lines_max = 1024;
+/// From a line of the log on, equal ones are only counted for this time.
+inline constexpr std::chrono::seconds log_repeat_interval = 10s;
+/// Different lines among which equal ones are looked for.
+inline constexpr std::size_t log_repeats_kept = 128;
 
 // --- supervision -----------------------------------------------------------------------------------------------------
 /// Deaths of one stage without the low-water mark moving in between.

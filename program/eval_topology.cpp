@@ -47,6 +47,7 @@ run_options run_options_of(const eval_options& options) {
           .deadline = time_of<std::chrono::nanoseconds>(options.deadline),
           .trace = options.trace,
           .journal = {.file = options.journal, .resume = options.resume},
+          .log = {.file = options.log, .format = options.log_format, .level = options.log_level},
           .workers = {.enabled = options.processes,
                       .transport = options.transport,
                       .timeout = *time_of<std::chrono::milliseconds>(options.worker_timeout),
@@ -64,6 +65,9 @@ eval_options config_of(const topology& what, const run_options& options) {
   made.trace = options.trace;
   made.journal = options.journal.file;
   made.resume = options.journal.resume;
+  made.log = options.log.file;
+  made.log_format = options.log.format;
+  made.log_level = options.log.level.value_or(log_level::warning);
   made.processes = options.workers.enabled || what.parts().wants_any_process();
   made.transport = options.workers.transport;
   made.worker_timeout = seconds(options.workers.timeout).count();

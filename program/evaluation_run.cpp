@@ -89,19 +89,26 @@ void evaluation_run::heed_stop() {
   }
 }
 
+void evaluation_run::log(const report_box::reports& reports) const {
+  if (reports.lines_lost > 0) parts_.courier->lost(reports.lines_lost);
+  for (const log_record& each : reports.log_lines) parts_.courier->put(each);
+}
+
+void evaluation_run::log_what_is_left() const {
+  log(running().reports().take({}));
+}
+
 void evaluation_run::report(const report_box::reports& reports, clock::time_point started) const {
-  report_courier& courier = *parts_.courier;
-  if (reports.lines_lost > 0) courier.lost(reports.lines_lost);
-  for (const std::string& line : reports.log_lines) courier.put(line);
+  log(reports);
   if (!reports.progress) return;
   const evaluation& call = *parts_.call;
   const double seconds = std::chrono::duration<double>(clock::now() - started).count();
   const std::uint64_t done = call.samples_in(reports.progress->folded);
   const std::uint64_t done_now = done - std::min(done, call.samples_in(call.micro_batches_resumed()));
-  courier.put({.samples_done = done,
-               .samples_total = call.samples_asked(),
-               .micro_batches_done = reports.progress->folded,
-               .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
+  parts_.courier->put({.samples_done = done,
+                       .samples_total = call.samples_asked(),
+                       .micro_batches_done = reports.progress->folded,
+                       .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
 }
 
 expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const std::vector<stage_usage>& before) {

@@ -37,6 +37,9 @@ class evaluation_run {
   /// From any thread, before or during run(), more than once.
   void request_stop(stop_kind kind) noexcept;
 
+  /// After run(), once its pipeline has stopped: workers may print until their end.
+  void log_what_is_left() const;
+
   /// After run(): what is in the pipe was dropped.
   [[nodiscard]] bool was_cancelled() const noexcept { return cancelled_; }
   /// After run(): by a deadline or a second request, which have no time for the forwards in progress.
@@ -47,6 +50,7 @@ class evaluation_run {
   [[nodiscard]] std::optional<call_outcome> wait(std::future<call_outcome>& outcome);
   void heed_stop();
   void heed_deadline();
+  void log(const report_box::reports& reports) const;
   void report(const report_box::reports& reports, clock::time_point started) const;
   [[nodiscard]] expected<run_result> conclude(const call_outcome& outcome, const std::vector<stage_usage>& before);
 

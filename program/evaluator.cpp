@@ -7,6 +7,7 @@
 #include "program/evaluation_run.hpp"
 #include "program/prepared_run.hpp"
 #include "program/run_checks.hpp"
+#include "program/run_log.hpp"
 #include "program/serve_run.hpp"
 #include "program/side_thread.hpp"
 #include <troupe/evaluator.hpp>
@@ -57,15 +58,18 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
   if (auto fine = check_run(request.what, request.options); !fine) return tl::make_unexpected(fine.error());
   const auto deadline = request.options.deadline ? std::optional(steady::now() + *request.options.deadline)
                                                  : std::optional<steady::time_point>();
-  auto courier = report_courier::start(std::move(hooks));
+  const auto log = run_log::open(request.options.log);
+  if (!log) return tl::make_unexpected(log.error());
+  auto courier = report_courier::start(log->attach(std::move(hooks)));
   if (!courier) return tl::make_unexpected(courier.error());
   auto state = std::make_unique<impl>();
   state->courier = std::move(*courier);
-  const log_function log = [to = state->courier](std::string line) { to->put(std::move(line)); };
+  const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
   const eval_options config = request.config;
-  auto prepared = prepare_in_time(config, deadline, [request = std::move(request), log](const std::stop_token& stop) {
-    return prepare_run(request, log, stop);
-  });
+  auto prepared =
+      prepare_in_time(config, deadline, [request = std::move(request), to_log](const std::stop_token& stop) {
+        return prepare_run(request, to_log, stop);
+      });
   if (!prepared) return tl::make_unexpected(prepared.error());
   state->stages = prepared->stages;
   state->records = prepared->options.trace;
@@ -113,6 +117,7 @@ expected<run_result> evaluator::run() {
   auto result = call.run();
   impl_->stuck = !running.stop(call.was_cancelled() ? stop_mode::abort : stop_mode::drain,
                                call.is_in_a_hurry() ? limits::stop_timeout_in_a_hurry : limits::stop_timeout);
+  call.log_what_is_left();
   if (impl_->stuck) add_abandoned_thread();
   if (impl_->stuck && result) {
     result->errors.push_back(

@@ -21,10 +21,10 @@ constexpr const char* name_in_log = "try-out";
 /// Passes on what the process prints, and keeps how it ended.
 class probe_watch final : public process_listener {
  public:
-  explicit probe_watch(std::function<void(std::string)> log) : log_(std::move(log)) {}
+  explicit probe_watch(log_function log) : log_(std::move(log)) {}
 
   void on_output(worker_id, output_stream, std::string_view line) override {
-    if (log_) log_("[" + std::string(name_in_log) + "] " + std::string(line));
+    if (log_) log_({.text = std::string(line), .stage = name_in_log});
   }
   void on_exit(const exit_report& report) override {
     const std::lock_guard lock(mutex_);
@@ -40,7 +40,7 @@ class probe_watch final : public process_listener {
   }
 
  private:
-  const std::function<void(std::string)> log_;
+  const log_function log_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<exit_report> ended_;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <stop_token>
 #include <string>
 
 #include "program/probe_report.hpp"
 #include <troupe/error.hpp>
+#include <troupe/log_record.hpp>
 
 namespace troupe {
 
@@ -15,8 +15,8 @@ struct probe_request {
   std::string what;
   /// Time limit for each start of the process, from fork to exit.
   std::chrono::milliseconds patience{};
-  /// Gets each line that the process prints. Called by one thread at a time, which must not block; may be empty.
-  std::function<void(std::string)> log;
+  /// Gets each line that the process prints. Called by one thread at a time; may be empty.
+  log_function log;
 };
 
 /// Sends the first micro-batch through all stages (the probe) in a child process, so that a crash of the model and its

@@ -9,6 +9,7 @@
 #include "program/journal_pins.hpp"
 #include "program/prepared_run.hpp"
 #include "program/run_checks.hpp"
+#include "program/run_log.hpp"
 #include "program/serve_run.hpp"
 #include "program/topology_parts.hpp"
 #include "runtime/data/iterator_source.hpp"
@@ -117,6 +118,8 @@ struct pipeline_engine::impl {
   run_request request;
   pipeline_engine_options options;
   loss_function loss;
+  /// Of its options; evaluate() gives it the hooks.
+  std::optional<run_log> log;
   started_run stages;
   /// Guards what request_stop() finds.
   std::mutex mutex;
@@ -147,7 +150,7 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   auto call = make_call(of.what, of.options, *data);
   if (!call) return tl::make_unexpected(call.error());
   (*call)->ticket()->in_workers.metrics = std::move(told);
-  auto courier = report_courier::start(std::move(hooks));
+  auto courier = report_courier::start(log->attach(std::move(hooks)));
   if (!courier) return tl::make_unexpected(courier.error());
   auto journal = open_journal(of.what, of.options, **data, stages.layers, **call);
   if (!journal) return tl::make_unexpected(journal.error());
@@ -289,8 +292,14 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   if (auto room = check_room(what, request.options, *request.options.threads); !room) {
     return tl::make_unexpected(room.error());
   }
-  auto stages = start_stages(request, request.first, 0, nullptr, {});
+  auto log = run_log::open(options.run.log);
+  if (!log) return tl::make_unexpected(log.error());
+  const auto courier = report_courier::start(log->attach({}));
+  if (!courier) return tl::make_unexpected(courier.error());
+  const log_function to_log = [to = *courier](log_record record) { to->put(std::move(record)); };
+  auto stages = start_stages(request, request.first, 0, to_log, {});
   if (!stages) return tl::make_unexpected(stages.error());
+  state->log = std::move(*log);
   state->options = std::move(options);
   state->loss = std::move(loss);
   state->stages = std::move(*stages);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -8,6 +7,7 @@
 #include "program/evaluation.hpp"
 #include "program/started_run.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include <troupe/log_record.hpp>
 #include <troupe/options.hpp>
 #include <troupe/topology.hpp>
 
@@ -35,9 +35,6 @@ struct prepared_run {
   /// Null without one.
   std::shared_ptr<journal_writer> journal;
 };
-
-/// Gets log lines of a preparation; from any thread, must not wait.
-using log_function = std::function<void(std::string)>;
 
 /// See evaluator::create(). Looks at `stop` between its steps (E0607).
 [[nodiscard]] expected<prepared_run> prepare_run(const run_request& request, const log_function& log,

@@ -20,8 +20,9 @@ void call(const Hook& hook, const Report& report) noexcept {
   }
 }
 
-std::string lost_text(std::uint64_t lines) {
-  return std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of the log were lost: its reader is too slow";
+log_record losses(std::uint64_t lines) {
+  const char* noun = lines == 1 ? " line" : " lines";
+  return {log_level::warning, std::to_string(lines) + noun + " of the log were lost: its reader is too slow"};
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ struct report_courier::queue {
   evaluation_hooks hooks;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::string> lines;
+  std::deque<log_record> lines;
   std::uint64_t lost = 0;
   std::optional<progress_update> progress;
   bool closed = false;
@@ -39,21 +40,24 @@ struct report_courier::queue {
   void deliver();
 };
 
-/// Ends when there is nothing left and nothing more can come.
+/// Ends when there is nothing left and nothing more can come. What the hooks own goes here, too: a log may have a last
+/// line to write.
 void report_courier::queue::deliver() {
   std::unique_lock lock(mutex);
   for (;;) {
     changed.wait(lock, [this] { return closed || !is_empty(); });
-    if (is_empty()) return;
+    if (is_empty()) break;
     const auto missing = std::exchange(lost, 0);
     const auto taken = std::exchange(lines, {});
     const auto newest = std::exchange(progress, std::nullopt);
     lock.unlock();
-    if (missing > 0) call(hooks.on_log, lost_text(missing));
-    for (const std::string& line : taken) call(hooks.on_log, line);
+    if (missing > 0) call(hooks.on_log, losses(missing));
+    for (const log_record& record : taken) call(hooks.on_log, record);
     if (newest) call(hooks.on_progress, *newest);
     lock.lock();
   }
+  const evaluation_hooks done = std::exchange(hooks, {});
+  lock.unlock();
 }
 
 expected<std::shared_ptr<report_courier>> report_courier::start(evaluation_hooks hooks) {
@@ -81,21 +85,21 @@ void report_courier::put(const progress_update& progress) {
   queue_->changed.notify_one();
 }
 
-void report_courier::put(std::string line) {
+void report_courier::put(log_record record) {
   const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return;
   if (queue_->lines.size() == limits::log_lines_max) {
     queue_->lines.pop_front();
     ++queue_->lost;
   }
-  queue_->lines.push_back(std::move(line));
+  queue_->lines.push_back(std::move(record));
   queue_->changed.notify_one();
 }
 
-void report_courier::lost(std::uint64_t lines) {
+void report_courier::lost(std::uint64_t records) {
   const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return;
-  queue_->lost += lines;
+  queue_->lost += records;
   queue_->changed.notify_one();
 }
 

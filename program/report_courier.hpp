@@ -3,7 +3,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "program/side_thread.hpp"
 #include <troupe/error.hpp>
@@ -12,8 +11,8 @@
 namespace troupe {
 
 /// Calls the hooks of a run from a thread of its own, so that a slow or stuck one loses reports, and never time: the
-/// newest progress is kept, and the last limits::log_lines_max lines. A line says how many were lost before it. What a
-/// hook throws is dropped. Threads: any, but for finish().
+/// newest progress is kept, and the last limits::log_lines_max records of the log. A record says how many were lost
+/// before it. What a hook throws is dropped. Threads: any, but for finish().
 class report_courier {
  public:
   /// Without any hook there is no thread, either. E0614.
@@ -24,9 +23,9 @@ class report_courier {
   ~report_courier();
 
   void put(const progress_update& progress);
-  void put(std::string line);
-  /// Lines that were lost on their way to here.
-  void lost(std::uint64_t lines);
+  void put(log_record record);
+  /// Records that were lost on their way to here.
+  void lost(std::uint64_t records);
 
   /// Takes no more, and waits until the hooks have got what is left. False if a hook has not returned by then: its
   /// thread is abandoned, and the hooks' own objects must stay. May be repeated.

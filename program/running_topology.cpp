@@ -91,7 +91,7 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
 }
 
 expected<void> running_topology::impl::open_to_workers() {
-  auto made = worker_launcher::create([reports = reports](std::string line) { reports->put(std::move(line)); });
+  auto made = worker_launcher::create([reports = reports](log_record record) { reports->put(std::move(record)); });
   if (!made) return tl::make_unexpected(made.error());
   launcher = std::move(*made);
   auto links = std::make_unique<link_config>(liveness{workers->silence_timeout});
@@ -144,8 +144,11 @@ void running_topology::look_after() {
   if (!looking || !impl_) return;
   const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
   for (const stall& each : impl_->stalls.new_stalls(*engines_->accounts, steady_now())) {
-    reports_->put(fmt::format("{} seems stalled: its forward of {} has taken {:.1f} s, the median is {:.3f} s",
-                              each.stage.name, to_string(each.working_on), seconds(each.since), seconds(each.median)));
+    reports_->put(
+        {.level = log_level::warning,
+         .text = fmt::format("{} seems stalled: its forward of {} has taken {:.1f} s, the median is {:.3f} s",
+                             each.stage.name, to_string(each.working_on), seconds(each.since), seconds(each.median)),
+         .stage = each.stage.name});
   }
   loader_engine& loader = *engines_->loader;
   if (const auto lost = impl_->losses->look(loader.low_water(), loader.sent(), *engines_->accounts, steady_now())) {

@@ -266,7 +266,7 @@ void remote_stage_state::exited(const worker_exited& what) {
   if (was_dead_before()) return ask_for_another(cause);
   phase_ = phase::lost;
   opening_.clear();
-  tell(self_, options_.director, stage_lost{options_.at, options_.incarnation, cause, working_on()});
+  tell(self_, options_.director, stage_lost{options_.at, options_.incarnation, cause, working_on(), process_->rank()});
 }
 
 /// The worker wrote it: what was never sent accuses nothing.

@@ -13,13 +13,13 @@ constexpr worker_environment numbers{.channel = 3, .link = 4};
 
 }  // namespace
 
-expected<std::unique_ptr<worker_launcher>> worker_launcher::create(std::function<void(std::string)> log) {
+expected<std::unique_ptr<worker_launcher>> worker_launcher::create(log_function log) {
   auto host = process_host::create();
   if (!host) return tl::make_unexpected(host.error());
   return std::unique_ptr<worker_launcher>(new worker_launcher(std::move(*host), std::move(log)));
 }
 
-worker_launcher::worker_launcher(std::unique_ptr<process_host> host, std::function<void(std::string)> log)
+worker_launcher::worker_launcher(std::unique_ptr<process_host> host, log_function log)
     : log_(std::move(log)), arguments_(own_arguments()), host_(std::move(host)) {}
 
 expected<launched_worker> worker_launcher::launch(
@@ -30,16 +30,33 @@ expected<launched_worker> worker_launcher::launch(
   auto link = make_link();
   if (!link) return tl::make_unexpected(link.error());
 
-  const std::string name = "worker " + std::to_string(launched_++);
-  auto made = std::make_shared<worker_process>(name, std::move(channel->first), *host_);
+  const std::uint32_t rank = launched_++;
+  const std::string name = "worker " + std::to_string(rank);
+  auto made = std::make_shared<worker_process>(name, std::move(channel->first), *host_, rank);
   made->listen({.on_line = log_,
-                .on_exit = [weak = std::weak_ptr(made), on_exit = std::move(on_exit)](const exit_report& report) {
-                  if (const auto self = weak.lock()) on_exit(self, report);
+                .on_exit = [this, weak = std::weak_ptr(made), on_exit = std::move(on_exit)](const exit_report& report) {
+                  const auto self = weak.lock();
+                  if (!self) return;
+                  log_end(*self, report);
+                  on_exit(self, report);
                 }});
   const auto id = host_->start(request(name, std::move(channel->second), std::move(link->second)), made);
   if (!id) return tl::make_unexpected(id.error());
   made->started(*id);
+  if (const auto pid = made->pid(); pid && log_) {
+    log_({.level = log_level::debug, .text = "its process " + std::to_string(*pid) + " was started", .rank = rank});
+  }
   return launched_worker{std::move(made), std::move(link->first)};
+}
+
+/// The end of a worker with a stage is told with its stage, and all of them end with the run.
+void worker_launcher::log_end(const worker_process& ended, const exit_report& report) const {
+  if (!log_ || closed_ || ended.has_stage()) return;
+  const std::string reason = ended.killed_for();
+  const std::string how = reason.empty() ? report.describe() : report.describe(reason + ", and was killed");
+  log_({.level = log_level::warning,
+        .text = "its process " + std::to_string(report.pid) + " ended before it had a stage: " + how,
+        .rank = ended.rank()});
 }
 
 spawn_request worker_launcher::request(std::string name, unique_fd channel, unique_fd link) const {

@@ -20,8 +20,8 @@ struct launched_worker {
 /// Makes worker processes of this very program. Each inherits its channel and its link, and nothing else. Threads: any.
 class worker_launcher {
  public:
-  /// `log` gets what workers print; from any thread. Errors: E0614.
-  [[nodiscard]] static expected<std::unique_ptr<worker_launcher>> create(std::function<void(std::string)> log);
+  /// `log` gets what workers print, their starts, and the ends of those without a stage. Errors: E0614.
+  [[nodiscard]] static expected<std::unique_ptr<worker_launcher>> create(log_function log);
 
   /// Returns when its program runs. `on_exit`: see worker_process. E0614.
   [[nodiscard]] expected<launched_worker> launch(
@@ -33,14 +33,16 @@ class worker_launcher {
   bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace);
 
  private:
-  worker_launcher(std::unique_ptr<process_host> host, std::function<void(std::string)> log);
+  worker_launcher(std::unique_ptr<process_host> host, log_function log);
+  void log_end(const worker_process& ended, const exit_report& report) const;
   [[nodiscard]] spawn_request request(std::string name, unique_fd channel, unique_fd link) const;
 
-  const std::function<void(std::string)> log_;
+  const log_function log_;
   const std::vector<std::string> arguments_;
-  const std::unique_ptr<process_host> host_;
   std::atomic<std::uint32_t> launched_{0};
   std::atomic<bool> closed_{false};
+  /// Last: its thread uses the others.
+  const std::unique_ptr<process_host> host_;
 };
 
 }  // namespace troupe

@@ -8,6 +8,15 @@
 #include "messages/limits.hpp"
 
 namespace troupe {
+namespace {
+
+/// A worker that ends by itself says why in this form (end_worker). That is no error of the run, which may go on.
+log_level level_of(output_stream from, std::string_view line) {
+  const bool says_why = from == output_stream::standard_error && line.starts_with("error E");
+  return says_why ? log_level::warning : log_level::info;
+}
+
+}  // namespace
 
 void worker_process::started(worker_id id) {
   const std::lock_guard lock{mutex_};
@@ -20,14 +29,20 @@ std::string worker_process::name() const {
   return name_;
 }
 
+bool worker_process::has_stage() const {
+  const std::lock_guard lock{mutex_};
+  return !stage_.empty();
+}
+
 std::optional<pid_t> worker_process::pid() const {
   const std::lock_guard lock{mutex_};
   return id_ ? host_.pid_of(*id_) : std::nullopt;
 }
 
-void worker_process::rename(std::string name) {
+void worker_process::rename(std::string stage) {
   const std::lock_guard lock{mutex_};
-  name_ = std::move(name);
+  name_ = stage;
+  stage_ = std::move(stage);
 }
 
 expected<void> worker_process::send(const std::string& tag, std::span<const int> descriptors) {
@@ -59,8 +74,14 @@ std::string worker_process::killed_for() const {
   return killed_for_;
 }
 
-void worker_process::on_output(worker_id, output_stream, std::string_view line) {
-  if (told_.on_line) told_.on_line("[" + name() + "] " + std::string(line));
+void worker_process::on_output(worker_id, output_stream from, std::string_view line) {
+  if (!told_.on_line) return;
+  log_record record{level_of(from, line), std::string(line), rank_};
+  {
+    const std::lock_guard lock{mutex_};
+    record.stage = stage_;
+  }
+  told_.on_line(std::move(record));
 }
 
 void worker_process::on_exit(const exit_report& report) {

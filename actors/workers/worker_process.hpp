@@ -10,6 +10,7 @@
 #include "runtime/process/fd_channel.hpp"
 #include "runtime/process/process_host.hpp"
 #include "runtime/process/process_listener.hpp"
+#include <troupe/log_record.hpp>
 
 namespace troupe {
 
@@ -17,24 +18,29 @@ namespace troupe {
 class worker_process final : public process_listener {
  public:
   struct reports {
-    /// What it prints, with its name before it. On the host's thread.
-    std::function<void(std::string line)> on_line;
+    /// What it prints, with its rank and, once it has one, its stage. On the host's thread.
+    std::function<void(log_record line)> on_line;
     /// Once, after all output. On the host's thread.
     std::function<void(const exit_report&)> on_exit;
   };
 
-  worker_process(std::string name, fd_channel channel, process_host& host)
-      : host_(host), name_(std::move(name)), channel_(std::move(channel)) {}
+  worker_process(std::string name, fd_channel channel, process_host& host, std::uint32_t rank = 0)
+      : host_(host), rank_(rank), name_(std::move(name)), channel_(std::move(channel)) {}
 
   /// Before it is started.
   void listen(reports told) { told_ = std::move(told); }
   /// Once it was.
   void started(worker_id id);
 
+  /// Of its stage, once it has one.
   [[nodiscard]] std::string name() const;
+  /// Its number among the workers of the run.
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   /// Nothing before it was started and once it has ended.
   [[nodiscard]] std::optional<pid_t> pid() const;
-  void rename(std::string name);
+  [[nodiscard]] bool has_stage() const;
+  /// It becomes this stage.
+  void rename(std::string stage);
 
   /// Copies of the descriptors go to the worker under this tag. E0614, also if the worker takes none for
   /// limits::channel_timeout.
@@ -49,9 +55,11 @@ class worker_process final : public process_listener {
 
  private:
   process_host& host_;
+  const std::uint32_t rank_;
   reports told_;
   mutable std::mutex mutex_;
   std::string name_;
+  std::string stage_;
   std::string killed_for_;
   std::optional<worker_id> id_;
   bool kill_when_started_ = false;

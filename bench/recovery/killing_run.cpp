@@ -155,7 +155,8 @@ expected<void> killing_run::pump_until(const std::function<bool()>& done, const 
 
 /// Takes what has been reported, after at most so long.
 void killing_run::pump(std::chrono::milliseconds at_most) {
-  for (std::string& line : stages_.running->reports().take(at_most).log_lines) {
+  for (log_record& record : stages_.running->reports().take(at_most).log_lines) {
+    std::string& line = record.text;
     if (const auto pid = lost_process(line)) lost_.emplace(*pid, steady_now());
     if (auto step = parse_step(line)) {
       auto& steps = step->name == "made" ? made_ : step->name == "warmed" ? warmed_ : ran_;

@@ -40,8 +40,7 @@ int main(int argc, char** argv) {
                       .stage("fragile", fragile)
                       .pipeline("lenet", data + "/mnist/lenet.pt", {.stages = 2})
                       .sink("metrics", {"accuracy", "nll"}),
-                  {.micro_batch = 64, .workers = {.enabled = true}},
-                  {.on_progress = {}, .on_log = [](const std::string& line) { std::cerr << line << '\n'; }});
+                  {.micro_batch = 64, .log = {.level = troupe::log_level::info}, .workers = {.enabled = true}});
   const bool died = std::filesystem::remove(marker);
   if (!result) {
     std::cerr << to_string(result.error()) << '\n';

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <troupe/limits.hpp>
+#include <troupe/log_record.hpp>
 
 namespace troupe {
 
@@ -71,6 +72,11 @@ struct eval_options {
   std::optional<double> deadline;
   /// Directory for result.json (and trace.jsonl with `trace`). Empty: none.
   std::string output;
+  /// File that the log is appended to. Empty: stderr.
+  std::string log;
+  troupe::log_format log_format = troupe::log_format::text;
+  /// The lowest level that is logged.
+  troupe::log_level log_level = troupe::log_level::info;
   bool json = false;
   bool trace = false;
 };
@@ -84,6 +90,16 @@ struct journal_options {
   std::string file = {};
   /// Go on with the file, which then exists, instead of starting it.
   bool resume = false;
+};
+
+/// Where the log of a run goes, which tells of deaths, stalls and all that workers print.
+struct log_options {
+  /// Lines are appended to it; empty: stderr, or evaluation_hooks::on_log where there is one.
+  std::string file = {};
+  /// Of the lines in the file or on stderr.
+  log_format format = log_format::text;
+  /// The lowest that is told; nothing: warning, and info for evaluation_hooks::on_log.
+  std::optional<log_level> level = std::nullopt;
 };
 
 /// Stages in worker processes. The times count wherever a stage lives in one.
@@ -112,6 +128,7 @@ struct run_options {
   std::optional<std::chrono::nanoseconds> deadline = std::nullopt;
   bool trace = false;
   journal_options journal = {};
+  log_options log = {};
   worker_options workers = {};
 };
 
@@ -132,7 +149,8 @@ struct progress_update {
 /// reports have limits::hooks_finish_time; a hook that has not returned by then makes the evaluator stuck().
 struct evaluation_hooks {
   std::function<void(const progress_update&)> on_progress;
-  std::function<void(const std::string&)> on_log;
+  /// Gets the records of run_options::log.level and above, in place of stderr; to_string(record) is the line.
+  std::function<void(const log_record&)> on_log;
 };
 
 }  // namespace troupe

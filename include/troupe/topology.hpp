@@ -17,7 +17,6 @@
 #include <troupe/metric.hpp>
 #include <troupe/model.hpp>
 #include <troupe/options.hpp>
-#include <troupe/route.hpp>
 #include <troupe/stage_function.hpp>
 
 namespace troupe {

@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint32_t any_classes = 10;
 const std::vector<std::string> optimize_names = {"layer", "stage", "none"};
 const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp"};
+const std::vector<std::string> log_formats = {"text", "json"};
+const std::vector<std::string> log_levels = {"debug", "info", "warning", "error"};
 const std::vector<std::string> partition_methods = {"auto", "uniform", "parameters", "profile"};
 
 value_problem unknown(const std::string& what, const std::string& found, const std::vector<std::string>& known) {
@@ -52,6 +54,16 @@ void check_optimize_mode(const option_value& value, std::vector<value_problem>& 
 void check_transport(const option_value& value, std::vector<value_problem>& problems) {
   const auto& name = std::get<std::string>(value);
   if (!is_known(name, transport_names)) problems.push_back(unknown("transport", name, transport_names));
+}
+
+void check_log_format(const option_value& value, std::vector<value_problem>& problems) {
+  const auto& name = std::get<std::string>(value);
+  if (!is_known(name, log_formats)) problems.push_back(unknown("format of the log", name, log_formats));
+}
+
+void check_log_level(const option_value& value, std::vector<value_problem>& problems) {
+  const auto& name = std::get<std::string>(value);
+  if (!is_known(name, log_levels)) problems.push_back(unknown("level of the log", name, log_levels));
 }
 
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems) {
@@ -97,6 +109,22 @@ transport_kind transport_of(const std::string& name) {
   const auto found = std::find(transport_names.begin(), transport_names.end(), name);
   TROUPE_CHECK(found != transport_names.end(), "only checked values are set");
   return static_cast<transport_kind>(found - transport_names.begin());
+}
+
+std::string log_format_name(log_format format) {
+  return log_formats.at(static_cast<std::size_t>(format));
+}
+
+log_format log_format_of(const std::string& name) {
+  const auto found = std::find(log_formats.begin(), log_formats.end(), name);
+  TROUPE_CHECK(found != log_formats.end(), "only checked values are set");
+  return static_cast<log_format>(found - log_formats.begin());
+}
+
+log_level log_level_of(const std::string& name) {
+  const auto found = std::find(log_levels.begin(), log_levels.end(), name);
+  TROUPE_CHECK(found != log_levels.end(), "only checked values are set");
+  return static_cast<log_level>(found - log_levels.begin());
 }
 
 }  // namespace troupe

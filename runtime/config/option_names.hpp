@@ -11,6 +11,8 @@ namespace troupe {
 void check_data_kind(const option_value& value, std::vector<value_problem>& problems);
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems);
 void check_transport(const option_value& value, std::vector<value_problem>& problems);
+void check_log_format(const option_value& value, std::vector<value_problem>& problems);
+void check_log_level(const option_value& value, std::vector<value_problem>& problems);
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems);
 void check_metric_names(const option_value& value, std::vector<value_problem>& problems);
 
@@ -21,5 +23,11 @@ optimize_mode optimize_of(const std::string& name);
 std::string transport_name(transport_kind kind);
 /// `name` is one of auto, inproc, shm, tcp.
 transport_kind transport_of(const std::string& name);
+
+std::string log_format_name(log_format format);
+/// `name` is one of text, json.
+log_format log_format_of(const std::string& name);
+/// `name` is one of debug, info, warning, error.
+log_level log_level_of(const std::string& name);
 
 }  // namespace troupe

@@ -55,6 +55,20 @@ struct transport {
   }
 };
 
+struct format_of_log {
+  static option_value get(const eval_options& options) { return log_format_name(options.log_format); }
+  static void set(eval_options& options, const option_value& value) {
+    options.log_format = log_format_of(std::get<std::string>(value));
+  }
+};
+
+struct level_of_log {
+  static option_value get(const eval_options& options) { return level_name(options.log_level); }
+  static void set(eval_options& options, const option_value& value) {
+    options.log_level = log_level_of(std::get<std::string>(value));
+  }
+};
+
 using words = std::vector<std::string>;
 
 template <class Access>
@@ -122,6 +136,12 @@ const std::array options_in_order = {
                                         "End after this time with what is done, labelled partial, and status 124"),
     row<plain<&o::output, std::string>>("output", k::text, "DIR", 0, 0, "out",
                                         "Write result.json (and trace.jsonl) there"),
+    row<plain<&o::log, std::string>>("log", k::text, "FILE", 0, 0, "run.log",
+                                     "Append the log to this file, and not to stderr"),
+    row<format_of_log>("log_format", k::text, "FORMAT", 0, 0, "text", "Lines of the log: text, or json objects",
+                       &check_log_format),
+    row<level_of_log>("log_level", k::text, "LEVEL", 0, 0, "info",
+                      "Log from this level on: debug, info, warning, error", &check_log_level),
     row<plain<&o::json, bool>>("json", k::toggle, "", 0, 0, "true",
                                "Print the object of result.json, and nothing else, on stdout"),
     row<plain<&o::trace, bool>>("trace", k::toggle, "", 0, 0, "true",
@@ -150,6 +170,7 @@ const option* find_option(std::string_view name) {
 
 std::vector<std::string> option_names() {
   std::vector<std::string> names;
+  names.reserve(options_in_order.size());
   for (const option& each : options_in_order) names.emplace_back(each.name);
   return names;
 }

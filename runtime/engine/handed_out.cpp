@@ -59,6 +59,17 @@ handed_out::micro_batch handed_out::find(micro_batch_id id) const {
   return {standing::out, std::prev(behind)->samples};
 }
 
+std::uint64_t handed_out::count_from(micro_batch_id first) const {
+  const std::lock_guard lock{mutex_};
+  std::uint64_t count = 0;
+  for (auto call = calls_.lower_bound(first.call); call != calls_.end(); ++call) {
+    const auto& [number, of] = *call;
+    const std::uint64_t begin = number == first.call ? std::max(of.first, first.index) : of.first;
+    count += of.next - std::min(of.next, begin);
+  }
+  return count;
+}
+
 call_number handed_out::next_call() const {
   const std::lock_guard lock{mutex_};
   return next_call_;

@@ -42,6 +42,8 @@ class handed_out {
   // --- any thread ---
 
   [[nodiscard]] micro_batch find(micro_batch_id id) const;
+  /// How many from this one on are out, of all calls.
+  [[nodiscard]] std::uint64_t count_from(micro_batch_id first) const;
   /// Calls below this one have begun, or never will.
   [[nodiscard]] call_number next_call() const;
   /// No engine has received more micro-batches than this in all epochs together.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/engine/stage_body.hpp"
-#include <troupe/route.hpp>
+#include <troupe/stage_function.hpp>
 
 namespace troupe {
 

@@ -1,5 +1,6 @@
 // Goal: how long the director waits for the acknowledgement of a call, and what it tells of deaths and failures.
 // Method: the production actors in one thread and virtual time; the test speaks for the stages.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "messages/limits.hpp"
@@ -53,9 +54,28 @@ TEST(director, tells_of_a_death_that_is_survived_as_a_warning_with_its_time) {
   run.replace_stage("killed by SIGKILL");
   const auto lines = run.log_with("");
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0], "warning: stage 0 (process 7) was lost and is being replaced: killed by SIGKILL");
-  EXPECT_EQ(lines[1].find(run.engines->accounts->at(run.stage).name + " was replaced and works again after "), 0u)
-      << lines[1];
+  const std::string at = "[" + run.engines->accounts->at(run.stage).name + ", rank 3] ";
+  EXPECT_EQ(lines[0], at + "stage 0 (process 7) was lost and is being replaced");
+  const std::string sent_again = std::to_string(run.engines->loader->sent().count_from({0, 0}));
+  EXPECT_THAT(lines[1], ::testing::StartsWith("warning: " + at + "stage 0 (process 7) was replaced after "));
+  EXPECT_THAT(lines[1], ::testing::EndsWith(" s, " + sent_again + " micro-batches sent again: killed by SIGKILL"));
+}
+
+TEST(director, tells_of_a_death_that_the_last_call_did_not_wait_for) {
+  directed_run run;
+  run.submit(3);
+  static_cast<void>(run.log_with(""));
+  post(run.directs, stage_lost{run.stage, run.incarnation, {error_code::stage_lost, "stage 0", "killed", {}}, {}, 3});
+  run.settle();
+  for (std::uint64_t index = 0; index < 3; ++index) run.score_of({0, index});
+  run.settle();
+  ASSERT_FALSE(run.is_open());
+  const std::string at = "[" + run.engines->accounts->at(run.stage).name + ", rank 3] ";
+  EXPECT_THAT(
+      run.log_with("warning: "),
+      ::testing::ElementsAre("warning: " + at + "stage 0 was lost, and not replaced before the call ended: killed"));
+  run.replace_stage();
+  EXPECT_TRUE(run.log_with("warning: ").empty()) << "told twice";
 }
 
 TEST(director, does_not_log_the_error_that_the_call_is_answered_with) {

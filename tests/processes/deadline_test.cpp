@@ -252,6 +252,16 @@ TEST(a_reader_of_stderr_that_reads_nothing, holds_up_no_deadline_of_a_program) {
   }
 }
 
+TEST(a_reader_of_stderr_that_reads_nothing, holds_up_no_deadline_of_a_program_without_hooks) {
+  marked_run run({"fault=noise", "pace=200000", "deadline=6", "hooks=none", "log=info"}, FAULTY_PROGRAM);
+  run.stderr_full = true;
+  run.deadline = 60s;
+  const auto outcome = run.run();
+  EXPECT_EQ(outcome.status, deadline_status);
+  EXPECT_LT(run.seconds(), soon_seconds);
+  run.expect_nothing_left();
+}
+
 TEST(a_reader_of_stderr_that_reads_nothing, holds_up_no_deadline_of_the_command_line) {
   marked_run run({});
   run.stderr_full = true;

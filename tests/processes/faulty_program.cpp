@@ -15,6 +15,7 @@
 //   deadline=SECONDS       of the whole run
 //   stop=at-last-words     asks the run to stop once a worker has said something
 //   shared=yes             one object computes, and tells how often
+//   hooks=none             the log goes where it goes by itself    log=info
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -167,19 +168,22 @@ troupe::run_options options_of(settings& given) {
   if (given["transport"] == "inproc") options.workers.transport = troupe::transport_kind::inproc;
   if (given["transport"] == "tcp") options.workers.transport = troupe::transport_kind::tcp;
   options.trace = given["trace"] == "yes";
+  if (given["log"] == "info") options.log.level = troupe::log_level::info;
   return options;
 }
 
 /// As troupe::run(), which nothing can ask to stop.
 troupe::expected<troupe::run_result> run_once(settings& given, int run) {
   std::atomic<troupe::evaluator*> running{nullptr};
-  const troupe::evaluation_hooks hooks{.on_progress = {}, .on_log = [&](const std::string& line) {
-                                         std::cerr << line << std::endl;
-                                         const bool is_due = line.find("last words") != std::string::npos;
+  const troupe::evaluation_hooks hooks{.on_progress = {}, .on_log = [&](const troupe::log_record& record) {
+                                         std::cerr << to_string(record) << std::endl;
+                                         const bool is_due = record.text.find("last words") != std::string::npos;
                                          if (!is_due || given["stop"] != "at-last-words" || !running) return;
                                          running.load()->request_stop(troupe::stop_kind::drain);
                                        }};
-  auto made = troupe::evaluator::create(describe(given, run), options_of(given), hooks);
+  const bool has_hooks = given["hooks"] != "none";
+  auto made = troupe::evaluator::create(describe(given, run), options_of(given),
+                                        has_hooks ? hooks : troupe::evaluation_hooks());
   if (!made) return tl::make_unexpected(made.error());
   running = made->get();
   return (*made)->run();

@@ -10,6 +10,7 @@
 namespace troupe::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using json = nlohmann::json;
@@ -59,9 +60,23 @@ TEST_P(deadly, once_changes_nothing) {
     const auto outcome = run.run();
     expect_whole(outcome);
     EXPECT_THAT(outcome.err, HasSubstr(GetParam().how));
-    EXPECT_THAT(outcome.err, HasSubstr(std::string("[fragile] last words before ") + GetParam().fault));
+    EXPECT_THAT(outcome.err,
+                ContainsRegex(std::string("\\[fragile, rank [0-9]+\\] last words before ") + GetParam().fault));
     run.expect_nothing_left({"met"});
   }
+}
+
+TEST_P(deadly, once_is_told_on_stderr_by_a_program_without_hooks) {
+  marked_run run({std::string("fault=") + GetParam().fault, "once=met", "hooks=none"}, FAULTY_PROGRAM);
+  const auto outcome = run.run();
+  expect_whole(outcome);
+  const std::regex told(
+      std::string(R"(^warning: \[fragile, rank [0-9]+\] fragile \(process [0-9]+\) was replaced after [0-9.]+ s, )") +
+      "[0-9]+ micro-batch(es)? sent again: " + GetParam().how);
+  EXPECT_TRUE(std::regex_search(outcome.err, told)) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(std::string("\n  last words before ") + GetParam().fault));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("fix:")));
+  run.expect_nothing_left({"met"});
 }
 
 INSTANTIATE_TEST_SUITE_P(ways, deadly,

@@ -138,8 +138,9 @@ int evaluate(const troupe::run_options& options) {
       .stage("pass", [](const at::Tensor& numbers) { return numbers; })
       .stage("guess", guess)
       .sink("metrics", {"accuracy", "nll"});
-  const troupe::evaluation_hooks hooks{.on_progress = {},
-                                       .on_log = [](const std::string& line) { std::cerr << line << std::endl; }};
+  const troupe::evaluation_hooks hooks{.on_progress = {}, .on_log = [](const troupe::log_record& record) {
+                                         std::cerr << to_string(record) << std::endl;
+                                       }};
   const auto result = troupe::run(made, options, hooks);
   if (!result) return failed(result.error());
   std::cout << troupe::result_json(*result).text << '\f';

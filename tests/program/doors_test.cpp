@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -86,6 +88,27 @@ TEST_P(each_door, keeps_a_journal_and_resumes) {
   const auto other = GetParam().enter(asked);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, error_code::journal_mismatch);
+  std::filesystem::remove_all(directory);
+}
+
+TEST_P(each_door, keeps_a_log_in_a_file_and_gives_it_to_a_hook) {
+  std::string place = (std::filesystem::temp_directory_path() / "test-doors-XXXXXX").string();
+  const std::filesystem::path directory = ::mkdtemp(place.data());
+  ::setenv(door_variable, GetParam().name, 1);
+  ::setenv(transport_variable, "shm", 1);
+  request asked = request_in_workers(transport_kind::shm);
+  asked.run.log = {.file = directory / "log", .level = log_level::debug};
+  std::vector<std::string> given;
+  asked.hooks.on_log = [&](const log_record& record) { given.push_back(to_string(record)); };
+  static_cast<void>(good(asked));
+  std::ostringstream kept;
+  kept << std::ifstream(directory / "log").rdbuf();
+  EXPECT_THAT(kept.str(), ::testing::ContainsRegex("debug: \\[rank 0\\] its process [0-9]+ was started\n"));
+  EXPECT_THAT(given, ::testing::Contains(::testing::StartsWith("debug: [rank 0] its process ")));
+  asked.run.log = {.file = directory / "none" / "log"};
+  const auto refused = GetParam().enter(asked);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::output_unwritable);
   std::filesystem::remove_all(directory);
 }
 

@@ -28,19 +28,23 @@ bool eventually(const std::function<bool()>& condition) {
   return condition();
 }
 
+log_record said(std::string text) {
+  return {.text = std::move(text)};
+}
+
 TEST(report_courier, delivers_all_lines_and_the_newest_progress_before_it_ends) {
   std::vector<std::string> lines;
   std::uint64_t done = 0;
   auto courier = *report_courier::start({.on_progress = [&](const progress_update& now) { done = now.samples_done; },
-                                         .on_log = [&](const std::string& line) { lines.push_back(line); }});
-  courier->put("one");
+                                         .on_log = [&](const log_record& record) { lines.push_back(record.text); }});
+  courier->put(said("one"));
   courier->put({.samples_done = 1});
-  courier->put("two");
+  courier->put(said("two"));
   courier->put({.samples_done = 2});
   ASSERT_TRUE(courier->finish(20s));
   EXPECT_THAT(lines, ElementsAre("one", "two"));
   EXPECT_EQ(done, 2);
-  courier->put("too late");
+  courier->put(said("too late"));
   EXPECT_EQ(lines.size(), 2);
 }
 
@@ -49,16 +53,16 @@ TEST(report_courier, of_a_slow_hook_loses_the_oldest_lines_and_says_how_many) {
   std::promise<void> let_go;
   std::vector<std::string> lines;
   auto courier =
-      *report_courier::start({.on_progress = {}, .on_log = [&, first = true](const std::string& line) mutable {
-                                lines.push_back(line);
+      *report_courier::start({.on_progress = {}, .on_log = [&, first = true](const log_record& record) mutable {
+                                lines.push_back(record.text);
                                 if (!std::exchange(first, false)) return;
                                 entered.set_value();
                                 let_go.get_future().wait();
                               }});
-  courier->put("first");
+  courier->put(said("first"));
   ASSERT_EQ(entered.get_future().wait_for(20s), std::future_status::ready);
   courier->lost(5);
-  for (std::size_t i = 0; i < limits::log_lines_max + 3; ++i) courier->put(std::to_string(i));
+  for (std::size_t i = 0; i < limits::log_lines_max + 3; ++i) courier->put(said(std::to_string(i)));
   let_go.set_value();
   ASSERT_TRUE(courier->finish(20s));
   ASSERT_EQ(lines.size(), limits::log_lines_max + 2);
@@ -71,8 +75,8 @@ TEST(report_courier, of_a_stuck_hook_ends_without_it) {
   std::promise<void> let_go;
   const auto waited_for = std::make_shared<std::shared_future<void>>(let_go.get_future());
   auto courier =
-      *report_courier::start({.on_progress = {}, .on_log = [waited_for](const std::string&) { waited_for->wait(); }});
-  courier->put("never taken");
+      *report_courier::start({.on_progress = {}, .on_log = [waited_for](const log_record&) { waited_for->wait(); }});
+  courier->put(said("never taken"));
   EXPECT_FALSE(has_abandoned_threads());
   EXPECT_FALSE(courier->finish(10ms));
   EXPECT_FALSE(courier->finish(10ms)) << "asked again";
@@ -84,12 +88,12 @@ TEST(report_courier, of_a_stuck_hook_ends_without_it) {
 
 TEST(report_courier, outlives_what_a_hook_throws) {
   std::size_t called = 0;
-  auto courier = *report_courier::start({.on_progress = {}, .on_log = [&](const std::string&) {
+  auto courier = *report_courier::start({.on_progress = {}, .on_log = [&](const log_record&) {
                                            ++called;
                                            throw std::runtime_error("on purpose");
                                          }});
-  courier->put("one");
-  courier->put("two");
+  courier->put(said("one"));
+  courier->put(said("two"));
   EXPECT_TRUE(courier->finish(20s));
   EXPECT_EQ(called, 2);
 }

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
-constexpr std::array core_folders = {"schedule", "topology", "partition", "trace", "os",
-                                     "edge",     "process",  "journal",   "engine"};
+constexpr std::array core_folders = {"schedule", "topology", "partition", "trace",   "os",
+                                     "log",      "edge",     "process",   "journal", "engine"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
@@ -28,6 +28,7 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"error_code.hpp", "messages"},
                                                             {"ids.hpp", "messages"},
                                                             {"limits.hpp", "messages"},
+                                                            {"log_record.hpp", "messages"},
                                                             {"instruction.hpp", "runtime/schedule"},
                                                             {"trace_event.hpp", "runtime/trace"},
                                                             {"process_topology.hpp", "runtime/topology"},
@@ -40,7 +41,6 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"model.hpp", "runtime/model"},
                                                             {"layer_spec.hpp", "runtime/model"},
                                                             {"stage_function.hpp", "runtime/stage"},
-                                                            {"route.hpp", "runtime/stage"},
                                                             {"result.hpp", "runtime/report"},
                                                             {"report.hpp", "runtime/report"},
                                                             {"topology.hpp", "program"},

@@ -11,7 +11,7 @@ error lost_edge(const edge_key& key, const std::string& peer, const error& why) 
   const std::string code = why.code == error_code::peer_lost ? "" : code_name(why.code) + ": ";
   const std::string where = why.where.empty() ? "" : why.where + ": ";
   return {error_code::peer_lost, to_string(key) + ", peer " + peer, code + where + why.cause,
-          "Look at the log of the peer's process"};
+          "see the log of the run (stderr, or --log FILE) for the end of the peer"};
 }
 
 tl::unexpected<error> unexpected_frame(std::string what) {

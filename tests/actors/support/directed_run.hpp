@@ -161,7 +161,7 @@ struct directed_run {
   }
   void replace_stage(const std::string& how = {}) {
     post(directs,
-         stage_lost{stage, incarnation, {error_code::stage_lost, "stage 0 (process 7)", how, {}}, std::nullopt});
+         stage_lost{stage, incarnation, {error_code::stage_lost, "stage 0 (process 7)", how, {}}, std::nullopt, 3});
     post(directs, stage_ready{stage, ++incarnation});
     settle();
   }
@@ -173,7 +173,8 @@ struct directed_run {
   /// Lines of the log since the last time that have this piece.
   [[nodiscard]] std::vector<std::string> log_with(const std::string& piece) {
     std::vector<std::string> found;
-    for (const std::string& line : reports->take({}).log_lines) {
+    for (const log_record& record : reports->take({}).log_lines) {
+      const std::string line = to_string(record);
       if (line.find(piece) != std::string::npos) found.push_back(line);
     }
     return found;

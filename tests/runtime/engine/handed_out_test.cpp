@@ -28,6 +28,21 @@ TEST_F(sent_calls, are_known_by_id_with_their_samples) {
   EXPECT_EQ(sent.next_call(), 1U);
 }
 
+TEST_F(sent_calls, are_counted_from_a_mark_on_over_all_calls) {
+  EXPECT_EQ(sent.count_from({0, 0}), 0U);
+  sent.begin(0, 3);
+  note(0, 3, 10, 4);
+  sent.begin(1, 0);
+  note(1, 0, 5, 4);
+  EXPECT_EQ(sent.count_from({0, 0}), 12U);
+  EXPECT_EQ(sent.count_from({0, 8}), 7U);
+  EXPECT_EQ(sent.count_from({0, 10}), 5U);
+  EXPECT_EQ(sent.count_from({1, 2}), 3U);
+  EXPECT_EQ(sent.count_from({1, 9}), 0U);
+  sent.take_back({1, 4});
+  EXPECT_EQ(sent.count_from({1, 2}), 2U);
+}
+
 TEST_F(sent_calls, take_back_what_went_nowhere) {
   sent.begin(0, 0);
   note(0, 0, 2, 4);

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/log/log_writer.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
+
+namespace troupe {
+
+/// Where the log of one or more runs goes (log_options): to a hook, a file, or stderr. The hooks that attach() gives
+/// belong into a report_courier, so that no thread of a run writes the log itself. Threads: any.
+class run_log {
+ public:
+  /// Opens the file, if there is one. E0611.
+  [[nodiscard]] static expected<run_log> open(const log_options& options);
+
+  /// The same hooks, with an `on_log` that passes on records of the level asked for: to the file and to the hook that
+  /// was there, or to stderr where there is neither.
+  [[nodiscard]] evaluation_hooks attach(evaluation_hooks hooks) const;
+
+ private:
+  run_log(const log_options& options, std::shared_ptr<log_writer> writer)
+      : level_(options.level), has_file_(!options.file.empty()), writer_(std::move(writer)) {}
+
+  std::optional<log_level> level_;
+  bool has_file_;
+  std::shared_ptr<log_writer> writer_;
+};
+
+}  // namespace troupe
