@@ -56,11 +56,11 @@ TEST(result_json, has_the_documented_names_and_no_others) {
               ElementsAre("expected", "folded", "replayed", "duplicates_dropped", "lost", "resumed"));
   EXPECT_THAT(names_of(object["stages"][0]),
               ElementsAre("name", "replica", "layers", "forward_seconds", "busy_fraction", "micro_batches"));
-  EXPECT_THAT(
-      names_of(object["config"]),
-      ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
-                  "num_pipe_buffers", "metrics", "allow_effects", "limit", "processes", "transport", "worker_timeout",
-                  "start_deadline", "forward_deadline", "journal", "resume", "deadline", "output", "json", "trace"));
+  EXPECT_THAT(names_of(object["config"]),
+              ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
+                          "num_pipe_buffers", "metrics", "allow_effects", "limit", "processes", "transport",
+                          "worker_timeout", "start_deadline", "forward_deadline", "journal", "resume", "deadline",
+                          "output", "log", "log_format", "log_level", "json", "trace"));
 }
 
 TEST(result_json, says_which_method_cut_a_pipeline) {
