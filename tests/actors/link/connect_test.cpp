@@ -1,5 +1,7 @@
 // Goal: a worker that joins its driver ends by its deadline, whatever is at the other end, and says why; and a driver
 // waits for a worker that starts as long as it takes. Method: both ends of links in one process.
+#include <future>
+
 #include <sys/socket.h>
 
 #include "tests/actors/link/link_support.hpp"
@@ -56,10 +58,14 @@ TEST(joining_a_driver, that_says_no_more_ends_in_time) {
 }
 
 TEST(joining_a_driver, finds_the_actor_that_its_link_offers) {
+  std::promise<void> told;
   link_end driver;
   link_end worker;
-  const wire_actor other = driver.system().spawn([](wire_actor::pointer self) -> wire_actor::behavior_type {
-    return {[self](const wire_message&) { self->quit(); }};
+  const wire_actor other = driver.system().spawn([&](wire_actor::pointer self) -> wire_actor::behavior_type {
+    return {[self, &told](const wire_message&) {
+      told.set_value();
+      self->quit();
+    }};
   });
   auto first = driver.offer();
   auto second = driver.offer(other);
@@ -70,6 +76,9 @@ TEST(joining_a_driver, finds_the_actor_that_its_link_offers) {
   EXPECT_EQ(first_found->id(), driver.actor().id());
   EXPECT_EQ(second_found->id(), other.id());
   post(*second_found, message_of("end"));
+  // The worker's system must not end before it has sent the message: the actor would live on, and the driver's wait.
+  EXPECT_EQ(told.get_future().wait_for(10s), std::future_status::ready);
+  caf::anon_send_exit(other, caf::exit_reason::kill);
 }
 
 TEST(joining_a_driver, is_possible_long_after_the_time_out_for_silent_ends) {
