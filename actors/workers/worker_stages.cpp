@@ -235,7 +235,7 @@ shared_page worker_stages::page_of(std::size_t instance) const {
   const auto local = setup_->local_pages.find(at);
   if (local != setup_->local_pages.end()) return local->second;
   const auto worker = registry_->at(at);
-  TROUPE_CHECK(worker.has_value(), "whoever has a neighbour in another process has a shared page");
+  TROUPE_CHECK(worker.has_value(), "a stage with a neighbour in another process has a shared page");
   return worker->page;
 }
 

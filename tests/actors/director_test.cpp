@@ -47,7 +47,7 @@ TEST(director, makes_new_edges_when_one_is_silent_though_all_live) {
   directed_run run;
   run.submit(3);
   run.edge_lost_in(run.provider->epoch);
-  EXPECT_EQ(run.provider->from, (ids{{0, 0}})) << "somebody's death, told another way, may be behind it";
+  EXPECT_EQ(run.provider->from, (ids{{0, 0}})) << "a death, told another way, may be behind it";
   run.pass_time(limits::edge_loss_patience);
   EXPECT_EQ(run.provider->from, (ids{{0, 0}, {0, 0}}));
   run.edge_lost_in(run.provider->epoch - 1);

@@ -120,7 +120,7 @@ TEST(loader_recovery, forgets_what_is_folded_when_it_is_paused_again_in_the_midd
   loader.begin(1, 1);
   loader.run();
   loader.order(loader_command::pause{});
-  loader.order(loader_command::start_epoch{std::make_shared<engine_wiring>()});  // nobody is there: nothing can be sent
+  loader.order(loader_command::start_epoch{std::make_shared<engine_wiring>()});  // no listener: nothing can be sent
   loader.engine.low_water({1, 0});
   loader.run();
   loader.order(loader_command::pause{});
