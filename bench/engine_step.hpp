@@ -40,7 +40,7 @@ inline double measure_engine_step(std::uint64_t micro_batches, std::uint32_t bra
   for (std::uint64_t done = 0; done < micro_batches; done += batch_size) {
     const auto start = std::chrono::steady_clock::now();
     for (std::uint64_t i = done; i < done + batch_size; ++i) {
-      activation message{{0, i}, {i, i + 1}, 0, handle, nullptr};
+      activation message{{0, i}, {i, i + 1}, handle, nullptr};
       static_cast<void>(in.producer->try_send(message));
       static_cast<void>(engine.step());
       for (auto& consumer : out) {

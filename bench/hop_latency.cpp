@@ -71,7 +71,7 @@ latency measure_latency(std::uint64_t hops, std::uint32_t slots) {
   });
   std::vector<double> samples_ns;
   samples_ns.reserve(hops);
-  activation message{{0, 0}, {0, 1}, 0, std::make_shared<const empty_payload>(), nullptr};
+  activation message{{0, 0}, {0, 1}, std::make_shared<const empty_payload>(), nullptr};
   for (std::uint64_t i = 0; i < hops + warm_up; ++i) {
     const auto start = clock_type::now();
     there.send(message);
@@ -91,7 +91,7 @@ double measure_one_way(std::uint64_t hops, std::uint32_t slots) {
   std::thread producer([&] {
     const auto handle = std::make_shared<const empty_payload>();
     for (std::uint64_t i = 0; i < batches * batch_size; ++i) {
-      activation message{{0, i}, {i, i + 1}, 0, handle, nullptr};
+      activation message{{0, i}, {i, i + 1}, handle, nullptr};
       edge.send(message);
     }
   });

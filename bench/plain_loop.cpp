@@ -24,7 +24,7 @@ expected<std::vector<metric_value>> pass(const workload& work, const std::vector
     auto loaded = source.next();
     if (!loaded) return tl::make_unexpected(loaded.error());
     if (!*loaded) return fold.compute();
-    const activation input{{0, index}, (*loaded)->samples, 0, (*loaded)->tensors, (*loaded)->labels};
+    const activation input{{0, index}, (*loaded)->samples, (*loaded)->tensors, (*loaded)->labels};
     at::Tensor value = as_tensors(input.tensors).single();
     for (const torch::jit::Method& forward : forwards) {
       std::vector<c10::IValue> arguments;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "messages/payload.hpp"
 #include <troupe/ids.hpp>
@@ -9,13 +10,12 @@
 namespace troupe {
 
 /// loader -> first stage (LoadMicroBatch) and stage -> stage (SendActivation / RecvActivation), over an edge.
-/// Takes one credit of the receiver. Passengers (labels) ride along untouched to where the outputs are scored.
+/// Takes one credit of the receiver. Labels travel along untouched to where the outputs are scored.
 /// Behind a route an activation is a part: it keeps the id, and an empty part travels too (without tensors), so that
 /// every id closes everywhere.
 struct activation {
   micro_batch_id id;
   sample_range samples;
-  incarnation_number sender_incarnation = 0;
   payload_ptr tensors;
   payload_ptr labels;
   /// Null: the whole micro-batch.
@@ -24,5 +24,11 @@ struct activation {
   [[nodiscard]] std::uint64_t row_count() const noexcept { return rows ? rows->size() : samples.size(); }
   [[nodiscard]] bool is_empty_part() const noexcept { return rows && rows->empty(); }
 };
+
+/// "call 1, micro-batch 300 (samples 3000 to 3063)": where an error happened.
+inline std::string place_of(const activation& each) {
+  return to_string(each.id) + " (samples " + std::to_string(each.samples.begin) + " to " +
+         std::to_string(each.samples.end - 1) + ")";
+}
 
 }  // namespace troupe

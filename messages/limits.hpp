@@ -244,8 +244,8 @@ inline constexpr std::size_t wire_tensors_max = 256;
 inline constexpr std::size_t wire_dimensions_max = 32;
 inline constexpr std::size_t wire_tensor_name_bytes_max = 255;
 inline constexpr std::size_t score_words_max = 1u << 20;
-/// Frames of the data plane (docs/wire.md). A header has at most 12 numbers of 9 bytes; a payload is one micro-batch.
-inline constexpr std::uint16_t frame_version = 2;
+/// Frames of the data plane (docs/wire.md). A header has at most 11 numbers of 9 bytes; a payload is one micro-batch.
+inline constexpr std::uint16_t frame_version = 3;
 inline constexpr std::size_t frame_header_bytes_max = 128;
 inline constexpr std::uint64_t frame_payload_bytes_max = std::uint64_t{4} << 30;
 /// Bytes read from an unproven peer before its hello is complete; also the buffered part of a frame.

@@ -22,7 +22,7 @@ class edge_lane final : public lane_end {
   void begin(const traffic& coming) override { bytes_ = coming.bytes; }
 
   void send() override {
-    activation message{{0, sent_++}, {0, 1}, 0, std::make_shared<const block>(source().first(bytes_)), nullptr};
+    activation message{{0, sent_++}, {0, 1}, std::make_shared<const block>(source().first(bytes_)), nullptr};
     await([&] {
       const send_status status = parts_.producer->try_send(message);
       if (status == send_status::closed) throw transport_failure("the peer has closed its edge");

@@ -162,7 +162,6 @@ step_result loader_engine::load() {
     queued_call& call = calls_.front();
     loaded_ = loaded_one{.message = {.id = {call.call, call.next_index++},
                                      .samples = (*next)->samples,
-                                     .sender_incarnation = 0,
                                      .tensors = std::move((*next)->tensors),
                                      .labels = std::move((*next)->labels)},
                          .bytes = (*next)->bytes};

@@ -1,13 +1,17 @@
-// Goal: what the fuzzers found stays found. Method: their functions over their corpora, and over every truncation and
-// many a changed byte of each file.
+// Goal: what the fuzzers found stays found, and their corpora get past the version and the checksum. Method: their
+// functions over their corpora, and over every truncation and many a changed byte of each file; the files' first
+// frames.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "runtime/edge/tcp/frame.hpp"
 #include "tests/support/paths.hpp"
 
 extern "C" int frame_fuzz_target(const std::uint8_t* data, std::size_t size);
@@ -52,6 +56,26 @@ TEST(fuzz_corpus, frames) {
 
 TEST(fuzz_corpus, handshakes) {
   run_corpus(handshake_fuzz_target, "handshake");
+}
+
+/// `skipped` bytes stand before the first frame.
+bool opens_with_a_frame(const std::vector<std::uint8_t>& bytes, std::size_t skipped) {
+  const auto input = std::as_bytes(std::span(bytes)).subspan(skipped);
+  if (input.size() < frame_prelude_bytes) return false;
+  const auto prelude = decode_prelude(input);
+  if (!prelude || input.size() < frame_prelude_bytes + prelude->header_bytes) return false;
+  return head_checksum(input.first(frame_prelude_bytes + prelude->header_bytes)) == prelude->crc;
+}
+
+TEST(fuzz_corpus, opens_with_frames_of_this_version) {
+  const std::set<std::string> others{"http", "old_version", "tls"};
+  const auto corpus = source_dir() / "tests/fuzz/corpus";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
+    if (!entry.is_regular_file()) continue;
+    const std::size_t skipped = entry.path().parent_path().filename() == "frame" ? 1 : 0;
+    EXPECT_EQ(opens_with_a_frame(read_file(entry.path()), skipped), !others.contains(entry.path().filename()))
+        << entry.path();
+  }
 }
 
 }  // namespace

@@ -81,13 +81,18 @@ class shm_consumer final : public edge_consumer {
   [[nodiscard]] const control_view& shared() const noexcept { return returns_->shared(); }
   [[nodiscard]] control& words() const noexcept { return shared().words(); }
 
+  /// Of a header whose slot is below slots().
+  [[nodiscard]] static std::uint32_t slot_of(const message_header& header) noexcept {
+    return static_cast<std::uint32_t>(header.slot);
+  }
+
   // A slot in use is its own proof that the producer did not have it to send in: with it no more messages are on the
   // edge than it has slots.
   [[nodiscard]] expected<message_layout> check(const message_header& header) const {
     if (sent_seen_ - received_ > shared().slots()) return nonsense("more was sent than there are slots");
     if (header.position != received_) return nonsense("a message out of order");
     if (header.slot >= shared().slots()) return nonsense("slot " + std::to_string(header.slot));
-    if (returns_->is_held(header.slot)) return nonsense("a message in a slot that is in use");
+    if (returns_->is_held(slot_of(header))) return nonsense("a message in a slot that is in use");
     const auto parts = lay_out(header);
     if (!parts || parts->end > header.extent_bytes) return nonsense("a message larger than its slot");
     return *parts;
@@ -98,7 +103,7 @@ class shm_consumer final : public edge_consumer {
     if (!parts) return tl::make_unexpected(parts.error());
     std::shared_ptr<const memory_mapping> pages;
     if (header.extent_bytes != 0) {
-      auto mapped = views_.pages(header.slot, {header.extent_offset, header.extent_bytes});
+      auto mapped = views_.pages(slot_of(header), {header.extent_offset, header.extent_bytes});
       if (!mapped) return tl::make_unexpected(mapped.error());
       pages = std::move(*mapped);
     }
@@ -113,9 +118,10 @@ class shm_consumer final : public edge_consumer {
   [[nodiscard]] expected<void> read_payloads(activation& message, const message_header& header,
                                              const message_layout& parts, std::shared_ptr<const memory_mapping> pages) {
     const std::span<const std::byte> room = pages ? pages->bytes() : std::span<std::byte>();
-    const auto lease = std::make_shared<const slot_lease>(returns_, header.slot, std::move(pages));
-    returns_->hold(header.slot, header.position);
-    held_.push_back(header.slot);
+    const std::uint32_t slot = slot_of(header);
+    const auto lease = std::make_shared<const slot_lease>(returns_, slot, std::move(pages));
+    returns_->hold(slot, header.position);
+    held_.push_back(slot);
     const auto read = [&](payload_ptr& into, std::uint64_t at, std::uint64_t bytes) -> expected<void> {
       if (bytes == absent) return {};
       auto value = codec_->read(room.subspan(at, bytes), lease);

@@ -14,7 +14,7 @@
 namespace troupe::shm {
 
 inline constexpr std::uint64_t magic = 0x3145'4744'4550'5254;  // "TRPEDGE1"
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 
 /// Written once, before a descriptor of the memory leaves its maker.
 struct alignas(64) identity {
@@ -49,8 +49,7 @@ struct message_header {
   std::uint64_t index = 0;
   std::uint64_t samples_begin = 0;
   std::uint64_t samples_end = 0;
-  std::uint32_t incarnation = 0;
-  std::uint32_t slot = 0;
+  std::uint64_t slot = 0;
   std::uint64_t extent_offset = 0;  ///< from the start of the memory; 0 for a message without bytes
   std::uint64_t extent_bytes = 0;
   std::uint64_t row_count = absent;

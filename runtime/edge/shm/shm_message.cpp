@@ -54,7 +54,6 @@ message_header header_of(const activation& message, const payload_codec& codec) 
   header.index = message.id.index;
   header.samples_begin = message.samples.begin;
   header.samples_end = message.samples.end;
-  header.incarnation = message.sender_incarnation;
   if (message.rows) header.row_count = message.rows->size();
   if (message.tensors) header.tensors_bytes = codec.size_of(*message.tensors);
   if (message.labels) header.labels_bytes = codec.size_of(*message.labels);
@@ -75,7 +74,6 @@ expected<activation> read_head(const message_header& header, std::span<const std
   activation message;
   message.id = {header.call, header.index};
   message.samples = {header.samples_begin, header.samples_end};
-  message.sender_incarnation = header.incarnation;
   if (header.row_count == absent) return message;
   auto rows = read_rows(header.row_count, message.samples.size(), room);
   if (!rows) return tl::make_unexpected(rows.error());

@@ -72,7 +72,7 @@ expected<void> edge_receiver::on_activation(const activation_frame& head, std::s
 
 expected<activation> edge_receiver::rebuild(const activation_frame& head, std::span<const std::byte> payload,
                                             const std::shared_ptr<aligned_buffer>& owner) const {
-  activation message{head.id, head.samples, head.sender_incarnation, nullptr, nullptr, nullptr};
+  activation message{head.id, head.samples, nullptr, nullptr, nullptr};
   const payload_layout layout = layout_of(head);
   if (head.tensor_bytes) {
     auto tensors = codec_.read(payload.first(*head.tensor_bytes), owner);

@@ -51,7 +51,7 @@ expected<bool> edge_sender::next(outgoing& out) {
 }
 
 expected<void> edge_sender::serialise(const activation& message, outgoing& out) {
-  activation_frame head{message.id, message.samples, message.sender_incarnation, link_->key.epoch, {}, {}, {}, {}};
+  activation_frame head{message.id, message.samples, link_->key.epoch, {}, {}, {}, {}};
   if (message.rows) head.rows = message.rows->size();
   head.tensor_bytes = size_of(codec_, message.tensors);
   head.label_bytes = size_of(codec_, message.labels);

@@ -16,7 +16,7 @@
 /// (docs/wire.md, to the byte). Threads: functions and values without state.
 namespace troupe {
 
-/// Numbers are part of the format. The first three are those of message_kind.
+/// Numbers are part of the format; no message_kind has one of the first three.
 enum class frame_kind : std::uint8_t {
   activation = 1,  ///< producer -> consumer, with a payload
   credit = 2,      ///< consumer -> producer
@@ -32,7 +32,6 @@ enum class frame_kind : std::uint8_t {
 struct activation_frame {
   micro_batch_id id;
   sample_range samples;
-  incarnation_number sender_incarnation = 0;
   epoch_number epoch = 0;
   /// Nothing where the activation is the whole micro-batch, has no tensors, has no labels, carries no checksum.
   std::optional<std::uint64_t> rows;

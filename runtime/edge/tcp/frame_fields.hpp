@@ -43,7 +43,6 @@ void fields(Visitor& visit, either<activation_frame> auto& f) {
   visit(f.id.index, any);
   visit(f.samples.begin, any);
   visit(f.samples.end, any);
-  visit(f.sender_incarnation, any_u32);
   visit(f.epoch, any_u32);
   visit(f.rows, limits::micro_batch_max);
   visit(f.tensor_bytes, limits::frame_payload_bytes_max);

@@ -64,7 +64,7 @@ class edge_fixture : public ::testing::Test {
   }
 
   activation message(std::uint64_t index, call_number call = 0) {
-    return {{call, index}, {index * 10, index * 10 + 7}, 3, new_payload(), new_payload()};
+    return {{call, index}, {index * 10, index * 10 + 7}, new_payload(), new_payload()};
   }
   payload_ptr new_payload() { return std::make_shared<const counted_payload>(alive, ++payloads_made); }
 

@@ -11,7 +11,7 @@
 
 namespace troupe::testing {
 
-/// Every part carries the number of the edge it came by, as its incarnation.
+/// Every part carries the number of the edge it came by, as its first sample.
 struct feeding {
   /// `ports`: of each edge, the port it leads into.
   feeding(gather_options options, const std::vector<std::size_t>& ports, std::uint32_t slots = 4) : inbound(options) {
@@ -27,7 +27,7 @@ struct feeding {
   [[nodiscard]] bool send(std::size_t edge, micro_batch_id id) {
     activation message;
     message.id = id;
-    message.sender_incarnation = static_cast<incarnation_number>(edge);
+    message.samples = {edge, edge + 1};
     return producers[edge]->try_send(message) == send_status::sent;
   }
   void flush(std::size_t edge, call_number call) { producers[edge]->send_flush(call); }
@@ -46,7 +46,7 @@ struct feeding {
     std::string text;
     for (const activation& part : parts) {
       text += (text.empty() ? "" : ", ") + std::to_string(part.id.call) + "." + std::to_string(part.id.index) + " by " +
-              std::to_string(part.sender_incarnation);
+              std::to_string(part.samples.begin);
     }
     return text;
   }

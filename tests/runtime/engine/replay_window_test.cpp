@@ -65,7 +65,6 @@ void keep(replay_window& window, call_number call, const source_ptr& source, int
     loaded_micro_batch next = **source->next();
     window.keep({.id = {call, index},
                  .samples = next.samples,
-                 .sender_incarnation = 0,
                  .tensors = std::move(next.tensors),
                  .labels = std::move(next.labels)},
                 next.bytes, source);
@@ -252,7 +251,7 @@ TEST(replay_window, a_source_that_does_not_keep_its_word_is_an_error_and_no_end_
        {std::shared_ptr<micro_batch_source>(std::make_shared<forgetful>()),
         std::shared_ptr<micro_batch_source>(std::make_shared<wrong>())}) {
     replay_window window(8, 3);
-    window.keep({.id = {0, 0}, .samples = {0, 1}, .sender_incarnation = 0, .tensors = {}, .labels = {}}, 1, source);
+    window.keep({.id = {0, 0}, .samples = {0, 1}, .tensors = {}, .labels = {}}, 1, source);
     window.begin_replay();
     const expected<activation> again = window.next_replay();
     ASSERT_FALSE(again);

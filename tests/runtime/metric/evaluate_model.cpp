@@ -26,7 +26,7 @@ std::vector<metric_value> evaluate_model(const std::string& model, const std::st
   metric_scorer scorer(made);
   metric_fold fold(made);
   for (std::uint64_t index = 0; auto loaded = source.next().value(); ++index) {
-    const activation input{{0, index}, loaded->samples, 0, loaded->tensors, loaded->labels};
+    const activation input{{0, index}, loaded->samples, loaded->tensors, loaded->labels};
     const at::Tensor outputs = module.forward({as_tensors(loaded->tensors).single()}).toTensor();
     score part;
     part.id = input.id;

@@ -40,11 +40,11 @@ std::uint64_t field(std::size_t within) {
 TEST(shm_damage, every_field_of_a_header_is_checked) {
   using shm::message_header;
   constexpr std::uint64_t huge = ~std::uint64_t{0} - 1;
-  const std::uint64_t slot_word = field(offsetof(message_header, incarnation));  // incarnation | slot << 32
   const spoilt cases[] = {
       {"position", field(offsetof(message_header, position)), 0},
-      {"slot in use", slot_word, 0},
-      {"no slot", slot_word, std::uint64_t{slots} << 32},
+      {"slot in use", field(offsetof(message_header, slot)), 0},
+      {"no slot", field(offsetof(message_header, slot)), slots},
+      {"a slot but for one high bit", field(offsetof(message_header, slot)), std::uint64_t{1} << 32 | 1},
       {"samples", field(offsetof(message_header, samples_end)), 0},
       {"extent among the control words", field(offsetof(message_header, extent_offset)), 0},
       {"extent off the grid", field(offsetof(message_header, extent_offset)), (64u << 10) + 64},

@@ -119,7 +119,6 @@ struct plan {
   [[nodiscard]] activation message(std::uint64_t index) const {
     activation made{{index / run_length, index},
                     {index * 10, index * 10 + 10},
-                    3,
                     std::make_shared<const pattern>(index, tensors(index)),
                     nullptr};
     if (index % 3 == 0) made.labels = std::make_shared<const pattern>(~index, 9);

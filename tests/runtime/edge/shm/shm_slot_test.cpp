@@ -36,7 +36,7 @@ std::size_t some_size(std::mt19937_64& random) {
 TEST(shm_slot, carries_all_of_an_activation_with_every_part_present_or_not) {
   for (unsigned parts = 0; parts < 27; ++parts) {
     shm_edge edge({.slots = 1, .credits_per_ring = 1});
-    activation given{{7, parts}, {100, 105}, 9, nullptr, nullptr};
+    activation given{{7, parts}, {100, 105}, nullptr, nullptr};
     const std::size_t sizes[] = {0, 0, 777};
     if (parts % 3 > 0) given.tensors = std::make_shared<const pattern>(1, sizes[parts % 3]);
     if (parts / 3 % 3 > 0) given.labels = std::make_shared<const pattern>(2, sizes[parts / 3 % 3]);
@@ -44,17 +44,16 @@ TEST(shm_slot, carries_all_of_an_activation_with_every_part_present_or_not) {
     if (parts / 9 == 2) given.rows = std::make_shared<const row_set>(row_set{0, 2, 4});
     const row_set_ptr rows = given.rows;
     const bool has_tensors = given.tensors != nullptr;
-    const bool has_passengers = given.labels != nullptr;
+    const bool has_labels = given.labels != nullptr;
     ASSERT_EQ(edge.producer->try_send(given), send_status::sent);
     const auto got = edge.consumer->try_receive();
     ASSERT_TRUE(got) << edge.last_damage.cause;
     EXPECT_EQ(got->id, (micro_batch_id{7, parts}));
     EXPECT_EQ(got->samples, (sample_range{100, 105}));
-    EXPECT_EQ(got->sender_incarnation, 9u);
     EXPECT_EQ(got->tensors != nullptr, has_tensors);
-    EXPECT_EQ(got->labels != nullptr, has_passengers);
+    EXPECT_EQ(got->labels != nullptr, has_labels);
     EXPECT_TRUE(!has_tensors || is_pattern(got->tensors, 1, sizes[parts % 3]));
-    EXPECT_TRUE(!has_passengers || is_pattern(got->labels, 2, sizes[parts / 3 % 3]));
+    EXPECT_TRUE(!has_labels || is_pattern(got->labels, 2, sizes[parts / 3 % 3]));
     ASSERT_EQ(got->rows != nullptr, rows != nullptr);
     EXPECT_TRUE(!rows || *got->rows == *rows);
   }
@@ -135,7 +134,7 @@ TEST(shm_slot, only_what_is_written_takes_memory) {
 TEST(shm_slot, what_no_slot_can_hold_is_refused_aloud_and_leaves_the_message) {
   shm_edge edge({.slots = 2, .credits_per_ring = 1});
   for (const std::uint64_t bytes : {limits::shm_slot_bytes_max + 1, ~std::uint64_t{0} - 1}) {
-    activation message{{0, 5}, {0, 1}, 0, std::make_shared<const pattern>(1, bytes), nullptr};
+    activation message{{0, 5}, {0, 1}, std::make_shared<const pattern>(1, bytes), nullptr};
     try {
       (void)edge.producer->try_send(message);
       FAIL() << "sent";
@@ -154,8 +153,7 @@ TEST(shm_slot, what_no_slot_can_hold_is_refused_aloud_and_leaves_the_message) {
 TEST(shm_slot, a_codec_that_throws_leaves_message_and_edge_as_they_were) {
   shm_edge edge({.slots = 1, .credits_per_ring = 1});
   class untrusted_peer final : public payload {};
-  activation message{
-      {0, 5}, {0, 1}, 0, std::make_shared<const pattern>(1, 10), std::make_shared<const untrusted_peer>()};
+  activation message{{0, 5}, {0, 1}, std::make_shared<const pattern>(1, 10), std::make_shared<const untrusted_peer>()};
   EXPECT_THROW((void)edge.producer->try_send(message), std::bad_cast);
   EXPECT_NE(message.tensors, nullptr);
   EXPECT_EQ(edge.producer->credits(), 1u);

@@ -112,7 +112,6 @@ class shm_edge {
   send_status send(std::uint64_t index, std::size_t tensors, std::size_t labels) {
     activation message{{0, index},
                        {index * 10, index * 10 + 10},
-                       3,
                        std::make_shared<const pattern>(index, tensors),
                        std::make_shared<const pattern>(~index, labels)};
     return producer->try_send(message);

@@ -29,7 +29,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(simulated, edge_close_contract, simulated_backend
 INSTANTIATE_TYPED_TEST_SUITE_P(simulated, edge_random_contract, simulated_backend);
 
 activation numbered(std::uint64_t index) {
-  return {{0, index}, {index, index + 1}, 0, nullptr, nullptr};
+  return {{0, index}, {index, index + 1}, nullptr, nullptr};
 }
 
 send_status send(edge_ends& edge, std::uint64_t index) {

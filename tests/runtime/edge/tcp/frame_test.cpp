@@ -16,13 +16,12 @@ namespace {
 using bytes = std::vector<std::byte>;
 
 activation_frame whole() {
-  return {{1, 300}, {3000, 3064}, 2, 7, std::nullopt, 100, 20, 0xdeadbeef};
+  return {{1, 300}, {3000, 3064}, 7, std::nullopt, 100, 20, 0xdeadbeef};
 }
 
 std::vector<frame> all_frames() {
-  activation_frame empty_part{{0, 0}, {0, 0}, 0, 0, 0, std::nullopt, std::nullopt, std::nullopt};
-  activation_frame extreme{
-      {UINT64_MAX - 1, UINT64_MAX}, {UINT64_MAX - 5, UINT64_MAX}, UINT32_MAX, UINT32_MAX, 5, 0, 0, 0};
+  activation_frame empty_part{{0, 0}, {0, 0}, 0, 0, std::nullopt, std::nullopt, std::nullopt};
+  activation_frame extreme{{UINT64_MAX - 1, UINT64_MAX}, {UINT64_MAX - 5, UINT64_MAX}, UINT32_MAX, 5, 0, 0, 0};
   return {whole(),
           empty_part,
           extreme,
@@ -73,11 +72,10 @@ TEST(frame, arrives_as_it_left) {
 }
 
 TEST(frame, has_the_bytes_that_are_documented) {
-  EXPECT_EQ(encoded(credit_frame{300}), from_hex("54525045 0002 0005 0000000000000000 f42ab9a5 92 02 cd012c"));
-  EXPECT_EQ(encoded(ping_frame{}), from_hex("54525045 0002 0002 0000000000000000 1a5fd484 91 0b"));
-  EXPECT_EQ(encoded(whole()),
-            from_hex("54525045 0002 0016 00000000000000c0 8b180d2a 9b 01 01 cd012c cd0bb8 cd0bf8 02 07 "
-                     "c0 64 14 cedeadbeef"));
+  EXPECT_EQ(encoded(credit_frame{300}), from_hex("54525045 0003 0005 0000000000000000 0626b45b 92 02 cd012c"));
+  EXPECT_EQ(encoded(ping_frame{}), from_hex("54525045 0003 0002 0000000000000000 2a8dece1 91 0b"));
+  EXPECT_EQ(encoded(whole()), from_hex("54525045 0003 0015 00000000000000c0 dad4e0a8 9a 01 01 cd012c cd0bb8 cd0bf8 07 "
+                                       "c0 64 14 cedeadbeef"));
 }
 
 TEST(frame, lays_its_payload_out_at_multiples_of_64) {
@@ -146,16 +144,17 @@ TEST(frame, names_the_code_and_the_byte_of_what_is_wrong) {
     EXPECT_THAT(got.error().where, ::testing::EndsWith(place));
   };
   expect(from_hex("47455420 0001 0002 0000000000000000 00000000 91 0b"), error_code::wire_malformed, "byte 0");
-  expect(from_hex("54525045 0001 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
-  expect(from_hex("54525045 0002 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
-  expect(from_hex("54525045 0002 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
-  expect(from_hex("54525045 0002 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
-  expect(from_hex("54525045 0002 0002 0000000000000000 00000000 91 0e"), error_code::wire_unknown_kind, "byte 21");
-  expect(from_hex("54525045 0002 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
-  expect(from_hex("54525045 0002 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
-  expect(from_hex("54525045 0002 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
-  expect(from_hex("54525045 0002 0005 0000000000000000 00000000 92 0a cd0101"), error_code::wire_too_large, "byte 22");
-  expect(from_hex("54525045 0002 0006 0000000000000000 00000000 dd7fffffff 0b"), error_code::wire_too_large, "byte 20");
+  expect(from_hex("54525045 0002 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
+  expect(from_hex("54525045 0004 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
+  expect(from_hex("54525045 0003 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
+  expect(from_hex("54525045 0003 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
+  expect(from_hex("54525045 0003 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
+  expect(from_hex("54525045 0003 0002 0000000000000000 00000000 91 0e"), error_code::wire_unknown_kind, "byte 21");
+  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
+  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0003 0005 0000000000000000 00000000 92 0a cd0101"), error_code::wire_too_large, "byte 22");
+  expect(from_hex("54525045 0003 0006 0000000000000000 00000000 dd7fffffff 0b"), error_code::wire_too_large, "byte 20");
 }
 
 TEST(frame_decoder, refuses_lengths_beyond_all_limits_at_once) {

@@ -98,7 +98,7 @@ bool sends_crc(bool with_tls, std::optional<bool> option) {
   const auto endpoint = must_open(std::move(options));
   const auto producer = endpoint->connect("127.0.0.1", listener.port(), key_of(1), {{2, nullptr, nullptr, 1}, {}});
   EXPECT_TRUE(producer) << to_string(producer.error());
-  activation message{{0, 1}, {0, 1}, 0, std::make_shared<number_payload>(1, 5000), nullptr, nullptr};
+  activation message{{0, 1}, {0, 1}, std::make_shared<number_payload>(1, 5000), nullptr, nullptr};
   EXPECT_EQ((*producer)->try_send(message), send_status::sent);
   peer.join();
   return has_crc;

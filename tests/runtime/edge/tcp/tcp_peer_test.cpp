@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 activation message(std::uint64_t index, std::size_t padding = 0) {
-  return {{0, index}, {index, index + 1}, 0, std::make_shared<number_payload>(index, padding), nullptr, nullptr};
+  return {{0, index}, {index, index + 1}, std::make_shared<number_payload>(index, padding), nullptr, nullptr};
 }
 
 class tcp_peer : public ::testing::Test {
@@ -139,7 +139,7 @@ TEST_F(tcp_peer, only_the_right_hello_is_let_in) {
   changed.key.epoch = 2;
   try_first(changed, "secret");
   try_first(ping_frame{}, "no hello");
-  try_first(activation_frame{{0, 0}, {0, 1}, 0, 2, {}, 8, {}, {}}, "E0701");
+  try_first(activation_frame{{0, 0}, {0, 1}, 2, {}, 8, {}, {}}, "E0701");
   const raw_client right(endpoint->port());
   join(right, key_of(3, 2), 4);
   EXPECT_EQ(std::get<welcome_frame>(right.hear()).slots, 4u);
@@ -228,7 +228,7 @@ class tcp_damage : public tcp_peer {
     while (consumer->try_receive()) {
     }
   }
-  static activation_frame numbered(std::uint64_t index) { return {{0, index}, {0, 4}, 0, 1, {}, 8, {}, {}}; }
+  static activation_frame numbered(std::uint64_t index) { return {{0, index}, {0, 4}, 1, {}, 8, {}, {}}; }
 
  private:
   std::uint32_t next_ = 10;
@@ -299,11 +299,10 @@ TEST_F(tcp_peer, everything_of_an_activation_arrives) {
   const auto producer = must_connect(1);
   activation sent{{3, 4},
                   {100, 110},
-                  5,
                   std::make_shared<number_payload>(6, 70'000),
                   std::make_shared<number_payload>(7, 3),
                   std::make_shared<const row_set>(row_set{0, 4, 9})};
-  activation empty_part{{3, 5}, {110, 120}, 5, nullptr, nullptr, std::make_shared<const row_set>()};
+  activation empty_part{{3, 5}, {110, 120}, nullptr, nullptr, std::make_shared<const row_set>()};
   ASSERT_EQ(producer->try_send(sent), send_status::sent);
   ASSERT_EQ(producer->try_send(empty_part), send_status::sent);
   std::optional<activation> got;

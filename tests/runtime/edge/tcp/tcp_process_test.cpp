@@ -32,8 +32,7 @@ tcp_endpoint_options quick_options() {
   auto producer = (*endpoint)->connect("127.0.0.1", port, key_of(1), {{4, &bell, nullptr, 1}, {}});
   if (!producer) ::_exit(3);
   for (std::uint64_t index = 0; index < count; ++index) {
-    activation next{{0, index}, {0, 1}, 0, std::make_shared<number_payload>(index, index * 37 % 30'000),
-                    nullptr,    nullptr};
+    activation next{{0, index}, {0, 1}, std::make_shared<number_payload>(index, index * 37 % 30'000), nullptr, nullptr};
     while ((*producer)->try_send(next) != send_status::sent) {
       const std::uint32_t epoch = bell.prepare_to_park();
       if ((*producer)->credits() > 0) {

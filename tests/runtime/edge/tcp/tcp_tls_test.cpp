@@ -135,7 +135,7 @@ TEST_F(tcp_tls, stopping_delivers_what_was_sent_if_the_peer_takes_it) {
   auto producer = sender->connect("127.0.0.1", endpoint->port(), key_of(1), {{8, nullptr, nullptr, 1}, {}});
   ASSERT_TRUE(producer);
   for (std::uint64_t index = 0; index < 8; ++index) {
-    activation next{{0, index}, {0, 1}, 0, std::make_shared<number_payload>(index, 1 << 20), nullptr, nullptr};
+    activation next{{0, index}, {0, 1}, std::make_shared<number_payload>(index, 1 << 20), nullptr, nullptr};
     ASSERT_EQ((*producer)->try_send(next), send_status::sent);
   }
   (*producer)->close();
