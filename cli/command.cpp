@@ -1,12 +1,14 @@
 #include "command.hpp"
 
 #include <array>
+#include <csignal>
 #include <exception>
 #include <new>
 
 #include <fmt/format.h>
 
 #include "output.hpp"
+#include "runtime/os/standard_descriptors.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe::cli {
@@ -83,6 +85,15 @@ exit_status run_program(const arguments& given) {
   if (status) return *status;
   say_error(status.error());
   return status_of(status.error().code);
+}
+
+exit_status run_process(const arguments& given) {
+  reserve_standard_descriptors();
+  // A reader that went away is an error with a message (E0611), not a silent death.
+  std::signal(SIGPIPE, SIG_IGN);
+  // So is a file that may not grow any more (E0611, E0803).
+  std::signal(SIGXFSZ, SIG_IGN);
+  return run_program(given);
 }
 
 }  // namespace troupe::cli

@@ -23,8 +23,11 @@ struct command {
 
 std::span<const command> all_commands();
 
-/// The whole program but for main's own set-up: finds the command, runs it, prints its error.
+/// The whole program but for what belongs to the process: finds the command, runs it, prints its error.
 exit_status run_program(const arguments& given);
+
+/// main() as a function: what a process sets up for itself, then run_program().
+exit_status run_process(const arguments& given);
 
 expected<exit_status> run_eval(const arguments& given);
 expected<exit_status> run_plan(const arguments& given);

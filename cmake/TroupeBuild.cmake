@@ -13,6 +13,16 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endif()
 
+# Several sources of a target are compiled as one: parsing the headers of LibTorch and CAF takes most of a source's time, and is
+# done once for all of them. Names in anonymous namespaces are therefore unique within a target.
+option(TROUPE_UNITY "Compile several sources of a target as one" ${PROJECT_IS_TOP_LEVEL})
+set(CMAKE_UNITY_BUILD ${TROUPE_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+if(TROUPE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ takes an included source for a header, whose anonymous namespaces would differ from file to file.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
+
 # Compiled objects are shared by all clones and build modes of this machine. A fresh clone has new file times and another path, so
 # neither may count; a precompiled header is taken by its content.
 find_program(TROUPE_CCACHE ccache)

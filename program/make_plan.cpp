@@ -43,9 +43,9 @@ expected<measured> measure(const eval_options& options, const layer_chain& chain
   auto shapes = probe_chain(chain, *input);
   if (!shapes) return tl::make_unexpected(shapes.error());
   found.shapes = std::move(*shapes);
-  auto seconds = profile_layers(chain, options.optimize, *input, threads);
-  if (!seconds) return tl::make_unexpected(seconds.error());
-  found.seconds = std::move(*seconds);
+  auto profile = profile_layers(chain, options.optimize, *input, threads);
+  if (!profile) return tl::make_unexpected(profile.error());
+  found.seconds = std::move(*profile);
   return found;
 }
 

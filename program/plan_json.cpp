@@ -5,15 +5,15 @@
 namespace troupe {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json();
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json();
 }
 
-json stages_json(const std::vector<stage_plan>& stages) {
-  json list = json::array();
+ordered_json stages_json(const std::vector<stage_plan>& stages) {
+  ordered_json list = ordered_json::array();
   for (const stage_plan& each : stages) {
     list.push_back({{"layers", each.layers},
                     {"parameters", each.parameters},
@@ -27,20 +27,20 @@ json stages_json(const std::vector<stage_plan>& stages) {
 }  // namespace
 
 std::string plan_json(const plan_report& plan) {
-  json object = {{"model", plan.model},
-                 {"data", plan.data.empty() ? json() : json(plan.data)},
-                 {"partition", plan.partition},
-                 {"cut_by", plan.cut_by},
-                 {"boundaries", plan.boundaries},
-                 {"stages", stages_json(plan.stages)},
-                 {"replicas", plan.replicas},
-                 {"threads", plan.threads},
-                 {"micro_batch", plan.micro_batch}};
+  ordered_json object = {{"model", plan.model},
+                         {"data", plan.data.empty() ? ordered_json() : ordered_json(plan.data)},
+                         {"partition", plan.partition},
+                         {"cut_by", plan.cut_by},
+                         {"boundaries", plan.boundaries},
+                         {"stages", stages_json(plan.stages)},
+                         {"replicas", plan.replicas},
+                         {"threads", plan.threads},
+                         {"micro_batch", plan.micro_batch}};
   object["micro_batches"] = or_null(plan.micro_batches);
   object["balance"] = or_null(plan.balance);
   object["bubble"] = or_null(plan.bubble);
   object["memory_bytes"] = or_null(plan.memory_bytes);
-  return object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace troupe

@@ -57,6 +57,15 @@ def changed_sources():
     return sorted({file for file in found if file}, key=lambda file: -changed_lines.get(file, 0))
 
 
+def separate_sources(entry):
+    """The sources that a file of a unity build includes, each with that file's command."""
+    if "/Unity/" not in entry["file"]:
+        return [entry]
+    with open(entry["file"], encoding="utf-8") as file:
+        included = re.findall(r'^#include "(.+)"', file.read(), re.MULTILINE)
+    return [entry | {"file": source, "command": entry["command"].replace(entry["file"], source)} for source in included]
+
+
 def clang_commands(build_dir, folder):
     """The build's commands without what only g++ knows."""
     with open(os.path.join(build_dir, "compile_commands.json"), encoding="utf-8") as file:
@@ -66,6 +75,7 @@ def clang_commands(build_dir, folder):
         command = re.sub(r" -include \S+\.hxx", "", command)
         command = re.sub(r" -(fpch-preprocess|Winvalid-pch|W\S+)(?= )", "", command)
         each["command"] = command
+    commands = [one for each in commands for one in separate_sources(each)]
     with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as file:
         json.dump(commands, file)
 

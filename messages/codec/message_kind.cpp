@@ -6,23 +6,21 @@
 namespace troupe {
 namespace {
 
-using enum message_kind;
-
 constexpr auto routes = std::to_array<message_route>({
-    {stage_ready, "stage_ready", "stage", "director"},
-    {open_call, "open_call", "director", "aggregator, stages, loader, in this order"},
-    {release_call, "release_call", "director", "stages"},
-    {cancel_call, "cancel_call", "director", "aggregator, loader, stages, in this order"},
-    {stop_request, "stop_request", "director", "loader, stages"},
-    {stopped, "stopped", "loader, stage", "director"},
-    {score_batch, "score_batch", "last stage", "aggregator"},
-    {failure, "failure", "loader, stage", "director"},
-    {worker_hello, "worker_hello", "worker process", "driver"},
-    {worker_assignment, "worker_assignment", "driver", "worker process"},
-    {wiring_order, "wiring_order", "driver", "worker process"},
-    {call_opened, "call_opened", "stage", "director"},
-    {edge_lost, "edge_lost", "worker process", "director"},
-    {edge_damaged, "edge_damaged", "worker process", "driver"},
+    {message_kind::stage_ready, "stage_ready", "stage", "director"},
+    {message_kind::open_call, "open_call", "director", "aggregator, stages, loader, in this order"},
+    {message_kind::release_call, "release_call", "director", "stages"},
+    {message_kind::cancel_call, "cancel_call", "director", "aggregator, loader, stages, in this order"},
+    {message_kind::stop_request, "stop_request", "director", "loader, stages"},
+    {message_kind::stopped, "stopped", "loader, stage", "director"},
+    {message_kind::score_batch, "score_batch", "last stage", "aggregator"},
+    {message_kind::failure, "failure", "loader, stage", "director"},
+    {message_kind::worker_hello, "worker_hello", "worker process", "driver"},
+    {message_kind::worker_assignment, "worker_assignment", "driver", "worker process"},
+    {message_kind::wiring_order, "wiring_order", "driver", "worker process"},
+    {message_kind::call_opened, "call_opened", "stage", "director"},
+    {message_kind::edge_lost, "edge_lost", "worker process", "director"},
+    {message_kind::edge_damaged, "edge_damaged", "worker process", "driver"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

@@ -17,7 +17,6 @@ namespace {
 /// zlib counts in 32 bits.
 constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
 constexpr int gzip_window = 15 + 16;
-constexpr const char* fetch_again = "fetch the file again";
 
 }  // namespace
 

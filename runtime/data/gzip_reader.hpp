@@ -9,6 +9,9 @@
 
 namespace troupe {
 
+/// The fix of every error of a file whose bytes are damaged.
+inline constexpr const char* fetch_again = "fetch the file again";
+
 /// Unpacks a gzip file (RFC 1952, one or more members) front to back, never more than it is asked for: what a reader of
 /// a format with a header needs in order not to trust a file that claims to be small. Not thread-safe.
 class gzip_reader {

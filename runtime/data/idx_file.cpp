@@ -14,7 +14,6 @@ namespace troupe {
 namespace {
 
 constexpr std::uint8_t unsigned_byte = 8;
-constexpr const char* fetch_again = "fetch the file again";
 
 std::string hex(std::uint32_t value) {
   std::array<char, 11> text{};

@@ -12,11 +12,6 @@
 namespace troupe {
 namespace {
 
-std::string place(const activation& input) {
-  return to_string(input.id) + " (samples " + std::to_string(input.samples.begin) + " to " +
-         std::to_string(input.samples.end - 1) + ")";
-}
-
 expected<std::vector<std::uint64_t>> words_of_parts(const std::vector<at::Tensor>& parts, const std::string& where) {
   if (parts.empty()) return fail(error_code::metric_failed, where, "the loss function gave nothing", "give one scalar");
   std::vector<std::uint64_t> words;
@@ -38,25 +33,26 @@ expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activatio
   into.samples = input.samples.size();
   if (request_.compute_loss) {
     if (!input.labels) {
-      return fail(error_code::metric_failed, place(input), "a loss was asked for, and the micro-batch has no labels",
+      return fail(error_code::metric_failed, place_of(input), "a loss was asked for, and the micro-batch has no labels",
                   "give labels with every batch, or set compute_loss = false");
     }
     const tensor_set& labels = as_tensors(input.labels);
     if (labels.tensors().size() != 1) {
-      return fail(error_code::metric_failed, place(input),
+      return fail(error_code::metric_failed, place_of(input),
                   "a loss function takes one tensor of labels, found " + std::to_string(labels.tensors().size()),
                   "give one tensor of labels with every batch");
     }
-    auto words = words_of_parts(loss_(result, labels.single()), place(input));
+    auto words = words_of_parts(loss_(result, labels.single()), place_of(input));
     if (!words) return tl::make_unexpected(words.error());
     into.words = std::move(*words);
   }
   if (request_.keep_outputs) into.outputs = make_tensors(at::clone(result, at::MemoryFormat::Contiguous).detach());
   return {};
 } catch (const std::exception& e) {
-  return fail(error_code::metric_failed, place(input), std::string("the loss function threw: ") + e.what());
+  return fail(error_code::metric_failed, place_of(input), std::string("the loss function threw: ") + e.what());
 } catch (...) {
-  return fail(error_code::metric_failed, place(input), "the loss function threw something that is no std::exception");
+  return fail(error_code::metric_failed, place_of(input),
+              "the loss function threw something that is no std::exception");
 }
 
 expected<void> loss_fold::fold(const score& next) {

@@ -8,11 +8,6 @@ namespace troupe {
 
 namespace {
 
-std::string place(const activation& input) {
-  return to_string(input.id) + " (samples " + std::to_string(input.samples.begin) + " to " +
-         std::to_string(input.samples.end - 1) + ")";
-}
-
 std::string names_in(const tensor_set& set) {
   std::string names;
   for (std::size_t i = 0; i < set.tensors().size(); ++i) {
@@ -33,7 +28,7 @@ constexpr tensor_role label_role = {"labels", "evaluate data that has labels", "
 
 expected<const at::Tensor*> only_tensor(const tensor_set& set, const tensor_role& role, const activation& input) {
   if (set.tensors().size() == 1) return &set.tensors().front();
-  return fail(error_code::metric_failed, place(input),
+  return fail(error_code::metric_failed, place_of(input),
               std::string("expected one tensor of ") + role.plural + ", found " + std::to_string(set.tensors().size()) +
                   ": " + names_in(set),
               std::string("choose one with sink_options::") + role.option);
@@ -43,13 +38,13 @@ expected<const at::Tensor*> find_tensor(const std::string& name, const payload_p
                                         const activation& input) {
   const auto* set = dynamic_cast<const tensor_set*>(handle.get());
   if (set == nullptr) {
-    return fail(error_code::metric_failed, place(input), std::string("has no ") + role.plural, role.if_missing);
+    return fail(error_code::metric_failed, place_of(input), std::string("has no ") + role.plural, role.if_missing);
   }
   if (name.empty()) return only_tensor(*set, role, input);
   for (std::size_t i = 0; i < set->tensors().size(); ++i) {
     if (set->name(i) == name) return &set->tensors()[i];
   }
-  return fail(error_code::metric_failed, place(input),
+  return fail(error_code::metric_failed, place_of(input),
               "there is no tensor \"" + name + "\" among the " + role.plural + ": " + names_in(*set),
               std::string("correct sink_options::") + role.option);
 }
@@ -58,7 +53,7 @@ expected<void> check_rows(const at::Tensor& outputs, const activation& input) {
   const auto samples = static_cast<std::int64_t>(input.row_count());
   if (outputs.defined() && outputs.dim() >= 1 && outputs.size(0) == samples) return {};
   const std::string found = !outputs.defined() || outputs.dim() == 0 ? "none" : std::to_string(outputs.size(0));
-  return fail(error_code::metric_failed, place(input),
+  return fail(error_code::metric_failed, place_of(input),
               "expected " + std::to_string(samples) + " rows of outputs, one per sample, found " + found,
               "use a model that keeps dimension 0, the samples");
 }
@@ -67,7 +62,7 @@ expected<payload_ptr> copied(const at::Tensor& outputs, const activation& input)
   try {
     return make_tensors(at::clone(outputs, at::MemoryFormat::Contiguous).detach());
   } catch (const std::exception& e) {
-    return fail(error_code::metric_failed, place(input), std::string("the outputs cannot be copied: ") + e.what(),
+    return fail(error_code::metric_failed, place_of(input), std::string("the outputs cannot be copied: ") + e.what(),
                 "use a smaller micro-batch");
   }
 }
@@ -133,7 +128,7 @@ expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activat
   for (const metric_ptr& each : metrics_) {
     if (expected<void> done = each->update_words(*found->outputs, *found->labels, rest.first(each->words())); !done) {
       error e = std::move(done.error());
-      e.where = place(input) + ", " + e.where;
+      e.where = place_of(input) + ", " + e.where;
       return tl::make_unexpected(std::move(e));
     }
     rest = rest.subspan(each->words());

@@ -23,7 +23,7 @@ constexpr std::size_t tar_magic_offset = 257;
 const std::string export_fix =
     "export the model with its code, in Python: torch.jit.trace(model.eval(), example_input).save(\"model.pt\") or "
     "torch.jit.script(model.eval()).save(\"model.pt\"), where model is a torch.nn.Sequential";
-const std::string copy_fix = "copy or download the file again and compare its size with the original's";
+const std::string size_fix = "copy or download the file again and compare its size with the original's";
 
 struct look_alike {
   std::string_view start;
@@ -78,7 +78,7 @@ expected<void> check_zip(std::istream& stream, std::uint64_t bytes, const model_
     for (const std::string_view needed : {"data.pkl", "constants.pkl", "version"}) {
       if (has_entry(*entries, needed) || has_entry(*entries, ".data/" + std::string(needed))) continue;
       return fail(error_code::model_unreadable, where, "the file is damaged: it lacks the entry " + std::string(needed),
-                  copy_fix);
+                  size_fix);
     }
     return check_archive(stream, *entries, how, where);
   }
@@ -144,7 +144,7 @@ expected<void> check_model_file(const std::filesystem::path& file, const model_l
     return fail(error_code::model_unreadable, where, "the file cannot be read: " + reason, "check its permissions");
   }
   if (count == 0) {
-    return fail(error_code::model_truncated, where, "the file is truncated: it is empty (0 bytes)", copy_fix);
+    return fail(error_code::model_truncated, where, "the file is truncated: it is empty (0 bytes)", size_fix);
   }
   if (auto head = check_head({buffer.data(), count}, where); !head) return head;
   std::error_code problem;

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double no_solution = std::numeric_limits<double>::infinity();
 
 class slowest_part_minimiser {
  public:
@@ -31,10 +31,10 @@ class slowest_part_minimiser {
   [[nodiscard]] double part(std::size_t begin, std::size_t end) const { return sums_[end] - sums_[begin]; }
 
   [[nodiscard]] double least_maximum() const {
-    std::vector<double> best(items_ + 1, infinity);  // of items 0..i in j parts
+    std::vector<double> best(items_ + 1, no_solution);  // of items 0..i in j parts
     best[0] = 0;
     for (std::size_t j = 1; j <= parts_; ++j) {
-      std::vector<double> next(items_ + 1, infinity);
+      std::vector<double> next(items_ + 1, no_solution);
       for (std::size_t i = j; i <= items_; ++i) {
         for (std::size_t k = j - 1; k < i; ++k) {
           next[i] = std::min(next[i], std::max(best[k], part(k, i)));
@@ -48,11 +48,11 @@ class slowest_part_minimiser {
   [[nodiscard]] part_boundaries least_squares(double bound) const {
     int exponent = 0;  // squares must not overflow; scaling by a power of two rounds nothing
     std::ignore = std::frexp(bound, &exponent);
-    std::vector<double> best(items_ + 1, infinity);  // of items i.. in j parts, none above the bound
+    std::vector<double> best(items_ + 1, no_solution);  // of items i.. in j parts, none above the bound
     best[items_] = 0;
     std::vector<std::vector<std::uint32_t>> end_of_first(parts_ + 1, std::vector<std::uint32_t>(items_ + 1, 0));
     for (std::size_t j = 1; j <= parts_; ++j) {
-      std::vector<double> next(items_ + 1, infinity);
+      std::vector<double> next(items_ + 1, no_solution);
       for (std::size_t i = 0; i + j <= items_; ++i) {
         for (std::size_t k = i + 1; k + j - 1 <= items_ && part(i, k) <= bound; ++k) {
           const double sum = std::ldexp(part(i, k), -exponent);

@@ -42,8 +42,8 @@ tl::unexpected<error> balanced_needs_weights() {
               "choose parameters, which balances the layers' parameters");
 }
 
-expected<part_boundaries> cut(const partition_method& method, std::span<const layer_weight> layers,
-                              std::size_t stages) {
+expected<part_boundaries> cut_by_method(const partition_method& method, std::span<const layer_weight> layers,
+                                        std::size_t stages) {
   switch (method.kind) {
     case partition_kind::uniform:
       return partition_uniform(layers.size(), stages);
@@ -79,7 +79,7 @@ expected<part_boundaries> partition_layers(const partition_method& method, std::
                                            std::size_t stages) {
   return check_parts(stages)
       .and_then([&] { return check_enough(layers.size(), stages, "layer"); })
-      .and_then([&] { return cut(method, layers, stages); })
+      .and_then([&] { return cut_by_method(method, layers, stages); })
       .map([](part_boundaries boundaries) {
         TROUPE_CHECK(
             std::adjacent_find(boundaries.begin(), boundaries.end(), std::greater_equal<>{}) == boundaries.end(),

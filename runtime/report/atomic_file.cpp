@@ -20,11 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-tl::unexpected<error> unwritable(const fs::path& path, int reason) {
-  return fail(error_code::output_unwritable, path.string(), std::strerror(reason),
-              "name a directory that can be written to, with space left");
-}
-
 /// A file that was not there before, with a name that begins with `path`. A killed program leaves its own behind, and
 /// the next one may have the same process id (in a container it has), so that the name is random.
 struct temporary_file {
@@ -70,6 +65,11 @@ int publish(const fs::path& path, const fs::path& directory, std::string_view co
 }
 
 }  // namespace
+
+tl::unexpected<error> unwritable(const fs::path& path, int reason) {
+  return fail(error_code::output_unwritable, path.string(), std::strerror(reason),
+              "name a directory that can be written to, with space left");
+}
 
 expected<void> atomic_write_file(const fs::path& path, std::string_view content) {
   const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/os/write_all.hpp"
+#include "runtime/report/atomic_file.hpp"
 #include "runtime/report/made_directories.hpp"
 
 namespace troupe {
@@ -18,11 +19,6 @@ namespace fs = std::filesystem;
 
 /// A disk that is full takes an empty file.
 constexpr std::size_t proof_bytes = 4096;
-
-tl::unexpected<error> unwritable(const fs::path& path, int reason) {
-  return fail(error_code::output_unwritable, path.string(), std::strerror(reason),
-              "name a directory that can be written to, with space left");
-}
 
 int write_proof(const fs::path& directory) {
   std::string path = (directory / ".troupe-XXXXXX").string();

@@ -21,7 +21,9 @@ std::string idx_labels(std::uint32_t count, char label) {
 }
 
 std::string cifar_record(char label) {
-  return label + std::string(3072, '\x20');
+  std::string record(1 + 3072, '\x20');
+  record.front() = label;
+  return record;
 }
 
 /// npy version 1.0.

@@ -1,11 +1,12 @@
 // Goal: every kind of bad input ends with its documented status and a message that names the fault, prints nothing on
-// stdout, and leaves nothing behind. Method: the built program, once per row of bad_input_table.cpp, in a directory of
-// its own; the command that all rows are made from is shown to be good.
+// stdout, and leaves nothing behind. Method: the commands in a child process, once per row of bad_input_table.cpp, in a
+// directory of its own; the built program shows that the command that all rows are made from is good.
 #include "tests/cli/bad_input.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/cli/commands_in_child.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/paths.hpp"
 
@@ -35,6 +36,7 @@ TEST_P(bad_input_row, is_refused_with_status_and_message) {
   call.environment = GetParam().environment;
   call.environment.emplace_back("TROUPE_OUTPUT=left-behind/out");
   if (GetParam().name.find("output") != std::string::npos) call.environment.pop_back();
+  call.body = &commands_in_child;
   const program_outcome outcome = run_troupe(call);
   EXPECT_EQ(outcome.status, GetParam().status) << outcome.err;
   EXPECT_EQ(outcome.out, "");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/commands_in_child.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/scratch.hpp"
 #include "tests/support/paths.hpp"
@@ -17,7 +18,8 @@ using ::testing::StartsWith;
 using json = nlohmann::json;
 
 program_outcome good(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
-  const auto outcome = run_troupe({.arguments = arguments, .environment = std::move(environment)});
+  const auto outcome =
+      run_troupe({.arguments = arguments, .body = &commands_in_child, .environment = std::move(environment)});
   EXPECT_EQ(outcome.status, 0) << ::testing::PrintToString(arguments) << outcome.err;
   return outcome;
 }

@@ -81,6 +81,26 @@ pid_t start(const program_call& call, int out, int err) {
   return child;
 }
 
+void redirect(int from, int to) {
+  TROUPE_CHECK(from >= 0 && ::dup2(from, to) == to, "a child of a test has its descriptors");
+}
+
+/// As start(), without another program.
+pid_t start_body(const program_call& call, int out, int err) {
+  std::vector<std::string> environment = environment_for(call);
+  const std::vector<char*> variables = pointers(environment);
+  const pid_t child = ::fork();
+  TROUPE_CHECK(child >= 0, "a test may start a process");
+  if (child > 0) return child;
+  TROUPE_CHECK(::chdir(call.directory.c_str()) == 0, "a test's directory exists");
+  redirect(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+  const bool has_file = !call.stdout_file.empty();
+  redirect(has_file ? ::open(call.stdout_file.c_str(), O_WRONLY | O_CREAT, 0644) : out, STDOUT_FILENO);
+  redirect(err, STDERR_FILENO);
+  environ = const_cast<char**>(variables.data());
+  ::_exit(call.body(call.arguments));
+}
+
 /// False at the end of the file, which closes it.
 void read_some(int& fd, std::string& into) {
   std::array<char, 4096> buffer{};
@@ -121,7 +141,7 @@ program_outcome run_troupe(const program_call& call) {
   pipe_ends err = make_pipe();
   if (call.stdout_closed) close_end(out.read);
   if (call.stderr_full) fill(err.write);
-  const pid_t child = start(call, out.write, err.write);
+  const pid_t child = (call.body != nullptr ? start_body : start)(call, out.write, err.write);
   close_end(out.write);
   close_end(err.write);
   if (call.on_start) call.on_start(child);

@@ -14,6 +14,9 @@ struct program_call {
   std::vector<std::string> arguments;
   /// Another one than `troupe`.
   std::string program = {};
+  /// Called with the arguments in a child process, in place of starting a program; its result is the exit status. It
+  /// saves what the start of a program takes, most of which is LibTorch's.
+  int (*body)(const std::vector<std::string>& arguments) = nullptr;
   /// "NAME=value", beside this process's own environment without its TROUPE_* variables.
   std::vector<std::string> environment = {};
   std::string directory = ".";

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 /// What a build or git puts into the root.
 constexpr std::array not_ours = {"build", "out", ".git"};
 
-bool is_word(char c) {
+bool is_name_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
@@ -38,9 +38,9 @@ std::string without_comments(const std::string& text) {
 
 void add_words(std::set<std::string>& words, std::string_view text) {
   for (std::size_t begin = 0; begin < text.size(); ++begin) {
-    if (!is_word(text[begin])) continue;
+    if (!is_name_char(text[begin])) continue;
     std::size_t end = begin;
-    while (end < text.size() && is_word(text[end])) ++end;
+    while (end < text.size() && is_name_char(text[end])) ++end;
     words.emplace(text.substr(begin, end - begin));
     begin = end;
   }
@@ -51,7 +51,7 @@ void add_flags(std::set<std::string>& flags, const std::string& text, std::strin
   const std::string start = std::string(before) + "--";
   for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
     std::size_t end = at + start.size();
-    while (end < text.size() && (is_word(text[end]) || text[end] == '-')) ++end;
+    while (end < text.size() && (is_name_char(text[end]) || text[end] == '-')) ++end;
     flags.insert(text.substr(at + before.size(), end - at - before.size()));
   }
 }
@@ -60,7 +60,7 @@ void add_flags(std::set<std::string>& flags, const std::string& text, std::strin
 void add_options(named_things& found, const std::string& text) {
   for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at + 1)) {
     std::size_t end = at + 1;
-    while (end < text.size() && is_word(text[end])) ++end;
+    while (end < text.size() && is_name_char(text[end])) ++end;
     if (end == at + 1 || end >= text.size() || text[end] != '"') continue;
     std::string name = text.substr(at + 1, end - at - 1);
     std::string variable = "TROUPE_" + name;

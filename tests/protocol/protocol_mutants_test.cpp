@@ -36,16 +36,16 @@ TEST_P(protocol_mutant, is_found) {
   std::cout << explain(graph, options, found) << "\n";
 }
 
-const flow_node source{};
+const flow_node a_source{};
 const flow_node behind_source{.inputs = {0}};
 
 const std::vector<flow_node> unequal_branches = {
-    source, behind_source, behind_source, {.inputs = {2}}, {.inputs = {1, 3}, .has_sink = true}};
+    a_source, behind_source, behind_source, {.inputs = {2}}, {.inputs = {1, 3}, .has_sink = true}};
 const std::vector<flow_node> two_sinks = {
-    source, behind_source, {.inputs = {1}, .has_sink = true}, {.inputs = {1}, .has_sink = true}};
+    a_source, behind_source, {.inputs = {1}, .has_sink = true}, {.inputs = {1}, .has_sink = true}};
 const std::vector<flow_node> copies_before_a_join = {
-    source, {.inputs = {0}, .replicas = 2}, behind_source, {.inputs = {1, 2}, .has_sink = true}};
-const std::vector<flow_node> chain = {source, behind_source, {.inputs = {1}, .has_sink = true}};
+    a_source, {.inputs = {0}, .replicas = 2}, behind_source, {.inputs = {1, 2}, .has_sink = true}};
+const std::vector<flow_node> chain = {a_source, behind_source, {.inputs = {1}, .has_sink = true}};
 
 INSTANTIATE_TEST_SUITE_P(
     all, protocol_mutant,

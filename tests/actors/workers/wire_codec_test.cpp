@@ -25,8 +25,8 @@ TEST(wire_codec, gives_each_message_to_its_handler) {
   taken got;
   EXPECT_TRUE(got.take(*to_wire(call_opened{3})));
   EXPECT_TRUE(got.take(*to_wire(release_call{4})));
-  EXPECT_THAT(got.opened, testing::ElementsAre(3));
-  EXPECT_THAT(got.ended, testing::ElementsAre(4));
+  EXPECT_THAT(got.opened, ::testing::ElementsAre(3));
+  EXPECT_THAT(got.ended, ::testing::ElementsAre(4));
 }
 
 TEST(wire_codec, refuses_what_nobody_expects_and_what_is_damaged) {

@@ -13,6 +13,7 @@ namespace {
 using testing::bytes;
 using testing::changed;
 using testing::cut;
+using testing::dictionary;
 using ::testing::HasSubstr;
 using testing::scratch_directory;
 
@@ -86,10 +87,6 @@ TEST(changed_file, is_an_error_of_the_next_read) {
   ASSERT_FALSE(block.has_value());
   EXPECT_EQ(block.error().code, error_code::data_truncated);
   EXPECT_THAT(to_string(block.error()), HasSubstr("expected 9219 bytes, found 5000"));
-}
-
-std::string dictionary(const std::string& descr, const std::string& shape) {
-  return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
 }
 
 /// A set of 4,000 samples, and the file of it that is cut.

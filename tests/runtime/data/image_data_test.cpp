@@ -12,12 +12,7 @@ namespace troupe {
 namespace {
 
 using testing::bytes;
-
-data_set_ptr opened(const std::string& specification) {
-  expected<data_set_ptr> data = open_data(specification);
-  if (!data) throw std::runtime_error(to_string(data.error()));
-  return *data;
-}
+using testing::opened;
 
 /// What LibTorch makes of raw bytes.
 at::Tensor as_pixels(const bytes& raw, std::int64_t offset, const std::vector<std::int64_t>& sizes,

@@ -11,12 +11,9 @@ namespace troupe {
 namespace {
 
 using testing::bytes;
+using testing::dictionary;
 using ::testing::HasSubstr;
 using testing::npy;
-
-std::string dictionary(const std::string& descr, const std::string& shape) {
-  return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
-}
 
 TEST(npy_header, preamble) {
   const bytes good = npy(dictionary("<f4", "(2, 2)"), {});

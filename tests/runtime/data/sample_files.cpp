@@ -113,4 +113,14 @@ bytes npy(const std::string& dictionary, const bytes& payload, std::uint8_t majo
   return out;
 }
 
+std::string dictionary(const std::string& descr, const std::string& shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+}
+
+data_set_ptr opened(const std::string& specification) {
+  expected<data_set_ptr> data = open_data(specification);
+  if (!data) throw std::runtime_error(to_string(data.error()));
+  return *data;
+}
+
 }  // namespace troupe::testing

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <troupe/data_set.hpp>
+
 namespace troupe::testing {
 
 using bytes = std::vector<std::uint8_t>;
@@ -45,6 +47,12 @@ bytes cifar_records(std::uint32_t n);
 /// A .npy file with that dictionary; the header is padded with spaces so that the data begin at a multiple of
 /// `alignment`.
 bytes npy(const std::string& dictionary, const bytes& payload, std::uint8_t major = 1, std::size_t alignment = 64);
+
+/// The dictionary of a .npy header: numpy's name of the type, and the shape as Python writes it.
+std::string dictionary(const std::string& descr, const std::string& shape);
+
+/// The data set that `specification` names; its error as an exception.
+data_set_ptr opened(const std::string& specification);
 
 template <class T>
 bytes raw(const std::vector<T>& values) {

@@ -11,6 +11,9 @@
 
 namespace troupe::testing {
 
+inline constexpr gather_options in_order{.ports = 1, .keeps_order = true};
+inline constexpr gather_options two_ports{.ports = 2, .keeps_order = true};
+
 /// Every part carries the number of the edge it came by, as its first sample.
 struct feeding {
   /// `ports`: of each edge, the port it leads into.

@@ -7,9 +7,6 @@
 namespace troupe::testing {
 namespace {
 
-constexpr gather_options in_order{.ports = 1, .keeps_order = true};
-constexpr gather_options two_ports{.ports = 2, .keeps_order = true};
-
 TEST(gather_calls, the_flush_on_all_edges_ends_a_call) {
   feeding given{in_order, {0, 0}};
   ASSERT_TRUE(given.send(0, {0, 0}));

@@ -10,8 +10,6 @@ namespace troupe::testing {
 namespace {
 
 constexpr gather_options as_they_come{};
-constexpr gather_options in_order{.ports = 1, .keeps_order = true};
-constexpr gather_options two_ports{.ports = 2, .keeps_order = true};
 
 TEST(gather, takes_from_its_edges_in_turn_when_there_is_no_order_to_keep) {
   feeding given{as_they_come, {0, 0, 0}};

@@ -10,12 +10,12 @@
 namespace troupe {
 namespace {
 
-struct nothing final : payload {};
+struct no_tensors final : payload {};
 
 struct endless_source final : micro_batch_source {
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     ++position;
-    return loaded_micro_batch{{position - 1, position}, std::make_shared<const nothing>(), nullptr};
+    return loaded_micro_batch{{position - 1, position}, std::make_shared<const no_tensors>(), nullptr};
   }
   std::uint64_t position = 0;
 };
@@ -203,7 +203,7 @@ struct open_loader {
     watched_source(open_loader& owner, std::uint64_t n) : by(owner), end(n) {}
     [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
       if (position == end) return std::nullopt;
-      auto made = std::make_shared<const nothing>();
+      auto made = std::make_shared<const no_tensors>();
       by.given.push_back(made);
       ++position;
       return loaded_micro_batch{{position - 1, position}, std::move(made), nullptr, by.bytes};
@@ -224,7 +224,7 @@ struct open_loader {
   }
 
   std::vector<micro_batch_id> sent;
-  std::vector<std::weak_ptr<const nothing>> given;
+  std::vector<std::weak_ptr<const no_tensors>> given;
   /// Of each micro-batch that is loaded from now on.
   std::uint64_t bytes = 0;
   loader_engine engine;

@@ -13,14 +13,14 @@
 namespace troupe {
 namespace {
 
-struct nothing final : payload {};
+struct sample final : payload {};
 
 struct counted_source final : micro_batch_source {
   explicit counted_source(std::uint64_t n) : end(n) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
     ++position;
-    return loaded_micro_batch{{position - 1, position}, std::make_shared<const nothing>(), nullptr};
+    return loaded_micro_batch{{position - 1, position}, std::make_shared<const sample>(), nullptr};
   }
   std::uint64_t position = 0;
   std::uint64_t end;
@@ -177,13 +177,13 @@ TEST(engine_wiring, that_nobody_takes_ends_without_a_word) {
   EXPECT_EQ(ends.producer->try_send(message), send_status::sent);
 }
 
-struct echo_body final : unary_body {
+struct returning_body final : unary_body {
   [[nodiscard]] expected<payload_ptr> forward(const activation& input) override { return input.tensors; }
 };
 
 TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
   inproc_edge_factory edges;
-  stage_engine engine{{.name = "stage", .address = {}}, std::make_shared<echo_body>()};
+  stage_engine engine{{.name = "stage", .address = {}}, std::make_shared<returning_body>()};
   const auto start_epoch = [&] {
     edge_ends in = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
     edge_ends out = edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
@@ -199,7 +199,7 @@ TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
   const auto send = [](edge_producer& to, std::uint64_t index) {
     activation message;
     message.id = {0, index};
-    message.tensors = std::make_shared<const nothing>();
+    message.tensors = std::make_shared<const sample>();
     ASSERT_EQ(to.try_send(message), send_status::sent);
   };
   EXPECT_EQ(engine.step(), step_result::idle) << "without edges it waits";
@@ -226,7 +226,7 @@ TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
 TEST(stage_recovery, takes_nothing_from_below_where_its_epoch_begins) {
   inproc_edge_factory edges;
   stage_engine engine{{.name = "join", .address = {}, .inputs = {.ports = 2, .keeps_order = true}},
-                      std::make_shared<echo_body>()};
+                      std::make_shared<returning_body>()};
   auto wiring = std::make_shared<engine_wiring>();
   std::vector<std::unique_ptr<edge_producer>> inputs;
   for (const std::size_t port : {0u, 1u}) {
@@ -240,7 +240,7 @@ TEST(stage_recovery, takes_nothing_from_below_where_its_epoch_begins) {
   const auto send = [&](std::size_t port, micro_batch_id id) {
     activation message;
     message.id = id;
-    message.tensors = std::make_shared<const nothing>();
+    message.tensors = std::make_shared<const sample>();
     ASSERT_EQ(inputs[port]->try_send(message), send_status::sent) << port << ' ' << to_string(id);
     for (int steps = 0; steps < 20; ++steps) EXPECT_NE(engine.step(), step_result::finished);
   };

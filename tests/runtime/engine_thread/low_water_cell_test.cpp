@@ -41,7 +41,7 @@ TEST(low_water_cell, keeps_the_greatest_mark) {
 
 TEST(low_water_cell, no_mark_is_missed_between_two_threads) {
   constexpr std::uint64_t marks = 20'000;
-  constexpr auto patience = 20s;
+  constexpr auto longest_wait = 20s;
   doorbell bell;
   low_water_cell cell(bell);
   std::atomic<std::uint64_t> taken{0};
@@ -58,8 +58,8 @@ TEST(low_water_cell, no_mark_is_missed_between_two_threads) {
     auto mark = cell.take();
     if (!mark) {
       const auto start = std::chrono::steady_clock::now();
-      bell.wait(epoch, patience);
-      given_up = std::chrono::steady_clock::now() - start >= patience;
+      bell.wait(epoch, longest_wait);
+      given_up = std::chrono::steady_clock::now() - start >= longest_wait;
       mark = cell.take();
     } else {
       bell.stay_awake();

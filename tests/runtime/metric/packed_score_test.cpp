@@ -81,9 +81,9 @@ TEST(a_packed_score, holds_outputs_up_to_its_limit) {
   EXPECT_THAT(to_string(refused.error()), HasSubstr("a score between processes holds 8388608"));
 }
 
-std::string objection_to(std::vector<std::uint64_t> words, loss_request asked) {
+std::string objection_to(std::vector<std::uint64_t> content, loss_request asked) {
   score said;
-  said.words = std::move(words);
+  said.words = std::move(content);
   return unpack(said, asked).value_or("");
 }
 

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-run_result sample_result() {
+run_result result_of_two_stages() {
   run_result result;
   result.model = "lenet.pt";
   result.data = "mnist:data";
@@ -40,7 +40,7 @@ run_result sample_result() {
 }
 
 TEST(result_table, has_metrics_classes_rate_and_stages) {
-  const std::string table = result_table(sample_result(), 100);
+  const std::string table = result_table(result_of_two_stages(), 100);
   EXPECT_THAT(table, HasSubstr("accuracy  0.9904  (9904 of 10000)\n"));
   EXPECT_THAT(table, HasSubstr("nll       0.030373  (mean over 10000)\n"));
   EXPECT_THAT(table, HasSubstr("3121.2 samples/s"));
@@ -51,7 +51,7 @@ TEST(result_table, has_metrics_classes_rate_and_stages) {
 }
 
 TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
-  run_result result = sample_result();
+  run_result result = result_of_two_stages();
   const metric_value f1{"f1", {real_field("macro", 0.5), real_field("micro", 0.75), real_list("per_class", {0.5})}};
   result.metrics = {f1, {"alone", {real_field("value", 2)}}};
   EXPECT_THAT(result_table(result, 100), HasSubstr("f1        0.5  (macro, micro 0.75)\n"));
@@ -61,7 +61,7 @@ TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
 }
 
 TEST(result_table, of_no_samples_has_no_number_that_is_none) {
-  run_result result = sample_result();
+  run_result result = result_of_two_stages();
   result.samples = 0;
   const double nothing = std::nan("");
   result.metrics[0].fields = {
@@ -78,19 +78,19 @@ TEST(result_table, of_no_samples_has_no_number_that_is_none) {
 }
 
 TEST(result_table, of_some_samples_tells_that_a_metric_is_not_a_number) {
-  run_result result = sample_result();
+  run_result result = result_of_two_stages();
   result.metrics[1].fields[0].reals = {std::nan("")};
   EXPECT_THAT(result_table(result, 100), HasSubstr("nll       nan  (mean over 10000)"));
 }
 
 TEST(result_table, labels_what_is_partial) {
-  run_result result = sample_result();
+  run_result result = result_of_two_stages();
   result.partial = true;
   EXPECT_THAT(result_table(result, 100), HasSubstr("PARTIAL"));
 }
 
 TEST(result_table, cuts_lines_at_the_width) {
-  run_result result = sample_result();
+  run_result result = result_of_two_stages();
   result.stages.front().layers = {std::string(300, 'x')};
   for (const std::size_t width : {40U, 80U, 200U}) {
     std::istringstream lines(result_table(result, width));

@@ -76,10 +76,10 @@ TEST(schedule_grid, holds_every_step_of_every_stage_within_the_width) {
       ASSERT_EQ(rows.size(), 6u);  // the stages and the heading
       const auto schedules = make_all_schedules(shape);
       for (const auto& schedule : *schedules) {
-        const auto& cells = rows.at(std::to_string(schedule->stage_id()));
-        ASSERT_EQ(cells.size(), schedule->num_steps());
-        for (std::uint64_t t = 0; t < cells.size(); ++t) {
-          EXPECT_EQ(cells[t], cell(schedule->step(t)));
+        const auto& row = rows.at(std::to_string(schedule->stage_id()));
+        ASSERT_EQ(row.size(), schedule->num_steps());
+        for (std::uint64_t t = 0; t < row.size(); ++t) {
+          EXPECT_EQ(row[t], cell(schedule->step(t)));
           EXPECT_EQ(rows.at("stage")[t], std::to_string(t));
         }
       }

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-graph_node node(std::string name, node_kind kind) {
+graph_node drawn_node(std::string name, node_kind kind) {
   graph_node made;
   made.name = std::move(name);
   made.kind = kind;
@@ -24,20 +24,20 @@ graph_node node(std::string name, node_kind kind) {
 
 /// loader -> route -> (few | many -> big x2) -> join -> metrics; `few` is also counted on the way.
 stage_graph cascade() {
-  graph_node route = node("sure?", node_kind::route);
+  graph_node route = drawn_node("sure?", node_kind::route);
   route.outputs = {"yes", "no"};
   route.covers_all_samples = true;
-  graph_node few = node("few", node_kind::stage);
+  graph_node few = drawn_node("few", node_kind::stage);
   few.ordered = true;
-  graph_node big = node("big", node_kind::stage);
+  graph_node big = drawn_node("big", node_kind::stage);
   big.replicas = 2;
   big.num_pipe_buffers = 1;
-  graph_node join = node("all", node_kind::join);
+  graph_node join = drawn_node("all", node_kind::join);
   join.inputs = {"early", "late"};
   join.num_pipe_buffers = 2;
   stage_graph graph;
-  graph.add(node("loader", node_kind::source)).add(route).add(few).add(big).add(join);
-  graph.add(node("metrics", node_kind::sink)).add(node("early", node_kind::sink));
+  graph.add(drawn_node("loader", node_kind::source)).add(route).add(few).add(big).add(join);
+  graph.add(drawn_node("metrics", node_kind::sink)).add(drawn_node("early", node_kind::sink));
   return graph.connect("loader", "sure?")
       .connect_ports({"sure?", "yes"}, {"few", "in"})
       .connect_ports({"sure?", "no"}, {"big", "in"})
@@ -109,14 +109,14 @@ TEST(draw_svg, shows_every_node_and_edge_once_without_overlaps) {
     expect_drawn(make_chain({.stages = stages, .replicas = stages, .sinks = {"a", "b", "c"}}));
   }
   stage_graph wide;
-  wide.add(node("loader", node_kind::source));
-  graph_node join = node("join", node_kind::join);
+  wide.add(drawn_node("loader", node_kind::source));
+  graph_node join = drawn_node("join", node_kind::join);
   join.inputs.clear();
   for (int branch = 0; branch < 9; ++branch) join.inputs.push_back(fmt::format("p{}", branch));
-  wide.add(join).add(node("metrics", node_kind::sink)).connect("join", "metrics");
+  wide.add(join).add(drawn_node("metrics", node_kind::sink)).connect("join", "metrics");
   for (int branch = 0; branch < 9; ++branch) {
     const std::string name = fmt::format("branch {}", branch);
-    wide.add(node(name, node_kind::stage)).connect("loader", name);
+    wide.add(drawn_node(name, node_kind::stage)).connect("loader", name);
     wide.connect_ports({name, "out"}, {"join", fmt::format("p{}", branch)});
   }
   ASSERT_TRUE(validate(wide).has_value());
@@ -127,8 +127,10 @@ TEST(draw_svg, escapes_names_and_cuts_long_ones_between_characters) {
   stage_graph graph;
   const std::string odd = "<&\">";
   const std::string umlauts = "größer als vierundzwanzig Zeichen ää";
-  graph.add(node("loader", node_kind::source)).add(node(odd, node_kind::stage)).add(node(umlauts, node_kind::stage));
-  graph.add(node("m", node_kind::sink)).connect("loader", odd).connect(odd, umlauts).connect(umlauts, "m");
+  graph.add(drawn_node("loader", node_kind::source))
+      .add(drawn_node(odd, node_kind::stage))
+      .add(drawn_node(umlauts, node_kind::stage));
+  graph.add(drawn_node("m", node_kind::sink)).connect("loader", odd).connect(odd, umlauts).connect(umlauts, "m");
   expect_drawn(graph);
   EXPECT_THAT(draw_svg(graph), HasSubstr("&lt;&amp;&quot;&gt;"));
   EXPECT_THAT(draw_svg(graph), HasSubstr("größer als vierundzwan…"));
