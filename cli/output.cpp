@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "message_writer.hpp"
 #include "messages/limits.hpp"
+#include "runtime/os/message_writer.hpp"
 
 namespace troupe::cli {
 namespace {

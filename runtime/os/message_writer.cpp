@@ -1,4 +1,4 @@
-#include "message_writer.hpp"
+#include "runtime/os/message_writer.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace troupe::cli {
+namespace troupe {
 namespace {
 
 using steady = std::chrono::steady_clock;
@@ -78,4 +78,4 @@ long message_writer::write_some(std::string_view text) const {
   return ::write(fd_, text.data(), text.size());
 }
 
-}  // namespace troupe::cli
+}  // namespace troupe

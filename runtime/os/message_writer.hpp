@@ -6,7 +6,7 @@
 
 #include "runtime/os/unique_fd.hpp"
 
-namespace troupe::cli {
+namespace troupe {
 
 /// Writes messages to a descriptor that may not be read: what finds no room in time is lost, and the next message that
 /// does is told about it. Never blocks for longer. One thread at a time.
@@ -32,4 +32,4 @@ class message_writer {
   bool is_line_open_ = false;
 };
 
-}  // namespace troupe::cli
+}  // namespace troupe
