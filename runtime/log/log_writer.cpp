@@ -13,8 +13,9 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <unistd.h>
 
+#include "messages/limits.hpp"
 #include "runtime/log/repeat_limit.hpp"
-#include "runtime/log/stderr_lines.hpp"
+#include "runtime/os/message_writer.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
@@ -41,9 +42,9 @@ class output_sink final : public spdlog::sinks::base_sink<std::mutex> {
 /// For all objects of this process: the descriptor is one.
 void write_to_stderr(std::string_view line) {
   static auto* const mutex = new std::mutex;  // never destroyed: a thread that was left behind may still log
-  static auto* const lines = new stderr_lines(STDERR_FILENO);
+  static auto* const writer = new message_writer(STDERR_FILENO);
   const std::lock_guard lock{*mutex};
-  lines->write(line);
+  writer->write(line, limits::stderr_patience);
 }
 
 spdlog::level::level_enum level_of(log_level level) {

@@ -19,7 +19,7 @@ struct log_writer_options {
 };
 
 /// Writes records as lines to one place, equal ones once (repeat_limit). A line is written when write() returns; a
-/// stderr that is not read loses lines (stderr_lines). Threads: any. The object must not be used after a fork.
+/// stderr that is not read loses lines (message_writer). Threads: any. The object must not be used after a fork.
 class log_writer {
  public:
   /// Opens the file, and makes it if need be. E0611 with the path and the system's reason.
