@@ -1,6 +1,5 @@
 #include "actors/workers/remote_stage.hpp"
 
-#include <csignal>
 #include <set>
 #include <utility>
 
@@ -223,6 +222,7 @@ void remote_stage_state::opened(const call_opened& what) {
 
 /// A drain reaches the worker over its edges.
 void remote_stage_state::stop(const stop_request& request) {
+  told_to_stop_ = true;
   if (claims_) claims_->told_to_stop();
   if (request.mode == stop_mode::drain) return;
   if (phase_ == phase::assigned) return to_worker(request);
@@ -256,14 +256,13 @@ void remote_stage_state::check_start(const start_overdue& what) {
 void remote_stage_state::exited(const worker_exited& what) {
   if (phase_ != phase::assigned || what.process != process_) return;
   options_.accounts->end(options_.at);
-  // It may have died of something else just before.
   const exit_report& report = what.report;
-  const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
-  const std::string reason = was_killed ? process_->killed_for() : std::string{};
   const error cause{error_code::stage_lost, name_ + " (process " + std::to_string(report.pid) + ")",
-                    reason.empty() ? report.describe() : report.describe(reason + ", and was killed"),
-                    "see its last lines, if any"};
-  if (was_dead_before()) return ask_for_another(cause);
+                    process_->end_of(report), "see its last lines, if any"};
+  if (was_dead_before()) {
+    if (!told_to_stop_) process_->log_end(report, "ended before it began on its stage");
+    return ask_for_another(cause);
+  }
   phase_ = phase::lost;
   opening_.clear();
   tell(self_, options_.director, stage_lost{options_.at, options_.incarnation, cause, working_on(), process_->rank()});

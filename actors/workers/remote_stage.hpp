@@ -82,6 +82,8 @@ class remote_stage_state {
   phase phase_ = phase::waiting;
   bool ready_ = false;
   bool believed_ = true;
+  /// Ends of workers are the run's own from then on.
+  bool told_to_stop_ = false;
   /// Once it is assigned.
   std::optional<worker_claims> claims_;
   /// The worker could not be told what to become, and not because it took nothing.

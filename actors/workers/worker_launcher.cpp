@@ -43,20 +43,13 @@ expected<launched_worker> worker_launcher::launch(
   const auto id = host_->start(request(name, std::move(channel->second), std::move(link->second)), made);
   if (!id) return tl::make_unexpected(id.error());
   made->started(*id);
-  if (const auto pid = made->pid(); pid && log_) {
-    log_({.level = log_level::debug, .text = "its process " + std::to_string(*pid) + " was started", .rank = rank});
-  }
+  if (const auto pid = made->pid()) made->log(log_level::debug, *pid, "was started");
   return launched_worker{std::move(made), std::move(link->first)};
 }
 
 /// The end of a worker with a stage is told with its stage, and all of them end with the run.
-void worker_launcher::log_end(const worker_process& ended, const exit_report& report) const {
-  if (!log_ || closed_ || ended.has_stage()) return;
-  const std::string reason = ended.killed_for();
-  const std::string how = reason.empty() ? report.describe() : report.describe(reason + ", and was killed");
-  log_({.level = log_level::warning,
-        .text = "its process " + std::to_string(report.pid) + " ended before it had a stage: " + how,
-        .rank = ended.rank()});
+void worker_launcher::log_end(worker_process& ended, const exit_report& report) const {
+  if (!closed_ && !ended.has_stage()) ended.log_end(report, "ended before it had a stage");
 }
 
 spawn_request worker_launcher::request(std::string name, unique_fd channel, unique_fd link) const {

@@ -34,7 +34,7 @@ class worker_launcher {
 
  private:
   worker_launcher(std::unique_ptr<process_host> host, log_function log);
-  void log_end(const worker_process& ended, const exit_report& report) const;
+  void log_end(worker_process& ended, const exit_report& report) const;
   [[nodiscard]] spawn_request request(std::string name, unique_fd channel, unique_fd link) const;
 
   const log_function log_;

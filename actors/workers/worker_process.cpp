@@ -3,6 +3,7 @@
 #include <csignal>
 #include <utility>
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include "messages/limits.hpp"
@@ -72,6 +73,30 @@ void worker_process::kill(std::string why) {
 std::string worker_process::killed_for() const {
   const std::lock_guard lock{mutex_};
   return killed_for_;
+}
+
+void worker_process::log(log_level level, pid_t pid, const std::string& text) const {
+  if (!told_.on_line) return;
+  log_record record{level, fmt::format("worker {} (process {}) {}", rank_, pid, text), rank_};
+  {
+    const std::lock_guard lock{mutex_};
+    record.stage = stage_;
+  }
+  told_.on_line(std::move(record));
+}
+
+void worker_process::log_end(const exit_report& report, const std::string& when) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(is_end_logged_, true)) return;
+  }
+  log(log_level::warning, report.pid, when + ": " + end_of(report));
+}
+
+std::string worker_process::end_of(const exit_report& report) const {
+  const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
+  const std::string reason = was_killed ? killed_for() : std::string{};
+  return reason.empty() ? report.describe() : report.describe(reason + ", and was killed");
 }
 
 void worker_process::on_output(worker_id, output_stream from, std::string_view line) {

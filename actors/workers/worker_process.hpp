@@ -18,7 +18,7 @@ namespace troupe {
 class worker_process final : public process_listener {
  public:
   struct reports {
-    /// What it prints, with its rank and, once it has one, its stage. On the host's thread.
+    /// What it prints, with its rank and, once it has one, its stage, on the host's thread; and log(), on any.
     std::function<void(log_record line)> on_line;
     /// Once, after all output. On the host's thread.
     std::function<void(const exit_report&)> on_exit;
@@ -46,6 +46,14 @@ class worker_process final : public process_listener {
   /// limits::channel_timeout.
   [[nodiscard]] expected<void> send(const std::string& tag, std::span<const int> descriptors);
 
+  /// A record of the log, about "worker 3 (process 4711)": "was started". With its rank and, once it has one, its
+  /// stage.
+  void log(log_level level, pid_t pid, const std::string& text) const;
+  /// The same of its end, as a warning: `when` and how it ended. Only the first time.
+  void log_end(const exit_report& report, const std::string& when);
+  /// How it ended, in words; a kill by its owner with the reason, as it may have died of something else just before.
+  [[nodiscard]] std::string end_of(const exit_report& report) const;
+
   /// SIGKILL. `why`, where there is one, is what on_exit's reader finds in killed_for(); the first one stays.
   void kill(std::string why = {});
   [[nodiscard]] std::string killed_for() const;
@@ -61,6 +69,7 @@ class worker_process final : public process_listener {
   std::string name_;
   std::string stage_;
   std::string killed_for_;
+  bool is_end_logged_ = false;
   std::optional<worker_id> id_;
   bool kill_when_started_ = false;
   std::mutex channel_mutex_;

@@ -116,7 +116,7 @@ TEST(killed_while_starting, every_one_of_them_ends_the_run_with_its_cause) {
   EXPECT_THAT(outcome.err, HasSubstr("ended before it said hello: killed by SIGKILL"));
   EXPECT_THAT(outcome.err, HasSubstr("find out who killed it"));
   EXPECT_THAT(outcome.err,
-              ContainsRegex("warning: \\[rank 0\\] its process [0-9]+ ended before it had a stage: killed by SIGKILL"));
+              ContainsRegex("warning: \\[rank 0\\] worker 0 \\(process [0-9]+\\) ended before it had a stage: killed by SIGKILL"));
   EXPECT_LT(run.seconds(), sanitized ? 60 : 20);
   run.expect_nothing_left();
 }

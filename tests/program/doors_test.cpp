@@ -103,8 +103,8 @@ TEST_P(each_door, keeps_a_log_in_a_file_and_gives_it_to_a_hook) {
   static_cast<void>(good(asked));
   std::ostringstream kept;
   kept << std::ifstream(directory / "log").rdbuf();
-  EXPECT_THAT(kept.str(), ::testing::ContainsRegex("debug: \\[rank 0\\] its process [0-9]+ was started\n"));
-  EXPECT_THAT(given, ::testing::Contains(::testing::StartsWith("debug: [rank 0] its process ")));
+  EXPECT_THAT(kept.str(), ::testing::ContainsRegex("debug: \\[rank 0\\] worker 0 \\(process [0-9]+\\) was started\n"));
+  EXPECT_THAT(given, ::testing::Contains(::testing::StartsWith("debug: [rank 0] worker 0 (process ")));
   asked.run.log = {.file = directory / "none" / "log"};
   const auto refused = GetParam().enter(asked);
   ASSERT_FALSE(refused);

@@ -82,7 +82,9 @@ expected<launched_worker> fake_workers::launch(decltype(worker::on_exit) on_exit
   auto channel = fd_channel::make();
   if (!channel) return tl::make_unexpected(channel.error());
   const std::string number = std::to_string(workers_.size());
-  auto process = std::make_shared<worker_process>("worker " + number, std::move(channel->first), *host_);
+  const auto rank = static_cast<std::uint32_t>(workers_.size());
+  auto process = std::make_shared<worker_process>("worker " + number, std::move(channel->first), *host_, rank);
+  process->listen({.on_line = [this](const log_record& record) { log_.push_back(to_string(record)); }, .on_exit = {}});
   workers_.push_back({process, std::move(on_exit), std::move(channel->second), system_.spawn(deaf_worker),
                       1000 + static_cast<pid_t>(workers_.size())});
   return launched_worker{process, unique_fd()};
@@ -111,6 +113,11 @@ void fake_workers::ends(worker& one, exit_kind kind, int value) {
 
 void fake_workers::is_shot(worker& one) {
   ends(one, exit_kind::signalled, SIGKILL);
+}
+
+void fake_workers::is_told_to_stop(stage_address at) {
+  post(stage_actors_.at(at.stage), stop_request{stop_mode::drain});
+  settle();
 }
 
 std::shared_ptr<worker_process> fake_workers::worker_of(stage_address at) const {

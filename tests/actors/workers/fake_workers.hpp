@@ -45,6 +45,8 @@ class fake_workers {
   void is_shot(worker& one);
   /// The worker that sits there begins to become the stage.
   void begins(stage_address at) { registry_->at(at)->page.page()->taken.store(true); }
+  /// The run drains or aborts.
+  void is_told_to_stop(stage_address at);
   /// The process that was assigned there last.
   [[nodiscard]] std::shared_ptr<worker_process> worker_of(stage_address at) const;
 
@@ -58,6 +60,8 @@ class fake_workers {
   void breaks_link(worker& one);
 
   [[nodiscard]] const director_news& news() const { return *news_; }
+  /// Lines that processes and actors have logged.
+  [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
   [[nodiscard]] const worker_setup& setup() const { return *setup_; }
 
  private:
@@ -72,6 +76,7 @@ class fake_workers {
   std::shared_ptr<worker_setup> setup_ = std::make_shared<worker_setup>();
   std::shared_ptr<worker_registry> registry_ = std::make_shared<worker_registry>();
   std::deque<worker> workers_;
+  std::vector<std::string> log_;
   testing_config config_;
   caf::actor_system system_{config_};
   director_actor director_;

@@ -11,6 +11,7 @@
 namespace troupe::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
@@ -26,6 +27,26 @@ TEST(remote_stage, asks_for_another_worker_when_the_one_it_is_given_is_dead) {
   workers.says_hello(workers.newest());
   EXPECT_EQ(workers.worker_of(first), workers.all()[1].process);
   EXPECT_TRUE(workers.news().lost.empty());
+}
+
+TEST(remote_stage, logs_the_end_of_a_worker_that_dies_before_it_begins) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.is_shot(workers.all()[0]);
+  EXPECT_THAT(workers.log(), ElementsAre("warning: [stage 0, rank 0] worker 0 (process 1000) ended before it began on "
+                                         "its stage: killed by SIGKILL"));
+  workers.says_hello(workers.newest());
+  workers.begins(first);
+  workers.is_shot(workers.all()[1]);
+  EXPECT_EQ(workers.log().size(), 1U) << "the director tells of this one, with its replacement";
+}
+
+TEST(remote_stage, logs_no_end_that_the_stop_of_the_run_brings) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.is_told_to_stop(first);
+  workers.is_shot(workers.all()[0]);
+  EXPECT_THAT(workers.log(), ElementsAre());
 }
 
 TEST(remote_stage, does_not_count_a_worker_that_dies_before_it_begins) {
