@@ -40,11 +40,11 @@ void director_state::stage_is_lost(const stage_lost& lost) {
     stop_stages(stop_mode::abort);  // what was draining through it no longer does
     return end_if_all_stopped();
   }
-  log_record record{log_level::info, lost.cause.where + " was lost and is being replaced", lost.rank,
+  log_record record{log_level::info, lost.name + " was lost and is being replaced", lost.rank,
                     plan_.engines->accounts->at(lost.address).name};
   if (!may_restart(lost)) {
     record.level = log_level::warning;
-    record.text = lost.cause.where + " was lost: " + lost.cause.cause;
+    record.text = lost.name + " was lost: " + lost.cause.cause;
     return tell(self_, monitor_, std::move(record));
   }
   tell(self_, monitor_, std::move(record));
@@ -119,8 +119,8 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
     const double seconds = std::chrono::duration<double>(steady_now() - found->second.since).count();
     tell(self_, monitor_,
          log_record{log_level::warning,
-                    fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.cause.where,
-                                seconds, again, again == 1 ? "" : "es", lost.cause.cause),
+                    fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.name, seconds,
+                                again, again == 1 ? "" : "es", lost.cause.cause),
                     lost.rank, plan_.engines->accounts->at(at).name});
     losses_.erase(found);
   }
@@ -131,9 +131,9 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
 void director_state::tell_of_losses_left() {
   for (const auto& [at, left] : losses_) {
     const error& cause = left.newest.cause;
-    plan_.reports->put(log_record{log_level::warning,
-                                  cause.where + " was lost, and not replaced before the call ended: " + cause.cause,
-                                  left.newest.rank, plan_.engines->accounts->at(at).name});
+    plan_.reports->put(log_record{
+        log_level::warning, left.newest.name + " was lost, and not replaced before the call ended: " + cause.cause,
+        left.newest.rank, plan_.engines->accounts->at(at).name});
   }
   losses_.clear();
 }

@@ -31,6 +31,8 @@ struct stage_lost {
   std::optional<micro_batch_id> working_on;
   /// Number of its worker process, for the log.
   std::optional<std::uint32_t> rank = std::nullopt;
+  /// Stage, layers where they are known, and process, for the log: "stage 1 (5 Conv2d … 14 LogSoftmax, process 9066)".
+  std::string name = {};
 };
 
 /// director -> loader, when the wiring is no longer that of the stages there are: send nothing more. Reply:

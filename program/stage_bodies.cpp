@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
 #include "runtime/stage/function_body.hpp"
 #include "runtime/stage/route_body.hpp"
@@ -112,7 +113,10 @@ cut_places places_of(const cut_report& cut) {
 }
 
 assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
-  return {.threads = threads, .boundaries = cut.boundaries, .warm_up = cut.warm_up[part]};
+  return {.threads = threads,
+          .boundaries = cut.boundaries,
+          .warm_up = cut.warm_up[part],
+          .layers = listed(cut.layers[part])};
 }
 
 }  // namespace troupe

@@ -265,7 +265,13 @@ void remote_stage_state::exited(const worker_exited& what) {
   }
   phase_ = phase::lost;
   opening_.clear();
-  tell(self_, options_.director, stage_lost{options_.at, options_.incarnation, cause, working_on(), process_->rank()});
+  tell(self_, options_.director,
+       stage_lost{options_.at, options_.incarnation, cause, working_on(), process_->rank(), name_in_log(report.pid)});
+}
+
+std::string remote_stage_state::name_in_log(pid_t pid) const {
+  const std::string layers = options_.setup->assignment(options_.at).layers;
+  return fmt::format("{} ({}process {})", name_, layers.empty() ? "" : layers + ", ", pid);
 }
 
 /// The worker wrote it: what was never sent accuses nothing.

@@ -73,6 +73,8 @@ class remote_stage_state {
   void exited(const worker_exited& what);
   [[nodiscard]] std::optional<micro_batch_id> working_on() const;
   [[nodiscard]] bool was_dead_before() const;
+  /// stage_lost::name.
+  [[nodiscard]] std::string name_in_log(pid_t pid) const;
   void ask_for_another(const error& cause);
   void fail_stage(const error& cause);
 

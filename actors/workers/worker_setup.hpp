@@ -25,6 +25,8 @@ struct assignment_data {
   std::vector<std::uint64_t> boundaries = {};
   /// Null: the stage is not warmed up.
   payload_ptr warm_up = nullptr;
+  /// "5 Conv2d … 14 LogSoftmax", for the log; empty for what is no part of a model.
+  std::string layers = {};
 };
 
 /// How stages run in worker processes: what a pipeline needs beside its assembly.

@@ -65,7 +65,8 @@ TEST(director, tells_of_a_death_that_the_last_call_did_not_wait_for) {
   directed_run run;
   run.submit(3);
   static_cast<void>(run.log_with(""));
-  post(run.directs, stage_lost{run.stage, run.incarnation, {error_code::stage_lost, "stage 0", "killed", {}}, {}, 3});
+  post(run.directs,
+       stage_lost{run.stage, run.incarnation, {error_code::stage_lost, "it", "killed", {}}, {}, 3, "stage 0"});
   run.settle();
   for (std::uint64_t index = 0; index < 3; ++index) run.score_of({0, index});
   run.settle();

@@ -161,7 +161,8 @@ struct directed_run {
   }
   void replace_stage(const std::string& how = {}) {
     post(directs,
-         stage_lost{stage, incarnation, {error_code::stage_lost, "stage 0 (process 7)", how, {}}, std::nullopt, 3});
+         stage_lost{
+             stage, incarnation, {error_code::stage_lost, "stage 0", how, {}}, std::nullopt, 3, "stage 0 (process 7)"});
     post(directs, stage_ready{stage, ++incarnation});
     settle();
   }
