@@ -12,12 +12,19 @@ void report_box::put(const call_progress& progress) {
 
 void report_box::put(log_record record) {
   const std::lock_guard lock{mutex_};
+  if (copies_) copies_(record);
   if (waiting_.log_lines.size() == limits::log_lines_max) {
     waiting_.log_lines.pop_front();
     ++waiting_.lines_lost;
   }
   waiting_.log_lines.push_back(std::move(record));
   changed_.notify_one();
+}
+
+void report_box::copy_log_to(log_function receiver) {
+  const std::lock_guard lock{mutex_};
+  copies_ = std::move(receiver);
+  for (const log_record& each : waiting_.log_lines) copies_(each);
 }
 
 void report_box::wake() {

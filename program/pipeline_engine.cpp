@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -118,13 +119,26 @@ struct pipeline_engine::impl {
   run_request request;
   pipeline_engine_options options;
   loss_function loss;
-  /// Of its options; evaluate() gives it the hooks.
+  /// Of its options, with the thread that delivers it from create() to the end.
   std::optional<run_log> log;
+  std::shared_ptr<report_courier> courier;
+  /// An evaluation is under way whose hook gets the log in place of stderr.
+  std::shared_ptr<std::atomic<bool>> is_hook_in_place = std::make_shared<std::atomic<bool>>(false);
   started_run stages;
   /// Guards what request_stop() finds.
   std::mutex mutex;
   evaluation_run* evaluating = nullptr;
 
+  impl() = default;
+  impl(const impl&) = delete;
+  impl& operator=(const impl&) = delete;
+  ~impl() {
+    stages.running.reset();  // workers may print until their end
+    log.reset();             // the courier's thread tells of repeats that are left
+    if (courier) courier->finish(limits::hooks_finish_time);
+  }
+
+  void deliver_log();
   [[nodiscard]] expected<run_result> evaluate(const run_request& of, const data_choice& choice, evaluation_hooks hooks,
                                               std::optional<std::vector<std::string>> told = std::nullopt);
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<loss_fold>& fold,
@@ -135,6 +149,13 @@ struct pipeline_engine::impl {
     evaluating = run;
   }
 };
+
+/// Between calls, too: the thread of a call takes records only for its hook.
+void pipeline_engine::impl::deliver_log() {
+  stages.running->reports().copy_log_to([to = courier, not_now = is_hook_in_place](log_record record) {
+    if (!*not_now) to->put(std::move(record));
+  });
+}
 
 expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, const data_choice& choice,
                                                      evaluation_hooks hooks,
@@ -150,14 +171,15 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   auto call = make_call(of.what, of.options, *data);
   if (!call) return tl::make_unexpected(call.error());
   (*call)->ticket()->in_workers.metrics = std::move(told);
-  auto courier = report_courier::start(log->attach(std::move(hooks)));
-  if (!courier) return tl::make_unexpected(courier.error());
+  const bool is_hook_alone = log->is_replaced_by(hooks);
+  auto to_hooks = report_courier::start(log->attach_to_hook(std::move(hooks)));
+  if (!to_hooks) return tl::make_unexpected(to_hooks.error());
   auto journal = open_journal(of.what, of.options, **data, stages.layers, **call);
   if (!journal) return tl::make_unexpected(journal.error());
   evaluation_run::parts parts{.stages = stages,
                               .call = std::move(*call),
                               .config = of.config,
-                              .courier = *courier,
+                              .courier = *to_hooks,
                               .journal = std::move(*journal),
                               .patience = now + options.call_timeout};
   if (of.options.deadline) parts.deadline = now + *of.options.deadline;
@@ -166,9 +188,12 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   for (const metric_choice& each : of.what.parts().sinks.front().metrics) parts.config.metrics.push_back(name_of(each));
   evaluation_run run(std::move(parts));
   set_evaluating(&run);
+  *is_hook_in_place = is_hook_alone;
   auto result = run.run();
+  *is_hook_in_place = false;
   set_evaluating(nullptr);
-  (*courier)->finish(limits::hooks_finish_time);
+  (*to_hooks)->finish(limits::hooks_finish_time);
+  static_cast<void>(courier->flush(limits::hooks_finish_time));
   return result;
 }
 
@@ -294,15 +319,17 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   }
   auto log = run_log::open(options.run.log);
   if (!log) return tl::make_unexpected(log.error());
-  const auto courier = report_courier::start(log->attach({}));
+  auto courier = report_courier::start(log->attach({}));
   if (!courier) return tl::make_unexpected(courier.error());
-  const log_function to_log = [to = *courier](log_record record) { to->put(std::move(record)); };
+  state->courier = std::move(*courier);
+  const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
   auto stages = start_stages(request, request.first, 0, to_log, {});
   if (!stages) return tl::make_unexpected(stages.error());
   state->log = std::move(*log);
   state->options = std::move(options);
   state->loss = std::move(loss);
   state->stages = std::move(*stages);
+  state->deliver_log();
   return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
 }
 
@@ -389,6 +416,7 @@ expected<std::vector<trace_event>> pipeline_engine::finish() {
     add_abandoned_thread();
     return fail(error_code::stage_unresponsive, "finish", "a stage did not come back from its forward");
   }
+  static_cast<void>(impl_->courier->flush(limits::hooks_finish_time));
   return impl_->options.run.trace ? trace_of(running.engines()) : std::vector<trace_event>{};
 }
 

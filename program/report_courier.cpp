@@ -31,10 +31,13 @@ struct report_courier::queue {
   evaluation_hooks hooks;
   std::mutex mutex;
   std::condition_variable changed;
+  std::condition_variable delivered;
   std::deque<log_record> lines;
   std::uint64_t lost = 0;
   std::optional<progress_update> progress;
   bool closed = false;
+  /// Hooks have reports that were taken from here.
+  bool delivering = false;
 
   [[nodiscard]] bool is_empty() const { return lines.empty() && lost == 0 && !progress; }
   void deliver();
@@ -47,6 +50,7 @@ void report_courier::queue::deliver() {
   for (;;) {
     changed.wait(lock, [this] { return closed || !is_empty(); });
     if (is_empty()) break;
+    delivering = true;
     const auto missing = std::exchange(lost, 0);
     const auto taken = std::exchange(lines, {});
     const auto newest = std::exchange(progress, std::nullopt);
@@ -55,6 +59,8 @@ void report_courier::queue::deliver() {
     for (const log_record& record : taken) call(hooks.on_log, record);
     if (newest) call(hooks.on_progress, *newest);
     lock.lock();
+    delivering = false;
+    delivered.notify_all();
   }
   const evaluation_hooks done = std::exchange(hooks, {});
   lock.unlock();
@@ -101,6 +107,11 @@ void report_courier::lost(std::uint64_t records) {
   if (queue_->closed) return;
   queue_->lost += records;
   queue_->changed.notify_one();
+}
+
+bool report_courier::flush(std::chrono::nanoseconds at_most) {
+  std::unique_lock lock(queue_->mutex);
+  return queue_->delivered.wait_for(lock, at_most, [&] { return queue_->is_empty() && !queue_->delivering; });
 }
 
 bool report_courier::finish(std::chrono::nanoseconds at_most) {

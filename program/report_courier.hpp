@@ -27,6 +27,8 @@ class report_courier {
   /// Records that were lost on their way to here.
   void lost(std::uint64_t records);
 
+  /// Waits until the hooks have got what was put before. False if they have not by then.
+  [[nodiscard]] bool flush(std::chrono::nanoseconds at_most);
   /// Takes no more, and waits until the hooks have got what is left. False if a hook has not returned by then: its
   /// thread is abandoned, and the hooks' own objects must stay. May be repeated.
   bool finish(std::chrono::nanoseconds at_most);

@@ -11,8 +11,17 @@ expected<run_log> run_log::open(const log_options& options) {
 }
 
 evaluation_hooks run_log::attach(evaluation_hooks hooks) const {
-  const auto writer = has_file_ || !hooks.on_log ? writer_ : nullptr;
-  hooks.on_log = [level = level_, writer, of_user = std::move(hooks.on_log)](const log_record& record) {
+  auto writer = is_replaced_by(hooks) ? nullptr : writer_;
+  return attach_with(std::move(writer), std::move(hooks));
+}
+
+evaluation_hooks run_log::attach_to_hook(evaluation_hooks hooks) const {
+  return hooks.on_log ? attach_with(nullptr, std::move(hooks)) : hooks;
+}
+
+evaluation_hooks run_log::attach_with(std::shared_ptr<log_writer> writer, evaluation_hooks hooks) const {
+  hooks.on_log = [level = level_, writer = std::move(writer),
+                  of_user = std::move(hooks.on_log)](const log_record& record) {
     if (writer && record.level >= level.value_or(log_level::warning)) writer->write(record);
     if (of_user && record.level >= level.value_or(log_level::info)) of_user(record);
   };

@@ -28,7 +28,8 @@ struct pipeline_engine_options {
   std::uint64_t num_micro_batches = 1;
   /// Threads, trace and workers hold for all calls. micro_batch, limit and journal hold for evaluate(); eval_batch()
   /// refuses the last two (E0104). The deadline holds for each call. A worker process computes the loss of its
-  /// micro-batches: it executes main() up to create(), and gets the loss function there.
+  /// micro-batches: it executes main() up to create(), and gets the loss function there. Records of the log reach its
+  /// file or stderr soon after they happen, also between calls; a hook of evaluate() gets those since the last call.
   run_options run = {};
   optimize_mode optimize = optimize_mode::layer;
   /// See cut_options; "auto" without a sample is "parameters".

@@ -6,8 +6,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -26,12 +29,15 @@ namespace troupe::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr const char* model_variable = "TROUPE_TEST_MODEL";
 constexpr const char* place_variable = "TROUPE_TEST_PLACE";
 /// "loss" or "stage": where a worker kills itself. "hang": it never comes back from its loss.
 constexpr const char* death_variable = "TROUPE_TEST_DEATH";
+/// Where the engine logs, from debug on.
+constexpr const char* log_variable = "TROUPE_TEST_LOG";
 /// Made by the worker that does.
 constexpr const char* dead_variable = "TROUPE_TEST_DEAD";
 
@@ -126,6 +132,9 @@ expected<engine_ptr> make_engine(const std::string& model, const std::string& pl
   options.run.workers = {.enabled = place != "here",
                          .transport = place == "tcp" ? transport_kind::tcp : transport_kind::shm};
   if (environment(death_variable) == "hang") options.run.workers.forward_deadline = 2s;
+  if (const std::string log = environment(log_variable); !log.empty()) {
+    options.run.log = {.file = log, .level = log_level::debug};
+  }
   options.call_timeout = 60s;
   options.sinks = {{"second", {"accuracy"}}};
   if (model == "module") return pipeline_engine::create(two_layers(), options);
@@ -286,6 +295,43 @@ TEST_P(a_death, in_the_middle_of_calls_changes_no_bit) {
   }
   EXPECT_TRUE(std::filesystem::exists(dead)) << "no worker died";
   ::unsetenv(death_variable);
+  std::filesystem::remove_all(directory);
+}
+
+/// Waits for a line of the log, with a deadline; the log as it is then.
+std::string log_once_it_has(const std::filesystem::path& file, const std::string& piece) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  for (;;) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    if (text.str().find(piece) != std::string::npos || std::chrono::steady_clock::now() > deadline) return text.str();
+    std::this_thread::yield();
+  }
+}
+
+TEST(the_log_of_an_engine, has_each_record_without_a_call_of_evaluate) {
+  std::string scratch = (std::filesystem::temp_directory_path() / "test-batches-XXXXXX").string();
+  const std::filesystem::path directory = ::mkdtemp(scratch.data());
+  const std::filesystem::path log = directory / "log";
+  ::setenv(log_variable, log.c_str(), 1);
+  ::setenv(death_variable, "stage", 1);
+  ::setenv(dead_variable, (directory / "dead").c_str(), 1);
+  auto engine = start_engine("module", "shm");
+  EXPECT_THAT(log_once_it_has(log, "was started"), ContainsRegex("debug: \\[rank 0\\] worker 0 \\(process [0-9]+\\)"))
+      << "before any call";
+  engine->set_dataiterator(batch_list{some_batches(0, 40)});
+  for (int call = 0; call < 10; ++call) static_cast<void>(good(engine->eval_batch()));
+  EXPECT_THAT(
+      log_once_it_has(log, "was replaced after"),
+      ContainsRegex("warning: \\[stage 0, rank [0-9]+\\] stage 0 \\(0 Flatten[^)]*, process [0-9]+\\) was replaced "
+                    "after [0-9.]+ s, [0-9]+ micro-batch"));
+  const auto result = engine->evaluate(digits());
+  EXPECT_TRUE(result) << to_string(result.error());
+  engine.reset();
+  const std::string all = log_once_it_has(log, "was started");
+  const std::string death = "was replaced after";
+  EXPECT_EQ(all.find(death), all.rfind(death)) << "told twice\n" << all;
+  for (const char* each : {log_variable, death_variable}) ::unsetenv(each);
   std::filesystem::remove_all(directory);
 }
 
