@@ -5,6 +5,7 @@
 
 #include "messages/limits.hpp"
 #include "program/abandoned_threads.hpp"
+#include "program/engine_checks.hpp"
 #include "program/eval_topology.hpp"
 #include "program/evaluation_run.hpp"
 #include "program/journal_pins.hpp"
@@ -51,64 +52,9 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   return config;
 }
 
-std::vector<std::string> names_of(const std::vector<metric_choice>& metrics) {
-  std::vector<std::string> names;
-  names.reserve(metrics.size());
-  for (const metric_choice& each : metrics) names.push_back(name_of(each));
-  return names;
-}
-
-tl::unexpected<error> no_use(const char* option, const char* cause, const char* fix) {
-  return fail(error_code::flags_contradict, option, cause, fix);
-}
-
-/// What nothing would heed in a call whose micro-batches come from an iterator.
-expected<void> check_batch_call(const pipeline_engine_options& options) {
-  if (!options.run.journal.file.empty()) {
-    return no_use("journal", "an iterator ends with its program, and nothing could go on with the journal",
-                  "use evaluate(), or leave the journal out");
-  }
-  if (options.run.limit) {
-    return no_use("limit", "it counts the samples of a data set, and an iterator gives micro-batches",
-                  "use num_micro_batches");
-  }
-  return {};
-}
-
-/// Names that tell worker processes the metrics of one call; nothing: those of the options, which they have.
-expected<std::optional<std::vector<std::string>>> metrics_to_tell(const pipeline_engine_options& options,
-                                                                  const std::vector<metric_choice>& metrics) {
-  if (!options.run.workers.enabled || metrics == options.metrics) return std::nullopt;
-  std::vector<std::string> names = names_of(metrics);
-  const bool can_travel =
-      names.size() <= limits::wire_array_items_max &&
-      std::ranges::all_of(metrics, [](const metric_choice& each) { return std::holds_alternative<std::string>(each); });
-  if (can_travel) return names;
-  return no_use("metrics", "worker processes have no metric objects but those of the engine's options",
-                "give them in the options, or use metrics by name");
-}
-
 score_content content_of(const loss_request& request) {
   if (!request.keep_outputs) return score_content::loss;
   return request.compute_loss ? score_content::loss_and_outputs : score_content::outputs;
-}
-
-/// What the module says itself.
-expected<void> check_module_options(const pipeline_engine_options& options, const module_shape& shape) {
-  const pipeline_engine_options defaults;
-  if (options.stages != defaults.stages && options.stages != shape.stages) {
-    return no_use("stages", "the module says how many there are", "set pipeline_module::num_stages");
-  }
-  if (options.partition != defaults.partition) {
-    return no_use("partition", "the module says how it is cut", "set pipeline_module::partition_method");
-  }
-  if (options.optimize == optimize_mode::stage) {
-    return no_use("optimize", "layers that were built in code are not fused", "leave it out");
-  }
-  if (options.allow_effects) {
-    return no_use("allow_effects", "it is for models that come from a file", "leave it out");
-  }
-  return {};
 }
 
 }  // namespace
