@@ -176,7 +176,7 @@ void director_state::ended(const call_completed& end) {
                        .replayed = replays - std::exchange(replays_reported_, replays)};
   if (calls_.empty()) tell_of_losses_left();
   entry.ticket->done.set_value(std::move(outcome));
-  plan_.reports->wake();  // whoever waits for reports waits for this
+  plan_.reports->wake();  // the thread that waits for reports waits for this, too
   stop_engines_if_quiet();
 }
 
@@ -221,7 +221,7 @@ void director_state::stop_engines_if_quiet() {
   if (!calls_.empty()) return;
   const stop_mode mode = phase_ == run_phase::draining ? stop_mode::drain : stop_mode::abort;
   phase_ = run_phase::stopping;
-  // It goes through nobody who is lost, and nobody waits for one who was replaced.
+  // A drain passes through every stage, so that none may be lost or without its edges.
   const bool whole = stages_.was_wired() && !stages_.needs_wiring() && !epochs_.pausing();
   // Stages first: none says that it has stopped before it was told.
   stop_stages(whole ? mode : stop_mode::abort);
@@ -229,7 +229,7 @@ void director_state::stop_engines_if_quiet() {
   end_if_all_stopped();  // none could be started
 }
 
-/// A drain is the closing of the edges, which reaches nobody who has none.
+/// A drain is the closing of the edges, which does not reach a stage without edges.
 void director_state::stop_stages(stop_mode mode) {
   for (const auto& [at, one] : stages_.members()) {
     if (one.now == stage_roster::standing::lost) continue;

@@ -48,7 +48,7 @@ struct director_plan {
 /// Every ticket is answered exactly once, after a failure of the run with its cause. Calls are numbered, and loaded, in
 /// the order of submission.
 ///
-/// When a stage is lost its next incarnation is started, and as soon as every node is served again everybody gets new
+/// When a stage is lost its next incarnation is started, and as soon as every node is served again all of them get new
 /// edges: survivors drop what they hold, and the loader sends again all that is not folded (docs/recovery.md).
 class director_state {
  public:
@@ -134,7 +134,7 @@ class director_state {
   loader_actor loader_;
 };
 
-/// An exception that left a handler would end the actor, and whoever waits for an answer would wait for ever.
+/// An exception that left a handler would end the actor, and a caller that waits for an answer would wait for ever.
 template <class Message, class F>
 auto director_state::guarded(F handler) {
   return [this, handler](const Message& message) {

@@ -28,7 +28,7 @@ incarnation_number stage_roster::next_incarnation(stage_address at) const {
 
 stage_roster::member* stage_roster::current(stage_address at, incarnation_number incarnation) {
   const auto found = members_.find(at);
-  TROUPE_CHECK(found != members_.end(), "whoever reports was started");
+  TROUPE_CHECK(found != members_.end(), "a stage that reports was started");
   return found->second.incarnation == incarnation ? &found->second : nullptr;
 }
 

@@ -11,7 +11,7 @@ namespace troupe {
 
 /// Which incarnation of every stage there is, and who of them is wired: what the director knows of its stages.
 ///
-///   starting --ready--> ready <--wire()--> wired    (ready: nobody there to work with)
+///   starting --ready--> ready <--wire()--> wired    (ready: another node has no member yet)
 ///   any of them --lost--> lost --start--> starting;   any of them --stopped--> gone
 ///
 /// Threads: one.
@@ -39,13 +39,13 @@ class stage_roster {
   [[nodiscard]] bool lost(stage_address at, incarnation_number incarnation);
   [[nodiscard]] bool stopped(stage_address at, incarnation_number incarnation);
 
-  /// Somebody is ready and not wired, or wired to somebody who is lost.
+  /// A member is ready and not wired, or wired to one that is lost.
   [[nodiscard]] bool needs_wiring() const noexcept { return stale_; }
   /// The edges must be new although all are there: something that went over the control plane was lost.
   void require_wiring() noexcept { stale_ = true; }
   /// Those who are there can serve every node (usable_instances). The first time all must be there.
   [[nodiscard]] bool can_be_wired() const;
-  /// All who are there and can work are wired now, and nobody else.
+  /// Exactly those that are there and can work are wired now.
   [[nodiscard]] std::vector<stage_address> wire();
   [[nodiscard]] bool was_wired() const noexcept { return was_wired_; }
 

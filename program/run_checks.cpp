@@ -1,33 +1,32 @@
 #include "program/run_checks.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "actors/workers/room_of.hpp"
-#include "messages/limits.hpp"
 #include "program/eval_topology.hpp"
 #include "program/topology_parts.hpp"
+#include "runtime/config/option_table.hpp"
 #include "runtime/config/resolve.hpp"
+#include "runtime/config/value.hpp"
 #include <troupe/program.hpp>
 
 namespace troupe {
 namespace {
 
-tl::unexpected<error> out_of_range(std::string where, std::string cause) {
-  return fail(error_code::value_out_of_range, std::move(where), std::move(cause), "choose another value");
-}
-
-expected<void> check_count(const char* name, std::uint64_t value, std::uint64_t most) {
-  if (value >= 1 && value <= most) return {};
-  return out_of_range(name, "it is " + std::to_string(value) + ", allowed are 1 to " + std::to_string(most));
-}
-
-expected<void> check_time(const char* name, const std::optional<double>& seconds, double least) {
-  if (!seconds || (*seconds >= least && *seconds <= limits::deadline_seconds_max)) return {};
-  return out_of_range(name, "it is " + std::to_string(*seconds) + " s");
+/// As in a file or a flag: the ranges are those of the table of options.
+expected<void> check_ranges(const eval_options& config) {
+  for (const option& each : all_options()) {
+    const option_value value = each.get(config);
+    if (!std::holds_alternative<std::int64_t>(value) && !std::holds_alternative<double>(value)) continue;
+    if (const auto problem = check_range(each, value)) {
+      return fail(problem->code, std::string(each.name), problem->cause, "choose another value");
+    }
+  }
+  return {};
 }
 
 expected<void> check_processes(const eval_options& config) {
@@ -58,18 +57,7 @@ std::uint32_t most_threads(const topology& what) {
 
 expected<void> check_run(const topology& what, const run_options& options) {
   const eval_options config = config_of(what, options);
-  return check_count("micro_batch", config.micro_batch, limits::micro_batch_max)
-      .and_then([&] { return check_count("threads", config.threads.value_or(1), limits::threads_max); })
-      .and_then([&]() -> expected<void> {
-        if (config.limit && *config.limit == 0) return out_of_range("limit", "no sample would be evaluated");
-        return {};
-      })
-      .and_then([&] { return check_time("deadline", config.deadline, limits::deadline_seconds_min); })
-      .and_then([&] { return check_time("forward_deadline", config.forward_deadline, limits::deadline_seconds_min); })
-      .and_then([&] { return check_time("worker_timeout", config.worker_timeout, limits::worker_timeout_min); })
-      .and_then([&] { return check_time("start_deadline", config.start_deadline, limits::worker_timeout_min); })
-      .and_then([&] { return check_processes(config); })
-      .and_then([&] { return what.check(); });
+  return check_ranges(config).and_then([&] { return check_processes(config); }).and_then([&] { return what.check(); });
 }
 
 expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads) {

@@ -13,7 +13,7 @@ bool is_source(const wiring_plan& plan, std::size_t instance) {
   return plan.nodes[plan.instances[instance].address.stage].kind == node_kind::source;
 }
 
-/// Whether its producer sends a micro-batch there or to another replica, whoever has credit.
+/// Whether its producer sends a micro-batch there or to another replica, one that has credit.
 bool has_choice(const wiring_plan& plan, const wired_channel& channel) {
   const stage_index to = plan.instances[channel.consumer].address.stage;
   if (plan.nodes[to].fixed_replica) return false;

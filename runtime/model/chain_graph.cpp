@@ -108,7 +108,7 @@ class forward_walk {
       return refuse("forward calls the child " + path + " twice, at the node " + describe(node),
                     "give every place in the nn.Sequential a module of its own");
     }
-    // a traced module without operations on its input: nothing goes in, None comes out, and nobody looks at it
+    // a traced module without operations on its input: nothing goes in, None comes out, which is not used
     const bool passes_through = node.inputs().size() == 1 && !node.output()->hasUses();
     if (!passes_through) {
       if (node.inputs().size() != 2) {

@@ -16,7 +16,7 @@ expected<std::vector<at::Tensor>> stage_inputs(const layer_chain& chain, std::sp
   at::Tensor current = micro_batch;
   for (std::size_t stage = 0; stage + 1 < boundaries.size(); ++stage) {
     inputs.push_back(current);
-    if (stage + 2 == boundaries.size()) break;  // nobody asks for the last stage's output
+    if (stage + 2 == boundaries.size()) break;  // the last stage's output is no stage's input
     current = current.clone();                  // layers may write their input
     for (std::size_t index = boundaries[stage]; index < boundaries[stage + 1]; ++index) {
       const layer& each = chain.layers[index];

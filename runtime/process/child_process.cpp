@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t read_bytes = 16u << 10;
 
-/// Dead and not reaped yet: until then nobody else has its number.
+/// Dead and not reaped yet: until then no other process has its number.
 bool is_unreaped(int pidfd) {
   siginfo_t info{};
   return ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
@@ -92,7 +92,7 @@ void child_process::on_line(output_stream stream, std::string_view line) {
 }
 
 void child_process::reap() {
-  // Otherwise somebody else waits for all children, or SIGCHLD is ignored.
+  // Otherwise other code waits for all children, or SIGCHLD is ignored.
   if (!is_unreaped(process_.pidfd.get())) return;
   // What the worker has started goes with it.
   ::kill(-process_.pid, SIGKILL);

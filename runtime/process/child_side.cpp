@@ -16,7 +16,7 @@ constexpr int status_if_not_started = 127;
 
 [[noreturn]] void give_up(int report, child_step step) noexcept {
   const child_failure failure{step, errno};
-  // Fits the empty pipe. If it fails nobody is left to be told.
+  // Fits the empty pipe. If it fails there is no other way to tell it.
   [[maybe_unused]] const auto written = ::write(report, &failure, sizeof(failure));
   ::_exit(status_if_not_started);
 }
@@ -33,7 +33,7 @@ bool move_descriptors(std::span<fd_move> moves, int first_free) noexcept {
   return true;
 }
 
-/// Everything between and above the targets closes in exec, whoever opened it and without which flag.
+/// Everything between and above the targets closes in exec, also what a library opened without that flag.
 bool close_others_in_exec(std::span<const fd_move> moves) noexcept {
   unsigned first = 0;
   for (const fd_move& move : moves) {

@@ -75,7 +75,7 @@ TEST_F(frozen, longer_than_the_time_out_is_ended_and_replaced) {
     SCOPED_TRACE("victim " + std::to_string(victim) + ", stderr:\n" + outcome.err);
     whole_.expect_same(outcome);
     EXPECT_FALSE(thawed_ && was_there_) << "it was not ended";
-    EXPECT_THAT(outcome.err, HasSubstr("(process " + std::to_string(process_) + ")"));
+    EXPECT_THAT(outcome.err, HasSubstr(", process " + std::to_string(process_) + ")"));
     EXPECT_THAT(outcome.err, HasSubstr("was silent for 1000 ms, and was killed"));
     EXPECT_LT(run_->seconds(), sanitized ? 60 : 20);
     run_->expect_nothing_left({killer::journal});

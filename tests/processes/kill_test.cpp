@@ -74,7 +74,10 @@ TEST_P(killed_at_random, gives_the_bits_of_an_undisturbed_run) {
   RecordProperty("seconds", std::to_string(run.seconds()));
 }
 
-INSTANTIATE_TEST_SUITE_P(cases, killed_at_random, ::testing::Range(0, static_cast<int>(cases.size())));
+/// Under a sanitizer one chain over each transport, replicas, and a real network.
+INSTANTIATE_TEST_SUITE_P(cases, killed_at_random,
+                         ::testing::ValuesIn(sanitized ? std::vector{1, 2, 6, 9}
+                                                       : std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
 
 /// Moments that the journal does not show: while workers start, are greeted, load the model, are wired.
 TEST(killed_while_starting, gives_the_bits_of_an_undisturbed_run) {
@@ -115,8 +118,10 @@ TEST(killed_while_starting, every_one_of_them_ends_the_run_with_its_cause) {
   EXPECT_THAT(outcome.err, HasSubstr("error E0614: "));
   EXPECT_THAT(outcome.err, HasSubstr("ended before it said hello: killed by SIGKILL"));
   EXPECT_THAT(outcome.err, HasSubstr("find out who killed it"));
-  EXPECT_THAT(outcome.err,
-              ContainsRegex("warning: \\[rank 0\\] worker 0 \\(process [0-9]+\\) ended before it had a stage: killed by SIGKILL"));
+  EXPECT_THAT(
+      outcome.err,
+      ContainsRegex(
+          "warning: \\[rank 0\\] worker 0 \\(process [0-9]+\\) ended before it had a stage: killed by SIGKILL"));
   EXPECT_LT(run.seconds(), sanitized ? 60 : 20);
   run.expect_nothing_left();
 }

@@ -204,6 +204,11 @@ TEST(topology, mistakes_of_the_builder_are_named) {
   EXPECT_THAT(to_string(error_of(good().route("r", {{"x"}, {"y"}}).sink("s", {}))), HasSubstr("two cases without"));
   EXPECT_THAT(to_string(error_of(good().sink("s", {"acuracy"}))), HasSubstr("accuracy"));
   EXPECT_EQ(error_of(good().sink("s", {}), {.micro_batch = 0}).code, error_code::value_out_of_range);
+  EXPECT_THAT(to_string(error_of(good().sink("s", {}), {.workers = {.timeout = std::chrono::milliseconds{0}}})),
+              HasSubstr("worker_timeout: 0"));
+  EXPECT_THAT(to_string(error_of(good().sink("s", {}), {.deadline = std::chrono::milliseconds{0}})),
+              HasSubstr("deadline: 0, expected"));
+  EXPECT_THAT(to_string(error_of(good().sink("s", {}), {.limit = 0})), HasSubstr("limit: 0, expected a whole number"));
   EXPECT_EQ(error_of(topology{}.source("n", numbers(0)).stage("a", twice).sink("s", {})).code, error_code::data_empty);
   EXPECT_EQ(error_of(topology{}.source("n", "mnist:/nowhere").stage("a", twice).sink("s", {})).code,
             error_code::data_missing);

@@ -113,8 +113,8 @@ class inproc_producer final : public edge_producer {
     return sent_ - released_seen_ < channel_->ring.size();
   }
 
-  // Where one count of free slots rings, `sent` is published once more before a look that finds none: whoever frees
-  // slots after it counts from there, and does not miss the count (docs/edges.md).
+  // Where one count of free slots rings, `sent` is published once more before a look that finds none: a thread that
+  // frees slots after it counts from there, and does not miss the count (docs/edges.md).
   [[nodiscard]] std::uint64_t released_now() const noexcept {
     const std::uint64_t released = channel_->released.load(std::memory_order_acquire);
     if (channel_->options.credits_per_ring == 1 || sent_ - released != channel_->ring.size()) return released;

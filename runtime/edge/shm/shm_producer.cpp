@@ -77,8 +77,8 @@ class shm_producer final : public edge_producer {
     if (bell_ != nullptr && words().consumer_closed.load(std::memory_order_acquire) == 0) bell_->ring();
   }
 
-  // Where one count of free slots rings, `sent` is published once more before a look that finds none: whoever frees
-  // slots after it counts from there, and does not miss the count (docs/edges.md).
+  // Where one count of free slots rings, `sent` is published once more before a look that finds none: a thread that
+  // frees slots after it counts from there, and does not miss the count (docs/edges.md).
   [[nodiscard]] std::uint64_t released_now() const noexcept {
     const std::uint64_t released = words().released.load(std::memory_order_acquire);
     if (shared_.credits_per_ring() == 1 || sent_ - released != slots()) return released;

@@ -112,7 +112,7 @@ expected<void> edge_receiver::on_close(const close_frame& close) {
   return {};
 }
 
-// Everything has arrived, or nobody wants it any more: there is nothing to lose.
+// Everything has arrived, or the consumer is closed: there is nothing to lose.
 void edge_receiver::lost(const error& why, const std::string& peer) {
   if (!peer_closed_ && !link_->closed.load(std::memory_order_acquire)) link_->lose(lost_edge(link_->key, peer, why));
 }

@@ -18,7 +18,7 @@ void write_rows(const row_set& rows, std::span<std::byte> into) noexcept {
   }
 }
 
-/// Zeros between the parts: bytes of an earlier payload are nobody's business.
+/// Zeros between the parts: bytes of an earlier payload must not leave the process.
 void clear(std::span<std::byte> bytes, std::uint64_t from, std::uint64_t to) noexcept {
   if (from < to) std::memset(bytes.data() + from, 0, to - from);
 }

@@ -71,7 +71,7 @@ class tcp_producer final : public edge_producer {
   void abandon() noexcept override { end_.abandon(); }
 
  private:
-  // Here, where there is somebody to tell: the I/O thread writes it later, and has nobody.
+  // Here, where the caller can be told: the I/O thread writes it later, and has no caller.
   void refuse_what_has_no_bytes(const activation& message) const {
     for (const payload_ptr& each : {message.tensors, message.labels}) {
       if (each) static_cast<void>(codec_->size_of(*each));
