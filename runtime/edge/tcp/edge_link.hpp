@@ -20,27 +20,27 @@ class connection;
 /// edge between the engine's thread and the I/O thread, `queue` being the latter's end; the wire joins two of them.
 struct edge_link {
   edge_link(const edge_key& named, std::uint32_t granted, std::function<void(const error&)> told)
-      : key(named), slots(granted), on_lost(std::move(told)) {}
+      : key(named), slots(granted), on_lost_(std::move(told)) {}
 
   edge_link(const edge_link&) = delete;
   edge_link& operator=(const edge_link&) = delete;
   virtual ~edge_link() = default;
 
-  /// No bell of the end is rung any more, and on_lost is not called, when this has returned.
+  /// No bell of the end is rung any more, and no loss is told, when this has returned.
   void detach() {
-    const std::scoped_lock lock(guard);
-    detached = true;
+    const std::scoped_lock lock(guard_);
+    detached_ = true;
   }
   /// For the I/O thread: `act` on the queue, which may ring the end's bell.
   template <class Act>
   void with_end(Act act) {
-    const std::scoped_lock lock(guard);
-    if (!detached || closed.load(std::memory_order_acquire)) act();
+    const std::scoped_lock lock(guard_);
+    if (!detached_ || closed.load(std::memory_order_acquire)) act();
   }
-  /// The end is silent from now on. Calls on_lost the first time, unless the end is gone.
+  /// The end is silent from now on. Tells the loss the first time, unless the end is gone.
   void lose(const error& why) {
-    const std::scoped_lock lock(guard);
-    if (!lost.exchange(true, std::memory_order_acq_rel) && !detached && on_lost) on_lost(why);
+    const std::scoped_lock lock(guard_);
+    if (!lost.exchange(true, std::memory_order_acq_rel) && !detached_ && on_lost_) on_lost_(why);
   }
 
   const edge_key key;
@@ -56,9 +56,9 @@ struct edge_link {
   std::weak_ptr<connection> connected;
 
  private:
-  std::mutex guard;
-  bool detached = false;
-  const std::function<void(const error&)> on_lost;
+  std::mutex guard_;
+  bool detached_ = false;
+  const std::function<void(const error&)> on_lost_;
 };
 
 struct sender_link final : edge_link {
