@@ -21,17 +21,17 @@ using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-constexpr const char* where = "control plane";
+constexpr const char* place = "control plane";
 
 tl::unexpected<error> lost(std::string cause) {
-  return fail(error_code::peer_lost, where, std::move(cause), "look whether the driver has ended or is stopped");
+  return fail(error_code::peer_lost, place, std::move(cause), "look whether the driver has ended or is stopped");
 }
 
 expected<wire_actor> to_wire_actor(caf::actor_system& system, const caf::strong_actor_ptr& found,
                                    const std::set<std::string>& interface) {
   const auto wanted = system.message_types(caf::detail::type_list<wire_actor>{});
   if (found && system.assignable(interface, wanted)) return caf::actor_cast<wire_actor>(found);
-  return fail(error_code::wire_handshake, where, "the driver offers another kind of actor",
+  return fail(error_code::wire_handshake, place, "the driver offers another kind of actor",
               "use the same program for the driver and its workers");
 }
 
@@ -40,7 +40,7 @@ expected<wire_actor> to_wire_actor(caf::actor_system& system, const caf::strong_
 expected<std::pair<unique_fd, unique_fd>> make_link() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {
-    return fail(error_code::process_failed, where, "socketpair: " + std::system_category().message(errno),
+    return fail(error_code::process_failed, place, "socketpair: " + std::system_category().message(errno),
                 "raise the limit of open files (ulimit -n)");
   }
   return std::pair(unique_fd(ends[0]), unique_fd(ends[1]));

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using phase = call_book::phase;
 
 constexpr stage_address first{1, 0};
-constexpr stage_address last{2, 0};
+constexpr stage_address last_stage{2, 0};
 const error a_cause{error_code::interrupted, "test", "first", {}};
 const error another_cause{error_code::deadline_passed, "test", "second", {}};
 
@@ -30,13 +30,13 @@ struct two_calls : ::testing::Test {
     for (const call_ticket_ptr& each : tickets) {
       const call_number number = book.open(each);
       book.await(number, first);
-      book.await(number, last);
+      book.await(number, last_stage);
     }
   }
   void acknowledge_all(call_number number) {
     book.acknowledge_by_aggregator(number);
     book.acknowledge(number, first);
-    book.acknowledge(number, last);
+    book.acknowledge(number, last_stage);
   }
   const std::vector<call_ticket_ptr> tickets{ticket(), ticket()};
   call_book book;
@@ -51,7 +51,7 @@ TEST_F(two_calls, are_numbered_and_found_by_their_tickets) {
 
 TEST_F(two_calls, load_when_all_have_acknowledged) {
   book.acknowledge_by_aggregator(0);
-  book.acknowledge(0, last);
+  book.acknowledge(0, last_stage);
   EXPECT_THAT(book.take_loadable(5s), IsEmpty());
   EXPECT_EQ(book.at(0).now, phase::opening);
   book.acknowledge(0, first);
@@ -82,7 +82,7 @@ TEST_F(two_calls, wait_for_a_stage_that_comes_while_they_open_and_not_later) {
 TEST_F(two_calls, do_not_wait_for_a_stage_that_is_lost) {
   book.acknowledge_by_aggregator(0);
   book.acknowledge(0, first);
-  book.excuse(last);
+  book.excuse(last_stage);
   EXPECT_THAT(book.take_loadable(5s), ElementsAre(0U));
 }
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr std::size_t words_max = 20'000;
+constexpr std::size_t words_in_pages_max = 20'000;
 
 TEST(docs, are_found) {
   const auto pages = read_pages(source_dir());
@@ -51,7 +51,7 @@ TEST(docs, use_plain_words) {
 }
 
 TEST(docs, are_short) {
-  EXPECT_THAT(length_findings(read_pages(source_dir()), words_max), IsEmpty());
+  EXPECT_THAT(length_findings(read_pages(source_dir()), words_in_pages_max), IsEmpty());
 }
 
 /// A tree with one page, which names things of this tree. Gone at the end of the test.

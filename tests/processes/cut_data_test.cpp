@@ -66,7 +66,7 @@ TEST_P(data_cut_in_use, is_an_error_that_names_the_file) {
   const auto before = run.directory().entries();
   const fs::path file = run.directory().path() / cut.file;
   bool is_cut = false;
-  run.on_stderr = [&, &cut = cut](const std::string& so_far) {
+  run.on_stderr = [&](const std::string& so_far) {
     if (!is_cut && so_far.find("samples") != std::string::npos) {
       fs::resize_file(file, 4000);
       is_cut = true;
