@@ -8,6 +8,7 @@
 #include "messages/limits.hpp"
 #include "support/simulated_world.hpp"
 #include "testing/trace_checker.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -30,7 +31,7 @@ world_options random_world(std::uint64_t seed) {
   return options;
 }
 
-constexpr std::uint64_t seeds = 2000;
+constexpr std::uint64_t seeds = sanitized ? 500 : 2000;
 
 TEST(simulation, every_seed_folds_each_micro_batch_once_and_leaves_a_legal_trace) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -148,7 +149,7 @@ TEST(simulation_mutant, a_source_that_gives_something_else_again_is_found) {
 
 TEST(simulation, a_slow_replica_and_a_fast_loader_stay_within_the_window) {
   std::uint64_t kept_max = 0;
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < (sanitized ? 10u : 50u); ++seed) {
     world_options options;
     options.seed = seed;
     options.stages = 2;

@@ -22,7 +22,7 @@ using clock = std::chrono::steady_clock;
 constexpr std::size_t spare = 2;
 
 const std::vector<std::string>& arguments() {
-  static const std::vector<std::string> all = lenet(1, 4000);
+  static const std::vector<std::string> all = lenet(1, sanitized ? 2500 : 4000);
   return all;
 }
 

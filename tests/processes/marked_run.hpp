@@ -12,6 +12,7 @@
 #include "tests/cli/program.hpp"
 #include "tests/cli/scratch.hpp"
 #include "tests/processes/private_places.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe::testing {
 
@@ -74,13 +75,5 @@ std::vector<std::uint64_t> words_of(const nlohmann::json& object);
 
 /// What programs of this folder print, with a form feed behind each result.
 std::vector<nlohmann::json> results_of(const program_outcome& outcome);
-
-/// Sanitizers make everything several times slower.
-constexpr bool sanitized =
-#ifdef __SANITIZE_ADDRESS__
-    true;
-#else
-    false;
-#endif
 
 }  // namespace troupe::testing

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/process/worker_environment.hpp"
+#include "tests/support/sanitized.hpp"
 #include <troupe/program.hpp>
 
 namespace troupe::testing {
@@ -58,7 +59,8 @@ class each_door : public ::testing::TestWithParam<door> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(all, each_door, ::testing::ValuesIn(doors()),
+/// Under a sanitizer one that is given a file, and one that is given layers.
+INSTANTIATE_TEST_SUITE_P(all, each_door, ::testing::ValuesIn(fewer_if_sanitized(doors(), {0, 3})),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST_P(each_door, has_workers_and_transports) {

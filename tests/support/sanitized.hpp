@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <vector>
+
+namespace troupe::testing {
+
+/// Sanitizers make everything several times slower.
+constexpr bool sanitized =
+#ifdef __SANITIZE_ADDRESS__
+    true;
+#else
+    false;
+#endif
+
+/// All cases of a table, under a sanitizer those at `kept` alone. CONTRIBUTING.md lists the files that call it.
+template <typename Case>
+std::vector<Case> fewer_if_sanitized(const std::vector<Case>& all, std::initializer_list<std::size_t> kept) {
+  if (!sanitized) return all;
+  std::vector<Case> some;
+  for (const std::size_t index : kept) some.push_back(all.at(index));
+  return some;
+}
+
+}  // namespace troupe::testing
