@@ -2,6 +2,8 @@
 # under a second when nothing is missing).
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
+# Tests of processes often wait.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 MODEL ?= data/mnist/lenet.pt
 DATA ?= mnist:data/mnist
 
@@ -25,21 +27,22 @@ run: build
 # Builds what changed, and runs the tests whose program changed since they passed last; not those that take long.
 quick: build
 	@scripts/build.py build/release -j $(JOBS)
-	@scripts/run_tests.py release -j $(JOBS) --changed
+	@scripts/run_tests.py release -j $(TEST_JOBS) --changed
 
 test: build lint
 	@scripts/build.py build/release -j $(JOBS)
-	@scripts/run_tests.py release -j $(JOBS)
+	@scripts/run_tests.py release -j $(TEST_JOBS)
 
 test-asan: setup
+	@scripts/setup.sh --asan
 	@cmake --preset asan >/dev/null
 	@scripts/build.py build/asan -j $(JOBS)
-	@ctest --preset asan -j $(JOBS)
+	@ctest --preset asan -j $(TEST_JOBS)
 
 test-tsan: setup
 	@cmake --preset tsan >/dev/null
 	@scripts/build.py build/tsan -j $(JOBS)
-	@ctest --preset tsan -j $(JOBS)
+	@ctest --preset tsan -j $(TEST_JOBS)
 
 # What CI runs.
 check: test test-asan test-tsan

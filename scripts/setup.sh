@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what a Debian 12 machine lacks to build Troupe: Debian packages, and LibTorch for the CPU.
 # Idempotent: when everything is there it only looks, and takes well under a second. With --bench also what benchmarks
-# compare with; they are built without it where it cannot be installed. With --lint also the tools of `make lint`.
+# compare with; they are built without it where it cannot be installed. With --lint also the tools of `make lint`, with
+# --asan the compiler of `make test-asan`.
 #
 # LibTorch comes out of the PyPI wheel torch==2.11.0, which is only unpacked: no Python runs later. Wheels are pinned by
 # hash in scripts/libtorch-requirements.txt. With TROUPE_TORCH_ROOT set (a LibTorch of your own, >= 2.6, C++11 ABI) the
@@ -19,6 +20,7 @@ packages=(
 )
 bench_packages=(libgloo-dev)
 lint_packages=(clang clang-format clang-tidy)
+asan_packages=(clang libclang-rt-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
@@ -101,4 +103,5 @@ if [ "${1:-}" = --bench ]; then
   (install_packages "${bench_packages[@]}") || say "going on without ${bench_packages[*]}: transport_bench leaves gloo out"
 fi
 [ "${1:-}" = --lint ] && install_packages "${lint_packages[@]}"
+[ "${1:-}" = --asan ] && install_packages "${asan_packages[@]}"
 install_libtorch
