@@ -13,7 +13,7 @@ struct worker_environment;
 ///
 ///   int main(int argc, char** argv) {
 ///     troupe::program program{argc, argv};
-///     auto result = program.run(my_topology(), {.micro_batch = 64, .processes = true});
+///     auto result = program.run(my_topology(), {.micro_batch = 64, .workers = {.enabled = true}});
 class program {
  public:
   /// Call it before any other thread exists. The arguments are passed to workers; none is parsed. It occupies closed
