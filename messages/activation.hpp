@@ -16,9 +16,11 @@ namespace troupe {
 struct activation {
   micro_batch_id id;
   sample_range samples;
+  /// One row per sample of this part; null in an empty part.
   payload_ptr tensors;
+  /// Rows as `tensors`; null where the data have no labels.
   payload_ptr labels;
-  /// Null: the whole micro-batch.
+  /// Which rows of the micro-batch are in this part. Null: all.
   row_set_ptr rows = nullptr;
 
   [[nodiscard]] std::uint64_t row_count() const noexcept { return rows ? rows->size() : samples.size(); }

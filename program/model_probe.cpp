@@ -88,18 +88,20 @@ error early_end(const exit_report& report) {
 
 struct attempt {
   expected<probe_report> report;
-  bool may_repeat = false;
+  /// How the process ended, if it may be started again.
+  std::optional<exit_report> killed = std::nullopt;
 };
 
-attempt failed(error why, bool may_repeat = false) {
-  return {tl::make_unexpected(std::move(why)), may_repeat};
+attempt failed(error why) {
+  return {tl::make_unexpected(std::move(why))};
 }
 
 attempt outcome_of(const probe_request& request, const probe_file& file, const exit_report& ended) {
   if (auto report = file.read()) return {std::move(*report)};
-  const bool may_repeat = was_killed_from_outside(ended);
   const auto place = file.place();
-  return failed(place ? crash(request, *place, ended) : early_end(ended), may_repeat);
+  attempt made = failed(place ? crash(request, *place, ended) : early_end(ended));
+  if (was_killed_from_outside(ended)) made.killed = ended;
+  return made;
 }
 
 attempt try_once(const probe_request& request, const std::stop_token& stop) {
@@ -120,12 +122,20 @@ attempt try_once(const probe_request& request, const std::stop_token& stop) {
   return failed({error_code::call_cancelled, request.what, "its try-out was stopped", {}});
 }
 
+void warn_of_restart(const probe_request& request, const exit_report& killed) {
+  if (!request.log) return;
+  request.log({.level = log_level::warning,
+               .text = "the process in which the model is tried out is started again: " + killed.describe(),
+               .stage = name_in_log});
+}
+
 }  // namespace
 
 expected<probe_report> probe_in_process(const probe_request& request, const std::stop_token& stop) {
   for (std::uint32_t left = limits::probe_attempts_max;; --left) {
     attempt made = try_once(request, stop);
-    if (made.report || !made.may_repeat || left <= 1 || stop.stop_requested()) return std::move(made.report);
+    if (made.report || !made.killed || left <= 1 || stop.stop_requested()) return std::move(made.report);
+    warn_of_restart(request, *made.killed);
   }
 }
 

@@ -13,9 +13,10 @@ namespace troupe {
 struct probe_request {
   /// Name of the run in errors: the path of its model, or "topology".
   std::string what;
-  /// Time limit for each start of the process, from fork to exit.
+  /// Time limit for each start of the process, from fork to exit; greater than 0.
   std::chrono::milliseconds patience{};
-  /// Gets each line that the process prints. Called by one thread at a time; may be empty.
+  /// Gets each line that the process prints, and a warning when it is started again. Called by one thread at a time,
+  /// not after probe_in_process() has returned; may be empty.
   log_function log;
 };
 
@@ -24,9 +25,9 @@ struct probe_request {
 /// (probe_environment.hpp). It executes main() up to the run, where serve_if_asked() computes the probe and exits.
 /// Blocks until the report arrives; the child has ended when this returns. A child that is ended by SIGKILL or SIGTERM,
 /// which models do not send, is started again: limits::probe_attempts_max starts, the first included.
-/// Errors: those in the child's report. E0215: it crashed or passed the time limit during the probe, or was killed at
-/// every start. E0607: `stop` was requested. E0614: it could not be started, or ended before serve_if_asked(). E0702:
-/// the report is malformed.
+/// Errors: those in the child's report. E0215: it crashed during the probe, passed the time limit at any point, or was
+/// killed at every start. E0607: `stop` was requested. E0614: it could not be started, or ended before
+/// serve_if_asked(). E0702: the report is malformed.
 [[nodiscard]] expected<probe_report> probe_in_process(const probe_request& request, const std::stop_token& stop);
 
 }  // namespace troupe

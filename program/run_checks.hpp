@@ -14,9 +14,9 @@ namespace troupe {
 [[nodiscard]] expected<void> check_run(const topology& what, const run_options& options);
 
 /// Checks that the system has what the run will hold at one time: threads, descriptors, processes and address space
-/// (room_of.hpp), before any of it is taken. `threads`: intra-op threads per stage that does not say otherwise. A graph
-/// that makes no wiring plan passes; the start reports why it makes none.
-/// Errors: E0614 with what is needed, what there is, and the limit to raise.
+/// (room_of.hpp), before any of it is taken. Called after check_run(). `threads`: intra-op threads of a stage that
+/// names no number itself; options.threads with the default resolved. A graph that makes no wiring plan passes; the
+/// start reports why it makes none. Errors: E0614 with what is needed, what there is, and the limit to raise.
 [[nodiscard]] expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads);
 
 }  // namespace troupe

@@ -15,15 +15,18 @@
 
 namespace troupe {
 
-/// Samples with their labels. Dimension 0 of every tensor is the sample and has the same size. All tensors are on the
-/// CPU, in any strides. A single tensor needs no name; several have one each:
+/// Samples with their labels. Dimension 0 of every tensor is the sample and has the same size, 1 or more. All tensors
+/// are on the CPU, in any strides. The run keeps them and may share their memory, which must not be written to again: a
+/// view of constant memory is fine, a buffer that is filled anew is not. A single tensor needs no name; several have
+/// one each:
 ///
 ///   sample_block{images, digits}                                        block.inputs.only()
 ///   sample_block{{{"ids", ids}, {"mask", mask}}, {{"start", start}}}    block.inputs.at("ids")
 ///
 struct sample_block {
   named_tensors inputs;
-  /// May be empty where neither a metric nor a loss needs labels; else E0603.
+  /// May be empty where neither a metric nor a loss needs labels; else E0603. Labels that are classes are int64 [N],
+  /// each in [0, columns of the outputs).
   named_tensors labels;
 };
 
@@ -36,6 +39,7 @@ class data_set {
   data_set& operator=(const data_set&) = delete;
   virtual ~data_set() = default;
 
+  /// Number of samples: always the same. A run over 0 samples ends with E0306 before it starts.
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
   /// Shape of one sample without the sample dimension: [1, 28, 28]. With several inputs: of the one with most elements.
   /// The loader derives from it, as float32, how many samples it reads at a time; another shape costs speed only.
@@ -58,8 +62,8 @@ using data_set_ptr = std::shared_ptr<const data_set>;
 /// counts of samples and labels, and the range of labels are checked here. Errors: E0102 for the kind, E03xx.
 expected<data_set_ptr> open_data(const std::string& specification);
 
-/// A view of `data` whose floating-point inputs are cast to `dtype`, a floating type, when they are read. Everything
-/// else is as in `data`.
+/// A view of `data` whose floating-point inputs are cast to `dtype`, a floating type, when they are read. Its name ends
+/// in the type ("...,float32"); everything else is as in `data`.
 data_set_ptr cast_inputs(data_set_ptr data, at::ScalarType dtype);
 
 /// One micro-batch of an iterator. The number of samples may differ from one to the next.

@@ -51,6 +51,10 @@ expected<std::optional<loaded_micro_batch>> iterator_source::next() {
                 "give inputs of shape [N, ...]");
   }
   const std::int64_t samples = inputs.begin()->second.size(0);
+  if (samples == 0) {
+    return fail(error_code::source_failed, "data iterator", "a batch without samples",
+                "end the iterator with std::nullopt, and leave out empty batches");
+  }
   if (auto fine = check_rows(inputs, samples, "inputs"); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_rows(labels, samples, "labels"); !fine) return tl::make_unexpected(fine.error());
   ++taken_;

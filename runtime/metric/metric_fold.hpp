@@ -16,7 +16,8 @@ class metric_fold {
   explicit metric_fold(std::vector<metric_ptr> metrics);
 
   /// Adds one micro-batch. Ids must ascend strictly, since a micro-batch counts once and floating-point sums depend on
-  /// the order; anything else stops the process. A score without samples (an empty part of a route) adds none.
+  /// the order; anything else stops the process. A score without samples (an empty part of a route) counts as a
+  /// micro-batch and changes no word.
   /// Errors: E0702: the score has another number of words than the metrics. Nothing is changed then.
   [[nodiscard]] expected<void> fold(const score& added);
 

@@ -21,8 +21,10 @@ struct spawned_process {
 
 /// Starts a program and returns as soon as exec has succeeded. The kernel kills the child when the calling *thread*
 /// ends, so this thread must outlive the child. The child reads /dev/null and has the request's descriptors and no
-/// others; the caller's copies of them stay open. Any number of threads may call it.
-/// Errors: E0614 with the path and the reason: the start failed, or `deadline` passed. The child is killed then.
+/// others. It leads a process group of its own; every signal has its default action and none is blocked.
+/// The request keeps its own descriptors open: the caller destroys it after the call. Any number of threads may call
+/// it. Errors: E0614 with the path and the reason: the start failed, or `deadline` passed. The child is killed and
+/// reaped then; one that SIGKILL does not end within limits::worker_reap_time stays a zombie.
 [[nodiscard]] expected<spawned_process> spawn(const spawn_request& request,
                                               std::chrono::steady_clock::time_point deadline);
 

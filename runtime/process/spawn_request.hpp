@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-/// A descriptor that the worker finds under `number` (3 to worker_inherited_fd_max). Owned: it is closed here as soon
-/// as the worker has it, so that it can be neither leaked nor mistaken for another one of the same number.
+/// A descriptor that the child finds under `number` (3 to limits::worker_inherited_fd_max). The request owns this copy
+/// and closes it when it is destroyed.
 struct inherited_fd {
   unique_fd fd;
   int number = -1;

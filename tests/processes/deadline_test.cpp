@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using arguments = std::vector<std::string>;
 
 constexpr int deadline_status = 124;
@@ -186,6 +187,8 @@ TEST(a_process_that_tries_a_model_out, killed_every_time_ends_the_run) {
 struct fatal_fault {
   const char* fault;
   const char* how;
+  /// In the warning that it is started again, if it is.
+  const char* how_again = nullptr;
 };
 class in_the_first_micro_batch : public ::testing::TestWithParam<fatal_fault> {};
 
@@ -197,6 +200,12 @@ TEST_P(in_the_first_micro_batch, a_stage_ends_another_process_than_the_drivers) 
     EXPECT_THAT(outcome.err, HasSubstr("error E0215: topology, fragile: "));
     EXPECT_THAT(outcome.err, HasSubstr(GetParam().how));
     EXPECT_THAT(outcome.err, HasSubstr(std::string("\n  last words before ") + GetParam().fault));
+    const std::string warning = "warning: [try-out] the process in which the model is tried out is started again: ";
+    if (GetParam().how_again != nullptr) {
+      EXPECT_THAT(outcome.err, HasSubstr(warning + GetParam().how_again));
+    } else {
+      EXPECT_THAT(outcome.err, Not(HasSubstr(warning)));
+    }
     EXPECT_EQ(outcome.out, "");
     run.expect_nothing_left();
   }
@@ -204,7 +213,7 @@ TEST_P(in_the_first_micro_batch, a_stage_ends_another_process_than_the_drivers) 
 
 INSTANTIATE_TEST_SUITE_P(ways, in_the_first_micro_batch,
                          ::testing::Values(fatal_fault{"abort", "killed by SIGABRT"},
-                                           fatal_fault{"kill", "3 times: killed by SIGKILL"},
+                                           fatal_fault{"kill", "3 times: killed by SIGKILL", "killed by SIGKILL"},
                                            fatal_fault{"exit", "exited with status 3"}),
                          [](const auto& one) { return std::string(one.param.fault); });
 

@@ -66,7 +66,7 @@ std::vector<bad_case> specification_cases() {
       {"unknown_kind", error_code::unknown_name, {"\"mnits\"", "write \"mnist\""}, [](auto&) { return "mnits:data"; }},
       {"unknown_kind_far",
        error_code::unknown_name,
-       {"\"http\"", "mnist, cifar10, npy"},
+       {"\"http\"", "use one of: mnist"},
        [](auto&) { return "http://x"; }},
       {"no_path",
        error_code::value_out_of_range,

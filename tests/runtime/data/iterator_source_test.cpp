@@ -30,5 +30,17 @@ TEST(iterator_source, counts_the_samples_and_bytes_of_each_batch) {
   EXPECT_TRUE(source.exhausted());
 }
 
+TEST(iterator_source, refuses_a_batch_without_samples) {
+  iterator_source source(
+      [] {
+        return std::optional<batch>({at::zeros({0, 5}), at::zeros({0}, at::kLong)});
+      },
+      nullptr, 7);
+  const auto next = source.next();
+  ASSERT_FALSE(next.has_value());
+  EXPECT_EQ(next.error().code, error_code::source_failed);
+  EXPECT_EQ(next.error().cause, "a batch without samples");
+}
+
 }  // namespace
 }  // namespace troupe
