@@ -11,9 +11,9 @@ loader_listener report_to(const loader_actor& loader, const loader_engine& engin
 }
 
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
-                                   std::shared_ptr<loader_engine> engine, director_actor director,
+                                   std::shared_ptr<loader_engine> engine, const director_actor& director,
                                    aggregator_actor aggregator) {
-  self->state.engine = engine;
+  self->state.engine = std::move(engine);
   self->state.aggregator = std::move(aggregator);
   auto order = [self, director](loader_command_t command) {
     if (self->state.engine->command(std::move(command))) return;

@@ -18,7 +18,7 @@ struct loader_state {
 /// engine. What the engine reports goes on to the director, the size of a call to the aggregator. The actor ends when
 /// the director sends it an exit, or by an error; the engine lives on, and the director gives it a new actor.
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
-                                   std::shared_ptr<loader_engine> engine, director_actor director,
+                                   std::shared_ptr<loader_engine> engine, const director_actor& director,
                                    aggregator_actor aggregator);
 
 /// A listener that sends each report of `engine` to the loader actor, from the engine's thread. The director sets it:

@@ -17,8 +17,8 @@ stage_listener report_to(const stage_actor& stage, const stage_engine& engine, i
 }
 
 stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self, std::shared_ptr<stage_engine> engine,
-                                 director_actor director, aggregator_actor aggregator) {
-  self->state.engine = engine;
+                                 const director_actor& director, aggregator_actor aggregator) {
+  self->state.engine = std::move(engine);
   self->state.aggregator = std::move(aggregator);
   auto order = [self, director](stage_command_t command) {
     if (self->state.engine->command(std::move(command))) return;

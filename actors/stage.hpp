@@ -15,7 +15,7 @@ struct stage_state {
 };
 
 stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self, std::shared_ptr<stage_engine> engine,
-                                 director_actor director, aggregator_actor aggregator);
+                                 const director_actor& director, aggregator_actor aggregator);
 
 /// What the engine reports, as messages to its actor. Set before the engine's first step (an actor's own body may run
 /// later than its spawn). The engine must outlive the listener.

@@ -42,6 +42,7 @@ std::string help_text() {
 
 tl::unexpected<error> unknown_command(const std::string& name) {
   std::vector<std::string> known;
+  known.reserve(std::size(commands));
   for (const command& each : commands) known.emplace_back(each.name);
   if (name.starts_with("-")) {
     return fail(error_code::unknown_flag, name, "no command stands before this flag",

@@ -39,7 +39,7 @@ expected<schedule_shape> read_shape(const schedule_flags& flags) {
 
 expected<std::string> schedule_text(const schedule_shape& shape, bool json) {
   if (!json) return schedule_grid(shape, output_width());
-  return schedule_json(shape).map([](std::string text) { return text + "\n"; });
+  return schedule_json(shape).map([](const std::string& text) { return text + "\n"; });
 }
 
 }  // namespace

@@ -102,7 +102,10 @@ std::string shape_of(const topology& what) {
   for (const graph_edge& each : graph.edges()) {
     const std::string& from = outer_name(what, each.from.node);
     const std::string& to = outer_name(what, each.to.node);
-    if (from != to) append(text, "; ", from + "." + each.from.port + " > " + to + "." + each.to.port);
+    if (from == to) continue;
+    std::string line = from;
+    line.append(".").append(each.from.port).append(" > ").append(to).append(".").append(each.to.port);
+    append(text, "; ", line);
   }
   return text;
 }

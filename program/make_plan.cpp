@@ -107,7 +107,8 @@ std::optional<double> balance_of(const std::vector<stage_plan>& stages) {
 void plan_call(plan_report& plan, std::uint64_t samples) {
   plan.micro_batches = (samples + plan.micro_batch - 1) / plan.micro_batch;
   const double depth = static_cast<double>(plan.stages.size()) - 1;
-  const double share = static_cast<double>((*plan.micro_batches + plan.replicas - 1) / plan.replicas);
+  const std::uint64_t of_one_replica = (*plan.micro_batches + plan.replicas - 1) / plan.replicas;
+  const auto share = static_cast<double>(of_one_replica);
   plan.bubble = depth / (share + depth);
   std::uint64_t bytes = 0;
   for (const stage_plan& each : plan.stages)

@@ -85,7 +85,7 @@ topology& topology::source(std::string name, data_choice data) {
   return *this;
 }
 
-topology& topology::stage(std::string name, stage_recipe what, stage_options options) {
+topology& topology::stage(const std::string& name, stage_recipe what, const stage_options& options) {
   if (auto fine = check_settings(name, options); !fine) parts_->mistakes.push_back(fine.error());
   if (options.process) parts_->in_processes.insert(name);
   parts_->add(make_node(name, node_kind::stage, options), stage_node{std::move(what), options});

@@ -116,7 +116,7 @@ class topology {
   ~topology();
 
   topology& source(std::string name, data_choice data);
-  topology& stage(std::string name, stage_recipe what, stage_options options = {});
+  topology& stage(const std::string& name, stage_recipe what, const stage_options& options = {});
   /// Stages "NAME 0", "NAME 1"...; edges to and from NAME mean the first and the last of them.
   topology& pipeline(std::string name, model_source model, cut_options options = {});
   /// Reunites the parts of a route in sample order (join_body).

@@ -42,7 +42,7 @@ expected<head> read_number(input_bytes input, std::size_t offset, const std::str
 }
 
 expected<head> read_version(input_bytes input) {
-  const auto outer = read_head(input, 0);
+  auto outer = read_head(input, 0);
   if (!outer) return outer;
   if (outer->type != item_type::array) {
     return fail_at(error_code::wire_malformed, 0, "expected an envelope, found " + std::string(name_of(outer->type)));

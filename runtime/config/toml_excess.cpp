@@ -71,11 +71,9 @@ class depth_scanner {
     const char c = text_[at_];
     if (c == '\n' && where_ != place::multi_line_string) {
       where_ = place::outside;  // A string that a line ends is no TOML; the new line is looked at outside.
-    } else if (where_ == place::comment) {
-      ++at_;
-    } else if (c == '\\' && quote_ == '"') {
+    } else if (where_ != place::comment && c == '\\' && quote_ == '"') {
       at_ += 2;
-    } else if (c != quote_) {
+    } else if (where_ == place::comment || c != quote_) {
       ++at_;
     } else if (where_ == place::string) {
       where_ = place::outside;

@@ -88,6 +88,7 @@ struct speller {
   std::string operator()(const std::string& value) const { return quoted(value); }
   std::string operator()(const std::vector<std::string>& values) const {
     std::vector<std::string> items;
+    items.reserve(values.size());
     for (const std::string& value : values) items.push_back(quoted(value));
     return fmt::format("[{}]", fmt::join(items, ", "));
   }

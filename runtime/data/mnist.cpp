@@ -12,9 +12,11 @@ constexpr std::uint32_t digits = 10;
 
 /// The published name, the name with a dot that many mirrors use, and both packed; the first that exists is taken.
 expected<std::string> find_file(const std::string& directory, const std::string& stem, const std::string& kind) {
-  for (const char* separator : {"-", "."}) {
+  for (const char separator : {'-', '.'}) {
+    std::string name = stem;
+    name.append(1, separator).append(kind);
     for (const char* suffix : {"", ".gz"}) {
-      const std::filesystem::path path = std::filesystem::path(directory) / (stem + separator + kind + suffix);
+      const std::filesystem::path path = std::filesystem::path(directory) / (name + suffix);
       std::error_code ignored;
       if (std::filesystem::exists(path, ignored)) return path.string();
     }

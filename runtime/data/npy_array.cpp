@@ -103,7 +103,7 @@ void widen(const std::uint8_t* in, std::int64_t* out, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, in + i * sizeof(T), sizeof(T));
-    out[i] = static_cast<std::int64_t>(value);
+    out[i] = static_cast<std::int64_t>(value);  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
   }
 }
 

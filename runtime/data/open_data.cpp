@@ -27,6 +27,7 @@ std::string data_forms() {
 
 std::vector<std::string> data_kind_names() {
   std::vector<std::string> names;
+  names.reserve(data_kinds.size());
   for (const data_kind& kind : data_kinds) names.emplace_back(kind.name);
   return names;
 }

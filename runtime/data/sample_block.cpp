@@ -38,7 +38,7 @@ expected<named_tensors> checked(const data_set& data, std::int64_t samples, cons
 }  // namespace
 
 expected<sample_block> read_samples(const data_set& data, sample_range range) {
-  const expected<sample_block> block = data.read(range);
+  expected<sample_block> block = data.read(range);
   if (!block) return block;
   if (block->inputs.empty()) {
     return fail(error_code::source_failed, data.name(), "it gave samples without inputs", "give one tensor at least");

@@ -25,15 +25,14 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
 }  // namespace
 
 expected<std::unique_ptr<engine_thread>> engine_thread::start(engine& driven, engine_thread_options options) {
-  std::unique_ptr<engine_thread> made(new engine_thread(driven, std::move(options)));
+  std::unique_ptr<engine_thread> made(new engine_thread(driven, options));
   auto thread = start_thread(driven.name(), [self = made.get()] { self->run(); });
   if (!thread) return tl::make_unexpected(thread.error());
   made->thread_ = std::move(*thread);
   return made;
 }
 
-engine_thread::engine_thread(engine& driven, engine_thread_options options)
-    : engine_(driven), options_(std::move(options)) {}
+engine_thread::engine_thread(engine& driven, engine_thread_options options) : engine_(driven), options_(options) {}
 
 engine_thread::~engine_thread() {
   TROUPE_CHECK(!thread_.joinable(),

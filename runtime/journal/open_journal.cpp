@@ -116,7 +116,7 @@ expected<void> compare(const std::string& path, const journal_pins& stored, cons
     const std::string is = value_in(asked, name);
     if (was == is) continue;
     differing.push_back(name);
-    cause += (cause.empty() ? "" : "; ") + name + " was " + was + " and is " + is;
+    cause.append(cause.empty() ? "" : "; ").append(name).append(" was ").append(was).append(" and is ").append(is);
   }
   if (differing.empty()) return {};
   return fail(error_code::journal_mismatch, path, cause, fix_of(stored, differing));

@@ -13,6 +13,7 @@ namespace troupe {
 template <class Named>
 std::vector<std::string> names_of(const std::vector<Named>& all) {
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const Named& each : all) names.push_back(each.name);
   return names;
 }

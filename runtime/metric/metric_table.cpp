@@ -57,6 +57,7 @@ std::string list_of(Wanted wanted) {
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
+  names.reserve(metric_kinds.size());
   for (const metric_kind& kind : metric_kinds) names.emplace_back(kind.name);
   return names;
 }

@@ -169,8 +169,11 @@ class code_reader {
     for (std::size_t at = 0; at < line_.size(); ++at) {
       has_getattr = has_getattr || line_[at].text == "getattr";
       const bool is_text = has_getattr && line_[at].kind == torch::jit::TK_STRINGLITERAL;
-      text = is_text ? text + literal(at) : std::string();
-      if (!is_text) continue;
+      if (!is_text) {
+        text.clear();
+        continue;
+      }
+      text += literal(at);
       if (const auto effect = effect_of_name(text, name_place::member)) add_effect(at, "getattr " + text, *effect);
       if (text == "ops") add_effect(at, "getattr " + text, unknown_operator);
     }
@@ -254,7 +257,7 @@ class code_reader {
   [[nodiscard]] std::string dotted_to(std::size_t at) const {
     std::string text = line_[at].text;
     for (; at >= 2 && is(at - 1, ".") && line_[at - 2].kind == torch::jit::TK_IDENT; at -= 2) {
-      text = line_[at - 2].text + "." + text;
+      text.insert(0, line_[at - 2].text + ".");
     }
     return text;
   }

@@ -60,7 +60,10 @@ expected<exec_image> exec_image::make(const spawn_request& request) {
   for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (!is_replaced(*entry, request)) made.environment_.push_back(keep(*entry));
   }
-  for (const auto& [name, value] : request.environment) made.environment_.push_back(keep(name + "=" + value));
+  for (const auto& [name, value] : request.environment) {
+    std::string entry = name;
+    made.environment_.push_back(keep(entry.append("=").append(value)));
+  }
   made.arguments_.push_back(nullptr);
   made.environment_.push_back(nullptr);
   return made;

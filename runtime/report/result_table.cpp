@@ -70,7 +70,8 @@ void add_metrics(text_table& table, const std::vector<metric_value>& metrics, st
     const std::string value = samples == 0 ? no_value : item_text(metric.fields.front(), 0);
     std::string under = basis(metric);
     if (under.empty() && samples > 0) under = other_numbers(metric);
-    table.add({indent + metric.name, under.empty() ? value : value + "  (" + under + ")"});
+    const std::string shown = under.empty() ? value : fmt::format("{}  ({})", value, under);
+    table.add({indent + metric.name, shown});
   }
 }
 

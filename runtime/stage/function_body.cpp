@@ -77,7 +77,7 @@ at::Tensor function_body::prepared(const at::Tensor& input) const {
   return function_->may_write_input() ? faithful_copy(input) : input;
 }
 
-expected<void> function_body::hand_out(named_tensors made, std::span<const activation> inputs,
+expected<void> function_body::hand_out(const named_tensors& made, std::span<const activation> inputs,
                                        std::span<activation> outputs) const {
   named_tensors own;
   for (const auto& [name, tensor] : made) {

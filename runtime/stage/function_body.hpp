@@ -29,7 +29,7 @@ class function_body final : public stage_body {
  private:
   [[nodiscard]] expected<named_tensors> gather_inputs(std::span<const activation> inputs) const;
   [[nodiscard]] at::Tensor prepared(const at::Tensor& input) const;
-  [[nodiscard]] expected<void> hand_out(named_tensors made, std::span<const activation> inputs,
+  [[nodiscard]] expected<void> hand_out(const named_tensors& made, std::span<const activation> inputs,
                                         std::span<activation> outputs) const;
 
   std::shared_ptr<stage_function> function_;

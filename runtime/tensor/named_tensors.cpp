@@ -51,7 +51,7 @@ named_tensors to_named(const payload_ptr& handle) {
   return made;
 }
 
-payload_ptr to_payload(named_tensors tensors) {
+payload_ptr to_payload(const named_tensors& tensors) {
   std::vector<at::Tensor> values;
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors) {

@@ -162,7 +162,7 @@ void connection::fail(error_code code, const std::string& cause) {
   fail(error{code, {}, cause, {}});
 }
 
-void connection::fail(error why) {
+void connection::fail(const error& why) {
   if (ended_) return;
   const auto self = shared_from_this();
   drop();

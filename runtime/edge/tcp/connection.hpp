@@ -98,7 +98,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   expected<void> deliver(std::span<const std::byte> payload);
   void write(const outgoing& out, bool counts);
   void finish();
-  void fail(error why);
+  void fail(const error& why);
   void fail(error_code code, const std::string& cause);
   void watch(std::chrono::milliseconds after);
   void look_at_the_clock();

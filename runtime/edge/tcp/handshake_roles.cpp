@@ -18,11 +18,11 @@ expected<void> untrusted_peer::on_frame(connection& from, const frame& head, std
 expected<void> untrusted_peer::challenge(const frame& head) {
   const auto hello = as_hello(head);
   if (!hello) return tl::make_unexpected(hello.error());
-  auto claimed = core_.find(*hello);
-  if (!claimed) return tl::make_unexpected(std::move(claimed).error());
+  const auto claimed = core_.find(*hello);
+  if (!claimed) return tl::make_unexpected(claimed.error());
   const auto nonce = make_nonce();
   if (!nonce) return tl::make_unexpected(nonce.error());
-  said_ = std::move(*claimed);
+  said_ = *claimed;
   said_->listener = *nonce;
   due_ = challenge_frame{*nonce, prove(proof_of::listener, *said_)};
   return {};

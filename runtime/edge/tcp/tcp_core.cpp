@@ -159,7 +159,7 @@ void tcp_core::limit_wait(const std::shared_ptr<receiver_link>& link) {
   });
 }
 
-expected<void> tcp_core::dial(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link) {
+expected<void> tcp_core::dial(const std::string& host, std::uint16_t port, const std::shared_ptr<sender_link>& link) {
   const auto to = permitted(host, port);
   if (!to) return tl::make_unexpected(to.error());
   auto answer = std::make_shared<std::promise<expected<void>>>();
@@ -176,7 +176,7 @@ expected<void> tcp_core::dial(const std::string& host, std::uint16_t port, std::
 }
 
 expected<void> tcp_core::dial_until_admitted(const std::string& host, std::uint16_t port,
-                                             std::shared_ptr<sender_link> link) {
+                                             const std::shared_ptr<sender_link>& link) {
   const auto to = permitted(host, port);
   if (!to) return tl::make_unexpected(to.error());
   const auto give_up_at = std::chrono::steady_clock::now() + options_.attach_timeout;
@@ -197,7 +197,7 @@ void tcp_core::try_to_reach(const tcp::endpoint& to, const std::shared_ptr<sende
   add(new_socket(to), std::make_shared<caller>(*this, link, on_outcome))->dial(to);
 }
 
-void tcp_core::wake(std::shared_ptr<edge_link> link) {
+void tcp_core::wake(const std::shared_ptr<edge_link>& link) {
   if (link->scheduled.exchange(true, std::memory_order_acq_rel)) return;
   asio::post(io_, [this, link] {
     link->scheduled.exchange(false, std::memory_order_acq_rel);
@@ -248,7 +248,7 @@ bool tcp_core::is_drained() const {
   });
 }
 
-void tcp_core::wait_until_drained(std::shared_ptr<std::promise<void>> done) {
+void tcp_core::wait_until_drained(const std::shared_ptr<std::promise<void>>& done) {
   if (is_drained()) return done->set_value();
   later_.expires_after(retry_after);
   later_.async_wait([this, done](std::error_code) { wait_until_drained(done); });

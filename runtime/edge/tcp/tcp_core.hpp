@@ -34,12 +34,13 @@ class tcp_core {
   [[nodiscard]] bool has_payload_crc() const noexcept { return options_.payload_crc.value_or(!options_.tls); }
   [[nodiscard]] bool has_stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
   expected<void> await_peer(std::shared_ptr<receiver_link> link);
-  expected<void> dial(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link);
+  expected<void> dial(const std::string& host, std::uint16_t port, const std::shared_ptr<sender_link>& link);
   /// The same without waiting: tried again until the other side has accepted, at most for attach_timeout; then the link
   /// is lost. Errors: E0404.
-  expected<void> dial_until_admitted(const std::string& host, std::uint16_t port, std::shared_ptr<sender_link> link);
+  expected<void> dial_until_admitted(const std::string& host, std::uint16_t port,
+                                     const std::shared_ptr<sender_link>& link);
   /// The end has news for the I/O thread.
-  void wake(std::shared_ptr<edge_link> link);
+  void wake(const std::shared_ptr<edge_link>& link);
   [[nodiscard]] bool is_settled();
   [[nodiscard]] std::size_t connections();
 
@@ -61,7 +62,7 @@ class tcp_core {
   void limit_wait(const std::shared_ptr<receiver_link>& link);
   [[nodiscard]] asio::ip::tcp::socket new_socket(const asio::ip::tcp::endpoint& to);
   [[nodiscard]] bool is_drained() const;
-  void wait_until_drained(std::shared_ptr<std::promise<void>> done);
+  void wait_until_drained(const std::shared_ptr<std::promise<void>>& done);
   template <class Ask>
   auto ask(Ask what) -> decltype(what());
 
