@@ -61,8 +61,7 @@ expected<std::optional<loaded_micro_batch>> iterator_source::next() {
   const sample_range range{samples_, samples_ + static_cast<std::uint64_t>(samples)};
   samples_ = range.end;
   const std::uint64_t bytes = bytes_of(inputs) + bytes_of(labels);
-  return loaded_micro_batch{range, to_payload(std::move(inputs)),
-                            labels.empty() ? nullptr : to_payload(std::move(labels)), bytes};
+  return loaded_micro_batch{range, to_payload(inputs), labels.empty() ? nullptr : to_payload(labels), bytes};
 }
 
 }  // namespace troupe

@@ -91,7 +91,7 @@ expected<void> function_body::hand_out(const named_tensors& made, std::span<cons
     return fail(error_code::forward_failed, options_.context.name, "it returned no tensor", "return at least one");
   }
   if (outputs.size() == 1) {
-    outputs.front().tensors = to_payload(std::move(own));
+    outputs.front().tensors = to_payload(own);
     return {};
   }
   for (std::size_t port = 0; port < outputs.size(); ++port) {

@@ -126,9 +126,9 @@ expected<void> join_body::run(std::span<const activation> inputs, std::span<acti
   if (!labels.empty()) {
     auto all_labels = interleave_rows(labels, rows);
     if (!all_labels) return tl::make_unexpected(all_labels.error());
-    output.labels = to_payload(std::move(*all_labels));
+    output.labels = to_payload(*all_labels);
   }
-  const payload_ptr made = to_payload(std::move(*whole));
+  const payload_ptr made = to_payload(*whole);
   for (activation& each : outputs) {
     each.rows = output.rows;
     each.labels = output.labels;

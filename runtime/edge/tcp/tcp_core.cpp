@@ -143,7 +143,7 @@ std::shared_ptr<connection> tcp_core::add(tcp::socket socket, std::shared_ptr<co
   return added;
 }
 
-expected<void> tcp_core::await_peer(std::shared_ptr<receiver_link> link) {
+expected<void> tcp_core::await_peer(const std::shared_ptr<receiver_link>& link) {
   const auto replaced = registry_.add(link);
   if (!replaced) return tl::make_unexpected(replaced.error());
   if (*replaced) (*replaced)->lose(loss(**replaced, "a newer epoch took its place"));
@@ -180,7 +180,7 @@ expected<void> tcp_core::dial_until_admitted(const std::string& host, std::uint1
   const auto to = permitted(host, port);
   if (!to) return tl::make_unexpected(to.error());
   const auto give_up_at = std::chrono::steady_clock::now() + options_.attach_timeout;
-  asio::post(io_, [this, to = *to, link = std::move(link), give_up_at] { try_to_reach(to, link, give_up_at); });
+  asio::post(io_, [this, to = *to, link, give_up_at] { try_to_reach(to, link, give_up_at); });
   return {};
 }
 

@@ -33,7 +33,7 @@ class tcp_core {
   [[nodiscard]] const tcp_endpoint_options& options() const noexcept { return options_; }
   [[nodiscard]] bool has_payload_crc() const noexcept { return options_.payload_crc.value_or(!options_.tls); }
   [[nodiscard]] bool has_stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
-  expected<void> await_peer(std::shared_ptr<receiver_link> link);
+  expected<void> await_peer(const std::shared_ptr<receiver_link>& link);
   expected<void> dial(const std::string& host, std::uint16_t port, const std::shared_ptr<sender_link>& link);
   /// The same without waiting: tried again until the other side has accepted, at most for attach_timeout; then the link
   /// is lost. Errors: E0404.

@@ -151,13 +151,13 @@ expected<std::unique_ptr<edge_consumer>> tcp_endpoint::accept(const edge_key& ke
 expected<std::unique_ptr<edge_producer>> tcp_endpoint::connect(const std::string& host, std::uint16_t port,
                                                                const edge_key& key, tcp_edge_options options) {
   return make_producer(core_, key, std::move(options),
-                       [&](std::shared_ptr<sender_link> link) { return core_->dial(host, port, std::move(link)); });
+                       [&](const std::shared_ptr<sender_link>& link) { return core_->dial(host, port, link); });
 }
 
 expected<std::unique_ptr<edge_producer>> tcp_endpoint::connect_later(const std::string& host, std::uint16_t port,
                                                                      const edge_key& key, tcp_edge_options options) {
-  return make_producer(core_, key, std::move(options), [&](std::shared_ptr<sender_link> link) {
-    return core_->dial_until_admitted(host, port, std::move(link));
+  return make_producer(core_, key, std::move(options), [&](const std::shared_ptr<sender_link>& link) {
+    return core_->dial_until_admitted(host, port, link);
   });
 }
 
