@@ -46,7 +46,7 @@ expected<std::vector<activation>> first_inputs(const workload& work) {
     auto loaded = source.next();
     if (!loaded) return tl::make_unexpected(loaded.error());
     if (!*loaded) return inputs;
-    inputs.push_back({{0, index}, (*loaded)->samples, 0, (*loaded)->tensors, (*loaded)->labels});
+    inputs.push_back({{0, index}, (*loaded)->samples, (*loaded)->tensors, (*loaded)->labels});
   }
 }
 
