@@ -55,7 +55,10 @@ expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t 
 
 std::vector<std::size_t> pipeline_variant::boundaries() const {
   std::vector<std::size_t> boundaries = {0};
-  for (const auto& layers : stages_.layers) boundaries.push_back(boundaries.back() + layers.size());
+  for (const auto& layers : stages_.layers) {
+    if (!layers.empty())
+      boundaries.push_back(boundaries.back() + layers.size());  // what is no stage of a model has none
+  }
   return boundaries;
 }
 
