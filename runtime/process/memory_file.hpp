@@ -9,15 +9,17 @@
 
 namespace troupe {
 
-/// A text that lies only in memory, but that a library which wants a file's name can open: nothing remains of it after
-/// the last process that has it, whatever that died of. Sealed against changes. Close-on-exec; a worker gets it
-/// as an inherited_fd made of duplicate().
+/// A text in memory with a file name, for libraries that open files. The system frees it after the last process that
+/// has it, whatever that process died of. The text is sealed against changes. All descriptors are close-on-exec; a
+/// worker gets one as an inherited_fd made of duplicate().
 class memory_file {
  public:
-  /// Up to memory_file_bytes_max bytes. `name` shows in /proc only. E0614 if the system refuses.
+  /// `name` shows in /proc only. E0614 for a text of more than limits::memory_file_bytes_max bytes, and if the system
+  /// refuses.
   [[nodiscard]] static expected<memory_file> make(const std::string& name, std::string_view text);
 
-  /// Another descriptor of the same file.
+  /// Another descriptor of the same file, close-on-exec. It shares the read position with fd(), which make() leaves
+  /// behind the text; what path_of() names is read from the start. E0614 if the system has no descriptor left.
   [[nodiscard]] expected<unique_fd> duplicate() const;
 
   /// "/proc/self/fd/N": valid in this process as long as this object lives. Every open() reads from the start.
