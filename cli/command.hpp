@@ -10,23 +10,31 @@
 
 namespace troupe::cli {
 
-/// What stands behind the name of the command.
+/// Words of a command line.
 using arguments = std::vector<std::string>;
 
-/// One subcommand. `run` prints its results on stdout and may report with a status of its own; an error is printed by
-/// run_program, with the status that belongs to its code.
 struct command {
   std::string_view name;
   std::string_view summary;
+  /// `given` are the words behind the command's name. `run` prints its results on stdout and returns the exit status.
+  /// An error that it returns is printed by run_program. Errors that are part of a result (a run that ended early)
+  /// `run` prints itself, on stderr, and turns into its status. run_eval ends the process where a thread was left
+  /// behind.
   expected<exit_status> (*run)(const arguments& given);
 };
 
+/// All subcommands in the order of the help; a constant of the program.
 std::span<const command> all_commands();
 
-/// The whole program but for what belongs to the process: finds the command, runs it, prints its error.
+/// Runs the command that given[0] names, with the words behind it; given[0] may also be -h, --help or --version. An
+/// error is printed on stderr and gives the status of its code; an exception counts as E0614 (no memory) or E0601.
+/// Without any words the help goes to stderr and the status is `usage`. The settings of the process stay as they are,
+/// unless the command changes them.
 exit_status run_program(const arguments& given);
 
-/// main() as a function: what a process sets up for itself, then run_program().
+/// main() as a function; `given` is without the program's name. Puts something on closed standard descriptors
+/// (reserve_standard_descriptors), ignores SIGPIPE and SIGXFSZ, then run_program(). Once per process, before any other
+/// thread: the settings stay.
 exit_status run_process(const arguments& given);
 
 expected<exit_status> run_eval(const arguments& given);

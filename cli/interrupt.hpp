@@ -11,16 +11,20 @@
 namespace troupe::cli {
 
 /// Turns SIGINT and SIGTERM into calls from a thread of its own, where anything may be done, unlike in a handler. While
-/// it lives both are blocked in the thread that made it and in all threads that one starts, so make it before any
-/// other.
+/// the watch lives both are blocked in the thread that called start() and in all threads that this one starts; in a
+/// thread from before a signal still ends the process. Child processes inherit the block: spawn()
+/// (runtime/process/spawn.hpp) lifts it in those that it starts, fork and exec alone do not.
 class interrupt_watch {
  public:
-  /// `on_interrupt` is called with 1 for the first signal, 2 for the second, and so on; one call at a time. E0614
-  /// without a descriptor or a thread.
+  /// The process must not have another thread yet. `on_interrupt` gets 1 for the first signal, 2 for the second, and so
+  /// on, SIGINT and SIGTERM counted together; one call at a time. Equal signals that come during a call count as one.
+  /// E0614 without a descriptor or a thread; the signals are then as before.
   [[nodiscard]] static expected<std::unique_ptr<interrupt_watch>> start(std::function<void(int times)> on_interrupt);
   interrupt_watch(const interrupt_watch&) = delete;
   interrupt_watch& operator=(const interrupt_watch&) = delete;
-  /// Joins the thread and unblocks the signals.
+  /// Joins the watch's thread and gives the calling one its signals back as they were before start(). It must
+  /// be the thread that called start(), and never the one of on_interrupt. Threads that were started meanwhile keep the
+  /// block. A signal that is still pending now does what it does without a watch.
   ~interrupt_watch();
 
  private:

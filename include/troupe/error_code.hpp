@@ -21,6 +21,9 @@ enum class exit_status : int {
 
 /// Stable numbers: a code never changes its meaning and is never used again. The hundreds group them: 1xx usage,
 /// 2xx model, 3xx data, 4xx config, 5xx topology and partition, 6xx run, 7xx wire, 8xx journal. 0 is never an error.
+///
+/// A new code needs an entry in messages/explanations (input.hpp up to 4xx, operation.hpp above) and a row in
+/// docs/errors.md. tests/messages/error_code_test.cpp compares the three, and has the exit statuses of each hundred.
 enum class error_code : std::uint16_t {
   unknown_flag = 101,
   unknown_name = 102,
@@ -111,14 +114,18 @@ struct error_explanation {
   std::string_view explanation;
 };
 
+/// A constant of the program.
 std::span<const error_explanation> all_error_explanations();
+/// `code` must be an enumerator: any other number stops the process.
 const error_explanation& explain(error_code code);
 
 /// "E0203".
 std::string code_name(error_code code);
-/// "E0203", "e203" or "203"; nothing if no such code exists.
+/// Reads an optional E or e and a decimal number, with or without leading zeros: "E0203", "e203", "203". Any other text
+/// gives nothing, as does the number of no code.
 std::optional<error_code> parse_code(std::string_view text);
 
+/// `code` must be an enumerator, as for explain().
 inline exit_status status_of(error_code code) {
   return explain(code).status;
 }
