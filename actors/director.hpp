@@ -21,7 +21,7 @@
 
 namespace troupe {
 
-/// What a director directs. Everything in it is owned outside the actors and outlives them.
+/// What a director directs. It lies in the director's state, and nothing in it ends with a child of the director.
 struct director_plan {
   std::shared_ptr<assembly> engines;
   std::shared_ptr<fold_ledger> ledger;

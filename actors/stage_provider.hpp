@@ -17,7 +17,7 @@ struct epoch_request {
 };
 
 /// Where the stages of a run come from: engines of this process (local_stages), and what may die alone and be replaced.
-/// Owned by the running program, never by an actor. Threads: the director's actor alone calls it.
+/// Owned by the director's state. Threads: the director's actor alone calls it.
 class stage_provider {
  public:
   stage_provider() = default;

@@ -8,14 +8,20 @@
 
 namespace troupe {
 
-/// The first byte that a worker says over its link, and the version of what follows.
+/// The first byte that a worker says over its link: the version of what follows. A change that the other version would
+/// misread takes the next number.
 inline constexpr char link_greeting = 2;
 
 /// The driver's end of a link whose worker has not greeted yet: CAF would give up a worker that takes longer to start
-/// than the time-out for silent ones. Lives in CAF's network loop until the greeting, or the end of the connection.
+/// than the time-out for silent ones. CAF's network thread runs it and deletes it at the first byte or at the end of
+/// the connection. Without the right byte the socket is closed and nothing is published; the driver is told nothing
+/// here, it hears of the worker's end by its process. There is no time limit here: worker_pool kills a worker that has
+/// said no hello within limits::worker_hello_timeout.
 class waiting_link final : public caf::io::network::event_handler {
  public:
-  /// When the greeting has come `actor` is published to this worker alone. From any thread.
+  /// Takes the driver's end of make_link(). When the greeting has come `actor` is published to this worker alone; where
+  /// no descriptor is left for that, the worker sees its link closed. `system` is made of a link_config, and ends the
+  /// link with itself. From any thread, and returns at once.
   static void start(caf::actor_system& system, unique_fd socket, wire_actor actor);
 
   void handle_event(caf::io::network::operation) override;
@@ -33,7 +39,7 @@ class waiting_link final : public caf::io::network::event_handler {
   wire_actor actor_;
 };
 
-/// The actor that speaks CAF's protocol over connections that it is given.
+/// CAF's broker, the one actor of the system that speaks CAF's protocol over connections. The first call makes it.
 [[nodiscard]] caf::actor basp_of(caf::actor_system& system);
 
 }  // namespace troupe
