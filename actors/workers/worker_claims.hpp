@@ -19,16 +19,18 @@
 
 namespace troupe {
 
-/// Which stage replica a worker has become, as its driver knows it.
+/// Which stage replica a worker has become, as its driver knows it. place_in() leaves `incarnation`, `name` and
+/// `has_tcp_edges` to its caller.
 struct worker_place {
   stage_address address;
   incarnation_number incarnation = 0;
   std::string name;
-  /// The sinks that it serves.
+  /// The sinks that it serves: positions in wiring_plan::sinks.
   std::vector<std::uint32_t> sinks = {};
   /// It may be given parts of a micro-batch, or makes them.
   bool has_parts = false;
-  /// It is given the ids whose index is `address.replica` modulo this alone; 1: any.
+  /// Replicas of a node with wired_node::fixed_replica: it is given only the ids whose index is `address.replica`
+  /// modulo this number. 1: any id.
   std::uint32_t replicas = 1;
   bool has_tcp_edges = false;
 };
@@ -37,22 +39,24 @@ struct worker_place {
 /// The untrue field of a message, by name, and why; nothing if the message can be true.
 using objection = std::optional<std::string>;
 
-/// Holds the messages of a worker against the knowledge of its driver: the border that no lie passes. Numbers that it
-/// makes itself, such as the states of metrics, are its own. A late message is no lie: scores of calls that have ended
-/// or were cancelled, and those that are folded already, are true, and dropped where they are dropped anyway.
-/// Threads: one.
+/// Compares the messages of a worker with what its driver knows, and finds fields that cannot be true. Numbers that the
+/// worker makes itself, such as the states of metrics, are not compared. A late message is true: the scores of calls
+/// that have ended or were cancelled, scores that are folded already, and news of an older epoch. The receiver drops
+/// them. Threads: one.
 class worker_claims {
  public:
-  /// `sent` is the loader's. `now`: from here on it can have worked.
+  /// `sent` is the loader's. `now` is the clock; the worker cannot have worked before this moment.
   worker_claims(worker_place place, std::shared_ptr<const handed_out> sent, clock_function now = steady_now);
 
-  // --- what it was told ---
+  // --- what it is told: each is called before the message is sent, so that a fast answer is true ---
 
-  /// To open a call; `words` by sink: of a score with samples; empty: not known.
+  /// To open a call. `words`: by position in wiring_plan::sinks, the number of score::words in a score with samples.
+  /// Where a sink has no element the number is not compared.
   void told_call(call_number call, std::vector<std::size_t> words);
-  /// The call has ended, or was cancelled.
+  /// The call has ended, or was cancelled; a call that it was never told of has no effect. From now on the number of
+  /// words of its scores is not compared.
   void told_end(call_number call);
-  /// New edges, and which of them end in another worker. Epochs ascend.
+  /// New edges, and which of them (positions in wiring_plan::channels) end in another worker. Epochs ascend.
   void told_epoch(epoch_number epoch, std::set<std::size_t> to_workers = {}) {
     epoch_ = epoch;
     to_workers_ = std::move(to_workers);
@@ -63,12 +67,13 @@ class worker_claims {
   // --- what it says ---
 
   [[nodiscard]] objection to(const stage_ready& said) const;
+  /// One untrue score makes the batch untrue.
   [[nodiscard]] objection to(const score_batch& said) const;
   [[nodiscard]] objection to(const failure& said) const;
   [[nodiscard]] objection to(const stopped& said) const;
   [[nodiscard]] objection to(const edge_lost& said) const;
   [[nodiscard]] objection to(const edge_damaged& said) const;
-  /// Each call is opened once.
+  /// One answer to each call that it was told of is true, also where it was told twice.
   [[nodiscard]] objection to(const call_opened& said);
 
  private:
@@ -89,16 +94,18 @@ class worker_claims {
   bool stops_ = false;
 };
 
-/// What the driver knows of a process before it has become anything.
+/// What the driver knows of a process before it has become a stage.
 struct hello_facts {
-  /// Nothing: it has ended.
+  /// Nothing: the process has ended, and its number is not compared.
   std::optional<std::int64_t> pid;
+  /// worker_hello::edge_port is not 0 exactly where this holds.
   bool has_tcp_edges = false;
+  /// The process has not said hello yet.
   bool is_first = true;
 };
 [[nodiscard]] objection objection_to(const worker_hello& said, const hello_facts& known);
 
-/// Why a worker with such a message is killed.
+/// The reason for which a worker is killed, made of an objection to its message.
 [[nodiscard]] std::string lie(const std::string& wrong);
 
 }  // namespace troupe

@@ -12,8 +12,14 @@
 
 namespace troupe {
 
-/// Stages in worker processes, and beside them those that were kept in this one. Edges between two processes are in
-/// shared memory or tcp connections; each epoch, and so each incarnation, gets fresh memory.
+/// Stages in worker processes (worker_setup::is_remote), and beside them those that were kept in this one. Edges
+/// between two processes are tcp connections where worker_setup::tcp is set, else in shared memory. Each epoch, and so
+/// each incarnation, gets fresh edges. Owned by the director's state. Threads: the director's actor alone.
+///
+/// start() for the same address again: the new actor takes the place of the one before, and gets the next epoch's
+/// edges. wire() fails where an edge with an end in this process cannot be made. A worker that cannot be told of its
+/// edges is killed instead, and new edges come with its successor. `instance` and `channel` are positions in
+/// wiring_plan.
 class worker_stages final : public local_stages {
  public:
   worker_stages(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host,
@@ -24,7 +30,8 @@ class worker_stages final : public local_stages {
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) override;
 
  private:
-  /// One epoch in the making. By channel: its memory, or both ends within this process.
+  /// One epoch in the making. `present` is by instance. `memories` has the channels in shared memory, `local` both ends
+  /// of those within this process; a tcp channel is in neither.
   struct epoch_edges {
     epoch_number epoch = 0;
     std::vector<bool> present;
@@ -35,7 +42,9 @@ class worker_stages final : public local_stages {
   [[nodiscard]] std::unique_ptr<edge_consumer> checked(std::unique_ptr<edge_consumer> end, std::size_t channel) const;
   /// What the loader has sent.
   [[nodiscard]] std::shared_ptr<const handed_out> sent() const;
+  /// Nothing where worker_setup::local_pages has none for the loader.
   [[nodiscard]] std::optional<shared_page> loader_page() const;
+  /// By channel of the instance whose other end is in a worker: kills that worker.
   [[nodiscard]] std::map<std::size_t, std::function<void(const error&)>> peers_of(
       std::size_t instance, const std::vector<bool>& present) const;
   [[nodiscard]] bool is_remote(std::size_t instance) const;
@@ -60,7 +69,8 @@ class worker_stages final : public local_stages {
   std::optional<weak_actor<director_actor>> director_;
 };
 
-/// The tag under which the memory of a channel and the page of the engine at its other end come to a worker.
+/// The tag under which two descriptors come to a worker: the memory of a channel, then the page of the engine at its
+/// other end.
 [[nodiscard]] std::string edge_tag(epoch_number epoch, std::size_t channel);
 
 }  // namespace troupe
