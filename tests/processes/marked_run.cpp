@@ -22,8 +22,9 @@ std::string next_mark() {
   return "RUN_MARK=" + std::to_string(::getpid()) + "." + std::to_string(++made);
 }
 
-/// For AddressSanitizer: its search at the end takes a third of such a run. The tests of the commands have it.
-constexpr const char* no_leak_search = "ASAN_OPTIONS=detect_leaks=0";
+/// For AddressSanitizer: its search for leaks takes a third of such a run, the tests of the commands have it. Two
+/// frames of each allocation in place of thirty make the start a fifth shorter.
+constexpr const char* short_run = "ASAN_OPTIONS=detect_leaks=0:malloc_context_size=2";
 
 }  // namespace
 
@@ -43,7 +44,7 @@ program_outcome marked_run::run() {
   const auto command = places_.command(program_, arguments_);
   const auto outcome = run_troupe({.arguments = {command.begin() + 1, command.end()},
                                    .program = command.front(),
-                                   .environment = {mark_, places_.variable(), no_leak_search},
+                                   .environment = {mark_, places_.variable(), short_run},
                                    .directory = directory_.path().string(),
                                    .stderr_full = stderr_full,
                                    .on_stderr = on_stderr,
