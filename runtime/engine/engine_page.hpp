@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "messages/limits.hpp"
+#include "messages/stage_telemetry.hpp"
 #include "runtime/edge/doorbell.hpp"
 #include "runtime/engine/sent_bounds.hpp"
 #include <troupe/ids.hpp>
@@ -86,6 +87,18 @@ struct engine_page {
   work_sign work;
   /// Of the loader's engine.
   sent_bounds sent;
+
+  /// As it is now. Threads: any.
+  [[nodiscard]] stage_telemetry telemetry() const {
+    return {.has_begun = taken.load(std::memory_order_acquire),
+            .working_on = work.working_on(),
+            .since = work.since(),
+            .median = work.median(),
+            .micro_batches = counters.micro_batches.load(std::memory_order_relaxed),
+            .samples = counters.samples.load(std::memory_order_relaxed),
+            .forward_ns = counters.forward_ns.load(std::memory_order_relaxed),
+            .busy_ns = counters.busy_ns.load(std::memory_order_relaxed)};
+  }
 };
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free);

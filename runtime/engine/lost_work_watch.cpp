@@ -5,10 +5,10 @@
 namespace troupe {
 namespace {
 
-/// A stage that is being replaced has no page.
+/// A stage that is being replaced does not live.
 bool all_wait(const stage_accounts& stages) {
-  const auto pages = stages.living();
-  return std::ranges::all_of(pages, [](const auto& page) { return page != nullptr && !page->work.working_on(); });
+  const auto living = stages.living();
+  return std::ranges::all_of(living, [](const auto& stage) { return stage && !stage->working_on; });
 }
 
 std::uint64_t done_by(const stage_accounts& stages) {

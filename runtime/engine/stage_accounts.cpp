@@ -8,9 +8,11 @@
 namespace troupe {
 namespace {
 
-stage_usage read(const stage_counters& counters) {
-  return {counters.micro_batches.load(std::memory_order_relaxed), counters.samples.load(std::memory_order_relaxed),
-          counters.forward_ns.load(std::memory_order_relaxed), counters.busy_ns.load(std::memory_order_relaxed)};
+void add_to(stage_usage& sum, const stage_telemetry& one) {
+  sum.micro_batches += one.micro_batches;
+  sum.samples += one.samples;
+  sum.forward_ns += one.forward_ns;
+  sum.busy_ns += one.busy_ns;
 }
 
 }  // namespace
@@ -25,36 +27,39 @@ const stage_accounts::owner& stage_accounts::at(stage_address address) const {
   return owners_[position_of(address)];
 }
 
-void stage_accounts::add(stage_address at, std::shared_ptr<const engine_page> page) {
+void stage_accounts::add(stage_address at, telemetry_source source) {
   const std::size_t position = position_of(at);
   const std::lock_guard lock{mutex_};
-  living_[position] = page;
-  pages_[position].push_back(std::move(page));
+  end_at(position);
+  living_[position] = std::move(source);
+}
+
+void stage_accounts::add(stage_address at, std::shared_ptr<const engine_page> page) {
+  add(at, [page = std::move(page)] { return page->telemetry(); });
 }
 
 void stage_accounts::end(stage_address at) {
   const std::size_t position = position_of(at);
   const std::lock_guard lock{mutex_};
-  living_[position] = nullptr;
+  end_at(position);
 }
 
-std::vector<std::shared_ptr<const engine_page>> stage_accounts::living() const {
+void stage_accounts::end_at(std::size_t position) {
+  if (const telemetry_source last = std::exchange(living_[position], nullptr)) add_to(ended_[position], last());
+}
+
+std::vector<std::optional<stage_telemetry>> stage_accounts::living() const {
   const std::lock_guard lock{mutex_};
-  return living_;
+  std::vector<std::optional<stage_telemetry>> all;
+  for (const telemetry_source& each : living_) all.push_back(each ? std::optional(each()) : std::nullopt);
+  return all;
 }
 
 std::vector<stage_usage> stage_accounts::usage() const {
   const std::lock_guard lock{mutex_};
-  std::vector<stage_usage> all;
-  for (const auto& pages : pages_) {
-    stage_usage& sum = all.emplace_back();
-    for (const auto& page : pages) {
-      const stage_usage one = read(page->counters);
-      sum.micro_batches += one.micro_batches;
-      sum.samples += one.samples;
-      sum.forward_ns += one.forward_ns;
-      sum.busy_ns += one.busy_ns;
-    }
+  std::vector<stage_usage> all = ended_;
+  for (std::size_t position = 0; position < all.size(); ++position) {
+    if (living_[position]) add_to(all[position], living_[position]());
   }
   return all;
 }

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "messages/stage_telemetry.hpp"
 #include "runtime/engine/engine_page.hpp"
 #include <troupe/ids.hpp>
 
@@ -28,14 +31,18 @@ class stage_accounts {
   };
   /// In the order of wiring_plan::instances, sources aside.
   explicit stage_accounts(std::vector<owner> owners)
-      : owners_(std::move(owners)), pages_(owners_.size()), living_(owners_.size()) {}
+      : owners_(std::move(owners)), living_(owners_.size()), ended_(owners_.size()) {}
 
-  /// A new incarnation: what this page counts belongs to the stage, too.
+  /// What tells of one incarnation, when it is asked. Any thread asks; it must not wait or use these accounts.
+  using telemetry_source = std::function<stage_telemetry()>;
+  /// A new incarnation: what this source counts belongs to the stage, too. The one before it is over.
+  void add(stage_address at, telemetry_source source);
+  /// The same of an engine with this page.
   void add(stage_address at, std::shared_ptr<const engine_page> page);
-  /// The last one that was added is over; its counts stay.
+  /// The last one that was added is over: it is asked once more, its counts stay, and its source is given up.
   void end(stage_address at);
-  /// Pages of the incarnations that live, in the order of the owners; null for a stage without one.
-  [[nodiscard]] std::vector<std::shared_ptr<const engine_page>> living() const;
+  /// Of the incarnations that live, in the order of the owners; nothing for a stage without one.
+  [[nodiscard]] std::vector<std::optional<stage_telemetry>> living() const;
 
   [[nodiscard]] const std::vector<owner>& owners() const noexcept { return owners_; }
   [[nodiscard]] const owner& at(stage_address address) const;
@@ -44,11 +51,13 @@ class stage_accounts {
 
  private:
   [[nodiscard]] std::size_t position_of(stage_address at) const;
+  void end_at(std::size_t position);
 
   const std::vector<owner> owners_;
   mutable std::mutex mutex_;
-  std::vector<std::vector<std::shared_ptr<const engine_page>>> pages_;
-  std::vector<std::shared_ptr<const engine_page>> living_;
+  std::vector<telemetry_source> living_;
+  /// What those before the living ones did.
+  std::vector<stage_usage> ended_;
 };
 
 }  // namespace troupe

@@ -9,16 +9,14 @@ namespace {
 template <class Visit>
 void each_busy(const stage_accounts& stages, freeze_watch& freezes, std::chrono::nanoseconds now, Visit visit) {
   freezes.look(now);
-  const auto pages = stages.living();
-  for (std::size_t stage = 0; stage < pages.size(); ++stage) {
-    if (pages[stage] == nullptr) continue;
-    const work_sign& work = pages[stage]->work;
-    const auto said = work.since();
-    const auto id = work.working_on();
-    if (!said || !id) continue;
+  const auto living = stages.living();
+  for (std::size_t stage = 0; stage < living.size(); ++stage) {
+    const auto& work = living[stage];
+    if (!work || !work->since || !work->working_on) continue;
     // Another process wrote it, and may have written anything.
-    const std::optional begun = std::clamp(*said, std::chrono::nanoseconds{0}, now);
-    visit(*begun, stall{stages.owners()[stage], *id, freezes.lasted(*begun, now), work.median().value_or(now)});
+    const auto begun = std::clamp(*work->since, std::chrono::nanoseconds{0}, now);
+    visit(begun,
+          stall{stages.owners()[stage], *work->working_on, freezes.lasted(begun, now), work->median.value_or(now)});
   }
 }
 
