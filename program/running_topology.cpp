@@ -8,8 +8,8 @@
 #include "actors/director.hpp"
 #include "actors/engine_threads.hpp"
 #include "actors/link/link_config.hpp"
+#include "actors/local_host/local_host.hpp"
 #include "actors/local_stages.hpp"
-#include "actors/workers/worker_launcher.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/limits.hpp"
 #include "runtime/engine/lost_work_watch.hpp"
@@ -40,7 +40,7 @@ struct running_topology::impl {
   std::optional<lost_work_watch> losses;
   /// Null without worker processes.
   std::shared_ptr<worker_setup> workers;
-  std::shared_ptr<worker_launcher> launcher;
+  std::shared_ptr<worker_host> host;
   std::shared_ptr<worker_registry> registry = std::make_shared<worker_registry>();
   std::shared_ptr<engine_threads> threads;
   std::promise<void> stopped_promise;
@@ -91,16 +91,15 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
 }
 
 expected<void> running_topology::impl::open_to_workers() {
-  auto made = worker_launcher::create([reports = reports](log_record record) { reports->put(std::move(record)); });
-  if (!made) return tl::make_unexpected(made.error());
-  launcher = std::move(*made);
   auto links = std::make_unique<link_config>(liveness{workers->silence_timeout});
   if (auto watched = links->watch().start(); !watched) return tl::make_unexpected(watched.error());
   config = std::move(links);
   system = std::make_unique<caf::actor_system>(*config);
-  const auto start_worker = [made = launcher](auto on_exit) { return made->launch(std::move(on_exit)); };
-  pool = system->spawn(worker_pool, worker_source{start_worker},
-                       std::max(limits::worker_hello_patience, workers->silence_timeout), workers->tcp != nullptr);
+  auto made = local_host::create(*system, [reports = reports](log_record record) { reports->put(std::move(record)); });
+  if (!made) return tl::make_unexpected(made.error());
+  host = std::move(*made);
+  pool = system->spawn(worker_pool, host, std::max(limits::worker_hello_patience, workers->silence_timeout),
+                       workers->tcp != nullptr);
   return {};
 }
 
@@ -161,7 +160,7 @@ void running_topology::look_after() {
   for (const stall& each : impl_->stalls.longer_than(limit, *engines_->accounts, steady_now())) {
     const auto worker = assigned.find(each.stage.address);
     if (worker == assigned.end()) continue;
-    worker->second.process->kill(
+    worker->second.worker->kill(
         fmt::format("its forward of {} took longer than {} s", to_string(each.working_on), seconds(limit)));
   }
 }
@@ -182,11 +181,11 @@ bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
 
 /// Workers can be ended, unlike threads: one that does not stop in time is, and all of them in the end.
 bool running_topology::impl::stop(std::chrono::steady_clock::time_point deadline) {
-  if (!launcher) return stopped.wait_until(deadline) == std::future_status::ready && threads->join(deadline);
+  if (!host) return stopped.wait_until(deadline) == std::future_status::ready && threads->join(deadline);
   const auto in_order = stopped.wait_until(deadline - limits::worker_reap_time) == std::future_status::ready;
   // No more of them; those whose stage has not stopped are lost to the director now, which then ends the run.
-  launcher->close();
-  const bool ended = launcher->stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0});
+  host->close();
+  const bool ended = host->stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0});
   const bool joined =
       stopped.wait_until(std::max(deadline, std::chrono::steady_clock::now() + limits::worker_reap_time)) ==
           std::future_status::ready &&

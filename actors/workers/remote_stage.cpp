@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "actors/workers/wire_codec.hpp"
+#include "actors/workers/dispatch.hpp"
 #include "messages/limits.hpp"
-#include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
 namespace {
@@ -28,10 +27,6 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
   options_.place.incarnation = options_.incarnation;
   options_.place.name = name_;
   options_.place.has_tcp_edges = options_.setup->tcp != nullptr;
-  self_->set_down_handler([this](const caf::down_msg& down) {
-    if (!worker_ || down.source != worker_.address()) return;
-    tell_after(self_, patience_with_a_broken_link, remote_stage_actor{self_}, worker_silent{process_});
-  });
   tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
   return {
       [this](const open_ticket& what) { return open(what); },
@@ -47,11 +42,12 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
         phase_ = phase::stopped;
         tell(self_, options_.director, what);
       },
-      [this](const wire_message& message) { from_worker(message); },
+      [this](const worker_said& what) { from_worker(what); },
       [this](const worker_given& given) { take_worker(given); },
       [this](const no_worker& refused) { fail_stage(refused.cause); },
+      [this](const worker_unlinked& what) { link_broke(what); },
       [this](const worker_exited& what) { exited(what); },
-      [this](const worker_silent& what) { link_broke(what); },
+      [this](const worker_silent& what) { still_silent(what); },
       [this](const start_overdue& what) { check_start(what); },
       [this](const pass_on& what) { pass(what); },
   };
@@ -60,33 +56,25 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
 // --- the worker becomes the stage ------------------------------------------------------------------------------------
 
 void remote_stage_state::take_worker(const worker_given& given) {
-  process_ = given.process;
-  if (phase_ != phase::waiting) return process_->kill();  // the run has ended meanwhile
+  worker_ = given.worker;
+  if (phase_ != phase::waiting) return worker_->kill();  // the run has ended meanwhile
   phase_ = phase::assigned;
-  worker_ = given.actor;
   claims_.emplace(options_.place, options_.sent);
   believed_ = true;
-  page_.reset();
-  takes_descriptors_ = true;
-  process_->rename(name_);
-  self_->monitor(worker_);
+  takes_blobs_ = true;
+  worker_->rename(name_);
   // A worker that takes nothing is as good as dead; its end is told as any other's.
   const auto assigned = assign(given);
-  driver_failed_ = !assigned && takes_descriptors_;
-  if (!assigned) process_->kill(to_string(assigned.error()));
+  driver_failed_ = !assigned && takes_blobs_;
+  if (!assigned) worker_->kill(to_string(assigned.error()));
   wait_for_start(limits::wait_slices - 1);
 }
 
 expected<void> remote_stage_state::assign(const worker_given& given) {
-  auto page = shared_page::create();
-  if (!page) return tl::make_unexpected(page.error());
-  page_ = page->page();
-  const int descriptor = page->descriptor();
-  options_.accounts->add(options_.at, page_);
-  options_.registry->put(options_.at, {given.process, std::move(*page), given.edge_port});
-  if (auto sent = hand_over("page", descriptor); !sent) return sent;
+  options_.accounts->add(options_.at, [worker = worker_] { return worker->telemetry(); });
+  options_.registry->put(options_.at, {worker_, given.edge_port});
   if (options_.loader_page) {
-    if (auto sent = hand_over("loader", options_.loader_page->descriptor()); !sent) return sent;
+    if (auto sent = hand_over("loader", options_.loader_page->memory()); !sent) return sent;
   }
 
   const assignment_data assignment = options_.setup->assignment(options_.at);
@@ -104,9 +92,9 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
   return {};
 }
 
-expected<void> remote_stage_state::hand_over(const std::string& tag, int descriptor) {
-  auto sent = process_->send(tag, {&descriptor, 1});
-  takes_descriptors_ = sent.has_value();
+expected<void> remote_stage_state::hand_over(const std::string& tag, const blob& what) {
+  auto sent = worker_->hand_over(tag, {&what, 1});
+  takes_blobs_ = sent.has_value();
   return sent;
 }
 
@@ -114,13 +102,9 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm
   if (warm_up == nullptr) return 0;
   const payload_codec& codec = *options_.setup->codec;
   const std::uint64_t bytes = codec.size_of(*warm_up);
-  auto memory = shared_memory::create("troupe-warm-up", bytes);
-  if (!memory) return tl::make_unexpected(memory.error());
-  if (auto taken = memory->commit(0, bytes); !taken) return tl::make_unexpected(taken.error());
-  const auto mapped = memory->map(0, bytes);
-  if (!mapped) return tl::make_unexpected(mapped.error());
-  codec.write(*warm_up, mapped->bytes().first(bytes));
-  return hand_over("warm-up", memory->descriptor()).map([bytes] { return bytes; });
+  const auto made = blob::make("troupe-warm-up", bytes, [&](std::span<std::byte> to) { codec.write(*warm_up, to); });
+  if (!made) return tl::make_unexpected(made.error());
+  return hand_over("warm-up", *made).map([bytes] { return bytes; });
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, name_, std::string("its inputs cannot be sent: ") + e.what());
 }
@@ -130,9 +114,9 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm
 template <class Message>
 void remote_stage_state::to_worker(const Message& message) {
   if (phase_ != phase::assigned) return;
-  auto wire = to_wire(message);
-  if (!wire) return kill_for("it cannot be told what it must know: " + to_string(wire.error()));
-  tell(self_, worker_, std::move(*wire));
+  auto bytes = codec::encode(message);
+  if (!bytes) return kill_for("it cannot be told what it must know: " + to_string(bytes.error()));
+  worker_->send(std::move(*bytes));
 }
 
 void remote_stage_state::pass(const pass_on& what) {
@@ -142,7 +126,7 @@ void remote_stage_state::pass(const pass_on& what) {
   claims_->told_epoch(what.epoch, std::move(channels));
   epoch_ = what.epoch;
   peers_ = what.peers;
-  tell(self_, worker_, what.message);
+  worker_->send(what.message);
 }
 
 /// A call that has ended or was cancelled.
@@ -153,10 +137,10 @@ void remote_stage_state::over(const Message& end) {
   to_worker(end);
 }
 
-void remote_stage_state::from_worker(const wire_message& message) {
-  if (!claims_ || phase_ == phase::lost || !believed_) return;
+void remote_stage_state::from_worker(const worker_said& what) {
+  if (!claims_ || phase_ == phase::lost || !believed_ || what.worker != worker_) return;
   const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost, edge_damaged>(
-      message, [this](auto&& said) {
+      what.message, [this](auto&& said) {
         if (const objection wrong = claims_->to(said)) return kill_for(lie(*wrong));
         believe(std::forward<decltype(said)>(said));
       });
@@ -200,7 +184,7 @@ void remote_stage_state::accuse(const edge_damaged& what) {
 /// Its end is told as any other's.
 void remote_stage_state::kill_for(std::string why) {
   believed_ = false;
-  process_->kill(std::move(why));
+  worker_->kill(std::move(why));
 }
 
 caf::result<call_opened> remote_stage_state::open(const open_ticket& open) {
@@ -233,56 +217,60 @@ void remote_stage_state::stop(const stop_request& request) {
 
 // --- the end of the worker -------------------------------------------------------------------------------------------
 
+void remote_stage_state::link_broke(const worker_unlinked& what) {
+  tell_after(self_, patience_with_a_broken_link, remote_stage_actor{self_}, worker_silent{what.worker});
+}
+
 /// A process whose link is gone and that still lives is frozen, or as good as that: it must not wake up again.
-void remote_stage_state::link_broke(const worker_silent& what) {
-  if (phase_ != phase::assigned || what.process != process_) return;
-  process_->kill("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
+void remote_stage_state::still_silent(const worker_silent& what) {
+  if (phase_ != phase::assigned || what.worker != worker_) return;
+  worker_->kill("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
 }
 
 /// In slices: of a freeze of this process no more than one counts.
 void remote_stage_state::wait_for_start(std::uint32_t slices_left) {
   tell_after(self_, options_.setup->start_deadline / limits::wait_slices, remote_stage_actor{self_},
-             start_overdue{process_, slices_left});
+             start_overdue{worker_, slices_left});
 }
 
 /// Its heartbeats say that the process lives, not that its stage will ever be there.
 void remote_stage_state::check_start(const start_overdue& what) {
-  if (phase_ != phase::assigned || ready_ || what.process != process_) return;
+  if (phase_ != phase::assigned || ready_ || what.worker != worker_) return;
   if (what.slices_left > 0) return wait_for_start(what.slices_left - 1);
   const double seconds = std::chrono::duration<double>(options_.setup->start_deadline).count();
-  process_->kill(fmt::format("it did not become its stage within {} s", seconds));
+  worker_->kill(fmt::format("it did not become its stage within {} s", seconds));
 }
 
 void remote_stage_state::exited(const worker_exited& what) {
-  if (phase_ != phase::assigned || what.process != process_) return;
+  if (phase_ != phase::assigned || what.worker != worker_) return;
   options_.accounts->end(options_.at);
   const exit_report& report = what.report;
-  const error cause{error_code::stage_lost, name_ + " (process " + std::to_string(report.pid) + ")",
-                    process_->end_of(report), "see its last lines, if any"};
+  const error cause{error_code::stage_lost, name_ + " (" + worker_->place() + ")", worker_->end_of(report),
+                    "see its last lines, if any"};
   if (was_dead_before()) {
-    if (!told_to_stop_) process_->log_end(report, "ended before it began on its stage");
+    if (!told_to_stop_) worker_->log_end(report, "ended before it began on its stage");
     return ask_for_another(cause);
   }
   phase_ = phase::lost;
   opening_.clear();
   tell(self_, options_.director,
-       stage_lost{options_.at, options_.incarnation, cause, working_on(), process_->rank(), name_in_log(report.pid)});
+       stage_lost{options_.at, options_.incarnation, cause, working_on(), worker_->rank(), name_in_log()});
 }
 
-std::string remote_stage_state::name_in_log(pid_t pid) const {
+std::string remote_stage_state::name_in_log() const {
   const std::string layers = options_.setup->assignment(options_.at).layers;
-  return fmt::format("{} ({}process {})", name_, layers.empty() ? "" : layers + ", ", pid);
+  return fmt::format("{} ({}{})", name_, layers.empty() ? "" : layers + ", ", worker_->place());
 }
 
 /// The worker wrote it: what was never sent accuses nothing.
 std::optional<micro_batch_id> remote_stage_state::working_on() const {
-  const auto id = page_ ? page_->work.working_on() : std::nullopt;
+  const auto id = worker_->telemetry().working_on;
   return id && options_.sent->find(*id).now == handed_out::standing::never ? std::nullopt : id;
 }
 
 /// It never began to become the stage, so that the stage has no part in its death.
 bool remote_stage_state::was_dead_before() const {
-  return !driver_failed_ && page_ != nullptr && !page_->taken.load(std::memory_order_acquire);
+  return !driver_failed_ && !worker_->telemetry().has_begun;
 }
 
 void remote_stage_state::ask_for_another(const error& cause) {

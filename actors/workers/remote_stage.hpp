@@ -37,7 +37,7 @@ struct remote_stage_options {
 /// what cannot be, nothing more is believed: it is killed, and its end is told as any other's.
 ///
 ///   waiting --worker_given--> assigned --stopped--> stopped
-///   assigned --exit before the worker has taken its page--> waiting (another one is asked for, without a death)
+///   assigned --exit before the worker has begun--> waiting (another one is asked for, without a death)
 ///   waiting --no_worker--> (failure);   assigned --exit--> lost
 class remote_stage_state {
  public:
@@ -52,7 +52,7 @@ class remote_stage_state {
   void take_worker(const worker_given& given);
   [[nodiscard]] expected<void> assign(const worker_given& given);
   [[nodiscard]] expected<std::uint64_t> send_warm_up(const payload_ptr& warm_up);
-  void from_worker(const wire_message& message);
+  void from_worker(const worker_said& what);
   template <class Message>
   void believe(Message&& said);
   void fold(score_batch said);
@@ -66,15 +66,16 @@ class remote_stage_state {
   template <class Message>
   void over(const Message& end);
   void stop(const stop_request& request);
-  [[nodiscard]] expected<void> hand_over(const std::string& tag, int descriptor);
-  void link_broke(const worker_silent& what);
+  [[nodiscard]] expected<void> hand_over(const std::string& tag, const blob& what);
+  void link_broke(const worker_unlinked& what);
+  void still_silent(const worker_silent& what);
   void wait_for_start(std::uint32_t slices_left);
   void check_start(const start_overdue& what);
   void exited(const worker_exited& what);
   [[nodiscard]] std::optional<micro_batch_id> working_on() const;
   [[nodiscard]] bool was_dead_before() const;
   /// stage_lost::name.
-  [[nodiscard]] std::string name_in_log(pid_t pid) const;
+  [[nodiscard]] std::string name_in_log() const;
   void ask_for_another(const error& cause);
   void fail_stage(const error& cause);
 
@@ -90,13 +91,12 @@ class remote_stage_state {
   std::optional<worker_claims> claims_;
   /// The worker could not be told what to become, and not because it took nothing.
   bool driver_failed_ = false;
-  bool takes_descriptors_ = true;
+  bool takes_blobs_ = true;
   /// Workers in a row that were dead before they began, and how the first of them ended.
   std::uint32_t dead_when_given_ = 0;
   std::optional<error> first_dead_;
-  std::shared_ptr<worker_process> process_;
-  wire_actor worker_;
-  std::shared_ptr<const engine_page> page_;
+  /// The one that it has, or had last.
+  hosted_worker_ptr worker_;
   std::map<call_number, caf::typed_response_promise<call_opened>> opening_;
   /// Of calls whose scores travel in another form (call_ticket::unpack).
   std::map<call_number, std::function<std::optional<std::string>(score&)>> unpack_;

@@ -94,10 +94,10 @@ class worker_claims {
   bool stops_ = false;
 };
 
-/// What the driver knows of a process before it has become a stage.
+/// What the driver knows of a worker before it has become a stage.
 struct hello_facts {
-  /// Nothing: the process has ended, and its number is not compared.
-  std::optional<std::int64_t> pid;
+  /// hosted_worker::place().
+  std::string place;
   /// worker_hello::edge_port is not 0 exactly where this holds.
   bool has_tcp_edges = false;
   /// The process has not said hello yet.

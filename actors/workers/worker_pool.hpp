@@ -1,21 +1,20 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 
-#include "actors/link/wire_message.hpp"
 #include "actors/protocol.hpp"
-#include "actors/workers/worker_launcher.hpp"
 #include "messages/limits.hpp"
 #include "runtime/process/start_budget.hpp"
+#include "runtime/process/worker_host.hpp"
 
 namespace troupe {
 
 /// pool -> stage: this worker is yours.
 struct worker_given {
-  std::shared_ptr<worker_process> process;
-  wire_actor actor;
+  hosted_worker_ptr worker;
   /// worker_hello::edge_port.
   std::uint16_t edge_port = 0;
 };
@@ -23,23 +22,32 @@ struct worker_given {
 struct no_worker {
   error cause;
 };
-/// the process host's thread -> pool -> stage that has the worker.
+/// host -> pool -> stage that has the worker: worker_listener::said(), but for a hello, which is the pool's.
+struct worker_said {
+  hosted_worker_ptr worker;
+  codec::bytes message;
+};
+/// host -> pool -> stage that has the worker: worker_listener::link_lost().
+struct worker_unlinked {
+  hosted_worker_ptr worker;
+};
+/// host -> pool -> stage that has the worker: worker_listener::exited().
 struct worker_exited {
-  std::shared_ptr<worker_process> process;
+  hosted_worker_ptr worker;
   exit_report report;
 };
 /// A stage, to itself: the link to this worker broke a moment ago.
 struct worker_silent {
-  std::shared_ptr<worker_process> process;
+  hosted_worker_ptr worker;
 };
 /// One more slice of worker_setup::start_deadline is over.
 struct start_overdue {
-  std::shared_ptr<worker_process> process;
+  hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
 /// worker_stages -> stage: passed on to the worker, in order with what the director says.
 struct pass_on {
-  wire_message message;
+  codec::bytes message;
   /// Of the edges that it speaks of.
   epoch_number epoch = 0;
   /// Of those that end in another worker: kills that worker, by channel.
@@ -48,36 +56,26 @@ struct pass_on {
 
 /// A stage whose engine is in a worker process.
 using remote_stage_actor =
-    stage_actor::extend<cast<wire_message>, cast<worker_given>, cast<no_worker>, cast<worker_exited>,
-                        cast<worker_silent>, cast<start_overdue>, cast<pass_on>>;
+    stage_actor::extend<cast<worker_said>, cast<worker_given>, cast<no_worker>, cast<worker_unlinked>,
+                        cast<worker_exited>, cast<worker_silent>, cast<start_overdue>, cast<pass_on>>;
 
-/// A worker's entrance -> pool: it has said this, its first words.
-struct worker_said {
-  std::shared_ptr<worker_process> process;
-  wire_actor actor;
-  wire_message message;
-};
 /// stage -> pool.
 struct want_worker {
   remote_stage_actor stage;
 };
 /// The pool, to itself: one more slice of its patience is over. After the last one the pool counts on it no more.
 struct hello_late {
-  std::shared_ptr<worker_process> process;
+  hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
 /// The pool, to itself: one more slice of the time to have said hello is over.
 struct hello_overdue {
-  std::shared_ptr<worker_process> process;
+  hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
 
-/// Starts a worker, as worker_launcher::launch() does; one without a link is offered none.
-using worker_source = std::function<expected<launched_worker>(
-    std::function<void(const std::shared_ptr<worker_process>&, const exit_report&)> on_exit)>;
-
-/// Starts workers, takes their hellos, hands them to stages, keeps spares. Each worker is offered an entrance of its
-/// own, an actor that lives as long as its process, so that the link tells which one says hello.
+/// Has workers started, takes their hellos, hands them to stages, keeps spares. It alone listens to their host, and
+/// passes on to a stage what is heard of the worker that it has.
 ///
 ///   worker: starting --patience--> late
 ///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its stage hears of it)
@@ -90,16 +88,18 @@ using worker_source = std::function<expected<launched_worker>(
 /// Workers that end before their hello are replaced until the start_budget is spent: then all stages that wait get
 /// no_worker with the first cause. A stage whose worker was dead already asks again. Spares that die are replaced up to
 /// limits::spares_lost_in_window_max; after that a worker is started when a stage wants one.
-using worker_pool_actor =
-    caf::typed_actor<cast<worker_said>, cast<want_worker>, cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
+using worker_pool_actor = caf::typed_actor<cast<worker_said>, cast<want_worker>, cast<worker_unlinked>,
+                                           cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
 
 struct worker_pool_state {
   static inline const char* name = "worker_pool";
   explicit worker_pool_state(worker_pool_actor::pointer owner) : self(owner) {}
 
   worker_pool_actor::behavior_type behavior();
+  void said(worker_said& what);
   void hello(const worker_said& what);
   void want(const want_worker& wanted);
+  void unlinked(const worker_unlinked& what);
   void exited(const worker_exited& what);
   void late(const hello_late& what);
   void overdue(const hello_overdue& what);
@@ -109,32 +109,33 @@ struct worker_pool_state {
   void refuse_all(const error& cause);
 
   worker_pool_actor::pointer self;
-  worker_source source;
+  std::shared_ptr<worker_host> host;
+  std::shared_ptr<worker_listener> listener;
   std::chrono::milliseconds patience{0};
   bool has_tcp_edges = false;
 
   struct worker {
     enum class phase : std::uint8_t { starting, late, spare, given };
     [[nodiscard]] bool has_said_hello() const noexcept { return now >= phase::spare; }
-    wire_actor entrance;
     phase now = phase::starting;
-    wire_actor actor = {};
+    bool is_unlinked = false;
     std::uint16_t edge_port = 0;
     remote_stage_actor stage = {};
   };
-  std::map<std::shared_ptr<worker_process>, worker> workers;
+  std::map<hosted_worker_ptr, worker> workers;
   std::deque<remote_stage_actor> waiting;
   start_budget budget;
 };
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
-                                             worker_source source, std::chrono::milliseconds patience,
+                                             std::shared_ptr<worker_host> host, std::chrono::milliseconds patience,
                                              bool has_tcp_edges);
 
 }  // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_given)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::no_worker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_unlinked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_exited)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_silent)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_overdue)

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "actors/workers/tcp_ends.hpp"
-#include "actors/workers/worker_process.hpp"
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/engine/shared_page.hpp"
+#include "runtime/process/hosted_worker.hpp"
 
 namespace troupe {
 
@@ -57,8 +57,7 @@ struct worker_setup {
 
 /// A worker that has become a stage.
 struct registered_worker {
-  std::shared_ptr<worker_process> process;
-  shared_page page;
+  hosted_worker_ptr worker;
   /// worker_hello::edge_port.
   std::uint16_t edge_port = 0;
 };
@@ -80,11 +79,11 @@ class worker_registry {
     const std::lock_guard lock{mutex_};
     return registry_;
   }
-  /// Ends the process that sits there now, also when another one has taken its place since; with the error as reason.
+  /// Ends the worker that sits there now, also when another one has taken its place since; with the error as reason.
   [[nodiscard]] std::function<void(const error&)> kill_switch_of(stage_address address) const {
-    const auto worker = at(address);
-    if (!worker) return {};
-    return [process = worker->process](const error& why) { process->kill(to_string(why)); };
+    const auto found = at(address);
+    if (!found) return {};
+    return [worker = found->worker](const error& why) { worker->kill(to_string(why)); };
   }
 
  private:

@@ -4,15 +4,14 @@
 
 #include <fcntl.h>
 
-#include "actors/workers/wire_codec.hpp"
 #include "messages/check.hpp"
 #include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
 namespace {
 
-expected<unique_fd> copy_of(const unique_fd& descriptor) {
-  unique_fd copy(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0));
+expected<unique_fd> copy_of(const blob& memory) {
+  unique_fd copy(::fcntl(memory.descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!copy) return fail(error_code::process_failed, "edge", "the system has no descriptor left", "raise ulimit -n");
   return copy;
 }
@@ -66,7 +65,7 @@ std::unique_ptr<edge_consumer> worker_stages::checked(std::unique_ptr<edge_consu
   return check_arrivals(std::move(end),
                         {.message = check,
                          .ended = [sent = sent()](call_number call) { return call < sent->next_call(); },
-                         .on_damaged = end_towards(producer).on_damaged});
+                         .on_damaged = kill_switch_of(producer)});
 }
 
 std::shared_ptr<const handed_out> worker_stages::sent() const {
@@ -117,7 +116,7 @@ expected<void> worker_stages::make_edges(epoch_edges& edges) {
       if (setup_->tcp) continue;
       auto memory = create_shm_edge({.slots = shape.slots, .credits_per_ring = shape.credits_per_ring});
       if (!memory) return tl::make_unexpected(memory.error());
-      edges.memories[number] = std::move(*memory);
+      edges.memories.emplace(number, std::move(*memory));
       continue;
     }
     shape.producer_bell = &bell_of(channel.producer);
@@ -144,8 +143,10 @@ expected<std::unique_ptr<edge_consumer>> worker_stages::consumer_here(epoch_edge
   const wired_channel& one = engines_->plan.channels[channel];
   if (edges.local.contains(channel)) return std::move(edges.local[channel].consumer);
   if (setup_->tcp) return setup_->tcp->accept(edges.epoch, channel, tcp_shape(channel, one.consumer), tell_of_losses());
-  return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
-    return open_shm_consumer(std::move(memory), end_towards(one.producer));
+  return end_towards(one.producer).and_then([&](shm_end&& end) {
+    return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
+      return open_shm_consumer(std::move(memory), std::move(end));
+    });
   });
 }
 
@@ -156,8 +157,10 @@ expected<std::unique_ptr<edge_producer>> worker_stages::producer_here(epoch_edge
     return setup_->tcp->connect(edges.epoch, channel, edge_port_of(one.consumer), tcp_shape(channel, one.producer),
                                 tell_of_losses());
   }
-  return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
-    return open_shm_producer(std::move(memory), end_towards(one.consumer));
+  return end_towards(one.consumer).and_then([&](shm_end&& end) {
+    return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
+      return open_shm_producer(std::move(memory), std::move(end));
+    });
   });
 }
 
@@ -175,22 +178,25 @@ tcp_ends::loss_handler worker_stages::tell_of_losses() const {
 std::uint16_t worker_stages::edge_port_of(std::size_t instance) const {
   if (!setup_->tcp) return 0;
   if (!is_remote(instance)) return setup_->tcp->port();
-  const auto worker = registry_->at(engines_->plan.instances[instance].address);
-  TROUPE_CHECK(worker.has_value(), "a stage that is ready sits somewhere");
-  return worker->edge_port;
+  return worker_of(instance).edge_port;
 }
 
-/// Descriptors first: the order that speaks of them finds them there.
+registered_worker worker_stages::worker_of(std::size_t instance) const {
+  auto found = registry_->at(engines_->plan.instances[instance].address);
+  TROUPE_CHECK(found.has_value(), "a stage that is ready sits somewhere");
+  return std::move(*found);
+}
+
+/// Memory first: the order that speaks of it finds it there.
 void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, const wiring_order& order) {
-  const stage_address at = engines_->plan.instances[instance].address;
-  const auto worker = registry_->at(at);
-  TROUPE_CHECK(worker.has_value(), "a stage that is ready sits somewhere");
-  if (auto sent = send_edges(edges, instance, order, *worker->process); !sent) {
-    return worker->process->kill(to_string(sent.error()));  // another one takes its place
+  const hosted_worker_ptr worker = worker_of(instance).worker;
+  if (auto sent = send_edges(edges, instance, order, *worker); !sent) {
+    return worker->kill(to_string(sent.error()));  // another one takes its place
   }
-  auto wire = to_wire(order);
-  if (!wire) return worker->process->kill("its edges cannot be told: " + to_string(wire.error()));
-  post(stage_actors_.at(at), pass_on{std::move(*wire), order.epoch, peers_of(instance, edges.present)});
+  auto bytes = codec::encode(order);
+  if (!bytes) return worker->kill("its edges cannot be told: " + to_string(bytes.error()));
+  const stage_address at = engines_->plan.instances[instance].address;
+  post(stage_actors_.at(at), pass_on{std::move(*bytes), order.epoch, peers_of(instance, edges.present)});
 }
 
 /// By channel, who is to be killed for what comes from its other end; those who sit there now.
@@ -199,7 +205,7 @@ std::map<std::size_t, std::function<void(const error&)>> worker_stages::peers_of
   std::map<std::size_t, std::function<void(const error&)>> found;
   const wiring_plan& plan = engines_->plan;
   const auto add = [&](std::size_t channel, std::size_t peer) {
-    if (is_remote(peer)) found[channel] = registry_->kill_switch_of(plan.instances[peer].address);
+    if (is_remote(peer)) found[channel] = kill_switch_of(peer);
   };
   const instance_ends ends = ends_of(plan, instance, present);
   for (const std::size_t channel : ends.inbound) add(channel, plan.channels[channel].producer);
@@ -210,11 +216,10 @@ std::map<std::size_t, std::function<void(const error&)>> worker_stages::peers_of
 }
 
 expected<void> worker_stages::send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,
-                                         worker_process& to) const {
+                                         hosted_worker& to) const {
   const auto send = [&](std::size_t channel, std::size_t peer) {
-    const shared_page page = page_of(peer);
-    const int descriptors[] = {edges.memories.at(channel).get(), page.descriptor()};
-    return to.send(edge_tag(order.epoch, channel), descriptors);
+    const blob blobs[] = {edges.memories.at(channel), page_of(peer)};
+    return to.hand_over(edge_tag(order.epoch, channel), blobs);
   };
   if (setup_->tcp) return {};
   const wiring_plan& plan = engines_->plan;
@@ -230,19 +235,24 @@ expected<void> worker_stages::send_edges(const epoch_edges& edges, std::size_t i
   return {};
 }
 
-shared_page worker_stages::page_of(std::size_t instance) const {
-  const stage_address at = engines_->plan.instances[instance].address;
-  const auto local = setup_->local_pages.find(at);
-  if (local != setup_->local_pages.end()) return local->second;
-  const auto worker = registry_->at(at);
-  TROUPE_CHECK(worker.has_value(), "a stage with a neighbour in another process has a shared page");
-  return worker->page;
+blob worker_stages::page_of(std::size_t instance) const {
+  const auto local = setup_->local_pages.find(engines_->plan.instances[instance].address);
+  if (local != setup_->local_pages.end()) return local->second.memory();
+  const auto page = worker_of(instance).worker->page();
+  TROUPE_CHECK(page.has_value(), "a stage at an edge in shared memory has a shared page");
+  return *page;
+}
+
+std::function<void(const error&)> worker_stages::kill_switch_of(std::size_t instance) const {
+  return registry_->kill_switch_of(engines_->plan.instances[instance].address);
 }
 
 /// For an end in this process: who is at the other one, and what becomes of nonsense from there.
-shm_end worker_stages::end_towards(std::size_t instance) const {
-  const stage_address at = engines_->plan.instances[instance].address;
-  return {.peer_bell = page_of(instance).bell(), .codec = setup_->codec, .on_damaged = registry_->kill_switch_of(at)};
+expected<shm_end> worker_stages::end_towards(std::size_t instance) const {
+  const auto page =
+      copy_of(page_of(instance)).and_then([](unique_fd&& memory) { return shared_page::adopt(std::move(memory)); });
+  if (!page) return tl::make_unexpected(page.error());
+  return shm_end{.peer_bell = page->bell(), .codec = setup_->codec, .on_damaged = kill_switch_of(instance)};
 }
 
 }  // namespace troupe

@@ -35,7 +35,7 @@ class worker_stages final : public local_stages {
   struct epoch_edges {
     epoch_number epoch = 0;
     std::vector<bool> present;
-    std::map<std::size_t, unique_fd> memories;
+    std::map<std::size_t, blob> memories;
     std::map<std::size_t, edge_ends> local;
   };
 
@@ -57,9 +57,11 @@ class worker_stages final : public local_stages {
   [[nodiscard]] std::uint16_t edge_port_of(std::size_t instance) const;
   void wire_there(const epoch_edges& edges, std::size_t instance, const wiring_order& order);
   [[nodiscard]] expected<void> send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,
-                                          worker_process& to) const;
-  [[nodiscard]] shm_end end_towards(std::size_t instance) const;
-  [[nodiscard]] shared_page page_of(std::size_t instance) const;
+                                          hosted_worker& to) const;
+  [[nodiscard]] expected<shm_end> end_towards(std::size_t instance) const;
+  [[nodiscard]] std::function<void(const error&)> kill_switch_of(std::size_t instance) const;
+  [[nodiscard]] registered_worker worker_of(std::size_t instance) const;
+  [[nodiscard]] blob page_of(std::size_t instance) const;
 
   const std::shared_ptr<worker_setup> setup_;
   const std::shared_ptr<worker_registry> registry_;
@@ -69,8 +71,8 @@ class worker_stages final : public local_stages {
   std::optional<weak_actor<director_actor>> director_;
 };
 
-/// The tag under which two descriptors come to a worker: the memory of a channel, then the page of the engine at its
-/// other end.
+/// The name under which two blobs come to a worker: the memory of a channel, then the page of the engine at its other
+/// end.
 [[nodiscard]] std::string edge_tag(epoch_number epoch, std::size_t channel);
 
 }  // namespace troupe

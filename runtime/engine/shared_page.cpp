@@ -26,7 +26,7 @@ expected<shared_page> shared_page::create() {
   if (auto taken = memory->commit(0, sizeof(engine_page)); !taken) return tl::make_unexpected(taken.error());
   auto page = map_page(*memory, false);
   if (!page) return tl::make_unexpected(page.error());
-  return shared_page(std::make_shared<unique_fd>(std::move(*memory).release()), std::move(*page));
+  return shared_page(blob(std::move(*memory).release()), std::move(*page));
 }
 
 expected<shared_page> shared_page::adopt(unique_fd descriptor) {
@@ -34,7 +34,7 @@ expected<shared_page> shared_page::adopt(unique_fd descriptor) {
   if (!memory) return tl::make_unexpected(memory.error());
   auto page = map_page(*memory, true);
   if (!page) return tl::make_unexpected(page.error());
-  return shared_page(std::make_shared<unique_fd>(std::move(*memory).release()), std::move(*page));
+  return shared_page(blob(std::move(*memory).release()), std::move(*page));
 }
 
 std::shared_ptr<doorbell> shared_page::bell() const {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "runtime/engine/engine_page.hpp"
-#include "runtime/os/unique_fd.hpp"
+#include "runtime/os/blob.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -20,13 +20,13 @@ class shared_page {
   [[nodiscard]] const std::shared_ptr<engine_page>& page() const noexcept { return page_; }
   /// Rings the engine's bell from whatever process; keeps the page.
   [[nodiscard]] std::shared_ptr<doorbell> bell() const;
-  [[nodiscard]] int descriptor() const noexcept { return memory_->get(); }
+  /// For another process.
+  [[nodiscard]] const blob& memory() const noexcept { return memory_; }
 
  private:
-  shared_page(std::shared_ptr<unique_fd> memory, std::shared_ptr<engine_page> page)
-      : memory_(std::move(memory)), page_(std::move(page)) {}
+  shared_page(blob memory, std::shared_ptr<engine_page> page) : memory_(std::move(memory)), page_(std::move(page)) {}
 
-  std::shared_ptr<unique_fd> memory_;
+  blob memory_;
   std::shared_ptr<engine_page> page_;
 };
 

@@ -7,7 +7,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "actors/workers/remote_stage.hpp"
-#include "actors/workers/wire_codec.hpp"
+#include "fake_host.hpp"
 
 namespace troupe::testing {
 
@@ -55,9 +55,9 @@ struct assigned_worker {
                                                             .director = system.spawn(director, this),
                                                             .aggregator = system.spawn(aggregator, this)});
     run();
-    post(stage, worker_given{process, system.spawn(worker, this), 1});
+    post(stage, worker_given{worker, 1});
     run();
-    registry->at(address)->page.page()->taken.store(true);  // it begins to become the stage
+    worker->now.has_begun = true;  // it begins to become the stage
     auto ticket = std::make_shared<call_ticket>();
     ticket->number = 1;
     ticket->score_words = {3};
@@ -76,12 +76,12 @@ struct assigned_worker {
     if (id.index == 0) sent->begin(id.call, 0);
     sent->note(id, samples);
   }
-  void says(const wire_message& message) {
-    post(stage, message);
+  void says(const codec::bytes& message) {
+    post(stage, worker_said{worker, message});
     run();
   }
   void run() { dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).run(); }
-  [[nodiscard]] std::string killed_for() const { return process->killed_for(); }
+  [[nodiscard]] std::string killed_for() const { return worker->killed_for(); }
 
   // --- whom the actor speaks to ---
 
@@ -115,12 +115,8 @@ struct assigned_worker {
   }
   static worker_pool_actor::behavior_type pool(worker_pool_actor::pointer self, assigned_worker* world) {
     world->others.push_back(caf::actor_cast<caf::actor>(self));
-    return {[](const worker_said&) {}, [](const want_worker&) {}, [](const worker_exited&) {}, [](const hello_late&) {},
-            [](const hello_overdue&) {}};
-  }
-  static wire_actor::behavior_type worker(wire_actor::pointer self, assigned_worker* world) {
-    world->others.push_back(caf::actor_cast<caf::actor>(self));
-    return {[](const wire_message&) {}};
+    return {[](const worker_said&) {},   [](const want_worker&) {}, [](const worker_unlinked&) {},
+            [](const worker_exited&) {}, [](const hello_late&) {},  [](const hello_overdue&) {}};
   }
 
   testing_config config;
@@ -130,10 +126,7 @@ struct assigned_worker {
   std::shared_ptr<handed_out> sent = std::make_shared<handed_out>();
   std::shared_ptr<stage_accounts> accounts =
       std::make_shared<stage_accounts>(std::vector<stage_accounts::owner>{{"guess", address}});
-  std::unique_ptr<process_host> host = *process_host::create();
-  std::pair<fd_channel, unique_fd> channel = *fd_channel::make();
-  std::shared_ptr<worker_process> process =
-      std::make_shared<worker_process>("worker 0", std::move(channel.first), *host);
+  const std::shared_ptr<fake_worker> worker = std::make_shared<fake_worker>(0);
   remote_stage_actor stage;
   /// Kinds of messages that director and aggregator got.
   std::vector<std::string> told;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "actors/workers/wire_codec.hpp"
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 
@@ -28,16 +27,9 @@ director_actor::behavior_type noting_director(director_actor::pointer, std::shar
           [](const stopped&) {}};
 }
 
-wire_actor::behavior_type deaf_worker(wire_actor::pointer) {
-  return {[](const wire_message&) {}};
-}
-
 }  // namespace
 
 fake_workers::fake_workers(std::uint32_t stages) {
-  auto host = process_host::create();
-  TROUPE_CHECK(host.has_value(), "the system gives one more thread");
-  host_ = std::move(*host);
   scheduler().clock().current_time += 1h;
   setup_->assignment = [](stage_address) { return assignment_data{}; };
   std::vector<stage_accounts::owner> owners;
@@ -46,8 +38,7 @@ fake_workers::fake_workers(std::uint32_t stages) {
   }
   const auto accounts = std::make_shared<stage_accounts>(owners);
   director_ = system_.spawn(noting_director, news_);
-  const worker_source source = [this](auto on_exit) { return launch(std::move(on_exit)); };
-  pool_ = system_.spawn(worker_pool, source, limits::worker_hello_patience, false);
+  pool_ = system_.spawn(worker_pool, host_, limits::worker_hello_patience, false);
   const auto plan = expand(make_chain({.stages = stages, .replicas = 1, .num_pipe_buffers = 2}));
   TROUPE_CHECK(plan.has_value(), "a chain of stages has a plan");
   for (const auto& owner : owners) {
@@ -68,7 +59,6 @@ fake_workers::fake_workers(std::uint32_t stages) {
 
 fake_workers::~fake_workers() {
   for (const auto& stage : stage_actors_) caf::anon_send_exit(stage, caf::exit_reason::user_shutdown);
-  for (worker& one : workers_) caf::anon_send_exit(one.actor, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(pool_, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
   settle();
@@ -78,37 +68,29 @@ caf::scheduler::test_coordinator& fake_workers::scheduler() {
   return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
 }
 
-expected<launched_worker> fake_workers::launch(decltype(worker::on_exit) on_exit) {
-  auto channel = fd_channel::make();
-  if (!channel) return tl::make_unexpected(channel.error());
-  const std::string number = std::to_string(workers_.size());
-  const auto rank = static_cast<std::uint32_t>(workers_.size());
-  auto process = std::make_shared<worker_process>("worker " + number, std::move(channel->first), *host_, rank);
-  process->listen({.on_line = [this](const log_record& record) { log_.push_back(to_string(record)); }, .on_exit = {}});
-  workers_.push_back({process, std::move(on_exit), std::move(channel->second), system_.spawn(deaf_worker),
-                      1000 + static_cast<pid_t>(workers_.size())});
-  return launched_worker{process, unique_fd()};
-}
-
 std::size_t fake_workers::alive() const {
-  return static_cast<std::size_t>(std::ranges::count_if(workers_, &worker::is_alive));
+  return static_cast<std::size_t>(std::ranges::count_if(host_->members, &worker::is_alive));
 }
 
 void fake_workers::says_hello(worker& one) {
-  const auto hello = to_wire(worker_hello{.pid = 1, .edge_port = 0});
-  post(pool_, worker_said{one.process, one.actor, *hello});
+  one.listener->said(one.worker, *codec::encode(worker_hello{.pid = one.worker->pid(), .edge_port = 0}));
   settle();
 }
 
 void fake_workers::ends(worker& one, exit_kind kind, int value) {
   one.is_alive = false;
-  one.channel.reset();
+  one.worker->takes_blobs = false;
   exit_report report;
   report.kind = kind;
   report.value = value;
-  report.pid = one.pid;
-  one.on_exit(one.process, report);
+  report.pid = static_cast<pid_t>(one.worker->pid());
+  one.listener->exited(one.worker, report);
   settle();
+}
+
+void fake_workers::begins(stage_address at) {
+  const auto found = std::ranges::find(host_->members, worker_of(at), &worker::worker);
+  found->worker->now.has_begun = true;
 }
 
 void fake_workers::is_shot(worker& one) {
@@ -120,9 +102,9 @@ void fake_workers::is_told_to_stop(stage_address at) {
   settle();
 }
 
-std::shared_ptr<worker_process> fake_workers::worker_of(stage_address at) const {
+hosted_worker_ptr fake_workers::worker_of(stage_address at) const {
   const auto found = registry_->at(at);
-  return found ? found->process : nullptr;
+  return found ? found->worker : nullptr;
 }
 
 void fake_workers::freeze(std::chrono::nanoseconds time) {
@@ -135,7 +117,7 @@ void fake_workers::pass(std::chrono::nanoseconds time) {
 }
 
 void fake_workers::breaks_link(worker& one) {
-  caf::anon_send_exit(one.actor, caf::exit_reason::kill);
+  one.listener->link_lost(one.worker);
   settle();
 }
 

@@ -8,6 +8,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "actors/workers/remote_stage.hpp"
+#include "fake_host.hpp"
 
 namespace troupe::testing {
 
@@ -17,8 +18,8 @@ struct director_news {
   std::vector<failure> failures;
 };
 
-/// The production pool and actors in one thread and virtual time, with workers that are no processes: the test says
-/// what becomes of them.
+/// The production pool and actors in one thread and virtual time, over a host without processes: the test says what
+/// becomes of its workers.
 class fake_workers {
  public:
   explicit fake_workers(std::uint32_t stages);
@@ -26,29 +27,23 @@ class fake_workers {
   fake_workers(const fake_workers&) = delete;
   fake_workers& operator=(const fake_workers&) = delete;
 
-  struct worker {
-    std::shared_ptr<worker_process> process;
-    std::function<void(const std::shared_ptr<worker_process>&, const exit_report&)> on_exit;
-    unique_fd channel;
-    wire_actor actor;
-    pid_t pid = 0;
-    bool is_alive = true;
-  };
+  using worker = fake_host::member;
   /// In the order of their starts.
-  [[nodiscard]] std::deque<worker>& all() { return workers_; }
+  [[nodiscard]] std::deque<worker>& all() { return host_->members; }
   [[nodiscard]] std::size_t alive() const;
-  [[nodiscard]] worker& newest() { return workers_.back(); }
+  [[nodiscard]] fake_host& host() { return *host_; }
+  [[nodiscard]] worker& newest() { return all().back(); }
 
   void says_hello(worker& one);
-  /// The process is gone, its channel with it, and the pool is told.
+  /// The process is gone, and its host tells it.
   void ends(worker& one, exit_kind kind, int value);
   void is_shot(worker& one);
   /// The worker that sits there begins to become the stage.
-  void begins(stage_address at) { registry_->at(at)->page.page()->taken.store(true); }
+  void begins(stage_address at);
   /// The run drains or aborts.
   void is_told_to_stop(stage_address at);
-  /// The process that was assigned there last.
-  [[nodiscard]] std::shared_ptr<worker_process> worker_of(stage_address at) const;
+  /// The one that was assigned there last.
+  [[nodiscard]] hosted_worker_ptr worker_of(stage_address at) const;
 
   /// All actors have done what they were told.
   void settle() { scheduler().run(); }
@@ -60,7 +55,7 @@ class fake_workers {
   void breaks_link(worker& one);
 
   [[nodiscard]] const director_news& news() const { return *news_; }
-  /// Lines that processes and actors have logged.
+  /// What was logged of workers.
   [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
   [[nodiscard]] const worker_setup& setup() const { return *setup_; }
 
@@ -69,14 +64,13 @@ class fake_workers {
     testing_config() { set("scheduler.policy", caf::atom("testing")); }
   };
   caf::scheduler::test_coordinator& scheduler();
-  [[nodiscard]] expected<launched_worker> launch(decltype(worker::on_exit) on_exit);
 
   std::shared_ptr<director_news> news_ = std::make_shared<director_news>();
-  std::unique_ptr<process_host> host_;
   std::shared_ptr<worker_setup> setup_ = std::make_shared<worker_setup>();
   std::shared_ptr<worker_registry> registry_ = std::make_shared<worker_registry>();
-  std::deque<worker> workers_;
   std::vector<std::string> log_;
+  std::shared_ptr<fake_host> host_ =
+      std::make_shared<fake_host>([this](const log_record& record) { log_.push_back(to_string(record)); });
   testing_config config_;
   caf::actor_system system_{config_};
   director_actor director_;

@@ -19,13 +19,13 @@ constexpr stage_address first{0, 0};
 
 TEST(remote_stage, asks_for_another_worker_when_the_one_it_is_given_is_dead) {
   fake_workers workers(1);
-  workers.all()[0].channel.reset();  // dead, and its end is not told yet
+  workers.all()[0].worker->takes_blobs = false;  // dead, and its end is not told yet
   workers.says_hello(workers.all()[0]);
-  ASSERT_EQ(workers.worker_of(first), workers.all()[0].process);
+  ASSERT_EQ(workers.worker_of(first), workers.all()[0].worker);
   workers.is_shot(workers.all()[0]);
   EXPECT_TRUE(workers.news().lost.empty()) << to_string(workers.news().lost.front().cause);
   workers.says_hello(workers.newest());
-  EXPECT_EQ(workers.worker_of(first), workers.all()[1].process);
+  EXPECT_EQ(workers.worker_of(first), workers.all()[1].worker);
   EXPECT_TRUE(workers.news().lost.empty());
 }
 
@@ -67,7 +67,7 @@ TEST(remote_stage, gives_up_when_every_worker_is_dead_already) {
     ASSERT_LE(workers.all().size(), limits::workers_dead_when_given_max) << "without end";
     auto& given = workers.newest();
     workers.says_hello(given);  // another one is started as a spare
-    ASSERT_EQ(workers.worker_of(first), given.process);
+    ASSERT_EQ(workers.worker_of(first), given.worker);
     workers.is_shot(given);
   }
   EXPECT_TRUE(workers.news().lost.empty());
@@ -83,9 +83,9 @@ TEST(remote_stage, is_not_hurt_by_the_link_of_a_worker_before) {
   workers.breaks_link(workers.all()[0]);
   workers.is_shot(workers.all()[0]);
   workers.says_hello(workers.newest());
-  ASSERT_EQ(workers.worker_of(first), workers.all()[1].process);
+  ASSERT_EQ(workers.worker_of(first), workers.all()[1].worker);
   workers.pass(2s);
-  EXPECT_EQ(workers.all()[1].process->killed_for(), "");
+  EXPECT_EQ(workers.all()[1].worker->killed_for(), "");
 }
 
 TEST(remote_stage, kills_a_worker_whose_link_is_broken) {
@@ -93,7 +93,7 @@ TEST(remote_stage, kills_a_worker_whose_link_is_broken) {
   workers.says_hello(workers.all()[0]);
   workers.breaks_link(workers.all()[0]);
   workers.pass(2s);
-  EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("it was silent for"));
+  EXPECT_THAT(workers.all()[0].worker->killed_for(), HasSubstr("it was silent for"));
 }
 
 TEST(remote_stage, gives_a_worker_its_time_to_become_the_stage_and_no_more) {
@@ -101,22 +101,45 @@ TEST(remote_stage, gives_a_worker_its_time_to_become_the_stage_and_no_more) {
   workers.says_hello(workers.all()[0]);
   workers.begins(first);
   workers.freeze(2 * workers.setup().start_deadline);
-  EXPECT_EQ(workers.all()[0].process->killed_for(), "") << "this process was frozen, not only the worker";
+  EXPECT_EQ(workers.all()[0].worker->killed_for(), "") << "this process was frozen, not only the worker";
   workers.pass(workers.setup().start_deadline);
-  EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("it did not become its stage within"));
+  EXPECT_THAT(workers.all()[0].worker->killed_for(), HasSubstr("it did not become its stage within"));
 }
 
-TEST(worker_registry, end_the_process_that_sat_there_when_it_was_asked_for) {
+TEST(remote_stage, says_what_to_become_to_the_worker_that_it_is_given) {
+  fake_workers workers(1);
+  auto& given = *workers.all()[0].worker;
+  workers.says_hello(workers.all()[0]);
+  EXPECT_EQ(given.name(), "stage 0");
+  ASSERT_EQ(given.sent.size(), 1U);
+  const auto told = codec::decode<worker_assignment>(given.sent.front());
+  ASSERT_TRUE(told) << to_string(told.error());
+  EXPECT_EQ(told->address, first);
+  EXPECT_TRUE(workers.newest().worker->sent.empty()) << "the spare waits";
+}
+
+TEST(remote_stage, believes_no_worker_that_died_on_what_was_never_sent) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.begins(first);
+  workers.all()[0].worker->now.working_on = micro_batch_id{0, 7};
+  workers.is_shot(workers.all()[0]);
+  ASSERT_EQ(workers.news().lost.size(), 1U);
+  EXPECT_EQ(workers.news().lost.front().working_on, std::nullopt) << "it was never sent";
+  EXPECT_EQ(workers.news().lost.front().cause.where, "stage 0 (process 1000)");
+}
+
+TEST(worker_registry, ends_the_worker_that_sat_there_when_it_was_asked_for) {
   fake_workers workers(2);
   workers.says_hello(workers.all()[0]);
   workers.says_hello(workers.all()[1]);
   worker_registry registry;
-  registry.put(first, {workers.all()[0].process, *shared_page::create(), 0});
+  registry.put(first, {workers.all()[0].worker, 0});
   const auto end = registry.kill_switch_of(first);
-  registry.put(first, {workers.all()[1].process, *shared_page::create(), 0});
+  registry.put(first, {workers.all()[1].worker, 0});
   end({error_code::wire_malformed, "edge", "nonsense", {}});
-  EXPECT_THAT(workers.all()[0].process->killed_for(), HasSubstr("nonsense"));
-  EXPECT_EQ(workers.all()[1].process->killed_for(), "") << "it has written nothing there";
+  EXPECT_THAT(workers.all()[0].worker->killed_for(), HasSubstr("nonsense"));
+  EXPECT_EQ(workers.all()[1].worker->killed_for(), "") << "it has written nothing there";
   EXPECT_FALSE(static_cast<bool>(registry.kill_switch_of({1, 0}))) << "a stage of this process";
 }
 

@@ -1,6 +1,6 @@
 // Goal: no field of no message that a worker may send reaches the director or the aggregator with a value that cannot
 // be true; the worker is killed for it, and the reason names the field. True messages pass, late ones too. Method:
-// the production actor of a stage under the test's scheduler, around a process that was never started; the test speaks
+// the production actor of a stage under the test's scheduler, around a worker that is no process; the test speaks
 // for the worker, a table has a lie for every field that the codec knows.
 #include <csignal>
 #include <functional>
@@ -8,7 +8,6 @@
 
 #include <gmock/gmock.h>
 
-#include "actors/workers/wire_codec.hpp"
 #include "messages/codec/schema.hpp"
 #include "tests/actors/workers/assigned_worker.hpp"
 
@@ -68,13 +67,13 @@ call_opened truth() {
 /// Which field, in the words of the reason, and how to say it.
 struct lie_told {
   std::string field;
-  wire_message message;
+  codec::bytes message;
 };
 
 /// All about one kind of message.
 struct lies_of_a_kind {
   const char* kind;
-  wire_message honest;
+  codec::bytes honest;
   /// Fields that the codec knows, and those that anything may stand in.
   std::size_t fields;
   std::set<std::string> free;
@@ -94,11 +93,11 @@ struct lies_of_a_kind {
 template <class Message>
 lies_of_a_kind lies_about(const char* kind, std::set<std::string> free,
                           const std::vector<std::pair<std::string, std::function<void(Message&)>>>& lies) {
-  lies_of_a_kind made{kind, *to_wire(truth<Message>()), codec::arity<Message>, std::move(free), {}};
+  lies_of_a_kind made{kind, *codec::encode(truth<Message>()), codec::arity<Message>, std::move(free), {}};
   for (const auto& [field, forge] : lies) {
     Message said = truth<Message>();
     forge(said);
-    made.lies.push_back({field, *to_wire(said)});
+    made.lies.push_back({field, *codec::encode(said)});
   }
   return made;
 }
@@ -189,7 +188,7 @@ TEST(a_worker_that_is_honest, is_heard) {
 
 TEST(a_worker_that_was_sent_what_cannot_be, has_the_other_one_killed) {
   assigned_worker one;
-  one.says(*to_wire(truth<edge_damaged>()));
+  one.says(*codec::encode(truth<edge_damaged>()));
   EXPECT_THAT(one.accused_for, HasSubstr("guess was sent what cannot be: edge: no such micro-batch was sent"));
   EXPECT_EQ(one.killed_for(), "");
 }
@@ -198,7 +197,7 @@ TEST(a_worker_that_speaks_of_an_old_edge, has_none_killed) {
   assigned_worker one;
   edge_damaged old = truth<edge_damaged>();
   --old.epoch;
-  one.says(*to_wire(old));
+  one.says(*codec::encode(old));
   EXPECT_EQ(one.accused_for, "");
   EXPECT_EQ(one.killed_for(), "");
 }
@@ -215,7 +214,7 @@ TEST(a_worker_whose_words_cannot_be_unpacked, is_killed_and_reaches_no_other_act
     post(one.stage, open_ticket{ticket});
     one.run();
     one.told.clear();
-    one.says(*to_wire(truth<score_batch>()));
+    one.says(*codec::encode(truth<score_batch>()));
     EXPECT_EQ(one.killed_for(), is_true ? "" : "it said what cannot be: score.words have no outputs that can be read");
     EXPECT_EQ(one.told.size(), is_true ? 1U : 0U);
   }
@@ -223,14 +222,14 @@ TEST(a_worker_whose_words_cannot_be_unpacked, is_killed_and_reaches_no_other_act
 
 TEST(a_worker_that_is_late, tells_no_lie) {
   assigned_worker one;
-  const wire_message twice = *to_wire(truth<score_batch>());
+  const codec::bytes twice = *codec::encode(truth<score_batch>());
   one.says(twice);
   one.says(twice);
-  one.says(*to_wire(score_batch{{true_score({0, 1}, 4)}}));
-  one.says(*to_wire(failure{address, incarnation, {}, micro_batch_id{0, 1}, {}, 1}));
+  one.says(*codec::encode(score_batch{{true_score({0, 1}, 4)}}));
+  one.says(*codec::encode(failure{address, incarnation, {}, micro_batch_id{0, 1}, {}, 1}));
   post(one.stage, cancel_call{1, {}});
   one.says(twice);
-  one.says(*to_wire(call_opened{1}));
+  one.says(*codec::encode(call_opened{1}));
   post(one.stage, release_call{1});
   one.sent->learn({2, 0});
   one.says(twice);
@@ -240,12 +239,12 @@ TEST(a_worker_that_is_late, tells_no_lie) {
 
 TEST(a_worker_that_stops_unasked, is_killed_and_counts_as_lost) {
   assigned_worker one;
-  one.says(*to_wire(truth<stopped>()));
+  one.says(*codec::encode(truth<stopped>()));
   EXPECT_THAT(one.killed_for(), HasSubstr("it said what cannot be: stopped comes unasked"));
   exit_report report;
   report.kind = exit_kind::signalled;
   report.value = SIGKILL;
-  post(one.stage, worker_exited{one.process, report});
+  post(one.stage, worker_exited{one.worker, report});
   one.run();
   EXPECT_THAT(one.told, ElementsAre("stage_lost"));
   EXPECT_THAT(one.lost_for, HasSubstr("stopped comes unasked, and was killed"));
@@ -253,22 +252,22 @@ TEST(a_worker_that_stops_unasked, is_killed_and_counts_as_lost) {
 
 TEST(a_worker_that_has_lied_once, is_not_believed_again) {
   assigned_worker one;
-  one.says(*to_wire(call_opened{7}));
-  one.says(*to_wire(truth<stage_ready>()));
-  one.says(*to_wire(truth<score_batch>()));
+  one.says(*codec::encode(call_opened{7}));
+  one.says(*codec::encode(truth<stage_ready>()));
+  one.says(*codec::encode(truth<score_batch>()));
   EXPECT_THAT(one.told, IsEmpty());
 }
 
 TEST(a_worker_that_opens_a_call_twice, is_killed) {
   assigned_worker one;
-  one.says(*to_wire(truth<call_opened>()));
+  one.says(*codec::encode(truth<call_opened>()));
   EXPECT_EQ(one.killed_for(), "");
-  one.says(*to_wire(truth<call_opened>()));
+  one.says(*codec::encode(truth<call_opened>()));
   EXPECT_THAT(one.killed_for(), HasSubstr("call_opened.call is 1"));
 }
 
 TEST(a_worker_that_sends_what_is_no_message_of_a_worker, is_killed) {
-  for (const wire_message& message : {wire_message{}, *to_wire(open_call{1, 1})}) {
+  for (const codec::bytes& message : {codec::bytes{}, *codec::encode(open_call{1, 1})}) {
     assigned_worker one;
     one.says(message);
     EXPECT_THAT(one.killed_for(), HasSubstr("it sent nonsense"));

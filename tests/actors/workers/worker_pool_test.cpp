@@ -65,19 +65,49 @@ TEST(worker_pool, does_not_replace_a_dying_spare_without_end) {
 TEST(worker_pool, kills_a_worker_that_says_no_hello) {
   fake_workers workers(1);
   workers.pass(limits::worker_hello_timeout - 1s);
-  EXPECT_EQ(workers.all().front().process->killed_for(), "");
+  EXPECT_EQ(workers.all().front().worker->killed_for(), "");
   EXPECT_EQ(workers.alive(), 2u) << "the one that came in its place";
   workers.pass(2s);
-  EXPECT_EQ(workers.all().front().process->killed_for(), "it said no hello for 60 s");
+  EXPECT_EQ(workers.all().front().worker->killed_for(), "it said no hello for 60 s");
 }
 
 TEST(worker_pool, does_not_blame_workers_for_its_own_freeze) {
   fake_workers workers(1);
   workers.freeze(2 * limits::worker_hello_timeout);
-  EXPECT_EQ(workers.all().front().process->killed_for(), "") << "it was frozen, too, or its hello waits to be read";
+  EXPECT_EQ(workers.all().front().worker->killed_for(), "") << "it was frozen, too, or its hello waits to be read";
   EXPECT_EQ(workers.alive(), 1u);
   workers.says_hello(workers.all().front());
-  EXPECT_EQ(workers.worker_of({0, 0}), workers.all().front().process);
+  EXPECT_EQ(workers.worker_of({0, 0}), workers.all().front().worker);
+}
+
+TEST(worker_pool, kills_a_worker_that_says_hello_twice) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all().front());
+  EXPECT_EQ(workers.all().front().worker->killed_for(), "");
+  workers.says_hello(workers.all().front());
+  EXPECT_THAT(workers.all().front().worker->killed_for(), HasSubstr("worker_hello comes a second time"));
+}
+
+TEST(worker_pool, tells_a_stage_that_the_link_of_its_spare_is_lost_already) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all().front());
+  auto& spare = workers.newest();
+  workers.says_hello(spare);
+  workers.breaks_link(spare);
+  workers.pass(2s);
+  EXPECT_EQ(spare.worker->killed_for(), "") << "its end may be told any moment";
+  workers.is_shot(workers.all().front());
+  ASSERT_EQ(workers.worker_of({0, 0}), spare.worker);
+  workers.pass(2s);
+  EXPECT_THAT(spare.worker->killed_for(), HasSubstr("it was silent for"));
+}
+
+TEST(worker_pool, gives_up_when_its_host_starts_no_worker) {
+  fake_workers workers(1);
+  workers.host().close();
+  workers.is_shot(workers.newest());
+  ASSERT_EQ(workers.news().failures.size(), 1u);
+  EXPECT_EQ(workers.news().failures.front().cause.code, error_code::engine_stopped);
 }
 
 }  // namespace

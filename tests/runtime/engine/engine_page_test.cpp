@@ -40,7 +40,7 @@ TEST(shared_page, is_one_page_for_everybody_who_has_the_memory) {
   auto made = shared_page::create();
   ASSERT_TRUE(made) << to_string(made.error());
   made->page()->counters.samples = 5;
-  auto other = shared_page::adopt(unique_fd(::fcntl(made->descriptor(), F_DUPFD_CLOEXEC, 0)));
+  auto other = shared_page::adopt(unique_fd(::fcntl(made->memory().descriptor(), F_DUPFD_CLOEXEC, 0)));
   ASSERT_TRUE(other) << to_string(other.error());
   EXPECT_NE(other->page(), made->page());
   EXPECT_EQ(other->page()->counters.samples, 5u) << "adopting makes nothing anew";
