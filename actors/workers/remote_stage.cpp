@@ -187,13 +187,15 @@ void remote_stage_state::kill_for(std::string why) {
   worker_->kill(std::move(why));
 }
 
+/// A request that comes again before the answer gets the answer to the first order: the link has lost nothing, and the
+/// worker would answer each order.
 caf::result<call_opened> remote_stage_state::open(const open_ticket& open) {
-  auto promise = self_->make_response_promise<call_opened>();
-  opening_.insert_or_assign(open.ticket->number, promise);
   const call_ticket& call = *open.ticket;
+  auto promise = self_->make_response_promise<call_opened>();
+  const bool is_new = opening_.insert_or_assign(call.number, promise).second;
   if (claims_) claims_->told_call(call.number, call.score_words);
   if (call.unpack) unpack_.insert_or_assign(call.number, call.unpack);
-  to_worker(open_call{call.number, call.start.first(), call.in_workers});
+  if (is_new) to_worker(open_call{call.number, call.start.first(), call.in_workers});
   return promise;
 }
 

@@ -2,6 +2,7 @@
 // be true; the worker is killed for it, and the reason names the field. True messages pass, late ones too. Method:
 // the production actor of a stage under the test's scheduler, around a worker that is no process; the test speaks
 // for the worker, a table has a lie for every field that the codec knows.
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <set>
@@ -264,6 +265,23 @@ TEST(a_worker_that_opens_a_call_twice, is_killed) {
   EXPECT_EQ(one.killed_for(), "");
   one.says(*codec::encode(truth<call_opened>()));
   EXPECT_THAT(one.killed_for(), HasSubstr("call_opened.call is 1"));
+}
+
+TEST(a_worker_that_is_slow_to_open_a_call, is_asked_once) {
+  assigned_worker one;
+  auto ticket = std::make_shared<call_ticket>();
+  ticket->number = 1;
+  ticket->score_words = {3};
+  caf::scoped_actor director{one.system};
+  auto again = director->request(one.stage, caf::infinite, open_ticket{ticket});
+  one.run();
+  const auto asked = std::ranges::count_if(
+      one.worker->sent, [](const codec::bytes& order) { return codec::kind_of(order) == message_kind::open_call; });
+  EXPECT_EQ(asked, 1) << "it would answer each time, which is a lie the second time";
+  one.says(*codec::encode(truth<call_opened>()));
+  bool is_answered = false;
+  again.receive([&](const call_opened& what) { is_answered = what.call == 1; }, [](const caf::error&) {});
+  EXPECT_TRUE(is_answered);
 }
 
 TEST(a_worker_that_sends_what_is_no_message_of_a_worker, is_killed) {
