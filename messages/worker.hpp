@@ -20,8 +20,8 @@ struct worker_hello {
   std::uint16_t edge_port = 0;
 };
 
-/// driver -> worker, once: become this stage. Reply: stage_ready, or failure. Goes with the descriptors of the
-/// incarnation's page and, if the stage has one, its warm-up input.
+/// driver -> worker, once: become this stage. Reply: stage_ready, or failure. The worker has its page from its host;
+/// the loader's page and, if the stage has one, its warm-up input come before this.
 struct worker_assignment {
   stage_address address;
   incarnation_number incarnation = 0;

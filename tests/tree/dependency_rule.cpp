@@ -106,6 +106,17 @@ std::string outside_objection(const fs::path& file, std::string_view include) {
   return {};
 }
 
+/// What the driver has of workers knows nothing of where they live (worker_host).
+bool sees_workers_from_outside(const fs::path& file) {
+  constexpr std::array names = {"worker_pool", "remote_stage", "worker_stages", "worker_setup", "worker_claims"};
+  return file.parent_path() == "actors/workers" && std::ranges::find(names, file.stem()) != names.end();
+}
+bool is_of_a_host(const fs::path& include) {
+  return starts_with_any(
+      include.string(), {"actors/link/", "actors/local_host/", "runtime/process/process_", "runtime/process/fd_channel",
+                         "runtime/process/memory_file", "runtime/os/shared_memory"});
+}
+
 /// Why `file` may not include this header of the tree; empty if it may.
 std::string inside_objection(const fs::path& file, const fs::path& include) {
   const std::string from = part(place_of(file), 0);
@@ -113,6 +124,7 @@ std::string inside_objection(const fs::path& file, const fs::path& include) {
   if (!level_of(include)) return "no layer of the tree";
   if (!level_of(file)) return "a public header without a layer";
   if (part(file, 0) == "include" && part(include, 0) != "include") return "a public header includes public ones only";
+  if (sees_workers_from_outside(file) && is_of_a_host(include)) return "knows workers through worker_host alone";
   if (from != to && level_of(include) >= level_of(file)) return from + "/ does not depend on " + to;
   if (from == to && is_core(file) && !is_core(include)) {
     return "runtime/" + part(place_of(file), 1) + " runs no kernels, runtime/" + part(place_of(include), 1) + " may";
