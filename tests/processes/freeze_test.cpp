@@ -40,8 +40,8 @@ class frozen : public ::testing::Test {
   /// Once, when a third is folded and the spare is there; workers are in the order they were started.
   void tick() {
     if (process_ > 0 || run_->size_of(killer::journal) * 3 < whole_.journal_bytes) return thaw_if_due();
+    if (!run_->greeted_while_held_back(spare + 1)) return;
     const auto workers = run_->workers();
-    if (workers.size() <= spare || !run_->has_greeted(spare + 1)) return;
     process_ = driver_too_ ? run_->driver() : workers.at(victim_);
     since_ = clock::now();
     ::kill(process_, SIGSTOP);
@@ -141,7 +141,7 @@ TEST(frozen_as_a_whole, a_run_goes_on_where_it_was) {
     const double share = 0.25 * (frozen + 1);
     const bool is_due =
         static_cast<double>(run.size_of(killer::journal)) >= share * static_cast<double>(whole.journal_bytes);
-    if (frozen == times || !is_due || run.workers().size() <= spare || !run.has_greeted(spare + 1)) return {};
+    if (frozen == times || !is_due || !run.greeted_while_held_back(spare + 1)) return {};
     all = run.workers();
     all.push_back(run.driver());
     for (const pid_t each : all) ::kill(each, SIGSTOP);

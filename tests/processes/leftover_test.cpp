@@ -176,8 +176,8 @@ TEST(nothing_is_left, after_a_deadline) {
 TEST(nothing_is_left, after_an_interrupt_beside_a_frozen_worker) {
   marked_run run(long_run({"--worker-timeout", "1"}));
   run.on_tick = [&, frozen = false]() mutable -> std::vector<int> {
-    const auto workers = run.workers();
-    if (!frozen && is_in_the_middle(run) && run.has_greeted(3)) {
+    if (!frozen && is_in_the_middle(run) && run.greeted_while_held_back(3)) {
+      const auto workers = run.workers();
       ::kill(workers.front(), SIGSTOP);
       ::kill(workers.back(), SIGSTOP);
       frozen = true;

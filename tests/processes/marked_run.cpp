@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <csignal>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -79,6 +80,16 @@ bool marked_run::has_greeted(std::size_t workers) {
     joined_at_ = clock::now();
   }
   return clock::now() >= *joined_at_ + long_enough;
+}
+
+bool marked_run::greeted_while_held_back(std::size_t workers) {
+  using namespace std::chrono_literals;
+  const auto all = this->workers();
+  if (all.empty()) return false;
+  const bool greeted = has_greeted(workers);
+  const bool may_run = greeted || clock::now().time_since_epoch() % 50ms < 2ms;
+  ::kill(all.front(), may_run ? SIGCONT : SIGSTOP);
+  return greeted;
 }
 
 std::set<std::uint16_t> marked_run::ports() {

@@ -42,6 +42,9 @@ class marked_run {
   [[nodiscard]] std::vector<pid_t> workers();
   /// So many have joined the driver, a moment ago: they have said hello.
   [[nodiscard]] bool has_greeted(std::size_t workers);
+  /// The same, to be asked at each tick: until then the first worker is stopped for most of the time, far below any
+  /// time-out, so that the run does not end before.
+  [[nodiscard]] bool greeted_while_held_back(std::size_t workers);
   /// TCP ports at which the driver and its workers listen now; expect_nothing_left() looks at all that were seen.
   [[nodiscard]] std::set<std::uint16_t> ports();
   [[nodiscard]] const std::string& mark() const { return mark_; }
