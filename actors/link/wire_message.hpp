@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "actors/caf.hpp"
@@ -15,6 +18,17 @@ struct wire_message {
 
   friend bool operator==(const wire_message&, const wire_message&) = default;
 };
+
+/// Copies.
+[[nodiscard]] inline wire_message wire_of(std::span<const std::byte> bytes) {
+  wire_message made;
+  made.bytes.resize(bytes.size());
+  if (!bytes.empty()) std::memcpy(made.bytes.data(), bytes.data(), bytes.size());
+  return made;
+}
+[[nodiscard]] inline std::span<const std::byte> bytes_of(const wire_message& message) {
+  return std::as_bytes(std::span{message.bytes});
+}
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, wire_message& message) {

@@ -1,19 +1,6 @@
 #include "actors/local_host/link_entrance.hpp"
 
-#include <cstring>
-
 namespace troupe {
-namespace {
-
-/// The bytes of one container in another of the same size.
-template <class To, class From>
-To copied(const From& from) {
-  To made(from.size());
-  if (!from.empty()) std::memcpy(made.data(), from.data(), from.size());
-  return made;
-}
-
-}  // namespace
 
 link_entrance_actor::behavior_type link_entrance(link_entrance_actor::stateful_pointer<link_entrance_state> self,
                                                  const hosted_worker_ptr& worker,
@@ -25,10 +12,11 @@ link_entrance_actor::behavior_type link_entrance_state::start(const hosted_worke
                                                               const std::shared_ptr<worker_listener>& listener) {
   self->set_down_handler([worker, listener](const caf::down_msg&) { listener->link_lost(worker); });
   return {[this, worker, listener](const wire_message& message) {
-            if (knows_worker()) listener->said(worker, copied<codec::bytes>(message.bytes));
+            const auto bytes = bytes_of(message);
+            if (knows_worker()) listener->said(worker, codec::bytes(bytes.begin(), bytes.end()));
           },
           [this](const outgoing& what) {
-            if (worker_actor) tell(self, worker_actor, wire_message{copied<std::vector<std::uint8_t>>(what.message)});
+            if (worker_actor) tell(self, worker_actor, wire_of(what.message));
           },
           [this, worker, listener](const process_ended& what) {
             listener->exited(worker, what.report);

@@ -15,7 +15,7 @@ template <class... Messages, class Handler>
   const auto kind = codec::kind_of(message);
   if (!kind) return tl::make_unexpected(kind.error());
   expected<void> done = fail(error_code::wire_unknown_kind, "control plane",
-                             "nobody here expects the message " + std::string(name_of(*kind)));
+                             "no handler here takes the message " + std::string(name_of(*kind)));
   const auto try_one = [&]<class Message>(const Message*) {
     auto decoded = codec::decode<Message>(message);
     if (!decoded && decoded.error().code == error_code::wire_unknown_kind) return false;

@@ -127,7 +127,7 @@ bool worker_pool_state::launch() {
   return true;
 }
 
-/// A spare tells nobody: the stage that takes it is told then.
+/// The loss of a spare is told to the stage that takes it later.
 void worker_pool_state::unlinked(const worker_unlinked& what) {
   const auto found = workers.find(what.worker);
   if (found == workers.end()) return;

@@ -8,7 +8,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "actors/workers/remote_stage.hpp"
-#include "fake_host.hpp"
+#include "tests/actors/workers/fake_host.hpp"
 
 namespace troupe::testing {
 

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "fake_host.hpp"
+#include "tests/actors/workers/fake_host.hpp"
 
 namespace troupe::testing {
 namespace {
