@@ -26,7 +26,7 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> 
       [=](const low_water& low) { self->state.engine->low_water(low.mark); },
       [=](const cancel_call& cancel) { order(loader_command::cancel_call{cancel.call}); },
       [=](const cut_calls_below& cut) { order(loader_command::cut_calls{cut.number}); },
-      [=](const stop_request&) { static_cast<void>(self->state.engine->command(loader_command::stop{})); },
+      [=](const stop_request&) { self->state.engine->stop(); },
       [=](const pause_loading& pause) { order(loader_command::pause{pause.round}); },
       [=](const start_loader_epoch& start_epoch) { order(loader_command::start_epoch{start_epoch.edges}); },
       [=](const call_size& end) { tell(self, self->state.aggregator, end); },

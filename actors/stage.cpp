@@ -40,7 +40,7 @@ stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self
       },
       // A drain follows the closing of the inbound edges.
       [=](const stop_request& stop) {
-        if (stop.mode == stop_mode::abort) static_cast<void>(self->state.engine->command(stage_command::stop{}));
+        if (stop.mode == stop_mode::abort) self->state.engine->stop();
       },
       [=](const stage_ready& ready) { tell(self, director, ready); },
       [=](score_batch& batch) { tell(self, self->state.aggregator, std::move(batch)); },

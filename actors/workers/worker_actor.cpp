@@ -193,7 +193,7 @@ void worker_actor_state::handle(const cancel_call& cancel) {
 
 void worker_actor_state::handle(const stop_request& stop) {
   if (stop.mode == stop_mode::drain) return;
-  if (engine_) return order(stage_command::stop{});
+  if (engine_) return engine_->stop();
   if (driver_)
     to_driver(
         stopped{.address = assignment_.address, .incarnation = assignment_.incarnation});  // it never became a stage

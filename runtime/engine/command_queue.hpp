@@ -28,12 +28,24 @@ class command_queue {
   [[nodiscard]] bool push(Command command) {
     {
       const std::lock_guard lock(mutex_);
-      if (commands_.size() == capacity_) return false;
+      if (commands_.size() >= capacity_) return false;
       commands_.push_back(std::move(command));
       size_.store(commands_.size(), std::memory_order_release);
     }
     bell_.ring();
     return true;
+  }
+
+  /// The command that ends the engine, behind all that are queued. It has a place of its own, so that it is never
+  /// refused. Only the first one counts.
+  void push_end(Command command) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(ends_, true)) return;
+      commands_.push_back(std::move(command));
+      size_.store(commands_.size(), std::memory_order_release);
+    }
+    bell_.ring();
   }
 
   /// The oldest command, or nothing.
@@ -54,6 +66,7 @@ class command_queue {
   const std::size_t capacity_;
   std::mutex mutex_;
   std::deque<Command> commands_;
+  bool ends_ = false;
   std::atomic<std::size_t> size_{0};
 };
 

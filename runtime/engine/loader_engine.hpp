@@ -118,6 +118,8 @@ class loader_engine final : public engine {
 
   /// From any thread. False if the queue is full (limits::commands_queued_max).
   [[nodiscard]] bool command(loader_command_t command) { return commands_.push(std::move(command)); }
+  /// loader_command::stop, also where the queue is full. From any thread.
+  void stop() { commands_.push_end(loader_command::stop{}); }
 
   /// From any thread. Everything below `mark` is folded: what was kept of it goes, little by little while more is sent.
   void low_water(micro_batch_id mark) { low_water_.publish(mark); }

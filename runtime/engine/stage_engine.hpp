@@ -111,6 +111,8 @@ class stage_engine final : public engine {
 
   /// From any thread. False if the queue is full (limits::commands_queued_max).
   [[nodiscard]] bool command(stage_command_t command) { return commands_.push(std::move(command)); }
+  /// stage_command::stop, also where the queue is full. From any thread.
+  void stop() { commands_.push_end(stage_command::stop{}); }
 
   [[nodiscard]] step_result step() override;
   [[nodiscard]] doorbell& bell() noexcept override { return bell_; }

@@ -299,6 +299,16 @@ TEST(loader_engine, gives_the_room_of_a_cancelled_call_to_the_next) {
   EXPECT_EQ(loader.sent, (ids{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
 }
 
+TEST(loader_engine, takes_the_order_to_stop_behind_a_full_queue) {
+  loader_engine engine{{.name = "loader", .address = {}, .window = 1}};
+  while (engine.command(loader_command::cancel_call{0})) continue;
+  engine.stop();
+  for (std::uint32_t steps = 0; steps < limits::commands_queued_max; ++steps) {
+    ASSERT_EQ(engine.step(), step_result::progressed);
+  }
+  EXPECT_EQ(engine.step(), step_result::finished);
+}
+
 TEST(loader_engine, tells_a_new_actor_of_the_call_that_an_edge_could_not_carry) {
   std::vector<micro_batch_id> sent;
   std::vector<micro_batch_id> failed;

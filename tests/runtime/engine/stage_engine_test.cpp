@@ -104,10 +104,20 @@ TEST(stage_engine, a_micro_batch_of_a_call_that_has_ended_is_dropped) {
 
 TEST(stage_engine, a_stop_that_arrives_with_a_micro_batch_finishes_the_engine_and_gives_the_slot_back) {
   last_stage stage;
-  stage.edge->meanwhile = [&] { ASSERT_TRUE(stage.engine.command(stage_command::stop{})); };
+  stage.edge->meanwhile = [&] { stage.engine.stop(); };
   stage.run();
   EXPECT_TRUE(stage.scores.empty());
   EXPECT_EQ(stage.edge->released, 1);
+}
+
+TEST(stage_engine, takes_the_order_to_stop_behind_a_full_queue) {
+  stage_engine engine{{.name = "stage 0", .address = {}}, std::make_shared<echo_body>()};
+  while (engine.command(stage_command::cancel_call{0})) continue;
+  engine.stop();
+  for (std::uint32_t steps = 0; steps < limits::commands_queued_max; ++steps) {
+    ASSERT_EQ(engine.step(), step_result::progressed);
+  }
+  EXPECT_EQ(engine.step(), step_result::finished);
 }
 
 /// A node before a copied one that keeps order: both replicas of that wait for the end of a call on every edge.

@@ -40,6 +40,21 @@ TEST(command_queue, refuses_what_does_not_fit_without_a_ring) {
   EXPECT_TRUE(queue.push(-2));
 }
 
+TEST(command_queue, takes_the_end_once_and_behind_all_others_even_when_full) {
+  doorbell bell;
+  command_queue<int> queue(bell, 2);
+  ASSERT_TRUE(queue.push(1));
+  ASSERT_TRUE(queue.push(2));
+  const std::uint32_t epoch = bell.epoch();
+  queue.push_end(3);
+  EXPECT_EQ(bell.epoch(), epoch + 1);
+  EXPECT_FALSE(queue.push(4));
+  queue.push_end(5);
+  for (const int each : {1, 2, 3}) EXPECT_EQ(queue.pop(), each);
+  EXPECT_EQ(queue.pop(), std::nullopt);
+  EXPECT_TRUE(queue.push(6)) << "an engine hears of a new listener behind its end";
+}
+
 TEST(command_queue, moves_commands_that_cannot_be_copied) {
   doorbell bell;
   command_queue<std::unique_ptr<int>> queue(bell, 1);
