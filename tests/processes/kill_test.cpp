@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(cases, killed_at_random,
 
 /// Moments that the journal does not show: while workers start, are greeted, load the model, are wired.
 TEST(killed_while_starting, gives_the_bits_of_an_undisturbed_run) {
-  const auto arguments = lenet(4, sanitized ? 1500 : 6000);  // longer than the last of these moments is late
+  const auto arguments = lenet(1, sanitized ? 1500 : 6000);  // longer than the last of these moments is late
   const undisturbed& whole = undisturbed::of(arguments);
   for (int step = 0; step < (sanitized ? 3 : 5); ++step) {
     marked_run run(in_processes(arguments, 2, 1));

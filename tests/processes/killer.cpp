@@ -42,7 +42,8 @@ void killer::kill_one() {
   // Progress with nobody else there: one of them works.
   if (std::ranges::all_of(workers, fresh) && !again_at_) fresh_in_a_row_ = 0;
   const bool is_fresh = fresh(victim);
-  if (is_fresh && fresh_in_a_row_ == 2) return;
+  // The one more is left out: with only fresh workers there, it would be waited for until the end.
+  if (is_fresh && fresh_in_a_row_ == 2) return again_at_.reset();
   if (::kill(victim, SIGKILL) != 0) return;
   fresh_in_a_row_ = is_fresh ? fresh_in_a_row_ + 1 : 0;
   known_.insert(workers.begin(), workers.end());
