@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "runtime/os/errno_text.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/start_thread.hpp"
-#include "runtime/process/errno_text.hpp"
 
 namespace troupe::cli {
 

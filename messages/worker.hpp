@@ -16,8 +16,8 @@ namespace troupe {
 /// of the driver's workers this is.
 struct worker_hello {
   std::uint32_t pid = 0;
-  /// Where its tcp edges are accepted on this host; 0: nowhere, as edges are in shared memory.
-  std::uint16_t edge_port = 0;
+  /// transport::contact() of its edges to other processes.
+  std::uint64_t edge_contact = 0;
 };
 
 /// driver -> worker, once: become this stage. Reply: stage_ready, or failure. The worker has its page from its host;
@@ -36,8 +36,15 @@ struct worker_assignment {
   std::vector<std::uint64_t> boundaries;
   /// Of the input that the stage warms up with, as tensor_codec has it; 0: there is none.
   std::uint64_t warm_up_bytes = 0;
-  /// Two words that only the processes of this run know: the secret of its tcp edges. Empty without any.
-  std::vector<std::uint64_t> edge_secret;
+};
+
+/// What one end of an edge to another process must know (edge_offer).
+struct offered_edge {
+  /// Position in wiring_plan::channels.
+  std::uint64_t channel = 0;
+  /// How many blobs came before the message: 2, the edge's memory and the page of the engine at the other end, or 0.
+  std::uint32_t blobs = 0;
+  std::vector<std::uint64_t> words;
 };
 
 /// driver -> worker: a new epoch. Everything held is dropped, the edges that follow from the plan and from who is
@@ -47,8 +54,10 @@ struct wiring_order {
   micro_batch_id from;
   /// Positions in wiring_plan::instances, ascending, the loader's among them.
   std::vector<std::uint64_t> present;
-  /// By position in `present`: where that instance's process accepts tcp edges; 0 where edges are in shared memory.
-  std::vector<std::uint64_t> edge_ports;
+  /// By position in `present`: worker_hello::edge_contact of that instance's process.
+  std::vector<std::uint64_t> edge_contacts;
+  /// Of the edges of this worker, in order of their channels.
+  std::vector<offered_edge> offers;
 };
 
 /// owner of an edge's end -> director: an edge of this epoch is silent, perhaps without a death. No reply. The director

@@ -14,7 +14,7 @@
 #include "messages/limits.hpp"
 #include "program/probe_text.hpp"
 #include "runtime/edge/tcp/buffer_pool.hpp"
-#include "runtime/process/errno_text.hpp"
+#include "runtime/os/errno_text.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 

@@ -9,9 +9,11 @@
 #include "actors/workers/room_of.hpp"
 #include "program/eval_topology.hpp"
 #include "program/topology_parts.hpp"
+#include "runtime/config/option_names.hpp"
 #include "runtime/config/option_table.hpp"
 #include "runtime/config/resolve.hpp"
 #include "runtime/config/value.hpp"
+#include "runtime/transport/transport_table.hpp"
 #include <troupe/program.hpp>
 
 namespace troupe {
@@ -65,7 +67,7 @@ expected<void> check_room(const topology& what, const run_options& options, std:
   if (!plan) return {};
   room_options asked{.threads = std::max(threads, most_threads(what)),
                      .is_remote = nullptr,
-                     .tcp_edges = options.workers.transport == transport_kind::tcp};
+                     .edges = &between_processes(transport_name(options.workers.transport))};
   if (options.workers.enabled || what.parts().wants_any_process()) {
     asked.is_remote = [&](stage_address at) {
       return options.workers.enabled || what.parts().wants_process(plan->nodes[at.stage].name);

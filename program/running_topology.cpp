@@ -99,7 +99,7 @@ expected<void> running_topology::impl::open_to_workers() {
   if (!made) return tl::make_unexpected(made.error());
   host = std::move(*made);
   pool = system->spawn(worker_pool, host, std::max(limits::worker_hello_patience, workers->silence_timeout),
-                       workers->tcp != nullptr);
+                       workers->edges);
   return {};
 }
 

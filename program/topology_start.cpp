@@ -6,12 +6,12 @@
 #include "program/journal_pins.hpp"
 #include "program/own_thread.hpp"
 #include "program/topology_worker.hpp"
-#include "runtime/edge/inproc/inproc_edge.hpp"
-#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/config/option_names.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/topology/plan_fingerprint.hpp"
+#include "runtime/transport/transport_table.hpp"
 
 namespace troupe {
 namespace {
@@ -19,23 +19,6 @@ namespace {
 const cut_report* find_cut(const probe_report& report, const std::string& pipeline) {
   const auto found = std::ranges::find(report.cuts, pipeline, &cut_report::name);
   return found == report.cuts.end() ? nullptr : &*found;
-}
-
-std::shared_ptr<edge_factory> local_edges(transport_kind transport) {
-  if (transport == transport_kind::shm) return std::make_shared<shm_edge_factory>(std::make_shared<tensor_codec>());
-  return std::make_shared<inproc_edge_factory>();
-}
-
-expected<void> open_tcp(worker_setup& setup, const worker_options& options) {
-  if (options.transport != transport_kind::tcp) return {};
-  auto secret = tcp_ends::make_secret();
-  if (!secret) return tl::make_unexpected(secret.error());
-  auto opened = tcp_ends::open(setup.codec, options.payload_crc);
-  if (!opened) return tl::make_unexpected(opened.error());
-  setup.secret = *secret;
-  setup.tcp = std::move(*opened);
-  setup.tcp->know(*secret);
-  return {};
 }
 
 /// Of the engines in this process that may have a neighbour in another one.
@@ -75,7 +58,7 @@ class starter {
                                .is_elsewhere = *workers ? (*workers)->is_remote : nullptr,
                                .page_of = *workers ? (*workers)->page_finder() : nullptr};
     auto engines = assemble(
-        wiring_plan(plan_), local_edges(options_.run.workers.transport),
+        wiring_plan(plan_), within_process(transport_name(options_.run.workers.transport)).within(edge_settings()),
         [this](stage_address at) { return bodies_.make(at); }, how);
     if (!engines) return tl::make_unexpected(engines.error());
     if (options_.stop.stop_requested()) return stopped_early("topology");
@@ -118,6 +101,10 @@ class starter {
         .map([&](cut_model made) { bodies_.add(name, std::move(made)); });
   }
 
+  [[nodiscard]] transport_options edge_settings() const {
+    return {.codec = std::make_shared<tensor_codec>(), .payload_crc = options_.run.workers.payload_crc};
+  }
+
   /// Null if all stages are to live in this process.
   expected<std::shared_ptr<worker_setup>> set_up_workers() {
     const worker_options& asked = options_.run.workers;
@@ -137,7 +124,9 @@ class starter {
     setup->silence_timeout = asked.timeout;
     setup->start_deadline = asked.start_deadline;
     setup->forward_deadline = asked.forward_deadline;
-    if (auto opened = open_tcp(*setup, asked); !opened) return tl::make_unexpected(opened.error());
+    auto edges = between_processes(transport_name(asked.transport)).between(edge_settings());
+    if (!edges) return tl::make_unexpected(edges.error());
+    setup->edges = std::move(*edges);
     if (auto made = make_local_pages(*setup, plan_); !made) return tl::make_unexpected(made.error());
     return setup;
   }

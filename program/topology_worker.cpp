@@ -10,6 +10,7 @@
 #include "actors/workers/worker_actor.hpp"
 #include "program/own_thread.hpp"
 #include "program/topology_start.hpp"
+#include "runtime/config/option_names.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/metric/packed_score.hpp"
 #include "runtime/model/first_use.hpp"
@@ -133,7 +134,7 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
       .plan = state->plan,
       .fingerprint = [state] { return plan_fingerprint(state->plan, settings_of(state->what)); },
       .codec = std::make_shared<tensor_codec>(),
-      .tcp_edges = options.workers.transport == transport_kind::tcp,
+      .edges = &between_processes(transport_name(options.workers.transport)),
       .payload_crc = options.workers.payload_crc,
       .silence_timeout = options.workers.timeout,
       .prepare =

@@ -1,11 +1,11 @@
 #include "actors/workers/driver_orders.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 #include <string>
 
 #include "messages/limits.hpp"
-#include "runtime/edge/tcp/edge_key.hpp"
+#include "runtime/edge/transport.hpp"
 
 namespace troupe {
 namespace {
@@ -29,13 +29,11 @@ expected<void> driver_orders::check(const worker_assignment& said) const {
     return fail(error_code::wire_malformed, "worker_assignment.address", "this run has no such stage",
                 "run the same version of Troupe everywhere");
   }
-  const std::uint64_t secret_words = has_tcp_edges_ ? edge_secret{}.size() : 0;
   auto fine = within("worker_assignment.prefetch_slots", said.prefetch_slots, 1, limits::pipe_buffers_max);
   if (fine) fine = within("worker_assignment.stage_slots", said.stage_slots, 1, limits::pipe_buffers_max);
   if (fine) fine = within("worker_assignment.threads", said.threads, 1, limits::threads_max);
   if (fine) fine = within("worker_assignment.boundaries", said.boundaries.size(), 0, limits::stages_max + 1);
   if (fine) fine = within("worker_assignment.warm_up_bytes", said.warm_up_bytes, 0, limits::shm_slot_bytes_max);
-  if (fine) fine = within("worker_assignment.edge_secret", said.edge_secret.size(), secret_words, 2);
   return fine;
 }
 
@@ -47,9 +45,26 @@ expected<void> driver_orders::check(const wiring_order& said) const {
   for (const std::uint64_t each : said.present) {
     if (auto fine = within("wiring_order.present", each, 0, plan_.instances.size() - 1); !fine) return fine;
   }
-  for (const std::uint64_t each : said.edge_ports) {
-    const std::uint64_t most = has_tcp_edges_ ? std::numeric_limits<std::uint16_t>::max() : 0;
-    if (auto fine = within("wiring_order.edge_ports", each, has_tcp_edges_ ? 1 : 0, most); !fine) return fine;
+  for (const std::uint64_t each : said.edge_contacts) {
+    if (edges_.may_be_contact(each)) continue;
+    return fail(error_code::wire_malformed, "wiring_order.edge_contacts", std::to_string(each) + " leads to no process",
+                "run the same version of Troupe everywhere");
+  }
+  return check_offers(said.offers);
+}
+
+expected<void> driver_orders::check_offers(const std::vector<offered_edge>& offers) const {
+  if (std::ranges::adjacent_find(offers, std::ranges::greater_equal{}, &offered_edge::channel) != offers.end()) {
+    return fail(error_code::wire_malformed, "wiring_order.offers", "channels that do not ascend",
+                "run the same version of Troupe everywhere");
+  }
+  for (const offered_edge& each : offers) {
+    auto fine = within("wiring_order.offers.channel", each.channel, 0, plan_.channels.size() - 1);
+    if (fine) fine = within("wiring_order.offers.words", each.words.size(), 0, limits::edge_offer_words_max);
+    if (!fine) return fine;
+    if (each.blobs == 0 || each.blobs == 2) continue;
+    return fail(error_code::wire_malformed, "wiring_order.offers.blobs", std::to_string(each.blobs) + " is not 0 or 2",
+                "run the same version of Troupe everywhere");
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <set>
+#include <vector>
 
 #include "messages/lifecycle.hpp"
 #include "messages/worker.hpp"
@@ -10,12 +11,14 @@
 
 namespace troupe {
 
+class transport;
+
 /// Holds what a driver says against what a worker knows of the run, as worker_claims does on the other side: numbers
 /// that no run has are E0702, and end the worker instead of breaking an invariant of what it is made of. Threads: one.
 class driver_orders {
  public:
-  /// `plan` outlives it.
-  driver_orders(const wiring_plan& plan, bool has_tcp_edges) : plan_(plan), has_tcp_edges_(has_tcp_edges) {}
+  /// Both outlive it.
+  driver_orders(const wiring_plan& plan, const transport& edges) : plan_(plan), edges_(edges) {}
 
   [[nodiscard]] expected<void> check(const worker_assignment& said) const;
   [[nodiscard]] expected<void> check(const wiring_order& said) const;
@@ -26,8 +29,10 @@ class driver_orders {
   [[nodiscard]] expected<void> check(const stop_request&) const { return {}; }
 
  private:
+  [[nodiscard]] expected<void> check_offers(const std::vector<offered_edge>& offers) const;
+
   const wiring_plan& plan_;
-  const bool has_tcp_edges_;
+  const transport& edges_;
   std::set<call_number> open_;
 };
 

@@ -26,7 +26,7 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
   name_ = options_.accounts->at(options_.at).name;
   options_.place.incarnation = options_.incarnation;
   options_.place.name = name_;
-  options_.place.has_tcp_edges = options_.setup->tcp != nullptr;
+  options_.place.loses_ends = options_.setup->edges->loses_ends();
   tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
   return {
       [this](const open_ticket& what) { return open(what); },
@@ -72,7 +72,7 @@ void remote_stage_state::take_worker(const worker_given& given) {
 
 expected<void> remote_stage_state::assign(const worker_given& given) {
   options_.accounts->add(options_.at, [worker = worker_] { return worker->telemetry(); });
-  options_.registry->put(options_.at, {worker_, given.edge_port});
+  options_.registry->put(options_.at, {worker_, given.edge_contact});
   if (options_.loader_page) {
     if (auto sent = hand_over("loader", options_.loader_page->memory()); !sent) return sent;
   }
@@ -87,8 +87,7 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
                               .stage_slots = options_.depths.between_stages,
                               .threads = assignment.threads,
                               .boundaries = assignment.boundaries,
-                              .warm_up_bytes = *warm_up_bytes,
-                              .edge_secret = {options_.setup->secret.begin(), options_.setup->secret.end()}});
+                              .warm_up_bytes = *warm_up_bytes});
   return {};
 }
 

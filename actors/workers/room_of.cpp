@@ -17,7 +17,6 @@ constexpr std::uint32_t network_threads = 3;
 constexpr std::uint32_t process_host_threads = 1;
 /// One starts the run and ends before the journal's begins; one reads the data; one to spare.
 constexpr std::uint32_t helper_threads = 3;
-constexpr std::uint32_t tcp_threads = 1;
 /// A worker's: prepares while it is a spare.
 constexpr std::uint32_t preparing_threads = 1;
 
@@ -29,9 +28,6 @@ constexpr std::size_t driver_files = 34;
 constexpr std::size_t files_per_worker = 7;
 /// CAF's own, the connection to the driver, and descriptors that wait to be taken.
 constexpr std::size_t worker_files = 10;
-constexpr std::size_t tcp_files = 8;
-/// Memory and page, of the old edge and of the new one.
-constexpr std::size_t files_per_edge = 4;
 
 /// What OpenMP makes for the first kernel of a thread that has not said how many it wants.
 std::uint32_t default_team() {
@@ -50,8 +46,8 @@ std::uint32_t stage_threads(std::uint32_t threads) {
   return default_team() + threads;
 }
 
-std::uint32_t idle_worker_threads(bool tcp_edges) {
-  return caf_threads + network_threads + preparing_threads + (tcp_edges ? tcp_threads : 0);
+std::uint32_t idle_worker_threads(const transport_row& edges) {
+  return caf_threads + network_threads + preparing_threads + edges.threads;
 }
 
 /// Edges with one end at `instance`.
@@ -82,12 +78,12 @@ room_request room_of_run(const wiring_plan& plan, const room_options& options) {
                       .descriptors = files_open,
                       .address_bytes = limits::room_address_bytes};
   if (remote == 0) return needed;
-  const std::uint32_t idle = 1 + idle_worker_threads(options.tcp_edges);
-  needed.threads += network_threads + process_host_threads + (options.tcp_edges ? tcp_threads : 0);
+  const std::uint32_t idle = 1 + idle_worker_threads(*options.edges);
+  needed.threads += network_threads + process_host_threads + options.edges->threads;
   needed.threads_elsewhere =
       remote * (idle + stage_threads(options.threads)) + limits::worker_spares * (idle + default_team() - 1);
   needed.descriptors += driver_files + files_per_worker * (remote + limits::worker_spares) +
-                        files_per_edge * local_edges + (options.tcp_edges ? tcp_files : 0);
+                        options.edges->files_per_edge * local_edges + options.edges->files;
   return needed;
 }
 
@@ -95,8 +91,8 @@ room_request room_of_worker(const worker_description& description) {
   std::size_t edges = 0;
   for (const wired_instance& each : description.plan.instances) edges = std::max(edges, edges_of(each));
   return {.where = "worker",
-          .threads = idle_worker_threads(description.tcp_edges),
-          .descriptors = worker_files + files_per_edge * edges + (description.tcp_edges ? tcp_files : 0),
+          .threads = idle_worker_threads(*description.edges),
+          .descriptors = worker_files + description.edges->files_per_edge * edges + description.edges->files,
           .address_bytes = limits::room_address_bytes};
 }
 

@@ -10,6 +10,7 @@
 namespace troupe {
 
 struct worker_description;
+struct transport_row;
 
 /// What says how much room a run takes.
 struct room_options {
@@ -17,7 +18,8 @@ struct room_options {
   std::uint32_t threads = 1;
   /// Which stages are in workers; null: none.
   std::function<bool(stage_address)> is_remote = nullptr;
-  bool tcp_edges = false;
+  /// Of the edges to workers (between_processes()); it has no effect where no stage is in one.
+  const transport_row* edges = nullptr;
 };
 
 /// The most that the process of a run holds at the same time, from the first look at the model on, and what its workers

@@ -52,15 +52,12 @@ void serve_worker(const worker_environment& environment, worker_description desc
   caf::actor_system system{config};
   const auto driver = join_driver(system, std::move(*link));
   if (!driver) end_worker(driver.error());
-  std::shared_ptr<tcp_ends> tcp;
-  if (description.tcp_edges) {
-    auto opened = tcp_ends::open(description.codec, description.payload_crc);
-    if (!opened) end_worker(opened.error());
-    tcp = std::move(*opened);
-  }
+  auto edges = description.edges->between({description.codec, description.payload_crc});
+  if (!edges) end_worker(edges.error());
   close_all_in_exec();
   prepare_when_idle(description.prepare);
-  system.spawn(worker_actor, std::make_shared<worker_body>(worker_body{std::move(description), descriptors, tcp}),
+  system.spawn(worker_actor,
+               std::make_shared<worker_body>(worker_body{std::move(description), descriptors, std::move(*edges)}),
                *driver);
   // The driver's end closes when the driver does, at the latest: the orderly end is a SIGTERM before that.
   const auto received = descriptors.receive_all();

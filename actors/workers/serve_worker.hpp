@@ -12,6 +12,7 @@
 #include "runtime/engine/stage_body.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include "runtime/transport/transport_table.hpp"
 
 namespace troupe {
 
@@ -22,8 +23,8 @@ struct worker_description {
   /// Of the plan and of its files as they are now, as the driver computed it when it started (plan_fingerprint.hpp).
   std::function<std::uint64_t()> fingerprint;
   std::shared_ptr<const payload_codec> codec;
-  /// Edges are tcp connections, and not in shared memory.
-  bool tcp_edges = false;
+  /// Of its edges to other processes (between_processes()).
+  const transport_row* edges = nullptr;
   /// As worker_options::payload_crc, of what this worker sends.
   std::optional<bool> payload_crc = std::nullopt;
   /// As worker_setup::silence_timeout.

@@ -59,13 +59,12 @@ wire_actor::behavior_type worker_actor(wire_actor::stateful_pointer<worker_actor
 
 wire_actor::behavior_type worker_actor_state::start(std::shared_ptr<worker_body> body, const wire_actor& driver) {
   body_ = std::move(body);
-  orders_.emplace(body_->description.plan, body_->description.tcp_edges);
+  orders_.emplace(body_->description.plan, *body_->edges);
   self_->set_down_handler([](const caf::down_msg&) {
     end_worker({error_code::peer_lost, "worker", "its driver is gone", {}});
   });
   self_->monitor(driver);
-  const worker_hello hello{.pid = static_cast<std::uint32_t>(::getpid()),
-                           .edge_port = body_->tcp ? body_->tcp->port() : std::uint16_t{0}};
+  const worker_hello hello{.pid = static_cast<std::uint32_t>(::getpid()), .edge_contact = body_->edges->contact()};
   auto wire = to_wire(hello);
   if (!wire) end_worker(wire.error());
   tell(self_, driver, std::move(*wire));
@@ -113,9 +112,6 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   // Once more: a file that was replaced while it was read is another one by now.
   if (auto same = check_fingerprint(to); !same) return same;
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), page->page());
-  if (body_->tcp) {
-    body_->tcp->know({to.edge_secret[0], to.edge_secret[1]});
-  }
   engine_->listen(report_to_driver());
   threads_ = std::make_shared<engine_threads>();
   return threads_->start(engine_);
@@ -210,63 +206,60 @@ expected<engine_wiring> worker_actor_state::open_edges(const wiring_order& wirin
   const wiring_plan& plan = body_->description.plan;
   std::vector<bool> present(plan.instances.size(), false);
   for (const std::uint64_t instance : wiring.present) present[instance] = true;
-  end_maker make = body_->tcp ? tcp_ends_of(wiring) : shm_ends_of(wiring);
-  make.consumer = [this, epoch = wiring.epoch, made = std::move(make.consumer)](std::size_t channel) {
-    return made(channel).map([&](std::unique_ptr<edge_consumer>&& end) {
-      return check_arrivals(std::move(end), within_bounds(loader_page_, accusation(epoch, channel)));
-    });
-  };
+  const end_maker make{
+      .consumer =
+          [&](std::size_t channel) {
+            return site_of(wiring, channel, plan.channels[channel].producer)
+                .and_then([this](edge_site&& site) { return body_->edges->open_consumer(std::move(site)); })
+                .map([&](std::unique_ptr<edge_consumer>&& end) {
+                  return check_arrivals(std::move(end), within_bounds(loader_page_, accusation(wiring.epoch, channel)));
+                });
+          },
+      .producer =
+          [&](std::size_t channel) {
+            return site_of(wiring, channel, plan.channels[channel].consumer).and_then([this](edge_site&& site) {
+              return body_->edges->open_producer(std::move(site));
+            });
+          }};
   return wire_instance(plan, ends_of(plan, plan.instance_at(assignment_.address), present), make);
 }
 
-end_maker worker_actor_state::shm_ends_of(const wiring_order& wiring) {
-  return {.consumer =
-              [this, epoch = wiring.epoch](std::size_t channel) {
-                return take_end(epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
-                  return open_shm_consumer(std::move(end.first), std::move(end.second));
-                });
-              },
-          .producer =
-              [this, epoch = wiring.epoch](std::size_t channel) {
-                return take_end(epoch, channel).and_then([](std::pair<unique_fd, shm_end>&& end) {
-                  return open_shm_producer(std::move(end.first), std::move(end.second));
-                });
-              }};
+/// `peer` is the instance at the other end.
+expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std::size_t channel, std::size_t peer) {
+  const auto offered = std::ranges::find(wiring.offers, channel, &offered_edge::channel);
+  if (offered == wiring.offers.end()) {
+    return fail(error_code::wire_malformed, "wiring_order.offers",
+                "nothing is said of channel " + std::to_string(channel), "run the same version of Troupe everywhere");
+  }
+  const auto position = std::ranges::find(wiring.present, peer) - wiring.present.begin();
+  edge_site site{
+      .epoch = wiring.epoch,
+      .channel = channel,
+      .shape = shape_of(body_->description.plan, channel,
+                        {.from_loader = assignment_.prefetch_slots, .between_stages = assignment_.stage_slots}),
+      .offer = {.memory = std::nullopt, .words = offered->words},
+      .peer_contact = wiring.edge_contacts[static_cast<std::size_t>(position)],
+      .on_lost =
+          [driver = driver_, epoch = wiring.epoch](const error& why) {
+            auto wire = to_wire(edge_lost{epoch, why});
+            if (!wire) end_worker(wire.error());
+            caf::anon_send(driver, std::move(*wire));
+          },
+      .on_damaged = accusation(wiring.epoch, channel)};
+  site.shape.producer_bell = site.shape.consumer_bell = &engine_->bell();
+  if (offered->blobs == 0) return site;
+  return take_memory(site).map([&] { return std::move(site); });
 }
 
-end_maker worker_actor_state::tcp_ends_of(const wiring_order& wiring) {
-  const auto shape = [this](std::size_t channel) {
-    edge_options made =
-        shape_of(body_->description.plan, channel,
-                 {.from_loader = assignment_.prefetch_slots, .between_stages = assignment_.stage_slots});
-    made.producer_bell = made.consumer_bell = &engine_->bell();
-    return made;
-  };
-  const auto on_lost = [driver = driver_](epoch_number epoch, const error& why) {
-    auto wire = to_wire(edge_lost{epoch, why});
-    if (!wire) end_worker(wire.error());
-    caf::anon_send(driver, std::move(*wire));
-  };
-  return {.consumer = [this, epoch = wiring.epoch, shape, on_lost](
-                          std::size_t channel) { return body_->tcp->accept(epoch, channel, shape(channel), on_lost); },
-          .producer = [this, &wiring, shape, on_lost](std::size_t channel) -> expected<std::unique_ptr<edge_producer>> {
-            const std::uint64_t peer = body_->description.plan.channels[channel].consumer;
-            const auto found = std::ranges::find(wiring.present, peer);
-            const auto port = wiring.edge_ports[static_cast<std::size_t>(found - wiring.present.begin())];
-            return body_->tcp->connect(wiring.epoch, channel, static_cast<std::uint16_t>(port), shape(channel),
-                                       on_lost);
-          }};
-}
-
-/// The memory of an edge, and what this end of it needs: the bell of the engine at the other.
-expected<std::pair<unique_fd, shm_end>> worker_actor_state::take_end(epoch_number epoch, std::size_t channel) {
-  auto descriptors = body_->descriptors.take(edge_tag(epoch, channel), 2);
+/// The memory of an edge, and the page of the engine at its other end.
+expected<void> worker_actor_state::take_memory(edge_site& site) {
+  auto descriptors = body_->descriptors.take(edge_tag(site.epoch, site.channel), 2);
   if (!descriptors) return tl::make_unexpected(descriptors.error());
   const auto page = shared_page::adopt(std::move((*descriptors)[1]));
   if (!page) return tl::make_unexpected(page.error());
-  return std::pair{
-      std::move((*descriptors)[0]),
-      shm_end{.peer_bell = page->bell(), .codec = body_->description.codec, .on_damaged = accusation(epoch, channel)}};
+  site.offer.memory.emplace(std::move((*descriptors)[0]));
+  site.peer_bell = page->bell();
+  return {};
 }
 
 /// Said on the engine's thread: the edge is silent from then on, and this worker waits for new ones.

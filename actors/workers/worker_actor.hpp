@@ -7,8 +7,7 @@
 #include "actors/workers/descriptor_box.hpp"
 #include "actors/workers/driver_orders.hpp"
 #include "actors/workers/serve_worker.hpp"
-#include "actors/workers/tcp_ends.hpp"
-#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/edge/transport.hpp"
 #include "runtime/engine/assembly.hpp"
 #include "runtime/engine/make_wiring.hpp"
 #include "runtime/engine/stage_engine.hpp"
@@ -19,8 +18,7 @@ namespace troupe {
 struct worker_body {
   worker_description description;
   descriptor_box& descriptors;
-  /// Null with edges in shared memory.
-  std::shared_ptr<tcp_ends> tcp;
+  std::shared_ptr<transport> edges;
 };
 
 /// The actor of the one stage engine of a worker process, towards the driver.
@@ -48,10 +46,9 @@ class worker_actor_state {
   [[nodiscard]] expected<payload_ptr> warm_up_of(const worker_assignment& to);
   [[nodiscard]] stage_listener report_to_driver() const;
   [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);
-  [[nodiscard]] end_maker shm_ends_of(const wiring_order& order);
-  [[nodiscard]] end_maker tcp_ends_of(const wiring_order& order);
+  [[nodiscard]] expected<edge_site> site_of(const wiring_order& order, std::size_t channel, std::size_t peer);
+  [[nodiscard]] expected<void> take_memory(edge_site& site);
   [[nodiscard]] std::function<void(const error&)> accusation(epoch_number epoch, std::size_t channel) const;
-  [[nodiscard]] expected<std::pair<unique_fd, shm_end>> take_end(epoch_number epoch, std::size_t channel);
   template <class Message>
   void to_driver(const Message& message);
   void order(stage_command_t command);

@@ -145,7 +145,7 @@ objection worker_claims::to(const stopped& said) const {
 }
 
 objection worker_claims::to(const edge_lost& said) const {
-  if (!place_.has_tcp_edges) return "edge_lost comes from a run without connections";
+  if (!place_.loses_ends) return "edge_lost comes from a run whose edges are lost with a process alone";
   if (said.epoch == 0 || said.epoch > epoch_) {
     return fmt::format("edge_lost.epoch is {}, and the last one is {}", said.epoch, epoch_);
   }
@@ -173,9 +173,8 @@ objection objection_to(const worker_hello& said, const hello_facts& known) {
   if (known.place != fmt::format("process {}", said.pid)) {
     return fmt::format("worker_hello.pid is {}, and it is {}", said.pid, known.place);
   }
-  if ((said.edge_port != 0) != known.has_tcp_edges) {
-    return fmt::format("worker_hello.edge_port is {}, and the edges of this run are {}", said.edge_port,
-                       known.has_tcp_edges ? "connections" : "in shared memory");
+  if (!known.edges->may_be_contact(said.edge_contact)) {
+    return fmt::format("worker_hello.edge_contact is {}, where no edge of this run can lead", said.edge_contact);
   }
   return {};
 }

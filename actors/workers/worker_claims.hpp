@@ -13,6 +13,7 @@
 #include "messages/lifecycle.hpp"
 #include "messages/score_batch.hpp"
 #include "messages/worker.hpp"
+#include "runtime/edge/transport.hpp"
 #include "runtime/engine/handed_out.hpp"
 #include "runtime/engine/stage_engine.hpp"
 #include "runtime/topology/wiring_plan.hpp"
@@ -20,7 +21,7 @@
 namespace troupe {
 
 /// Which stage replica a worker has become, as its driver knows it. place_in() leaves `incarnation`, `name` and
-/// `has_tcp_edges` to its caller.
+/// `loses_ends` to its caller.
 struct worker_place {
   stage_address address;
   incarnation_number incarnation = 0;
@@ -32,7 +33,8 @@ struct worker_place {
   /// Replicas of a node with wired_node::fixed_replica: it is given only the ids whose index is `address.replica`
   /// modulo this number. 1: any id.
   std::uint32_t replicas = 1;
-  bool has_tcp_edges = false;
+  /// transport::loses_ends().
+  bool loses_ends = false;
 };
 [[nodiscard]] worker_place place_in(const wiring_plan& plan, stage_address at);
 
@@ -98,8 +100,8 @@ class worker_claims {
 struct hello_facts {
   /// hosted_worker::place().
   std::string place;
-  /// worker_hello::edge_port is not 0 exactly where this holds.
-  bool has_tcp_edges = false;
+  /// Of this run; not null.
+  const transport* edges = nullptr;
   /// The process has not said hello yet.
   bool is_first = true;
 };

@@ -40,11 +40,11 @@ bool is_hello(const codec::bytes& message) {
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
                                              std::shared_ptr<worker_host> host, std::chrono::milliseconds patience,
-                                             bool has_tcp_edges) {
+                                             std::shared_ptr<const transport> edges) {
   self->state.host = std::move(host);
   self->state.listener = std::make_shared<pool_listener>(worker_pool_actor{self});
   self->state.patience = patience;
-  self->state.has_tcp_edges = has_tcp_edges;
+  self->state.edges = std::move(edges);
   return self->state.behavior();
 }
 
@@ -70,10 +70,10 @@ void worker_pool_state::said(worker_said& what) {
 void worker_pool_state::hello(const worker_said& what) {
   static_cast<void>(dispatch<worker_hello>(what.message, [&](const worker_hello& said) {
     worker& one = workers.at(what.worker);
-    const hello_facts known{what.worker->place(), has_tcp_edges, !one.has_said_hello()};
+    const hello_facts known{what.worker->place(), edges.get(), !one.has_said_hello()};
     if (const auto wrong = objection_to(said, known)) return what.worker->kill(lie(*wrong));
     one.now = worker::phase::spare;
-    one.edge_port = said.edge_port;
+    one.edge_contact = said.edge_contact;
     budget.hello();
     give();
     launch_missing();
@@ -94,7 +94,7 @@ void worker_pool_state::give() {
     one.now = worker::phase::given;
     one.stage = std::move(waiting.front());
     waiting.pop_front();
-    tell(self, one.stage, worker_given{hosted, one.edge_port});
+    tell(self, one.stage, worker_given{hosted, one.edge_contact});
     if (one.is_unlinked) tell(self, one.stage, worker_unlinked{hosted});
   }
 }

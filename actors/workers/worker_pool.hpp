@@ -15,8 +15,8 @@ namespace troupe {
 /// pool -> stage: this worker is yours.
 struct worker_given {
   hosted_worker_ptr worker;
-  /// worker_hello::edge_port.
-  std::uint16_t edge_port = 0;
+  /// worker_hello::edge_contact.
+  std::uint64_t edge_contact = 0;
 };
 /// pool -> stage: there will be none.
 struct no_worker {
@@ -112,14 +112,14 @@ struct worker_pool_state {
   std::shared_ptr<worker_host> host;
   std::shared_ptr<worker_listener> listener;
   std::chrono::milliseconds patience{0};
-  bool has_tcp_edges = false;
+  std::shared_ptr<const transport> edges;
 
   struct worker {
     enum class phase : std::uint8_t { starting, late, spare, given };
     [[nodiscard]] bool has_said_hello() const noexcept { return now >= phase::spare; }
     phase now = phase::starting;
     bool is_unlinked = false;
-    std::uint16_t edge_port = 0;
+    std::uint64_t edge_contact = 0;
     remote_stage_actor stage = {};
   };
   std::map<hosted_worker_ptr, worker> workers;
@@ -129,7 +129,7 @@ struct worker_pool_state {
 
 worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer<worker_pool_state> self,
                                              std::shared_ptr<worker_host> host, std::chrono::milliseconds patience,
-                                             bool has_tcp_edges);
+                                             std::shared_ptr<const transport> edges);
 
 }  // namespace troupe
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "actors/workers/tcp_ends.hpp"
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
+#include "runtime/edge/transport.hpp"
 #include "runtime/engine/shared_page.hpp"
 #include "runtime/process/hosted_worker.hpp"
 
@@ -37,9 +37,8 @@ struct worker_setup {
   /// Of what workers are to build (plan_fingerprint.hpp).
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const payload_codec> codec;
-  /// Edges between processes; null: in shared memory.
-  std::shared_ptr<tcp_ends> tcp = nullptr;
-  edge_secret secret{};
+  /// Edges between processes. Not null.
+  std::shared_ptr<transport> edges = nullptr;
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
   std::map<stage_address, shared_page> local_pages = {};
   /// Workers must have the same: worker_description::silence_timeout.
@@ -58,8 +57,8 @@ struct worker_setup {
 /// A worker that has become a stage.
 struct registered_worker {
   hosted_worker_ptr worker;
-  /// worker_hello::edge_port.
-  std::uint16_t edge_port = 0;
+  /// worker_hello::edge_contact.
+  std::uint64_t edge_contact = 0;
 };
 
 /// Who sits where: written by the actors of stages, before they say that a stage is ready; read by the provider that

@@ -2,18 +2,22 @@
 
 #include <utility>
 
-#include <fcntl.h>
-
 #include "messages/check.hpp"
 #include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
 namespace {
 
-expected<unique_fd> copy_of(const blob& memory) {
-  unique_fd copy(::fcntl(memory.descriptor(), F_DUPFD_CLOEXEC, 0));
-  if (!copy) return fail(error_code::process_failed, "edge", "the system has no descriptor left", "raise ulimit -n");
-  return copy;
+/// The channels of an instance, ascending, each with the instance at its other end.
+std::map<std::size_t, std::size_t> neighbours_of(const wiring_plan& plan, std::size_t instance,
+                                                 const std::vector<bool>& present) {
+  std::map<std::size_t, std::size_t> found;
+  const instance_ends ends = ends_of(plan, instance, present);
+  for (const std::size_t channel : ends.inbound) found[channel] = plan.channels[channel].producer;
+  for (const instance_ends::branch& branch : ends.outbound) {
+    for (const std::size_t channel : branch.channels) found[channel] = plan.channels[channel].consumer;
+  }
+  return found;
 }
 
 }  // namespace
@@ -83,13 +87,13 @@ bool worker_stages::is_remote(std::size_t instance) const {
 
 expected<std::shared_ptr<engine_wiring>> worker_stages::wire(const epoch_request& round) {
   const wiring_plan& plan = engines_->plan;
-  epoch_edges edges{.epoch = round.epoch, .present = present_in(round), .memories = {}, .local = {}};
+  epoch_edges edges{.epoch = round.epoch, .present = present_in(round), .offers = {}, .local = {}};
   if (auto made = make_edges(edges); !made) return tl::make_unexpected(made.error());
-  wiring_order order{.epoch = round.epoch, .from = round.from, .present = {}, .edge_ports = {}};
+  wiring_order order{.epoch = round.epoch, .from = round.from, .present = {}, .edge_contacts = {}, .offers = {}};
   for (std::size_t instance = 0; instance < edges.present.size(); ++instance) {
     if (!edges.present[instance]) continue;
     order.present.push_back(instance);
-    order.edge_ports.push_back(edge_port_of(instance));
+    order.edge_contacts.push_back(edge_contact_of(instance));
   }
   for (const stage_address& each : round.present) {
     const std::size_t instance = plan.instance_at(each);
@@ -113,10 +117,9 @@ expected<void> worker_stages::make_edges(epoch_edges& edges) {
     if (!edges.present[channel.producer] || !edges.present[channel.consumer]) continue;
     edge_options shape = shape_of(plan, number, engines_->depths);
     if (is_remote(channel.producer) || is_remote(channel.consumer)) {
-      if (setup_->tcp) continue;
-      auto memory = create_shm_edge({.slots = shape.slots, .credits_per_ring = shape.credits_per_ring});
-      if (!memory) return tl::make_unexpected(memory.error());
-      edges.memories.emplace(number, std::move(*memory));
+      auto offer = setup_->edges->offer(shape);
+      if (!offer) return tl::make_unexpected(offer.error());
+      edges.offers.emplace(number, std::move(*offer));
       continue;
     }
     shape.producer_bell = &bell_of(channel.producer);
@@ -142,43 +145,41 @@ expected<engine_wiring> worker_stages::wire_here(epoch_edges& edges, std::size_t
 expected<std::unique_ptr<edge_consumer>> worker_stages::consumer_here(epoch_edges& edges, std::size_t channel) {
   const wired_channel& one = engines_->plan.channels[channel];
   if (edges.local.contains(channel)) return std::move(edges.local[channel].consumer);
-  if (setup_->tcp) return setup_->tcp->accept(edges.epoch, channel, tcp_shape(channel, one.consumer), tell_of_losses());
-  return end_towards(one.producer).and_then([&](shm_end&& end) {
-    return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
-      return open_shm_consumer(std::move(memory), std::move(end));
-    });
+  return site_of(edges, channel, one.consumer, one.producer).and_then([this](edge_site&& site) {
+    return setup_->edges->open_consumer(std::move(site));
   });
 }
 
 expected<std::unique_ptr<edge_producer>> worker_stages::producer_here(epoch_edges& edges, std::size_t channel) {
   const wired_channel& one = engines_->plan.channels[channel];
   if (edges.local.contains(channel)) return std::move(edges.local[channel].producer);
-  if (setup_->tcp) {
-    return setup_->tcp->connect(edges.epoch, channel, edge_port_of(one.consumer), tcp_shape(channel, one.producer),
-                                tell_of_losses());
-  }
-  return end_towards(one.consumer).and_then([&](shm_end&& end) {
-    return copy_of(edges.memories.at(channel)).and_then([&](unique_fd&& memory) {
-      return open_shm_producer(std::move(memory), std::move(end));
-    });
+  return site_of(edges, channel, one.producer, one.consumer).and_then([this](edge_site&& site) {
+    return setup_->edges->open_producer(std::move(site));
   });
 }
 
-/// `instance` has its end in this process.
-edge_options worker_stages::tcp_shape(std::size_t channel, std::size_t instance) {
-  edge_options shape = shape_of(engines_->plan, channel, engines_->depths);
-  shape.producer_bell = shape.consumer_bell = &bell_of(instance);
-  return shape;
+expected<edge_site> worker_stages::site_of(const epoch_edges& edges, std::size_t channel, std::size_t here,
+                                           std::size_t there) {
+  edge_site site{.epoch = edges.epoch,
+                 .channel = channel,
+                 .shape = shape_of(engines_->plan, channel, engines_->depths),
+                 .offer = edges.offers.at(channel),
+                 .peer_contact = edge_contact_of(there),
+                 .on_lost =
+                     [director = director_, epoch = edges.epoch](const error& why) {
+                       director->tell(edge_lost{epoch, why});
+                     },
+                 .on_damaged = kill_switch_of(there)};
+  site.shape.producer_bell = site.shape.consumer_bell = &bell_of(here);
+  if (!site.offer.memory) return site;
+  auto page = page_of(there).copy().and_then([](unique_fd&& memory) { return shared_page::adopt(std::move(memory)); });
+  if (!page) return tl::make_unexpected(page.error());
+  site.peer_bell = page->bell();
+  return site;
 }
 
-tcp_ends::loss_handler worker_stages::tell_of_losses() const {
-  return [director = director_](epoch_number epoch, const error& why) { director->tell(edge_lost{epoch, why}); };
-}
-
-std::uint16_t worker_stages::edge_port_of(std::size_t instance) const {
-  if (!setup_->tcp) return 0;
-  if (!is_remote(instance)) return setup_->tcp->port();
-  return worker_of(instance).edge_port;
+std::uint64_t worker_stages::edge_contact_of(std::size_t instance) const {
+  return is_remote(instance) ? worker_of(instance).edge_contact : setup_->edges->contact();
 }
 
 registered_worker worker_stages::worker_of(std::size_t instance) const {
@@ -188,10 +189,10 @@ registered_worker worker_stages::worker_of(std::size_t instance) const {
 }
 
 /// Memory first: the order that speaks of it finds it there.
-void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, const wiring_order& order) {
+void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, wiring_order order) {
   const hosted_worker_ptr worker = worker_of(instance).worker;
-  if (auto sent = send_edges(edges, instance, order, *worker); !sent) {
-    return worker->kill(to_string(sent.error()));  // another one takes its place
+  if (auto offered = offer_edges(edges, instance, order, *worker); !offered) {
+    return worker->kill(to_string(offered.error()));  // another one takes its place
   }
   auto bytes = codec::encode(order);
   if (!bytes) return worker->kill("its edges cannot be told: " + to_string(bytes.error()));
@@ -203,34 +204,20 @@ void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, c
 std::map<std::size_t, std::function<void(const error&)>> worker_stages::peers_of(
     std::size_t instance, const std::vector<bool>& present) const {
   std::map<std::size_t, std::function<void(const error&)>> found;
-  const wiring_plan& plan = engines_->plan;
-  const auto add = [&](std::size_t channel, std::size_t peer) {
+  for (const auto& [channel, peer] : neighbours_of(engines_->plan, instance, present)) {
     if (is_remote(peer)) found[channel] = kill_switch_of(peer);
-  };
-  const instance_ends ends = ends_of(plan, instance, present);
-  for (const std::size_t channel : ends.inbound) add(channel, plan.channels[channel].producer);
-  for (const instance_ends::branch& branch : ends.outbound) {
-    for (const std::size_t channel : branch.channels) add(channel, plan.channels[channel].consumer);
   }
   return found;
 }
 
-expected<void> worker_stages::send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,
-                                         hosted_worker& to) const {
-  const auto send = [&](std::size_t channel, std::size_t peer) {
-    const blob blobs[] = {edges.memories.at(channel), page_of(peer)};
-    return to.hand_over(edge_tag(order.epoch, channel), blobs);
-  };
-  if (setup_->tcp) return {};
-  const wiring_plan& plan = engines_->plan;
-  const instance_ends ends = ends_of(plan, instance, edges.present);
-  for (const std::size_t channel : ends.inbound) {
-    if (auto sent = send(channel, plan.channels[channel].producer); !sent) return sent;
-  }
-  for (const instance_ends::branch& branch : ends.outbound) {
-    for (const std::size_t channel : branch.channels) {
-      if (auto sent = send(channel, plan.channels[channel].consumer); !sent) return sent;
-    }
+expected<void> worker_stages::offer_edges(const epoch_edges& edges, std::size_t instance, wiring_order& order,
+                                          hosted_worker& to) const {
+  for (const auto& [channel, peer] : neighbours_of(engines_->plan, instance, edges.present)) {
+    const edge_offer& offer = edges.offers.at(channel);
+    order.offers.push_back({.channel = channel, .blobs = offer.memory ? 2u : 0u, .words = offer.words});
+    if (!offer.memory) continue;
+    const blob blobs[] = {*offer.memory, page_of(peer)};
+    if (auto sent = to.hand_over(edge_tag(order.epoch, channel), blobs); !sent) return sent;
   }
   return {};
 }
@@ -245,14 +232,6 @@ blob worker_stages::page_of(std::size_t instance) const {
 
 std::function<void(const error&)> worker_stages::kill_switch_of(std::size_t instance) const {
   return registry_->kill_switch_of(engines_->plan.instances[instance].address);
-}
-
-/// For an end in this process: who is at the other one, and what becomes of nonsense from there.
-expected<shm_end> worker_stages::end_towards(std::size_t instance) const {
-  const auto page =
-      copy_of(page_of(instance)).and_then([](unique_fd&& memory) { return shared_page::adopt(std::move(memory)); });
-  if (!page) return tl::make_unexpected(page.error());
-  return shm_end{.peer_bell = page->bell(), .codec = setup_->codec, .on_damaged = kill_switch_of(instance)};
 }
 
 }  // namespace troupe

@@ -8,13 +8,13 @@
 #include "actors/local_stages.hpp"
 #include "actors/workers/remote_stage.hpp"
 #include "runtime/edge/checked_consumer.hpp"
-#include "runtime/edge/shm/shm_edge.hpp"
+#include "runtime/edge/transport.hpp"
 
 namespace troupe {
 
 /// Stages in worker processes (worker_setup::is_remote), and beside them those that were kept in this one. Edges
-/// between two processes are tcp connections where worker_setup::tcp is set, else in shared memory. Each epoch, and so
-/// each incarnation, gets fresh edges. Owned by the director's state. Threads: the director's actor alone.
+/// between two processes are worker_setup::edges. Each epoch, and so each incarnation, gets fresh edges. Owned by the
+/// director's state. Threads: the director's actor alone.
 ///
 /// start() for the same address again: the new actor takes the place of the one before, and gets the next epoch's
 /// edges. wire() fails where an edge with an end in this process cannot be made. A worker that cannot be told of its
@@ -30,12 +30,12 @@ class worker_stages final : public local_stages {
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) override;
 
  private:
-  /// One epoch in the making. `present` is by instance. `memories` has the channels in shared memory, `local` both ends
-  /// of those within this process; a tcp channel is in neither.
+  /// One epoch in the making. `present` is by instance. `local` has both ends of the channels within this process,
+  /// `offers` the other channels.
   struct epoch_edges {
     epoch_number epoch = 0;
     std::vector<bool> present;
-    std::map<std::size_t, blob> memories;
+    std::map<std::size_t, edge_offer> offers;
     std::map<std::size_t, edge_ends> local;
   };
 
@@ -52,13 +52,13 @@ class worker_stages final : public local_stages {
   [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);
   [[nodiscard]] expected<std::unique_ptr<edge_consumer>> consumer_here(epoch_edges& edges, std::size_t channel);
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> producer_here(epoch_edges& edges, std::size_t channel);
-  [[nodiscard]] edge_options tcp_shape(std::size_t channel, std::size_t instance);
-  [[nodiscard]] tcp_ends::loss_handler tell_of_losses() const;
-  [[nodiscard]] std::uint16_t edge_port_of(std::size_t instance) const;
-  void wire_there(const epoch_edges& edges, std::size_t instance, const wiring_order& order);
-  [[nodiscard]] expected<void> send_edges(const epoch_edges& edges, std::size_t instance, const wiring_order& order,
-                                          hosted_worker& to) const;
-  [[nodiscard]] expected<shm_end> end_towards(std::size_t instance) const;
+  /// Of the end at `here`, in this process; the other one is at `there`.
+  [[nodiscard]] expected<edge_site> site_of(const epoch_edges& edges, std::size_t channel, std::size_t here,
+                                            std::size_t there);
+  [[nodiscard]] std::uint64_t edge_contact_of(std::size_t instance) const;
+  void wire_there(const epoch_edges& edges, std::size_t instance, wiring_order order);
+  [[nodiscard]] expected<void> offer_edges(const epoch_edges& edges, std::size_t instance, wiring_order& order,
+                                           hosted_worker& to) const;
   [[nodiscard]] std::function<void(const error&)> kill_switch_of(std::size_t instance) const;
   [[nodiscard]] registered_worker worker_of(std::size_t instance) const;
   [[nodiscard]] blob page_of(std::size_t instance) const;

@@ -61,13 +61,15 @@ template <> struct schema<failure> : message_of<message_kind::failure,
     &failure::address, &failure::incarnation, &failure::stage_name, &failure::micro_batch, &failure::cause,
     &failure::attempts> {};
 template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
-    &worker_hello::pid, &worker_hello::edge_port> {};
+    &worker_hello::pid, &worker_hello::edge_contact> {};
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,
-    &worker_assignment::boundaries, &worker_assignment::warm_up_bytes, &worker_assignment::edge_secret> {};
+    &worker_assignment::boundaries, &worker_assignment::warm_up_bytes> {};
+template <> struct schema<offered_edge> : fields_of<&offered_edge::channel, &offered_edge::blobs, &offered_edge::words> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
-    &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_ports> {};
+    &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_contacts,
+    &wiring_order::offers> {};
 template <> struct schema<edge_lost> : message_of<message_kind::edge_lost, &edge_lost::epoch, &edge_lost::cause> {};
 template <> struct schema<edge_damaged> : message_of<message_kind::edge_damaged,
     &edge_damaged::epoch, &edge_damaged::channel, &edge_damaged::cause> {};
@@ -89,7 +91,8 @@ std::string_view objection(const T&) {
   return {};
 }
 inline std::string_view objection(const wiring_order& order) {
-  return order.present.size() != order.edge_ports.size() ? "ports for others than those present" : std::string_view{};
+  return order.present.size() != order.edge_contacts.size() ? "contacts of others than those present"
+                                                            : std::string_view{};
 }
 
 }  // namespace troupe::codec

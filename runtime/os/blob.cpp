@@ -1,5 +1,7 @@
 #include "runtime/os/blob.hpp"
 
+#include <fcntl.h>
+
 #include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
@@ -13,6 +15,12 @@ expected<blob> blob::make(const char* name, std::uint64_t bytes,
   if (!mapped) return tl::make_unexpected(mapped.error());
   fill(mapped->bytes().first(bytes));
   return blob(std::move(*memory).release());
+}
+
+expected<unique_fd> blob::copy() const {
+  unique_fd made(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!made) return fail(error_code::process_failed, "memory", "the system has no descriptor left", "raise ulimit -n");
+  return made;
 }
 
 }  // namespace troupe

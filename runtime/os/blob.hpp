@@ -24,6 +24,8 @@ class blob {
 
   /// Open as long as a copy lives.
   [[nodiscard]] int descriptor() const noexcept { return memory_->get(); }
+  /// A descriptor of one's own. E0614 where the system has none left.
+  [[nodiscard]] expected<unique_fd> copy() const;
 
  private:
   std::shared_ptr<const unique_fd> memory_;

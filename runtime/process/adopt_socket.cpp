@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/process/errno_text.hpp"
+#include "runtime/os/errno_text.hpp"
 
 namespace troupe {
 namespace {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "runtime/os/errno_text.hpp"
 #include "runtime/process/adopt_socket.hpp"
-#include "runtime/process/errno_text.hpp"
 
 namespace troupe {
 namespace {

@@ -13,7 +13,7 @@
 #include <openssl/x509v3.h>
 
 #include "messages/limits.hpp"
-#include "runtime/process/run_token.hpp"
+#include "runtime/os/random_secret.hpp"
 
 namespace troupe {
 namespace {
@@ -143,7 +143,7 @@ expected<pem_identity> make_pem_member(const std::string& name, const signed_ide
 }  // namespace
 
 expected<job_credentials> make_job_credentials() {
-  const auto id = run_token::make();
+  const auto id = random_secret::make();
   if (!id) return tl::make_unexpected(id.error());
   const std::string name = "troupe job " + id->hex();
   const auto authority = make_authority(name);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
-#include "runtime/process/errno_text.hpp"
+#include "runtime/os/errno_text.hpp"
 
 namespace troupe {
 namespace {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "runtime/os/errno_text.hpp"
 #include "runtime/os/start_thread.hpp"
-#include "runtime/process/errno_text.hpp"
 
 namespace troupe {
 namespace {

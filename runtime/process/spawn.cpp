@@ -14,8 +14,8 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "runtime/os/errno_text.hpp"
 #include "runtime/process/child_side.hpp"
-#include "runtime/process/errno_text.hpp"
 #include "runtime/process/exec_image.hpp"
 
 namespace troupe {

@@ -68,18 +68,20 @@ class sample_maker {
     const auto codes = all_error_explanations();
     m = {codes[below(codes.size())].code, text(), text(), text()};
   }
-  void fill(worker_hello& m) { m = {u32(), static_cast<std::uint16_t>(u64())}; }
+  void fill(worker_hello& m) { m = {u32(), u64()}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u64(), {u64(), u64()}};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u64()};
     m.boundaries.resize(below(40));
     for (auto& each : m.boundaries) each = u64();
   }
   void fill(wiring_order& m) {
-    m = {u32(), id(), {}, {}};
+    m = {u32(), id(), {}, {}, {}};
     m.present.resize(below(40));
     for (auto& each : m.present) each = u64();
-    m.edge_ports.resize(m.present.size());
-    for (auto& each : m.edge_ports) each = u64();
+    m.edge_contacts.resize(m.present.size());
+    for (auto& each : m.edge_contacts) each = u64();
+    m.offers.resize(below(5));
+    for (auto& each : m.offers) each = {u64(), u32(), {u64(), u64()}};
   }
   void fill(call_opened& m) { m = {u64()}; }
   void fill(edge_lost& m) {
@@ -110,14 +112,16 @@ inline auto key(const stage_ready& m) {
   return std::tuple(m.address, m.incarnation);
 }
 inline auto key(const worker_hello& m) {
-  return std::tuple(m.pid, m.edge_port);
+  return std::tuple(m.pid, m.edge_contact);
 }
 inline auto key(const worker_assignment& m) {
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads,
-                    m.boundaries, m.warm_up_bytes, m.edge_secret);
+                    m.boundaries, m.warm_up_bytes);
 }
 inline auto key(const wiring_order& m) {
-  return std::tuple(m.epoch, m.from, m.present, m.edge_ports);
+  std::vector<std::tuple<std::uint64_t, std::uint32_t, std::vector<std::uint64_t>>> offers;
+  for (const offered_edge& each : m.offers) offers.emplace_back(each.channel, each.blobs, each.words);
+  return std::tuple(m.epoch, m.from, m.present, m.edge_contacts, offers);
 }
 inline auto key(const call_opened& m) {
   return std::tuple(m.call);

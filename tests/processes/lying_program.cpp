@@ -75,7 +75,7 @@ const lies<troupe::call_opened> about_calls = {
 };
 const lies<troupe::worker_hello> about_itself = {
     {"worker_hello.pid", [](troupe::worker_hello& said) { ++said.pid; }},
-    {"worker_hello.edge_port", [](troupe::worker_hello& said) { said.edge_port = 77; }},
+    {"worker_hello.edge_contact", [](troupe::worker_hello& said) { said.edge_contact = 77; }},
 };
 
 /// Of a micro-batch on its way from stage to stage. The second one that has the id of the one before takes the place of

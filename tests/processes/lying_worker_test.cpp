@@ -146,7 +146,7 @@ TEST(a_worker_that_lies_every_time, ends_the_run_and_is_named) {
 }
 
 TEST(a_worker_that_lies_about_itself, becomes_no_stage) {
-  for (const std::string field : {"worker_hello.pid", "worker_hello.edge_port"}) {
+  for (const std::string field : {"worker_hello.pid", "worker_hello.edge_contact"}) {
     marked_run run({"lie=" + field}, LYING_PROGRAM);
     const auto outcome = run.run();
     EXPECT_EQ(outcome.status, 1) << outcome.err;

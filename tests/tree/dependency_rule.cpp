@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
-constexpr std::array core_folders = {"schedule", "topology", "partition", "trace",   "os",
-                                     "log",      "edge",     "process",   "journal", "engine"};
+constexpr std::array core_folders = {"schedule", "topology",  "partition", "trace",   "os",    "log",
+                                     "edge",     "transport", "process",   "journal", "engine"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
@@ -117,6 +117,17 @@ bool is_of_a_host(const fs::path& include) {
                          "runtime/process/memory_file", "runtime/os/shared_memory"});
 }
 
+/// What a kind of edge is made of stays in its folder; who needs edges asks the table.
+bool is_of_a_transport(const fs::path& include) {
+  const std::string stem = include.stem().string();
+  return include.parent_path().parent_path() == "runtime/edge" &&
+         (stem.ends_with("_edge") || stem.ends_with("_transport"));
+}
+bool may_name_transports(const fs::path& file) {
+  return file.parent_path() == "runtime/transport" || file.parent_path().parent_path() == "runtime/edge" ||
+         part(file, 0) == "testing";
+}
+
 /// Why `file` may not include this header of the tree; empty if it may.
 std::string inside_objection(const fs::path& file, const fs::path& include) {
   const std::string from = part(place_of(file), 0);
@@ -125,6 +136,8 @@ std::string inside_objection(const fs::path& file, const fs::path& include) {
   if (!level_of(file)) return "a public header without a layer";
   if (part(file, 0) == "include" && part(include, 0) != "include") return "a public header includes public ones only";
   if (sees_workers_from_outside(file) && is_of_a_host(include)) return "knows workers through worker_host alone";
+  if (is_of_a_transport(include) && !may_name_transports(file))
+    return "transports are found in runtime/transport/transport_table.hpp";
   if (from != to && level_of(include) >= level_of(file)) return from + "/ does not depend on " + to;
   if (from == to && is_core(file) && !is_core(include)) {
     return "runtime/" + part(place_of(file), 1) + " runs no kernels, runtime/" + part(place_of(include), 1) + " may";

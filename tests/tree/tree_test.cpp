@@ -133,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
         include_case{"actors/a.hpp", "#include <troupe/evaluator.hpp>", false},
         include_case{"actors/workers/worker_pool.cpp", "#include \"actors/link/control_link.hpp\"", false},
         include_case{"actors/workers/remote_stage.hpp", "#include \"runtime/process/fd_channel.hpp\"", false},
+        include_case{"actors/workers/worker_stages.cpp", "#include \"runtime/edge/shm/shm_transport.hpp\"", false},
+        include_case{"program/a.cpp", "#include \"runtime/edge/tcp/tcp_edge.hpp\"", false},
         include_case{"runtime/report/a.hpp", "#include <troupe/topology.hpp>", false},
         include_case{"runtime/engine/a.hpp", "#include <troupe/data_set.hpp>", false},
         include_case{"messages/a.hpp", "#include <troupe/options.hpp>", false},

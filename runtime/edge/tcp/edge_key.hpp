@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-/// A secret of 128 random bits that the launcher gives to all processes of a run: who does not know it is an untrusted
-/// peer.
+/// A secret of 128 random bits that the driver gives to all processes of a run: a peer that does not know it is
+/// untrusted.
 using edge_secret = std::array<std::uint64_t, 2>;
 
 /// Which edge a connection is for. Both ends must name the same key, down to the incarnation of the sending stage.

@@ -8,6 +8,7 @@
 
 #include "actors/workers/remote_stage.hpp"
 #include "tests/actors/workers/fake_host.hpp"
+#include "tests/actors/workers/unused_transport.hpp"
 
 namespace troupe::testing {
 
@@ -17,15 +18,6 @@ inline constexpr epoch_number epoch = 3;
 
 struct testing_config : caf::actor_system_config {
   testing_config() { set("scheduler.policy", caf::atom("testing")); }
-};
-
-/// For tcp_ends alone, over which nothing is sent here.
-struct no_codec final : payload_codec {
-  [[nodiscard]] std::size_t size_of(const payload&) const override { return 0; }
-  void write(const payload&, std::span<std::byte>) const override {}
-  [[nodiscard]] expected<payload_ptr> read(std::span<const std::byte>, std::shared_ptr<const void>) const override {
-    return payload_ptr{};
-  }
 };
 
 /// A chain of two stages, of which the worker is the last. Call 0 has ended; of call 1 three micro-batches were sent,
@@ -41,7 +33,7 @@ struct assigned_worker {
 
     auto setup = std::make_shared<worker_setup>();
     setup->assignment = [boundaries](stage_address) { return assignment_data{.boundaries = boundaries}; };
-    setup->tcp = *tcp_ends::open(std::make_shared<no_codec>(), std::nullopt);
+    setup->edges = std::make_shared<unused_transport>(unused_transport::traits{.loses = true});
     const auto plan = expand(make_chain({.stages = 2, .replicas = 1, .num_pipe_buffers = 2}));
     stage = system.spawn(remote_stage, remote_stage_options{.at = address,
                                                             .incarnation = incarnation,

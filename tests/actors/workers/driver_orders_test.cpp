@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "messages/limits.hpp"
+#include "tests/actors/workers/unused_transport.hpp"
 
 namespace troupe {
 namespace {
@@ -15,20 +16,21 @@ using ::testing::HasSubstr;
 
 struct orders : ::testing::Test {
   wiring_plan plan = *expand(make_chain({.stages = 2, .replicas = 2, .num_pipe_buffers = 2}));
-  driver_orders in_memory{plan, false};
-  driver_orders over_tcp{plan, true};
+  testing::unused_transport without_contacts;
+  testing::unused_transport with_contacts{{.has_contacts = true}};
+  driver_orders in_memory{plan, without_contacts};
+  driver_orders over_network{plan, with_contacts};
   const worker_assignment assignment = [] {
     worker_assignment made;
     made.address = {1, 1};
     made.prefetch_slots = 8;
-    made.edge_secret = {1, 2};
     return made;
   }();
 
   void expect_refused(const std::string& field, const std::function<void(worker_assignment&)>& forge) {
     worker_assignment said = assignment;
     forge(said);
-    const auto checked = over_tcp.check(said);
+    const auto checked = over_network.check(said);
     ASSERT_FALSE(checked) << field;
     EXPECT_EQ(checked.error().code, error_code::wire_malformed);
     EXPECT_EQ(checked.error().where, "worker_assignment." + field);
@@ -36,7 +38,7 @@ struct orders : ::testing::Test {
 };
 
 TEST_F(orders, to_become_a_stage_are_held_against_the_plan_and_the_limits) {
-  EXPECT_TRUE(over_tcp.check(assignment));
+  EXPECT_TRUE(over_network.check(assignment));
   EXPECT_TRUE(in_memory.check(assignment));
   expect_refused("address", [](auto& said) { said.address.stage = 77; });
   expect_refused("address", [](auto& said) { said.address.replica = 2; });
@@ -46,22 +48,30 @@ TEST_F(orders, to_become_a_stage_are_held_against_the_plan_and_the_limits) {
   expect_refused("threads", [](auto& said) { said.threads = 0; });
   expect_refused("boundaries", [](auto& said) { said.boundaries.resize(limits::stages_max + 2); });
   expect_refused("warm_up_bytes", [](auto& said) { said.warm_up_bytes = ~std::uint64_t{0}; });
-  expect_refused("edge_secret", [](auto& said) { said.edge_secret.clear(); });
 }
 
 TEST_F(orders, to_wire_are_held_against_the_plan) {
-  const wiring_order fine{.epoch = 1, .from = {}, .present = {0, 2, 4}, .edge_ports = {0, 0, 0}};
+  const wiring_order fine{.epoch = 1, .from = {}, .present = {0, 2, 4}, .edge_contacts = {0, 0, 0}, .offers = {}};
   EXPECT_TRUE(in_memory.check(fine));
-  EXPECT_FALSE(over_tcp.check(fine)) << "no port";
-  const auto where = [&](std::vector<std::uint64_t> present, std::vector<std::uint64_t> ports) {
-    const auto checked = over_tcp.check(wiring_order{1, {}, std::move(present), std::move(ports)});
+  EXPECT_FALSE(over_network.check(fine)) << "no contact";
+  const auto where = [&](std::vector<std::uint64_t> present, std::vector<std::uint64_t> contacts,
+                         std::vector<offered_edge> offers = {}) {
+    const auto checked =
+        over_network.check(wiring_order{1, {}, std::move(present), std::move(contacts), std::move(offers)});
     return checked ? "" : checked.error().where;
   };
   EXPECT_EQ(where({0, 4}, {7, 7}), "");
   EXPECT_EQ(where({0, 5}, {7, 7}), "wiring_order.present");
   EXPECT_EQ(where({4, 0}, {7, 7}), "wiring_order.present");
   EXPECT_EQ(where({0, 0}, {7, 7}), "wiring_order.present");
-  EXPECT_EQ(where({0, 4}, {7, 65'536}), "wiring_order.edge_ports");
+  EXPECT_EQ(where({0, 4}, {7, 10}), "wiring_order.edge_contacts");
+  EXPECT_EQ(where({0, 4}, {7, 7}, {{0, 2, {}}, {3, 0, {1, 2}}}), "");
+  EXPECT_EQ(where({0, 4}, {7, 7}, {{3, 2, {}}, {0, 2, {}}}), "wiring_order.offers");
+  EXPECT_EQ(where({0, 4}, {7, 7}, {{3, 2, {}}, {3, 2, {}}}), "wiring_order.offers");
+  EXPECT_EQ(where({0, 4}, {7, 7}, {{77, 0, {}}}), "wiring_order.offers.channel");
+  EXPECT_EQ(where({0, 4}, {7, 7}, {{3, 0, std::vector<std::uint64_t>(limits::edge_offer_words_max + 1)}}),
+            "wiring_order.offers.words");
+  EXPECT_EQ(where({0, 4}, {7, 7}, {{3, 1, {}}}), "wiring_order.offers.blobs");
 }
 
 TEST_F(orders, to_open_more_calls_than_there_can_be_are_refused) {

@@ -5,6 +5,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "tests/actors/workers/unused_transport.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -32,13 +33,14 @@ director_actor::behavior_type noting_director(director_actor::pointer, std::shar
 fake_workers::fake_workers(std::uint32_t stages) {
   scheduler().clock().current_time += 1h;
   setup_->assignment = [](stage_address) { return assignment_data{}; };
+  setup_->edges = std::make_shared<unused_transport>();
   std::vector<stage_accounts::owner> owners;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     owners.push_back({"stage " + std::to_string(stage), {stage, 0}});
   }
   const auto accounts = std::make_shared<stage_accounts>(owners);
   director_ = system_.spawn(noting_director, news_);
-  pool_ = system_.spawn(worker_pool, host_, limits::worker_hello_patience, false);
+  pool_ = system_.spawn(worker_pool, host_, limits::worker_hello_patience, setup_->edges);
   const auto plan = expand(make_chain({.stages = stages, .replicas = 1, .num_pipe_buffers = 2}));
   TROUPE_CHECK(plan.has_value(), "a chain of stages has a plan");
   for (const auto& owner : owners) {
@@ -73,7 +75,7 @@ std::size_t fake_workers::alive() const {
 }
 
 void fake_workers::says_hello(worker& one) {
-  one.listener->said(one.worker, *codec::encode(worker_hello{.pid = one.worker->pid(), .edge_port = 0}));
+  one.listener->said(one.worker, *codec::encode(worker_hello{.pid = one.worker->pid(), .edge_contact = 0}));
   settle();
 }
 

@@ -3,22 +3,29 @@
 #include <gmock/gmock.h>
 
 #include "actors/workers/worker_claims.hpp"
+#include "tests/actors/workers/unused_transport.hpp"
 
 namespace troupe {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::unused_transport;
 
 TEST(worker_hello, is_held_against_the_process) {
-  const worker_hello said{.pid = 7, .edge_port = 0};
+  const unused_transport without_contacts;
+  const unused_transport with_contacts({.has_contacts = true});
+  const worker_hello said{.pid = 7, .edge_contact = 0};
   const auto wrong = [&](const hello_facts& known) { return objection_to(said, known).value_or(""); };
-  EXPECT_EQ(wrong({.place = "process 7"}), "");
-  EXPECT_THAT(wrong({.place = "process 8"}), HasSubstr("worker_hello.pid is 7, and it is process 8"));
-  EXPECT_THAT(wrong({.place = "process 7", .has_tcp_edges = true}), HasSubstr("worker_hello.edge_port is 0"));
-  EXPECT_THAT(wrong({.place = "process 7", .is_first = false}), HasSubstr("worker_hello comes a second time"));
-  const worker_hello with_port{.pid = 7, .edge_port = 9};
-  EXPECT_THAT(objection_to(with_port, {.place = "process 7"}).value_or(""), HasSubstr("worker_hello.edge_port is 9"));
-  EXPECT_FALSE(objection_to(with_port, {.place = "process 7", .has_tcp_edges = true}));
+  EXPECT_EQ(wrong({.place = "process 7", .edges = &without_contacts}), "");
+  EXPECT_THAT(wrong({.place = "process 8", .edges = &without_contacts}),
+              HasSubstr("worker_hello.pid is 7, and it is process 8"));
+  EXPECT_THAT(wrong({.place = "process 7", .edges = &with_contacts}), HasSubstr("worker_hello.edge_contact is 0"));
+  EXPECT_THAT(wrong({.place = "process 7", .edges = &without_contacts, .is_first = false}),
+              HasSubstr("worker_hello comes a second time"));
+  const worker_hello with_contact{.pid = 7, .edge_contact = 9};
+  EXPECT_THAT(objection_to(with_contact, {.place = "process 7", .edges = &without_contacts}).value_or(""),
+              HasSubstr("worker_hello.edge_contact is 9"));
+  EXPECT_FALSE(objection_to(with_contact, {.place = "process 7", .edges = &with_contacts}));
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+#include "runtime/edge/shm/shm_transport.hpp"
+
+#include <utility>
+
+#include "runtime/edge/shm/shm_edge.hpp"
+
+namespace troupe {
+namespace {
+
+class shm_transport final : public transport {
+ public:
+  explicit shm_transport(std::shared_ptr<const payload_codec> codec) : codec_(std::move(codec)) {}
+
+  std::uint64_t contact() const noexcept override { return 0; }
+  bool may_be_contact(std::uint64_t said) const noexcept override { return said == 0; }
+  bool loses_ends() const noexcept override { return false; }
+
+  expected<edge_offer> offer(const edge_options& shape) override {
+    return create_shm_edge({.slots = shape.slots, .credits_per_ring = shape.credits_per_ring})
+        .map([](unique_fd&& memory) { return edge_offer{.memory = blob(std::move(memory))}; });
+  }
+  expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
+    return open<std::unique_ptr<edge_consumer>>(std::move(site), open_shm_consumer);
+  }
+  expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
+    return open<std::unique_ptr<edge_producer>>(std::move(site), open_shm_producer);
+  }
+
+ private:
+  template <class End>
+  expected<End> open(edge_site site, expected<End> (*made_of)(unique_fd, shm_end)) const {
+    if (!site.offer.memory) return fail(error_code::wire_malformed, "edge", "it comes without its memory");
+    return site.offer.memory->copy().and_then([&](unique_fd&& memory) {
+      return made_of(std::move(memory), shm_end{std::move(site.peer_bell), codec_, std::move(site.on_damaged)});
+    });
+  }
+
+  const std::shared_ptr<const payload_codec> codec_;
+};
+
+}  // namespace
+
+std::shared_ptr<transport> make_shm_transport(std::shared_ptr<const payload_codec> codec) {
+  return std::make_shared<shm_transport>(std::move(codec));
+}
+
+}  // namespace troupe

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "runtime/edge/edge.hpp"
+#include "runtime/edge/payload_codec.hpp"
+#include "runtime/edge/transport.hpp"
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+struct transport_options {
+  std::shared_ptr<const payload_codec> codec;
+  /// worker_options::payload_crc.
+  std::optional<bool> payload_crc = std::nullopt;
+};
+
+/// One kind of edge: what it can connect, and what it takes.
+struct transport_row {
+  /// As --transport has it.
+  std::string_view name;
+  /// Edges with both ends in one process; null: it has none.
+  std::shared_ptr<edge_factory> (*within)(const transport_options& options);
+  /// Edges between processes; null: it has none.
+  expected<std::shared_ptr<transport>> (*between)(const transport_options& options);
+  /// Of each process that has edges to others.
+  std::uint32_t threads = 0;
+  std::size_t files = 0;
+  /// At either end, of the edge of the last epoch and of the new one.
+  std::size_t files_per_edge = 0;
+};
+
+/// The row of this name, or, if it cannot do this or there is none, the first that can: inproc within a process, shm
+/// between processes of a host.
+[[nodiscard]] const transport_row& within_process(std::string_view name);
+[[nodiscard]] const transport_row& between_processes(std::string_view name);
+
+}  // namespace troupe
