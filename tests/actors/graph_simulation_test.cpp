@@ -17,7 +17,7 @@ namespace {
 /// TROUPE_GRAPHS=100000 searches for longer than a test may.
 const std::uint64_t graphs = [] {
   const char* asked = std::getenv("TROUPE_GRAPHS");
-  return asked == nullptr ? (sanitized ? 250 : 1000) : std::stoull(asked);
+  return asked == nullptr ? (sanitized ? 125 : 1000) : std::stoull(asked);
 }();
 
 bool any_node(const stage_graph& graph, bool (*is_so)(const graph_node&)) {

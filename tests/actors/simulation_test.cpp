@@ -31,7 +31,7 @@ world_options random_world(std::uint64_t seed) {
   return options;
 }
 
-constexpr std::uint64_t seeds = sanitized ? 500 : 2000;
+constexpr std::uint64_t seeds = sanitized ? 250 : 2000;
 
 TEST(simulation, every_seed_folds_each_micro_batch_once_and_leaves_a_legal_trace) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {

@@ -13,6 +13,7 @@
 #include "messages/limits.hpp"
 #include "testing/trace_checker.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/sanitized.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/evaluator.hpp>
 
@@ -208,6 +209,7 @@ TEST(evaluator, a_hook_that_never_returns_holds_up_no_deadline) {
   options.micro_batch = 1;
   options.stages = 2;
   options.deadline = 20;
+  if (sanitized) options.limit = 1000;
   evaluation_hooks hooks;
   hooks.on_progress = [waited_for](const progress_update&) { waited_for->wait(); };
   auto created = evaluator::create(options, hooks);

@@ -13,6 +13,7 @@
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/os/cores.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/sanitized.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/pipeline_engine.hpp>
 
@@ -103,7 +104,8 @@ TEST_P(stopped_journal, goes_on_and_shows_only_its_own_work_as_rate) {
   EXPECT_TRUE(whole->config.resume);
 }
 
-INSTANTIATE_TEST_SUITE_P(both, stopped_journal, ::testing::Values(stop_kind::drain, stop_kind::now));
+INSTANTIATE_TEST_SUITE_P(both, stopped_journal,
+                         ::testing::ValuesIn(fewer_if_sanitized<stop_kind>({stop_kind::drain, stop_kind::now}, {1})));
 
 /// 4 cores in 1 stage are 4 threads, and would be 2 in 2 stages or 1 in 4.
 TEST(threads_of_a_run, are_those_asked_for_else_the_journals_else_as_many_as_cores) {
@@ -167,7 +169,7 @@ TEST_P(layout_of_the_rest, is_free_although_the_first_run_chose_its_threads_by_i
 }
 
 INSTANTIATE_TEST_SUITE_P(all, layout_of_the_rest,
-                         ::testing::Values(other_layout{2, 1}, other_layout{1, 2}, other_layout{3, 2}));
+                         ::testing::ValuesIn(fewer_if_sanitized<other_layout>({{2, 1}, {1, 2}, {3, 2}}, {0})));
 
 TEST_F(journaled_evaluation, that_is_complete_evaluates_nothing) {
   ASSERT_TRUE(run());

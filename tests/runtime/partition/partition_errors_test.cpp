@@ -8,11 +8,12 @@
 #include "messages/limits.hpp"
 #include "runtime/partition/partition_layers.hpp"
 #include "runtime/partition/type_regex.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct bad_method {
   std::string text;
@@ -45,6 +46,8 @@ TEST(parse_partition_method, refuses) {
       {"0,99999999999999999999", error_code::partition_bad_boundaries, "is not a layer number"},
   };
   for (const bad_method& bad : table) {
+    if (testing::sanitized && bad.text.find('{') != std::string::npos)
+      continue;  // 100,000 states of std::regex: half a minute
     const auto result = parse_partition_method(bad.text);
     ASSERT_FALSE(result.has_value()) << bad.text;
     EXPECT_EQ(result.error().code, bad.code) << bad.text;
