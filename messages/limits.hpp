@@ -208,15 +208,15 @@ inline constexpr std::chrono::milliseconds channel_timeout = 5s;
 /// Validity of certificates before now, because clocks differ, and after now.
 inline constexpr std::chrono::hours credentials_valid_before = 24h;
 inline constexpr std::chrono::hours credentials_valid_after = 24h * 30;
-/// Heartbeats of an idle end within the time-out, heartbeat_min to heartbeat_max apart. Each costs both processes some
-/// 0.1 ms, and CAF gives up a greeting that has not come by the next one.
+/// Heartbeats of an idle end within the time-out, heartbeat_min to heartbeat_max apart.
 inline constexpr std::int64_t heartbeats_per_timeout = 10;
 inline constexpr std::chrono::milliseconds heartbeat_min = 250ms;
 inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
-/// An end that missed this many heartbeats was frozen itself and gives its peer a new period.
-inline constexpr std::int64_t frozen_after_heartbeats = 2;
-/// From a worker's greeting on its link until it has the driver's address.
-inline constexpr std::chrono::milliseconds worker_connect_timeout = 30s;
+/// From the start of a worker until the first word on its link; a worker without it is ended before
+/// (worker_hello_timeout).
+inline constexpr std::chrono::milliseconds link_first_word_timeout = 120s;
+/// Of messages that wait at one end of a link; more, and the other end counts as lost.
+inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
 
 // --- room at the start -----------------------------------------------------------------------------------------------
 /// Most threads started at once to test the system's limits.
@@ -280,7 +280,8 @@ inline constexpr std::chrono::seconds journal_sync_interval = 1s;
 inline constexpr std::chrono::seconds journal_stall_max = 10s;
 
 static_assert(control_request_margin > heartbeat_max + 1s, "a worker that is silent is ended before its call is");
-static_assert(frozen_after_heartbeats < heartbeats_per_timeout, "a freeze is seen before the other end is judged");
+static_assert(link_first_word_timeout > worker_hello_timeout, "a late worker is ended by its pool, which says so");
+static_assert(link_bytes_queued_max >= 2 * wire_message_bytes_max, "the largest message can wait behind another");
 static_assert(window_extra >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");

@@ -90,6 +90,7 @@ struct pipeline_engine::impl {
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<loss_fold>& fold,
                                             const std::shared_ptr<iterator_source>& source,
                                             const eval_batch_options& call) const;
+  [[nodiscard]] expected<run_result> run_noted(evaluation_run& run, bool is_hook_alone);
   void set_evaluating(evaluation_run* run) {
     const std::lock_guard lock(mutex);
     evaluating = run;
@@ -133,14 +134,25 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   parts.config.metrics.clear();
   for (const metric_choice& each : of.what.parts().sinks.front().metrics) parts.config.metrics.push_back(name_of(each));
   evaluation_run run(std::move(parts));
-  set_evaluating(&run);
-  *is_hook_in_place = is_hook_alone;
-  auto result = run.run();
-  *is_hook_in_place = false;
-  set_evaluating(nullptr);
+  auto result = run_noted(run, is_hook_alone);
   (*to_hooks)->finish(limits::hooks_finish_time);
   static_cast<void>(courier->flush(limits::hooks_finish_time));
   return result;
+}
+
+/// stop() finds it, and the log goes to its hook, as long as it runs; also where a metric throws.
+expected<run_result> pipeline_engine::impl::run_noted(evaluation_run& run, bool is_hook_alone) {
+  struct noted {
+    impl& engine;
+    ~noted() {
+      *engine.is_hook_in_place = false;
+      engine.set_evaluating(nullptr);
+    }
+  };
+  const noted until_its_end{*this};
+  set_evaluating(&run);
+  *is_hook_in_place = is_hook_alone;
+  return run.run();
 }
 
 call_ticket_ptr pipeline_engine::impl::make_ticket(const std::shared_ptr<loss_fold>& fold,

@@ -5,29 +5,18 @@
 
 #include <fmt/format.h>
 
+#include "actors/actor_config.hpp"
 #include "actors/director.hpp"
 #include "actors/engine_threads.hpp"
-#include "actors/link/link_config.hpp"
-#include "actors/local_host/local_host.hpp"
 #include "actors/local_stages.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/limits.hpp"
 #include "runtime/engine/lost_work_watch.hpp"
 #include "runtime/engine/stall_watch.hpp"
+#include "runtime/local_host/local_host.hpp"
 
 namespace troupe {
-namespace {
-
-/// Control messages are few and short: one worker, that sleeps on a lock instead of polling, takes the least from the
-/// engines.
-struct actor_config : caf::actor_system_config {
-  actor_config() {
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", std::size_t{1});
-  }
-};
-
-}  // namespace
+namespace {}  // namespace
 
 // Members are destroyed from the last to the first: engines go before the actors' system, and that before what both
 // use.
@@ -45,7 +34,7 @@ struct running_topology::impl {
   std::shared_ptr<engine_threads> threads;
   std::promise<void> stopped_promise;
   std::future<void> stopped = stopped_promise.get_future();
-  std::unique_ptr<caf::actor_system_config> config;
+  actor_config config;
   std::unique_ptr<caf::actor_system> system;
   worker_pool_actor pool;
   director_actor director;
@@ -72,8 +61,7 @@ void running_topology::impl::direct(std::shared_ptr<stage_provider> provider) {
 
 std::unique_ptr<running_topology> running_topology::start(assembly engines) {
   auto state = std::make_unique<impl>(std::move(engines));
-  state->config = std::make_unique<actor_config>();
-  state->system = std::make_unique<caf::actor_system>(*state->config);
+  state->system = std::make_unique<caf::actor_system>(state->config);
   state->threads = std::make_shared<engine_threads>();
   state->direct(std::make_shared<local_stages>(state->engines, state->threads));
   return std::unique_ptr<running_topology>(new running_topology(std::move(state)));
@@ -91,13 +79,11 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
 }
 
 expected<void> running_topology::impl::open_to_workers() {
-  auto links = std::make_unique<link_config>(liveness{workers->silence_timeout});
-  if (auto watched = links->watch().start(); !watched) return tl::make_unexpected(watched.error());
-  config = std::move(links);
-  system = std::make_unique<caf::actor_system>(*config);
-  auto made = local_host::create(*system, [reports = reports](log_record record) { reports->put(std::move(record)); });
+  auto made = local_host::create({workers->silence_timeout},
+                                 [reports = reports](log_record record) { reports->put(std::move(record)); });
   if (!made) return tl::make_unexpected(made.error());
   host = std::move(*made);
+  system = std::make_unique<caf::actor_system>(config);
   pool = system->spawn(worker_pool, host, std::max(limits::worker_hello_patience, workers->silence_timeout),
                        workers->edges);
   return {};

@@ -12,8 +12,7 @@ namespace {
 
 /// CAF's worker, its clock, and the actor that prints.
 constexpr std::uint32_t caf_threads = 3;
-/// CAF's network, the actor that guards it, and the watch over links.
-constexpr std::uint32_t network_threads = 3;
+constexpr std::uint32_t link_threads = 1;
 constexpr std::uint32_t process_host_threads = 1;
 /// One starts the run and ends before the journal's begins; one reads the data; one to spare.
 constexpr std::uint32_t helper_threads = 3;
@@ -47,7 +46,7 @@ std::uint32_t stage_threads(std::uint32_t threads) {
 }
 
 std::uint32_t idle_worker_threads(const transport_row& edges) {
-  return caf_threads + network_threads + preparing_threads + edges.threads;
+  return caf_threads + link_threads + preparing_threads + edges.threads;
 }
 
 /// Edges with one end at `instance`.
@@ -79,7 +78,7 @@ room_request room_of_run(const wiring_plan& plan, const room_options& options) {
                       .address_bytes = limits::room_address_bytes};
   if (remote == 0) return needed;
   const std::uint32_t idle = 1 + idle_worker_threads(*options.edges);
-  needed.threads += network_threads + process_host_threads + options.edges->threads;
+  needed.threads += link_threads + process_host_threads + options.edges->threads;
   needed.threads_elsewhere =
       remote * (idle + stage_threads(options.threads)) + limits::worker_spares * (idle + default_team() - 1);
   needed.descriptors += driver_files + files_per_worker * (remote + limits::worker_spares) +

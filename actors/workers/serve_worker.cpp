@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actors/link/control_link.hpp"
-#include "actors/link/link_config.hpp"
+#include "actors/actor_config.hpp"
 #include "actors/workers/room_of.hpp"
 #include "actors/workers/worker_actor.hpp"
 #include "messages/limits.hpp"
+#include "runtime/link/message_link.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/start_thread.hpp"
 #include "runtime/process/adopt_socket.hpp"
@@ -45,20 +45,24 @@ void serve_worker(const worker_environment& environment, worker_description desc
   descriptor_box descriptors(std::move(*channel));
   auto link = adopt_socket(unique_fd(environment.link), SOCK_STREAM, ::getppid(), "control plane");
   if (!link) end_worker(link.error());
-  if (auto greeted = greet_driver(*link); !greeted) end_worker(greeted.error());
+  const auto links = link_loop::create({description.silence_timeout});
+  if (!links) end_worker(links.error());
+  const auto to_driver = (*links)->open(std::move(*link), link_side::worker);
 
-  link_config config({description.silence_timeout});
-  if (auto watched = config.watch().start(); !watched) end_worker(watched.error());
+  actor_config config;
   caf::actor_system system{config};
-  const auto driver = join_driver(system, std::move(*link));
-  if (!driver) end_worker(driver.error());
   auto edges = description.edges->between({description.codec, description.payload_crc});
   if (!edges) end_worker(edges.error());
   close_all_in_exec();
   prepare_when_idle(description.prepare);
-  system.spawn(worker_actor,
-               std::make_shared<worker_body>(worker_body{std::move(description), descriptors, std::move(*edges)}),
-               *driver);
+  const worker_actor_type worker = system.spawn(
+      worker_actor,
+      std::make_shared<worker_body>(worker_body{std::move(description), descriptors, std::move(*edges), to_driver}));
+  to_driver->start({.on_message = [worker](codec::bytes message) { post(worker, from_driver{std::move(message)}); },
+                    .on_lost =
+                        [](const error& why) {
+                          end_worker({why.code, "worker", "its driver is gone: " + why.cause, why.fix});
+                        }});
   // The driver's end closes when the driver does, at the latest: the orderly end is a SIGTERM before that.
   const auto received = descriptors.receive_all();
   if (!received) end_worker(received.error());

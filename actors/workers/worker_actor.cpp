@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "actors/workers/dispatch.hpp"
 #include "actors/workers/room_of.hpp"
-#include "actors/workers/wire_codec.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "runtime/edge/checked_consumer.hpp"
 #include "runtime/os/room.hpp"
@@ -33,6 +33,14 @@ void send_in_parts(std::vector<score> scores, const Send& send) {
   send(part);
 }
 
+/// From any thread; what one thread sends stays in order.
+template <class Message>
+void tell_driver(message_link& driver, const Message& message) {
+  auto bytes = codec::encode(message);
+  if (!bytes) end_worker(bytes.error());
+  driver.send(std::move(*bytes));
+}
+
 /// What comes over an edge can only be what the loader has sent.
 arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
                             std::function<void(const error&)> on_damaged) {
@@ -52,28 +60,22 @@ void end_worker(const error& cause) {
   std::_Exit(static_cast<int>(status_of(cause.code)));
 }
 
-wire_actor::behavior_type worker_actor(wire_actor::stateful_pointer<worker_actor_state> self,
-                                       std::shared_ptr<worker_body> body, const wire_actor& driver) {
-  return self->state.start(std::move(body), driver);
+worker_actor_type::behavior_type worker_actor(worker_actor_type::stateful_pointer<worker_actor_state> self,
+                                              std::shared_ptr<worker_body> body) {
+  return self->state.start(std::move(body));
 }
 
-wire_actor::behavior_type worker_actor_state::start(std::shared_ptr<worker_body> body, const wire_actor& driver) {
+worker_actor_type::behavior_type worker_actor_state::start(std::shared_ptr<worker_body> body) {
   body_ = std::move(body);
   orders_.emplace(body_->description.plan, *body_->edges);
-  self_->set_down_handler([](const caf::down_msg&) {
-    end_worker({error_code::peer_lost, "worker", "its driver is gone", {}});
-  });
-  self_->monitor(driver);
   const worker_hello hello{.pid = static_cast<std::uint32_t>(::getpid()), .edge_contact = body_->edges->contact()};
-  auto wire = to_wire(hello);
-  if (!wire) end_worker(wire.error());
-  tell(self_, driver, std::move(*wire));
-  return {[this](const wire_message& message) { obey(message); }};
+  tell_driver(*body_->driver, hello);
+  return {[this](const from_driver& order) { obey(order); }};
 }
 
-void worker_actor_state::obey(const wire_message& message) {
+void worker_actor_state::obey(const from_driver& order) {
   const auto taken = dispatch<open_call, release_call, cancel_call, wiring_order, stop_request, worker_assignment>(
-      message, [this](const auto& what) {
+      order.message, [this](const auto& what) {
         if (auto fine = orders_->check(what); !fine) end_worker(fine.error());
         handle(what);
       });
@@ -84,11 +86,11 @@ void worker_actor_state::obey(const wire_message& message) {
 
 void worker_actor_state::handle(const worker_assignment& to) {
   if (engine_) return;
-  driver_ = caf::actor_cast<wire_actor>(self_->current_sender());
   assignment_ = to;
+  is_assigned_ = true;
   if (auto assigned = become_stage(to); !assigned) {
     engine_.reset();  // it may be there, and never step
-    to_driver(failure{to.address, to.incarnation, {}, std::nullopt, assigned.error(), 0});
+    tell_driver(*body_->driver, failure{to.address, to.incarnation, {}, std::nullopt, assigned.error(), 0});
   }
 }
 
@@ -138,11 +140,7 @@ expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to
 
 /// On the engine's thread; what it sends stays in order.
 stage_listener worker_actor_state::report_to_driver() const {
-  const auto send = [driver = driver_](const auto& message) {
-    auto wire = to_wire(message);
-    if (!wire) end_worker(wire.error());
-    caf::anon_send(driver, std::move(*wire));
-  };
+  const auto send = [driver = body_->driver](const auto& message) { tell_driver(*driver, message); };
   return {.on_ready = [send, ready = stage_ready{assignment_.address, assignment_.incarnation}] { send(ready); },
           .on_scores =
               [send, incarnation = assignment_.incarnation](std::vector<score> scores) {
@@ -171,12 +169,12 @@ void worker_actor_state::handle(const open_call& begin) {
   for (const std::uint32_t sink : engine_->sinks()) {
     auto made = body_->description.make_scorer(sink, begin.scores);
     if (!made)
-      return to_driver(
-          failure{assignment_.address, assignment_.incarnation, engine_->name(), std::nullopt, made.error(), 0});
+      return tell_driver(*body_->driver, failure{assignment_.address, assignment_.incarnation, engine_->name(),
+                                                 std::nullopt, made.error(), 0});
     command.scorers.push_back(std::move(*made));
   }
   order(std::move(command));
-  to_driver(call_opened{begin.call});
+  tell_driver(*body_->driver, call_opened{begin.call});
 }
 
 void worker_actor_state::handle(const release_call& end) {
@@ -190,9 +188,9 @@ void worker_actor_state::handle(const cancel_call& cancel) {
 void worker_actor_state::handle(const stop_request& stop) {
   if (stop.mode == stop_mode::drain) return;
   if (engine_) return engine_->stop();
-  if (driver_)
-    to_driver(
-        stopped{.address = assignment_.address, .incarnation = assignment_.incarnation});  // it never became a stage
+  if (!is_assigned_) return;
+  // it never became a stage
+  tell_driver(*body_->driver, stopped{.address = assignment_.address, .incarnation = assignment_.incarnation});
 }
 
 void worker_actor_state::handle(const wiring_order& wiring) {
@@ -240,10 +238,8 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
       .offer = {.memory = std::nullopt, .words = offered->words},
       .peer_contact = wiring.edge_contacts[static_cast<std::size_t>(position)],
       .on_lost =
-          [driver = driver_, epoch = wiring.epoch](const error& why) {
-            auto wire = to_wire(edge_lost{epoch, why});
-            if (!wire) end_worker(wire.error());
-            caf::anon_send(driver, std::move(*wire));
+          [driver = body_->driver, epoch = wiring.epoch](const error& why) {
+            tell_driver(*driver, edge_lost{epoch, why});
           },
       .on_damaged = accusation(wiring.epoch, channel)};
   site.shape.producer_bell = site.shape.consumer_bell = &engine_->bell();
@@ -264,18 +260,9 @@ expected<void> worker_actor_state::take_memory(edge_site& site) {
 
 /// Said on the engine's thread: the edge is silent from then on, and this worker waits for new ones.
 std::function<void(const error&)> worker_actor_state::accusation(epoch_number epoch, std::size_t channel) const {
-  return [driver = driver_, epoch, channel](const error& what) {
-    auto wire = to_wire(edge_damaged{epoch, channel, what});
-    if (!wire) end_worker(wire.error());
-    caf::anon_send(driver, std::move(*wire));
+  return [driver = body_->driver, epoch, channel](const error& what) {
+    tell_driver(*driver, edge_damaged{epoch, channel, what});
   };
-}
-
-template <class Message>
-void worker_actor_state::to_driver(const Message& message) {
-  auto wire = to_wire(message);
-  if (!wire) end_worker(wire.error());
-  tell(self_, driver_, std::move(*wire));
 }
 
 void worker_actor_state::order(stage_command_t command) {

@@ -40,7 +40,7 @@ class hosted_worker {
   // --- the ways to it ---
 
   /// A message of messages/codec, whose bytes say its kind. What one thread sends arrives in order, each at most once;
-  /// before it has said its first words, and once its link is lost, it arrives nowhere.
+  /// once its link is lost, it arrives nowhere.
   virtual void send(codec::bytes message) = 0;
   /// It finds them under `name`, once, before any message that was sent later. E0614, also if it takes nothing for
   /// limits::channel_timeout.

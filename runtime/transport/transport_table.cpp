@@ -28,7 +28,8 @@ expected<std::shared_ptr<transport>> tcp_between(const transport_options& option
 constexpr std::array rows = {
     transport_row{.name = "inproc", .within = inproc_within, .between = nullptr},
     transport_row{.name = "shm", .within = shm_within, .between = shm_between, .files_per_edge = 4},
-    transport_row{.name = "tcp", .within = nullptr, .between = tcp_between, .threads = 1, .files = 8, .files_per_edge = 4},
+    transport_row{
+        .name = "tcp", .within = nullptr, .between = tcp_between, .threads = 1, .files = 8, .files_per_edge = 4},
 };
 
 template <class Does>

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
-constexpr std::array core_folders = {"schedule", "topology",  "partition", "trace",   "os",    "log",
-                                     "edge",     "transport", "process",   "journal", "engine"};
+constexpr std::array core_folders = {"schedule",  "topology", "partition", "trace",   "os",     "log",       "edge",
+                                     "transport", "link",     "process",   "journal", "engine", "local_host"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
@@ -112,9 +112,9 @@ bool sees_workers_from_outside(const fs::path& file) {
   return file.parent_path() == "actors/workers" && std::ranges::find(names, file.stem()) != names.end();
 }
 bool is_of_a_host(const fs::path& include) {
-  return starts_with_any(
-      include.string(), {"actors/link/", "actors/local_host/", "runtime/process/process_", "runtime/process/fd_channel",
-                         "runtime/process/memory_file", "runtime/os/shared_memory"});
+  return starts_with_any(include.string(),
+                         {"runtime/link/", "runtime/local_host/", "runtime/process/process_",
+                          "runtime/process/fd_channel", "runtime/process/memory_file", "runtime/os/shared_memory"});
 }
 
 /// What a kind of edge is made of stays in its folder; who needs edges asks the table.

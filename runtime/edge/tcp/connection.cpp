@@ -1,5 +1,6 @@
 #include "runtime/edge/tcp/connection.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace troupe {
@@ -9,6 +10,13 @@ using asio::ip::tcp;
 
 std::string name_of(const tcp::endpoint& peer) {
   return peer.address().to_string() + ":" + std::to_string(peer.port());
+}
+
+std::string name_of(const wire_socket::endpoint_type& peer) {
+  tcp::endpoint named;
+  if (peer.protocol().family() == AF_UNIX || peer.size() > named.capacity()) return "at the inherited socket";
+  std::memcpy(named.data(), peer.data(), peer.size());
+  return name_of(named);
 }
 
 std::string in_ms(std::chrono::milliseconds time) {
@@ -38,7 +46,7 @@ void connection::serve() {
 void connection::dial(const tcp::endpoint& to) {
   peer_ = name_of(to);
   watch(limits_.handshake);
-  stream_->socket().async_connect(to, [self = shared_from_this()](std::error_code failed) {
+  stream_->socket().async_connect(wire_socket::endpoint_type(to), [self = shared_from_this()](std::error_code failed) {
     if (self->ended_) return;
     if (failed) return self->fail(error_code::peer_lost, "cannot connect: " + failed.message());
     self->begin(false);
@@ -61,7 +69,7 @@ void connection::assume(std::shared_ptr<connection_role> role) {
   role_ = std::move(role);
   established_ = true;
   decoder_.limit_payloads(limits_.payload_bytes_max);
-  last_written_ = clock::now();
+  last_read_ = last_written_ = clock::now();
   freezes_.look(last_written_.time_since_epoch());
   watch(limits_.keep_alive / 2);
 }
@@ -143,7 +151,7 @@ void connection::write(const outgoing& out, bool counts) {
 void connection::finish() {
   finishing_ = true;
   std::error_code ignored;
-  stream_->socket().shutdown(tcp::socket::shutdown_send, ignored);
+  stream_->socket().shutdown(wire_socket::shutdown_send, ignored);
 }
 
 void connection::drop() {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 
 #include "runtime/edge/tcp/buffer_pool.hpp"
@@ -70,6 +71,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   connection(std::unique_ptr<wire_stream> stream, const connection_limits& limits, frame_traffic& traffic,
              std::shared_ptr<connection_role> role, std::function<void(connection&)> on_end);
 
+  /// A peer that has connected, or the other end of an inherited socket.
   void serve();
   void dial(const asio::ip::tcp::endpoint& to);
   /// The peer is known: its deadline is replaced by keep-alive.

@@ -45,7 +45,7 @@ struct edge_link {
 
   const edge_key key;
   const std::uint32_t slots;
-  /// The I/O thread has been asked to look here and has not done so yet.
+  /// The I/O thread has been asked to look here and has not begun. It clears this before it looks, so no news is lost.
   std::atomic<bool> scheduled{false};
   /// By the end's owner: said so, or without a word.
   std::atomic<bool> closed{false};

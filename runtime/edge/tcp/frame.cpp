@@ -49,8 +49,9 @@ std::string objection(const hello_frame& f) {
 }
 
 std::uint64_t payload_bytes_of(const frame& value) noexcept {
-  const auto* sent = std::get_if<activation_frame>(&value);
-  return sent == nullptr ? 0 : layout_of(*sent).bytes;
+  if (const auto* sent = std::get_if<activation_frame>(&value)) return layout_of(*sent).bytes;
+  const auto* said = std::get_if<control_frame>(&value);
+  return said == nullptr ? 0 : said->bytes;
 }
 
 template <class Frame>

@@ -12,8 +12,8 @@
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
 
-/// The data plane on the wire: a prelude of fixed size, a header of numbers, and for activations a payload
-/// (docs/wire.md, to the byte). Threads: functions and values without state.
+/// What processes say to each other on the wire: a prelude of fixed size, a header of numbers, and for activations a
+/// payload (docs/wire.md, to the byte). Threads: functions and values without state.
 namespace troupe {
 
 /// Numbers are part of the format; no message_kind has one of the first three.
@@ -27,6 +27,7 @@ enum class frame_kind : std::uint8_t {
   ping = 11,       ///< either way: nothing new, still here
   challenge = 12,  ///< consumer -> producer, the answer to a right hello
   proof = 13,      ///< producer -> consumer, the answer to a right challenge
+  control = 14,    ///< either way on a link, with a message of messages/codec as payload
 };
 
 struct activation_frame {
@@ -75,12 +76,16 @@ struct welcome_frame {
   std::uint32_t slots = 0;
   friend bool operator==(const welcome_frame&, const welcome_frame&) = default;
 };
+struct control_frame {
+  std::uint64_t bytes = 0;
+  friend bool operator==(const control_frame&, const control_frame&) = default;
+};
 struct ping_frame {
   friend bool operator==(const ping_frame&, const ping_frame&) = default;
 };
 
 using frame = std::variant<activation_frame, credit_frame, flush_frame, close_frame, hello_frame, welcome_frame,
-                           ping_frame, challenge_frame, proof_frame>;
+                           ping_frame, challenge_frame, proof_frame, control_frame>;
 
 [[nodiscard]] frame_kind kind_of(const frame& value) noexcept;
 

@@ -30,6 +30,8 @@ template <>
 inline constexpr frame_kind kind<challenge_frame> = frame_kind::challenge;
 template <>
 inline constexpr frame_kind kind<proof_frame> = frame_kind::proof;
+template <>
+inline constexpr frame_kind kind<control_frame> = frame_kind::control;
 
 inline constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::uint64_t any_u32 = std::numeric_limits<std::uint32_t>::max();
@@ -82,6 +84,10 @@ void fields(Visitor& visit, either<proof_frame> auto& f) {
 template <class Visitor>
 void fields(Visitor& visit, either<welcome_frame> auto& f) {
   visit(f.slots, std::uint64_t{limits::pipe_buffers_max});
+}
+template <class Visitor>
+void fields(Visitor& visit, either<control_frame> auto& f) {
+  visit(f.bytes, std::uint64_t{limits::wire_message_bytes_max});
 }
 template <class Visitor>
 void fields(Visitor&, either<ping_frame> auto&) {}

@@ -136,7 +136,8 @@ tcp::socket tcp_core::new_socket(const tcp::endpoint& to) {
 }
 
 std::shared_ptr<connection> tcp_core::add(tcp::socket socket, std::shared_ptr<connection_role> role) {
-  auto stream = tls_ ? tls_->stream(std::move(socket)) : plain_stream(std::move(socket));
+  wire_socket bytes(std::move(socket));
+  auto stream = tls_ ? tls_->stream(std::move(bytes)) : plain_stream(std::move(bytes));
   auto on_end = [this](connection& ended) { connections_.erase(ended.shared_from_this()); };
   auto added = std::make_shared<connection>(std::move(stream), limits_, traffic_, std::move(role), std::move(on_end));
   connections_.insert(added);

@@ -10,8 +10,7 @@
 namespace troupe {
 namespace {
 
-using asio::ip::tcp;
-using tls_socket = asio::ssl::stream<tcp::socket>;
+using tls_socket = asio::ssl::stream<wire_socket>;
 
 /// What both kinds of stream do alike.
 template <class Stream>
@@ -33,13 +32,13 @@ class stream_over : public wire_stream {
   Stream stream_;
 };
 
-class plain final : public stream_over<tcp::socket> {
+class plain final : public stream_over<wire_socket> {
  public:
   using stream_over::stream_over;
   void handshake(bool, on_done done) override {
     asio::post(stream_.get_executor(), [done = std::move(done)] { done({}); });
   }
-  tcp::socket& socket() noexcept override { return stream_; }
+  wire_socket& socket() noexcept override { return stream_; }
 };
 
 class encrypted final : public stream_over<tls_socket> {
@@ -48,7 +47,7 @@ class encrypted final : public stream_over<tls_socket> {
   void handshake(bool as_server, on_done done) override {
     stream_.async_handshake(as_server ? tls_socket::server : tls_socket::client, std::move(done));
   }
-  tcp::socket& socket() noexcept override { return stream_.next_layer(); }
+  wire_socket& socket() noexcept override { return stream_.next_layer(); }
 };
 
 asio::const_buffer pem(const std::string& text) {
@@ -75,7 +74,7 @@ class openssl_context final : public tls_context {
     context_.add_certificate_authority(pem(given.ca), failed);
     return failed ? "authority: " + failed.message() : "";
   }
-  std::unique_ptr<wire_stream> stream(tcp::socket socket) override {
+  std::unique_ptr<wire_stream> stream(wire_socket socket) override {
     return std::make_unique<encrypted>(std::move(socket), context_);
   }
 
@@ -94,7 +93,7 @@ expected<std::unique_ptr<tls_context>> tls_context::make(const tls_credentials& 
   return made;
 }
 
-std::unique_ptr<wire_stream> plain_stream(tcp::socket socket) {
+std::unique_ptr<wire_stream> plain_stream(wire_socket socket) {
   return std::make_unique<plain>(std::move(socket));
 }
 

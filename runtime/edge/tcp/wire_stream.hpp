@@ -9,15 +9,18 @@
 #include <span>
 #include <system_error>
 
-#include <asio/ip/tcp.hpp>
+#include <asio/generic/stream_protocol.hpp>
 
 #include "runtime/edge/tcp/tls_credentials.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
 
-/// The bytes of one connection, as they are or through TLS. Internal to the tcp backend, and with connection.hpp and
-/// tcp_core.hpp the only place that knows asio. Threads: the I/O thread. One read and one write may be under way at a
+/// Of tcp, or a unix socket that a process has inherited.
+using wire_socket = asio::generic::stream_protocol::socket;
+
+/// The bytes of one connection, as they are or through TLS. With connection.hpp, tcp_core.hpp and runtime/link the only
+/// place that knows asio. Threads: the I/O thread. One read and one write may be under way at a
 /// time; what they name must stay until their handler was called. Handlers are called later, never from within.
 class wire_stream {
  public:
@@ -33,7 +36,7 @@ class wire_stream {
   virtual void read_some(std::span<std::byte> into, on_bytes done) = 0;
   /// All of `head` and then all of `body`.
   virtual void write(std::span<const std::byte> head, std::span<const std::byte> body, on_bytes done) = 0;
-  virtual asio::ip::tcp::socket& socket() noexcept = 0;
+  virtual wire_socket& socket() noexcept = 0;
 };
 
 /// Certificates and what is believed; shared by all connections of a process.
@@ -46,12 +49,12 @@ class tls_context {
   /// TLS 1.3 alone; both sides show a certificate of `ca`. Errors: E0404, if a text is no such PEM or key and
   /// certificate do not belong together.
   [[nodiscard]] static expected<std::unique_ptr<tls_context>> make(const tls_credentials& credentials);
-  [[nodiscard]] virtual std::unique_ptr<wire_stream> stream(asio::ip::tcp::socket socket) = 0;
+  [[nodiscard]] virtual std::unique_ptr<wire_stream> stream(wire_socket socket) = 0;
 
  protected:
   tls_context() = default;
 };
 
-[[nodiscard]] std::unique_ptr<wire_stream> plain_stream(asio::ip::tcp::socket socket);
+[[nodiscard]] std::unique_ptr<wire_stream> plain_stream(wire_socket socket);
 
 }  // namespace troupe

@@ -1,7 +1,7 @@
 // Goal: the name of --transport leads to the row that can do it, else to the one that is taken by itself.
-#include <gtest/gtest.h>
-
 #include "runtime/transport/transport_table.hpp"
+
+#include <gtest/gtest.h>
 
 namespace troupe {
 namespace {

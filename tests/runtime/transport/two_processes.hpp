@@ -94,7 +94,8 @@ class party {
   fd_message hear() {
     pollfd ready{channel_.fd(), POLLIN, 0};
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(stall_limit);
-    if (::poll(&ready, 1, static_cast<int>(limit.count())) != 1) throw std::runtime_error("the other process is silent");
+    if (::poll(&ready, 1, static_cast<int>(limit.count())) != 1)
+      throw std::runtime_error("the other process is silent");
     auto got = channel_.receive();
     if (!got || got->status != channel_status::done) throw std::runtime_error("the other process is gone");
     return std::move(got->message);

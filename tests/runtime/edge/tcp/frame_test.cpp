@@ -33,6 +33,8 @@ std::vector<frame> all_frames() {
           challenge_frame{{0, UINT64_MAX}, {4, 3, 2, 1}},
           proof_frame{{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}},
           welcome_frame{1},
+          control_frame{0},
+          control_frame{limits::wire_message_bytes_max},
           ping_frame{}};
 }
 
@@ -149,7 +151,7 @@ TEST(frame, names_the_code_and_the_byte_of_what_is_wrong) {
   expect(from_hex("54525045 0003 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
   expect(from_hex("54525045 0003 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
   expect(from_hex("54525045 0003 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
-  expect(from_hex("54525045 0003 0002 0000000000000000 00000000 91 0e"), error_code::wire_unknown_kind, "byte 21");
+  expect(from_hex("54525045 0003 0002 0000000000000000 00000000 91 0f"), error_code::wire_unknown_kind, "byte 21");
   expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
   expect(from_hex("54525045 0003 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
   expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
@@ -201,8 +203,10 @@ TEST(frame_decoder, takes_a_stream_in_pieces_of_any_size) {
   for (int round = 0; round < 40; ++round) {
     for (frame& value : all_frames()) {
       if (auto* sent = std::get_if<activation_frame>(&value)) sent->tensor_bytes = random() % 9000;
+      if (auto* told = std::get_if<control_frame>(&value)) told->bytes = random() % 9000;
       const auto* sent = std::get_if<activation_frame>(&value);
-      bytes payload(sent == nullptr ? 0 : layout_of(*sent).bytes);
+      const auto* told = std::get_if<control_frame>(&value);
+      bytes payload(sent != nullptr ? layout_of(*sent).bytes : told != nullptr ? told->bytes : 0);
       for (std::byte& b : payload) b = static_cast<std::byte>(random());
       const bytes head = encoded(value);
       stream.insert(stream.end(), head.begin(), head.end());

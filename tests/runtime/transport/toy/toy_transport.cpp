@@ -83,7 +83,8 @@ class toy_consumer final : public edge_consumer {
     TROUPE_CHECK(released_ < received_, "one release per receive");
     words_.released.store(++released_);
     const std::uint64_t free = words_.slots - (words_.sent.load() - released_);
-    if (words_.producer_closed.load() == 0 && (words_.credits_per_ring == 1 || free == words_.credits_per_ring)) end_.ring();
+    if (words_.producer_closed.load() == 0 && (words_.credits_per_ring == 1 || free == words_.credits_per_ring))
+      end_.ring();
   }
   std::optional<call_number> flushed_through() const noexcept override {
     if (damaged_) return std::nullopt;
@@ -118,9 +119,7 @@ class toy_transport final : public transport {
   bool may_be_contact(std::uint64_t said) const noexcept override { return said == 0; }
   bool loses_ends() const noexcept override { return false; }
   expected<edge_offer> offer(const edge_options& shape) override {
-    return mailbox::create(shape).map([](unique_fd&& memory) {
-      return edge_offer{.memory = blob(std::move(memory))};
-    });
+    return mailbox::create(shape).map([](unique_fd&& memory) { return edge_offer{.memory = blob(std::move(memory))}; });
   }
   expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
     return open(std::move(site)).map([](toy_end&& end) -> std::unique_ptr<edge_consumer> {

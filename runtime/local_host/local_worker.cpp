@@ -1,0 +1,99 @@
+#include "runtime/local_host/local_worker.hpp"
+
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+
+#include "messages/limits.hpp"
+
+namespace troupe {
+namespace {
+
+/// A worker that ends by itself says why in this form (end_worker). That is no error of the run, which may go on.
+log_level level_of(output_stream from, std::string_view line) {
+  const bool says_why = from == output_stream::standard_error && line.starts_with("error E");
+  return says_why ? log_level::warning : log_level::info;
+}
+
+}  // namespace
+
+local_worker::local_worker(std::string name, std::uint32_t rank, log_function log, parts made)
+    : hosted_worker(std::move(name), rank, std::move(log)),
+      host_(made.host),
+      page_(std::move(made.page)),
+      on_exit_(std::move(made.on_exit)),
+      link_(std::move(made.link)),
+      channel_(std::move(made.channel)) {}
+
+void local_worker::tell(std::shared_ptr<worker_listener> listener) {
+  const std::lock_guard lock{mutex_};
+  listener_ = std::move(listener);
+}
+
+void local_worker::started(worker_id id) {
+  const auto pid = host_.pid_of(id);
+  {
+    const std::lock_guard lock{mutex_};
+    id_ = id;
+    if (pid) pid_ = pid;
+    if (kill_when_started_) static_cast<void>(host_.kill(id, SIGKILL));
+  }
+  if (pid) log(log_level::debug, "was started");
+  const hosted_worker_ptr self = shared_from_this();
+  link_->start({.on_message = [self, to = listener_](codec::bytes message) { to->said(self, std::move(message)); },
+                .on_lost = [self, to = listener_](const error&) { to->link_lost(self); }});
+}
+
+std::string local_worker::place() const {
+  const std::lock_guard lock{mutex_};
+  return "process " + (pid_ ? std::to_string(*pid_) : "unknown");
+}
+
+void local_worker::send(codec::bytes message) {
+  link_->send(std::move(message));
+}
+
+expected<void> local_worker::hand_over(const std::string& name, std::span<const blob> blobs) {
+  std::vector<int> descriptors;
+  for (const blob& each : blobs) descriptors.push_back(each.descriptor());
+  const auto deadline = std::chrono::steady_clock::now() + limits::channel_timeout;
+  const std::lock_guard lock{channel_mutex_};
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto sent = channel_.send(name, descriptors);
+    if (!sent) return tl::make_unexpected(sent.error());
+    if (*sent == channel_status::done) return {};
+    if (*sent == channel_status::closed) {
+      return fail(error_code::process_failed, hosted_worker::name(), "it closed its channel");
+    }
+    pollfd room{channel_.fd(), POLLOUT, 0};
+    static_cast<void>(::poll(&room, 1, 100));
+  }
+  return fail(error_code::process_failed, hosted_worker::name(), "it takes no descriptors");
+}
+
+void local_worker::end_now() {
+  const std::lock_guard lock{mutex_};
+  if (id_) {
+    static_cast<void>(host_.kill(*id_, SIGKILL));
+  } else {
+    kill_when_started_ = true;
+  }
+}
+
+void local_worker::on_output(worker_id, output_stream from, std::string_view line) {
+  say(level_of(from, line), std::string(line));
+}
+
+void local_worker::on_exit(const exit_report& report) {
+  {
+    const std::lock_guard lock{mutex_};
+    pid_ = report.pid;
+  }
+  if (on_exit_) on_exit_(*this, report);
+  link_->peer_has_ended(
+      [self = hosted_worker_ptr(shared_from_this()), to = listener_, report] { to->exited(self, report); });
+}
+
+}  // namespace troupe
