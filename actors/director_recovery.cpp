@@ -98,7 +98,7 @@ void director_state::start_epoch_if_needed() {
 
 void director_state::start_epoch(const loading_paused& paused) {
   if (!epochs_.paused(paused.round)) return;  // an answer to an earlier order
-  // Somebody else may have died meanwhile: then the next one who gets ready tries again.
+  // Another stage may have died meanwhile: then the next one who gets ready tries again.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
   const micro_batch_id from = calls_.first_awaited(paused.first);

@@ -12,7 +12,7 @@ struct epoch_request {
   epoch_number epoch = 0;
   /// All that take part, the loader aside: at least one replica of every node, all of a node whose replicas are fixed.
   std::span<const stage_address> present;
-  /// The first micro-batch that anybody waits for: what comes below it is of calls that have ended.
+  /// The first micro-batch of a call that has not ended: what comes below it is of calls that have ended.
   micro_batch_id from;
 };
 
@@ -27,13 +27,13 @@ class stage_provider {
 
   /// Makes the actor of an incarnation and begins to start what is behind it. The actor tells the director stage_ready,
   /// failure or stage_lost, and in the end stopped. What is left of the incarnation before is fenced: it is ended, or
-  /// what it still does reaches nobody.
+  /// what it still does has no effect.
   [[nodiscard]] virtual expected<stage_actor> start(director_actor::pointer director,
                                                     const aggregator_actor& aggregator, stage_address at,
                                                     incarnation_number incarnation) = 0;
 
   /// New edges between all that are present, told to each of them; returns the loader's. What was on the old ones is
-  /// lost, and nobody hears of their end.
+  /// lost, and their end is not told.
   [[nodiscard]] virtual expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) = 0;
 };
 

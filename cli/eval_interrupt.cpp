@@ -25,7 +25,7 @@ void eval_interrupt::detach() {
   detached_ = true;
 }
 
-/// Acts before it says so, and says it only to somebody who reads: a full pipe must not keep the run from ending.
+/// Acts before it says so, and says it only to a reader that reads: a full pipe must not keep the run from ending.
 void eval_interrupt::interrupted(int times) {
   const std::lock_guard lock(mutex_);
   if (detached_ && times <= 2) return;

@@ -67,6 +67,8 @@ std::optional<call_outcome> evaluation_run::wait(std::future<call_outcome>& outc
     heed_deadline();
   }
   report(running().reports().take({}), started);
+  // asked for before the end, and found after it: the end is that of a stopped run
+  if (!stopped_by_ && stop_asked_.load() > heeded_) stopped_by_ = interrupted_error();
   return outcome.get();
 }
 

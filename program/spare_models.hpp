@@ -14,11 +14,11 @@ namespace troupe {
 /// time for it. Once it has become one, nothing more is prepared, and nothing is kept. Threads: any.
 class spare_models {
  public:
-  /// Errors are left to whoever needs the model. A file that is larger than limits::spare_model_bytes_max is left on
-  /// disk: two copies of its weights would wait for a death that may never come.
+  /// Errors are left to the stage that needs the model. A file that is larger than limits::spare_model_bytes_max is
+  /// left on disk: two copies of its weights would wait for a death that may never come.
   void prepare(const std::string& name, const std::string& file,
                const std::function<expected<layered_model_ptr>()>& load);
-  /// Nobody has asked yet: this worker has no stage.
+  /// No stage has asked yet: this worker has none.
   [[nodiscard]] bool is_spare() const;
   /// Null if it is not ready; the caller loads it then.
   [[nodiscard]] layered_model_ptr take(const std::string& name);

@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// What came over a worker's channel, by tag, until somebody takes it. One thread receives, any may take.
+/// What came over a worker's channel, by tag, until it is taken. One thread receives, any may take.
 class descriptor_box {
  public:
   explicit descriptor_box(fd_channel channel) : channel_(std::move(channel)) {}

@@ -170,8 +170,8 @@ objection worker_claims::to(const call_opened& said) {
 
 objection objection_to(const worker_hello& said, const hello_facts& known) {
   if (!known.is_first) return "worker_hello comes a second time";
-  if (known.place != fmt::format("process {}", said.pid)) {
-    return fmt::format("worker_hello.pid is {}, and it is {}", said.pid, known.place);
+  if (known.pid && *known.pid != said.pid) {
+    return fmt::format("worker_hello.pid is {}, and it is process {}", said.pid, *known.pid);
   }
   if (!known.edges->may_be_contact(said.edge_contact)) {
     return fmt::format("worker_hello.edge_contact is {}, where no edge of this run can lead", said.edge_contact);

@@ -98,8 +98,8 @@ class worker_claims {
 
 /// What the driver knows of a worker before it has become a stage.
 struct hello_facts {
-  /// hosted_worker::place().
-  std::string place;
+  /// hosted_worker::pid().
+  std::optional<std::uint32_t> pid;
   /// Of this run; not null.
   const transport* edges = nullptr;
   /// The process has not said hello yet.

@@ -70,7 +70,7 @@ void worker_pool_state::said(worker_said& what) {
 void worker_pool_state::hello(const worker_said& what) {
   static_cast<void>(dispatch<worker_hello>(what.message, [&](const worker_hello& said) {
     worker& one = workers.at(what.worker);
-    const hello_facts known{what.worker->place(), edges.get(), !one.has_said_hello()};
+    const hello_facts known{what.worker->pid(), edges.get(), !one.has_said_hello()};
     if (const auto wrong = objection_to(said, known)) return what.worker->kill(lie(*wrong));
     one.now = worker::phase::spare;
     one.edge_contact = said.edge_contact;
@@ -99,7 +99,7 @@ void worker_pool_state::give() {
   }
 }
 
-/// Those that are waited for first; a spare only when nobody waits, so that it does not slow them down. Each one that
+/// Those that are waited for first; a spare only when no stage waits, so that it does not slow them down. Each one that
 /// is waited for is started anew once: if all are late, the machine is slow, and would only be slower.
 void worker_pool_state::launch_missing() {
   if (waiting.empty() && !budget.may_start_spare(self->clock().now().time_since_epoch())) return;
@@ -150,7 +150,7 @@ void worker_pool_state::exited(const worker_exited& what) {
   launch_missing();
 }
 
-/// It may still come, and is as welcome then. One that nobody waits for is not replaced: it would be one spare more
+/// It may still come, and is as welcome then. One that no stage waits for is not replaced: it would be one spare more
 /// on a machine that is slow enough.
 void worker_pool_state::late(const hello_late& what) {
   const auto found = workers.find(what.worker);

@@ -7,6 +7,7 @@
 
 #include "actors/protocol.hpp"
 #include "messages/limits.hpp"
+#include "runtime/edge/transport.hpp"
 #include "runtime/process/start_budget.hpp"
 #include "runtime/process/worker_host.hpp"
 

@@ -61,7 +61,7 @@ data_set_source::data_set_source(data_set_ptr data, std::uint64_t micro_batch, s
   // A micro-batch larger than the data is the data.
   micro_batch_ = std::min(micro_batch, std::max<std::uint64_t>(1, end_));
   block_samples_ = samples_per_block(*data_, micro_batch_);
-  TROUPE_CHECK(first <= *count(), "nobody leaves out more than there is");
+  TROUPE_CHECK(first <= *count(), "no more is left out than there is");
   position_ = std::min(end_, first * micro_batch_);
   block_ = {position_, position_};
 }

@@ -82,7 +82,7 @@ step_result engine_thread::spin() {
   const auto until = std::chrono::steady_clock::now() + options_.spin_budget;
   do {
     // The loader, the actors' worker and, where there are more stages than cores, other stages want the core that this
-    // one spins on: whoever waits here for it gets it.
+    // one spins on: a thread that waits here for it gets it.
     sched_yield();
     const step_result result = engine_.step();
     if (result == step_result::idle) continue;

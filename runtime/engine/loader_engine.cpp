@@ -228,7 +228,7 @@ fan_out::outcome loader_engine::try_send(activation message) {
 fan_out::outcome loader_engine::give_up(micro_batch_id id, error cause) {
   cause.where += (cause.where.empty() ? "" : ", ") + to_string(id);
   handle(loader_command::cancel_call{id.call});
-  // Kept for the next actor, too, until the call is given up: this one may be gone before it has told anybody.
+  // Kept for the next actor, too, until the call is given up: this one may be gone before it has told the director.
   concluded_.push_back({{id.call, id.index}, failure{options_.address, 0, options_.name, id, std::move(cause), 1}});
   report(concluded_.back());
   return fan_out::outcome::no_credit;

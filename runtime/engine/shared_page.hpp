@@ -16,7 +16,7 @@ class shared_page {
   /// Another process's. E0614, E0702: shared_memory::adopt().
   [[nodiscard]] static expected<shared_page> adopt(unique_fd memory);
 
-  /// Stays mapped as long as anybody has it.
+  /// Stays mapped as long as a copy of the pointer lives.
   [[nodiscard]] const std::shared_ptr<engine_page>& page() const noexcept { return page_; }
   /// Rings the engine's bell from whatever process; keeps the page.
   [[nodiscard]] std::shared_ptr<doorbell> bell() const;

@@ -5,7 +5,7 @@
 namespace troupe {
 namespace {
 
-/// Everybody who is in a forward, with how long.
+/// The stages that are in a forward, each with how long.
 template <class Visit>
 void each_busy(const stage_accounts& stages, freeze_watch& freezes, std::chrono::nanoseconds now, Visit visit) {
   freezes.look(now);

@@ -47,8 +47,13 @@ void local_worker::started(worker_id id) {
 }
 
 std::string local_worker::place() const {
+  const auto known = pid();
+  return "process " + (known ? std::to_string(*known) : "unknown");
+}
+
+std::optional<std::uint32_t> local_worker::pid() const {
   const std::lock_guard lock{mutex_};
-  return "process " + (pid_ ? std::to_string(*pid_) : "unknown");
+  return pid_ ? std::optional(static_cast<std::uint32_t>(*pid_)) : std::nullopt;
 }
 
 void local_worker::send(codec::bytes message) {

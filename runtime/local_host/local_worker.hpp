@@ -38,6 +38,7 @@ class local_worker final : public hosted_worker,
   void started(worker_id id);
 
   [[nodiscard]] std::string place() const override;
+  [[nodiscard]] std::optional<std::uint32_t> pid() const override;
   void send(codec::bytes message) override;
   [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob> blobs) override;
   [[nodiscard]] stage_telemetry telemetry() const override { return page_.page()->telemetry(); }

@@ -12,7 +12,8 @@
 namespace troupe {
 namespace {
 
-/// Nobody else can see a write: this handle is the only one of the tensor, and the tensor the only one of its storage.
+/// A write can be seen here alone: this handle is the only one of the tensor, and the tensor the only one of its
+/// storage.
 bool is_unshared(const at::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.has_storage() && tensor.storage().use_count() == 1;
 }

@@ -29,7 +29,7 @@ class memory_mapping {
 };
 
 /// Anonymous memory behind a descriptor that other processes may be given (a memfd, closed on exec). Its file is sealed
-/// against shrinking, by anybody: pages once mapped stay readable whatever a peer does, so that there is no SIGBUS.
+/// against shrinking, by any process: pages once mapped stay readable whatever a peer does, so that there is no SIGBUS.
 /// What they hold may change at any time.
 ///
 /// Threads: one at a time. Errors: E0614 where the system refuses, E0702 for a descriptor or a range that is not what a

@@ -36,6 +36,8 @@ class hosted_worker {
   void rename(std::string stage);
   /// Where it lives, or lived: "process 4711".
   [[nodiscard]] virtual std::string place() const = 0;
+  /// Of its process, where it lives; nothing before that is known.
+  [[nodiscard]] virtual std::optional<std::uint32_t> pid() const = 0;
 
   // --- the ways to it ---
 

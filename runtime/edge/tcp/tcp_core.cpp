@@ -156,7 +156,7 @@ void tcp_core::limit_wait(const std::shared_ptr<receiver_link>& link) {
   auto timer = std::make_shared<asio::steady_timer>(io_, options_.attach_timeout);
   timer->async_wait([this, timer, waiting = std::weak_ptr(link)](std::error_code) {
     const auto still = waiting.lock();
-    if (still && registry_.withdraw(*still)) still->lose(loss(*still, "nobody has connected"));
+    if (still && registry_.withdraw(*still)) still->lose(loss(*still, "no producer has connected"));
   });
 }
 

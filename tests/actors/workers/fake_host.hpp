@@ -16,8 +16,9 @@ class fake_worker final : public hosted_worker {
   explicit fake_worker(std::uint32_t rank, log_function log = nullptr)
       : hosted_worker("worker " + std::to_string(rank), rank, std::move(log)) {}
 
-  [[nodiscard]] std::uint32_t pid() const { return 1000 + rank(); }
-  [[nodiscard]] std::string place() const override { return "process " + std::to_string(pid()); }
+  [[nodiscard]] std::uint32_t process() const { return 1000 + rank(); }
+  [[nodiscard]] std::optional<std::uint32_t> pid() const override { return process(); }
+  [[nodiscard]] std::string place() const override { return "process " + std::to_string(process()); }
   void send(codec::bytes message) override { sent.push_back(std::move(message)); }
   [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob>) override {
     if (!takes_blobs) return fail(error_code::process_failed, hosted_worker::name(), "it takes nothing");

@@ -75,7 +75,7 @@ std::size_t fake_workers::alive() const {
 }
 
 void fake_workers::says_hello(worker& one) {
-  one.listener->said(one.worker, *codec::encode(worker_hello{.pid = one.worker->pid(), .edge_contact = 0}));
+  one.listener->said(one.worker, *codec::encode(worker_hello{.pid = one.worker->process(), .edge_contact = 0}));
   settle();
 }
 
@@ -85,7 +85,7 @@ void fake_workers::ends(worker& one, exit_kind kind, int value) {
   exit_report report;
   report.kind = kind;
   report.value = value;
-  report.pid = static_cast<pid_t>(one.worker->pid());
+  report.pid = static_cast<pid_t>(one.worker->process());
   one.listener->exited(one.worker, report);
   settle();
 }

@@ -79,6 +79,7 @@ TEST_F(linked_worker, whose_end_is_known_before_its_start_is_told) {
   other.link->send(message_of("after all that was asked before"));
   ASSERT_TRUE(later.next());
   EXPECT_THAT(news->first(1), ElementsAre("process 42 exited")) << "nothing after its end";
+  links.reset();  // before what it tells
 }
 
 TEST_F(linked_worker, is_heard_and_spoken_to_and_its_end_comes_last) {

@@ -291,7 +291,7 @@ TEST_F(tcp_peer, an_accepted_edge_that_nobody_connects_to_is_lost) {
   options.attach_timeout = 50ms;
   const auto impatient = must_open(std::move(options));
   const auto consumer = impatient->accept(key_of(1), {{}, lost.put()});
-  expect_lost("nobody has connected");
+  expect_lost("no producer has connected");
 }
 
 TEST_F(tcp_peer, everything_of_an_activation_arrives) {
