@@ -218,6 +218,16 @@ inline constexpr std::chrono::milliseconds link_first_word_timeout = 120s;
 /// Of messages that wait at one end of a link; more, and the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
 
+// --- which nodes a launch has ----------------------------------------------------------------------------------------
+inline constexpr std::uint32_t launch_nodes_max = 10'000;
+/// Slots of one node: processes that a launch starts there. Counts of processors per node have the same limit.
+inline constexpr std::uint32_t node_slots_max = 4096;
+/// The greatest length of a name in DNS, and of one of its parts.
+inline constexpr std::size_t node_name_bytes_max = 253;
+inline constexpr std::size_t node_label_bytes_max = 63;
+/// Room for launch_nodes_max names of the greatest length, with as many bytes of comments.
+inline constexpr std::size_t hostfile_bytes_max = 8u << 20;
+
 // --- room at the start -----------------------------------------------------------------------------------------------
 /// Most threads started at once to test the system's limits.
 inline constexpr std::uint32_t room_threads_max = 4096;

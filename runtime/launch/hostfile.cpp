@@ -1,0 +1,134 @@
+#include "runtime/launch/hostfile.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "messages/limits.hpp"
+#include "runtime/launch/launch_text.hpp"
+#include "runtime/launch/node_name.hpp"
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view blanks = " \t\r\v\f";
+constexpr std::string_view slots_key = "slots=";
+constexpr std::string_view line_fix = "write one node per line, for example: worker-0 slots=4";
+
+class hostfile_reader {
+ public:
+  explicit hostfile_reader(std::string_view file) : file_(file) {}
+
+  expected<void> read_line(std::string_view line) {
+    ++line_;
+    rest_ = line.substr(0, line.find('#'));
+    at_ = 0;
+    const std::string_view name = next_word();
+    if (name.empty()) return {};
+    const std::size_t name_at = word_at_;
+    auto read = read_node_name(name);
+    if (!read) return bad_line(name_at + read.error().at, read.error().cause);
+    return read_slots().and_then([&](std::uint32_t slots) { return add({std::move(*read), slots}, name_at); });
+  }
+
+  expected<std::vector<launch_node>> nodes() && {
+    if (!nodes_.empty()) return std::move(nodes_);
+    return fail(error_code::config_bad_value, std::string(file_), "has no node", std::string(line_fix));
+  }
+
+ private:
+  [[nodiscard]] std::string place(std::size_t at) const { return fmt::format("{}:{}:{}", file_, line_, at + 1); }
+  [[nodiscard]] tl::unexpected<error> bad_line(std::size_t at, std::string cause) const {
+    return fail(error_code::config_syntax, place(at), std::move(cause), std::string(line_fix));
+  }
+
+  /// Empty at the end of the line. word_at_ is then the end of the word before.
+  std::string_view next_word() {
+    const std::size_t begin = rest_.find_first_not_of(blanks, at_);
+    word_at_ = begin == std::string_view::npos ? at_ : begin;
+    if (begin == std::string_view::npos) return {};
+    at_ = std::min(rest_.find_first_of(blanks, begin), rest_.size());
+    return rest_.substr(begin, at_ - begin);
+  }
+
+  expected<std::uint32_t> read_slots() {
+    const std::string_view word = next_word();
+    const std::size_t at = word_at_;
+    if (word.empty()) return bad_line(at, "slots=N is missing");
+    if (!word.starts_with(slots_key)) return bad_line(at, quote_text(word) + " is found, slots=N is expected");
+    const std::string_view digits = word.substr(slots_key.size());
+    const auto slots = read_digits(digits);
+    if (!slots) return bad_line(at + slots_key.size(), quote_text(digits) + " is no number of slots");
+    if (*slots == 0 || *slots > limits::node_slots_max) {
+      return fail(error_code::config_bad_value, place(at + slots_key.size()),
+                  fmt::format("{} slots, a node has 1 to {}", digits.substr(0, 20), limits::node_slots_max),
+                  "write the number of processes that the node takes");
+    }
+    if (const std::string_view more = next_word(); !more.empty())
+      return bad_line(word_at_, quote_text(more) + " stands behind the slots");
+    return static_cast<std::uint32_t>(*slots);
+  }
+
+  expected<void> add(launch_node node, std::size_t name_at) {
+    const auto [known, is_new] = lines_.emplace(node.name, line_);
+    if (!is_new) {
+      return fail(error_code::config_bad_value, place(name_at),
+                  fmt::format("node {} stands in line {} already", quote_text(node.name), known->second),
+                  "write one line per node, with all of its slots");
+    }
+    if (nodes_.size() == limits::launch_nodes_max) {
+      return fail(error_code::config_bad_value, place(name_at),
+                  fmt::format("more than {} nodes", limits::launch_nodes_max), "use fewer nodes");
+    }
+    nodes_.push_back(std::move(node));
+    return {};
+  }
+
+  std::string_view file_;
+  std::size_t line_ = 0;
+  std::string_view rest_;
+  std::size_t at_ = 0;
+  std::size_t word_at_ = 0;
+  std::vector<launch_node> nodes_;
+  std::map<std::string, std::size_t> lines_;
+};
+
+tl::unexpected<error> unreadable_hostfile(const std::string& path, std::string cause) {
+  return fail(error_code::config_missing, path, std::move(cause), "name a hostfile that can be read");
+}
+
+}  // namespace
+
+expected<std::vector<launch_node>> parse_hostfile(std::string_view text, std::string_view file) {
+  if (text.size() > limits::hostfile_bytes_max) {
+    return fail(error_code::config_syntax, std::string(file),
+                fmt::format("is longer than {} bytes", limits::hostfile_bytes_max), "name a hostfile");
+  }
+  hostfile_reader reader(file);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (auto read = reader.read_line(text.substr(at, end - at)); !read) return tl::make_unexpected(read.error());
+    at = end + 1;
+  }
+  return std::move(reader).nodes();
+}
+
+expected<std::vector<launch_node>> read_hostfile(const std::string& path) {
+  std::error_code status;
+  if (std::filesystem::is_directory(path, status)) return unreadable_hostfile(path, "is a directory");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return unreadable_hostfile(path, std::strerror(errno == 0 ? EIO : errno));
+  std::string text(limits::hostfile_bytes_max + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return unreadable_hostfile(path, std::strerror(errno == 0 ? EIO : errno));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return parse_hostfile(text, path);
+}
+
+}  // namespace troupe
