@@ -3,10 +3,12 @@
 
 #include "actors/workers/room_of.hpp"
 #include "command.hpp"
+#include "count_flag.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/plan_report.hpp"
+#include "runtime/launch/node_filter.hpp"
 #include "runtime/os/cores.hpp"
 #include "runtime/partition/weights.hpp"
 #include "runtime/report/atomic_file.hpp"
@@ -19,6 +21,7 @@ constexpr const char* examples =
     "  troupe plan --model data/cifar10/resnet20.pt --stages 4\n"
     "  troupe plan --model data/cifar10/resnet20.pt --data cifar10:data/cifar10 --stages 4 --partition profile\n"
     "  troupe plan --model data/mnist/lenet.pt --stages 3 --replicas 2 --svg plan.svg\n"
+    "  troupe plan --model data/cifar10/resnet20.pt --stages 4 --hostfile HOSTS --exclude w1:1\n"
     "  troupe plan --weights 1,2,1 --stages 4 --partition balanced --json\n";
 
 std::string weights_text(const std::vector<double>& weights, const part_boundaries& boundaries) {
@@ -58,13 +61,55 @@ stage_graph graph_of(const eval_options& options) {
       {.stages = options.stages, .replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
 }
 
-expected<std::string> plan_model(const option_flags& flags, const std::string& svg_file) {
+/// Of `troupe plan --hostfile`, as `troupe launch` will have them.
+struct node_flags {
+  std::string hostfile;
+  std::string include;
+  std::string exclude;
+  std::string num_nodes;
+  std::string num_slots;
+
+  void add_to(parser& reader) {
+    reader.add_text("--hostfile", hostfile, "Place the stages on these nodes: lines NAME slots=N", "FILE");
+    reader.add_text("--include,-i", include, "Nodes and slots to use, such as w0@w1:0,2", "NODES");
+    reader.add_text("--exclude,-e", exclude, "Nodes and slots to leave out", "NODES");
+    reader.add_text("--num-nodes,--num_nodes", num_nodes, "Only the first N nodes", "N");
+    reader.add_text("--num-slots,--num_slots,--num_gpus", num_slots, "Only the first N slots of each node", "N");
+  }
+};
+
+/// Nothing without a hostfile. An empty text was not given: an empty value is refused before.
+expected<std::vector<node_slots>> nodes_of(const node_flags& flags) {
+  node_filter filter;
+  if (!flags.include.empty()) filter.include = flags.include;
+  if (!flags.exclude.empty()) filter.exclude = flags.exclude;
+  for (const auto& [name, given, into] : {std::tuple{"num_nodes", &flags.num_nodes, &filter.num_nodes},
+                                          std::tuple{"num_slots", &flags.num_slots, &filter.num_slots}}) {
+    if (given->empty()) continue;
+    const auto count = read_count(name, *given, limits::ranks_max);
+    if (!count) return tl::make_unexpected(count.error());
+    *into = *count;
+  }
+  if (flags.hostfile.empty()) {
+    if (!filter.include && !filter.exclude && !filter.num_nodes && !filter.num_slots) return std::vector<node_slots>{};
+    return fail(error_code::missing_flag, "--hostfile", "nodes are chosen, and there are none", "add --hostfile FILE");
+  }
+  return read_hostfile(flags.hostfile).and_then([&](const std::vector<launch_node>& nodes) {
+    return select_nodes(nodes, filter);
+  });
+}
+
+expected<std::string> plan_model(const option_flags& flags, const std::string& svg_file,
+                                 const std::vector<node_slots>& nodes) {
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (const auto together = check_together(*resolved, false); !together) return tl::make_unexpected(together.error());
   const auto room = ensure_room(room_of_command("plan", resolved->options.threads.value_or(1)));
   if (!room) return tl::make_unexpected(room.error());
-  return make_plan(resolved->options, usable_cores()).and_then([&](const plan_report& plan) -> expected<std::string> {
+  return make_plan(resolved->options, usable_cores()).and_then([&](plan_report&& plan) -> expected<std::string> {
+    if (!nodes.empty()) {
+      if (auto placed = place_plan(plan, nodes); !placed) return tl::make_unexpected(placed.error());
+    }
     const stage_graph graph = graph_of(resolved->options);
     std::string text =
         resolved->options.json ? plan_json(plan) : plan_text(plan, output_width()) + "\n" + draw_text(graph);
@@ -85,10 +130,14 @@ expected<exit_status> run_plan(const arguments& given) {
   reader.add_text("--weights", weights, "Cut these numbers in place of a model's layers", "W,W,...");
   std::string svg_file;
   reader.add_text("--svg", svg_file, "Also draw the graph into this file", "FILE");
+  node_flags on_nodes;
+  on_nodes.add_to(reader);
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return (reader.is_given("--weights") ? plan_weights(flags, weights) : plan_model(flags, svg_file))
+  const auto nodes = nodes_of(on_nodes);
+  if (!nodes) return tl::make_unexpected(nodes.error());
+  return (reader.is_given("--weights") ? plan_weights(flags, weights) : plan_model(flags, svg_file, *nodes))
       .and_then([](const std::string& text) { return print(text); })
       .map([] { return exit_status::ok; });
 }

@@ -1,24 +1,14 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "count_flag.hpp"
 #include "messages/limits.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "runtime/config/setting.hpp"
 #include "runtime/schedule/schedule_text.hpp"
 
 namespace troupe::cli {
 namespace {
-
-/// A count that is no option of an evaluation, read with the same rules and messages.
-expected<std::uint64_t> read_count(std::string_view name, std::string_view text, double maximum) {
-  const option counted{name, option_kind::count, "N", 1, maximum, "4", "", nullptr, nullptr, nullptr};
-  const auto value = parse_value(counted, text);
-  const origin from{origin_kind::flag, flag_name(counted)};
-  if (!value) return bad_value(counted, value.error(), from);
-  if (const auto problem = check_range(counted, *value)) return bad_value(counted, *problem, from);
-  return static_cast<std::uint64_t>(std::get<std::int64_t>(*value));
-}
 
 struct schedule_flags {
   std::string kind;

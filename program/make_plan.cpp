@@ -68,12 +68,17 @@ std::uint64_t between_bytes(const cut_places& places, const std::optional<measur
   return found && places.activation_bytes > 0 ? places.activation_bytes + found->label_bytes : 0;
 }
 
+std::uint64_t input_bytes(const measured& found, std::size_t layer) {
+  return layer == 0 ? found.input_bytes : found.shapes.at(layer - 1).output_bytes;
+}
+
 /// Slots in front of the stage are full, and the hungriest layer is at work.
 std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::size_t end, std::uint32_t slots) {
-  const auto input_of = [&](std::size_t l) { return l == 0 ? found.input_bytes : found.shapes.at(l - 1).output_bytes; };
   std::uint64_t largest = 0;
-  for (std::size_t l = begin; l < end; ++l) largest = std::max(largest, input_of(l) + found.shapes.at(l).output_bytes);
-  return slots * (input_of(begin) + found.label_bytes) + largest;
+  for (std::size_t l = begin; l < end; ++l) {
+    largest = std::max(largest, input_bytes(found, l) + found.shapes.at(l).output_bytes);
+  }
+  return slots * (input_bytes(found, begin) + found.label_bytes) + largest;
 }
 
 stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
@@ -87,6 +92,7 @@ stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& f
   }
   if (!found) return stage;
   const auto first = found->seconds.begin() + static_cast<std::ptrdiff_t>(begin);
+  stage.input_bytes = input_bytes(*found, begin) + found->label_bytes;
   stage.seconds = std::accumulate(first, first + static_cast<std::ptrdiff_t>(end - begin), 0.0);
   stage.activation_bytes = activation_bytes(*found, begin, end, slots);
   return stage;

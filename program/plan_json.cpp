@@ -24,6 +24,18 @@ ordered_json stages_json(const std::vector<stage_plan>& stages) {
   return list;
 }
 
+ordered_json nodes_json(const std::vector<node_plan>& nodes) {
+  ordered_json list = ordered_json::array();
+  for (const node_plan& node : nodes) {
+    ordered_json ranks = ordered_json::array();
+    for (const rank_plan& each : node.ranks) {
+      ranks.push_back({{"slot", each.slot}, {"rank", each.rank}, {"stage", each.stage}, {"replica", each.replica}});
+    }
+    list.push_back({{"name", node.name}, {"slots", node.slots}, {"ranks", std::move(ranks)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string plan_json(const plan_report& plan) {
@@ -40,6 +52,10 @@ std::string plan_json(const plan_report& plan) {
   object["balance"] = or_null(plan.balance);
   object["bubble"] = or_null(plan.bubble);
   object["memory_bytes"] = or_null(plan.memory_bytes);
+  if (!plan.nodes.empty()) {
+    object["nodes"] = nodes_json(plan.nodes);
+    object["crossing_bytes"] = or_null(plan.crossing_bytes);
+  }
   return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/launch/node_filter.hpp"
 #include "runtime/partition/weights.hpp"
 #include <troupe/error.hpp>
 #include <troupe/options.hpp>
@@ -17,9 +19,25 @@ struct stage_plan {
   /// Forward time of one micro-batch, measured layer by layer; only with data.
   std::optional<double> seconds;
   std::uint64_t weight_bytes = 0;
+  /// Of one micro-batch with its labels, as the stage gets it; only with data.
+  std::optional<std::uint64_t> input_bytes;
   /// Inputs that may wait in the slots of one replica, and the largest input and output of a layer at work; only with
   /// data.
   std::optional<std::uint64_t> activation_bytes;
+};
+
+/// A stage replica on a slot of a node.
+struct rank_plan {
+  std::uint32_t slot = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t stage = 0;
+  std::uint64_t replica = 0;
+};
+struct node_plan {
+  std::string name;
+  /// That may be used; those without a rank are for spare workers.
+  std::size_t slots = 0;
+  std::vector<rank_plan> ranks = {};
 };
 
 /// What a run with these options would look like. Nothing has been started to find out, but the layers were timed.
@@ -44,11 +62,19 @@ struct plan_report {
   std::optional<double> bubble;
   /// Weights once, activations for every replica.
   std::optional<std::uint64_t> memory_bytes;
+  /// Only where it was placed on nodes.
+  std::vector<node_plan> nodes;
+  /// Of one micro-batch, from one node to another, scores left out; with replicas the mean. Only with nodes and data.
+  std::optional<std::uint64_t> crossing_bytes;
 };
 
 /// Loads the model; with data also probes it, and times every layer on the first micro-batch. Errors are those of eval:
 /// 2xx, 3xx, partition; E0105 for the method profile without data.
 expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores);
+
+/// Its stage replicas on the slots of these nodes, by rank; the loader is on the first node. Once. E0103 where the
+/// slots are too few.
+expected<void> place_plan(plan_report& plan, std::span<const node_slots> nodes);
 
 /// One JSON object with a final newline (docs/cli.md).
 std::string plan_json(const plan_report& plan);

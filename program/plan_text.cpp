@@ -54,6 +54,24 @@ std::string summary(const plan_report& plan, std::size_t width) {
         {"bubble", fmt::format("{} / (M + {}) for M micro-batches", plan.stages.size() - 1, plan.stages.size() - 1)});
   }
   if (plan.memory_bytes) table.add({"memory", mib_text(*plan.memory_bytes) + " at the most, weights and activations"});
+  if (plan.crossing_bytes) {
+    table.add({"between nodes", fmt::format("{} bytes per micro-batch", *plan.crossing_bytes)});
+  }
+  return table.text(width);
+}
+
+std::string nodes_text(const plan_report& plan, std::size_t width) {
+  text_table table({align::left, align::right, align::left});
+  table.add({"node", "slots", "rank: stage, replica"});
+  for (const node_plan& node : plan.nodes) {
+    std::vector<std::string> ranks;
+    for (const rank_plan& each : node.ranks) {
+      ranks.push_back(plan.replicas == 1 ? fmt::format("{}: {}", each.rank, each.stage)
+                                         : fmt::format("{}: {}, {}", each.rank, each.stage, each.replica));
+    }
+    table.add(
+        {node.name, fmt::format("{}", node.slots), ranks.empty() ? "-" : fmt::format("{}", fmt::join(ranks, "; "))});
+  }
   return table.text(width);
 }
 
@@ -71,7 +89,9 @@ std::string plan_text(const plan_report& plan, std::size_t width) {
                each.seconds ? fmt::format("{:.3f} ms", 1e3 * *each.seconds) : "-",
                bar(largest > 0 ? load(each) / largest : 0), listed(each.layers)});
   }
-  return fmt::format("{}\n{}", summary(plan, width), table.text(width));
+  std::string text = fmt::format("{}\n{}", summary(plan, width), table.text(width));
+  if (!plan.nodes.empty()) text += "\n" + nodes_text(plan, width);
+  return text;
 }
 
 }  // namespace troupe

@@ -47,6 +47,7 @@ void write_mnist(const scratch& directory, const std::string& name, const std::s
 void make_models(const scratch& directory) {
   const std::string good = file_content(data_dir() / "mnist/lenet.pt");
   directory.write("good.pt", good);
+  directory.write("one_slot", "w0 slots=1\n");
   directory.write("truncated.pt", good.substr(0, good.size() / 2));
   directory.write("empty.pt", "");
   directory.write("text.pt", "import torch\n");

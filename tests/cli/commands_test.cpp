@@ -77,6 +77,57 @@ TEST(plan, cuts_bare_weights) {
   EXPECT_EQ(cut({"1,1,1,1,1,1,1,1,1,1", "--stages", "3", "--partition", "uniform"}), "{\"boundaries\":[0,4,7,10]}\n");
 }
 
+/// lenet in three stages with two replicas: ranks 0 to 5, stage by stage. The bytes are computed by hand below.
+TEST(plan, places_stages_on_the_nodes_of_a_hostfile) {
+  const scratch directory;
+  directory.write("hosts", "w0 slots=3  # the driver's\nw1 slots=2\n\nw2 slots=2\n");
+  const std::vector<std::string> asked = {"plan",
+                                          "--model",
+                                          (data_dir() / "mnist/lenet.pt").string(),
+                                          "--data",
+                                          "mnist:" + (data_dir() / "mnist").string(),
+                                          "--stages",
+                                          "3",
+                                          "--partition",
+                                          "0,5,10,15",
+                                          "--replicas",
+                                          "2",
+                                          "--micro-batch",
+                                          "10",
+                                          "--hostfile",
+                                          (directory.path() / "hosts").string()};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), asked.begin(), asked.end());
+    return more;
+  };
+  const json whole = json::parse(good(with({"--json"})).out);
+  const auto where = [](const json& plan) {
+    std::string text;
+    for (const json& node : plan["nodes"]) {
+      text += node["name"].get<std::string>() + ":";
+      for (const json& rank : node["ranks"]) {
+        text += " " + std::to_string(rank["slot"].get<int>()) + "=" + std::to_string(rank["rank"].get<int>()) + "/" +
+                std::to_string(rank["stage"].get<int>()) + "/" + std::to_string(rank["replica"].get<int>());
+      }
+      text += ";";
+    }
+    return text;
+  };
+  EXPECT_EQ(where(whole), "w0: 0=0/0/0 1=1/0/1 2=2/1/0;w1: 0=3/1/1 1=4/2/0;w2: 0=5/2/1;");
+  // Into stage 0 nothing crosses. Into stage 1: 2 of 4 pairs. Into stage 2: (2,4) (2,5) (3,5), not (3,4).
+  const json bare = json::parse(good(with({"--json", "--num-nodes", "3"})).out);
+  EXPECT_EQ(bare["crossing_bytes"], whole["crossing_bytes"]);
+  const std::uint64_t labels = 10 * 8;
+  const std::uint64_t into_1 = 10 * 6 * 14 * 14 * 4 + labels;  // of 32 x 32: Conv2d 5 x 5, ReLU, MaxPool2d
+  const std::uint64_t into_2 = 10 * 120 * 4 + labels;          // after the first Linear
+  EXPECT_EQ(whole["crossing_bytes"], (2 * into_1 + 3 * into_2) / 4);
+  EXPECT_EQ(where(json::parse(good(with({"--json", "-e", "w1:1"})).out)),
+            "w0: 0=0/0/0 1=1/0/1 2=2/1/0;w1: 0=3/1/1;w2: 0=4/2/0 1=5/2/1;");
+  const std::string text = good(with({})).out;
+  EXPECT_THAT(text, HasSubstr("between nodes  "));
+  EXPECT_THAT(text, HasSubstr("w1        2  3: 1, 1; 4: 2, 0"));
+}
+
 TEST(plan, shows_a_model_with_and_without_data) {
   const std::string model = (data_dir() / "mnist/lenet.pt").string();
   const json bare = json::parse(good({"plan", "--model", model, "--stages", "3", "--json"}).out);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <troupe/error.hpp>
+
+namespace troupe::cli {
+
+/// A count from 1 that is no option of an evaluation, read with the same rules and messages; "num_nodes" is
+/// --num-nodes. Errors: E0103.
+expected<std::uint64_t> read_count(std::string_view name, std::string_view text, double maximum);
+
+}  // namespace troupe::cli
