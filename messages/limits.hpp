@@ -228,6 +228,13 @@ inline constexpr std::size_t node_label_bytes_max = 63;
 /// Room for launch_nodes_max names of the greatest length, with as many bytes of comments.
 inline constexpr std::size_t hostfile_bytes_max = 8u << 20;
 
+// --- joining ---------------------------------------------------------------------------------------------------------
+/// Name of a node or of the driver's host: the longest that DNS has.
+inline constexpr std::size_t join_name_bytes_max = 253;
+/// PEM of a certificate, and of a request for one; ours have less than 1 KiB.
+inline constexpr std::size_t join_certificate_bytes_max = 16u << 10;
+inline constexpr std::size_t join_request_bytes_max = 4u << 10;
+
 // --- room at the start -----------------------------------------------------------------------------------------------
 /// Most threads started at once to test the system's limits.
 inline constexpr std::uint32_t room_threads_max = 4096;

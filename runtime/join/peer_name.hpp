@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <troupe/error.hpp>
+
+struct x509_st;
+
+namespace troupe {
+
+/// For whom a certificate of a job was issued: its driver, or one node. A certificate has the name as its only subject
+/// alternative name (RFC 5280, section 4.2.1.6), a URI of a private scheme: "troupe:driver", or "troupe:node:" and the
+/// node's name. The characters of is_node_name() stand for themselves in a URI, so nothing is escaped, and no node is
+/// called as the driver is.
+class peer_name {
+ public:
+  [[nodiscard]] static peer_name driver() { return peer_name({}); }
+  /// E0404 unless is_node_name(name).
+  [[nodiscard]] static expected<peer_name> of_node(std::string_view name);
+
+  [[nodiscard]] bool is_driver() const noexcept { return node_.empty(); }
+  /// Empty for the driver.
+  [[nodiscard]] const std::string& node() const noexcept { return node_; }
+  [[nodiscard]] std::string uri() const;
+  friend bool operator==(const peer_name&, const peer_name&) = default;
+
+ private:
+  explicit peer_name(std::string node) noexcept : node_(std::move(node)) {}
+
+  std::string node_;
+};
+
+/// The name in a certificate that a peer showed. Whether the job's authority signed it, and when it is valid, is for
+/// the TLS handshake to find out, before this. `certificate`: OpenSSL's X509; null for a peer that showed none. E0707
+/// for none, for an authority's certificate, and unless there is exactly one name, of the form above. From any thread.
+[[nodiscard]] expected<peer_name> peer_name_of(x509_st* certificate);
+
+/// The same of a PEM text; E0702 unless it is one certificate.
+[[nodiscard]] expected<peer_name> peer_name_of_pem(std::string_view certificate);
+
+}  // namespace troupe
