@@ -1,0 +1,119 @@
+#include "runtime/join/ticket_book.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+
+#include "messages/limits.hpp"
+#include "runtime/join/node_name.hpp"
+
+namespace troupe {
+namespace {
+
+tl::unexpected<error> cannot_issue(error_code code, std::string cause, std::string fix) {
+  return fail(code, "join ticket of a node", std::move(cause), std::move(fix));
+}
+
+tl::unexpected<join_refusal> refuse(std::string_view node, std::string cause) {
+  const error outward{error_code::wire_handshake, "join request", "it was refused",
+                      "Ask the driver for another ticket"};
+  // A name that a stranger chose could otherwise write lines into the log.
+  const std::string who = is_node_name(node) ? "node " + std::string(node) : std::string("a node without a name");
+  return tl::make_unexpected(join_refusal{
+      outward, error{error_code::wire_handshake, "join request of " + who, std::move(cause), outward.fix}});
+}
+
+}  // namespace
+
+std::int64_t unix_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+ticket_book::ticket_book(join_target target, unix_clock clock) : target_(std::move(target)), clock_(std::move(clock)) {}
+
+expected<join_ticket> ticket_book::issue(std::string_view node, std::chrono::seconds lifetime) {
+  return put(node, lifetime, true);
+}
+
+expected<join_ticket> ticket_book::replace(std::string_view node, std::chrono::seconds lifetime) {
+  return put(node, lifetime, false);
+}
+
+expected<ticket_book::digest> ticket_book::digest_of(std::span<const std::uint8_t> secret) {
+  digest made{};
+  if (EVP_Digest(secret.data(), secret.size(), made.data(), nullptr, EVP_sha256(), nullptr) == 1) return made;
+  ERR_clear_error();
+  return fail(error_code::internal, "secret of a join ticket", "OpenSSL computes no SHA-256",
+              "check the installation of OpenSSL 3");
+}
+
+expected<void> ticket_book::admit(std::string_view node, bool is_first) const {
+  const bool has_one = entries_.find(node) != entries_.end();
+  if (is_first && has_one) {
+    return cannot_issue(error_code::config_bad_value, "node " + std::string(node) + " has one",
+                        "Name each node once, or replace its ticket");
+  }
+  if (!is_first && !has_one) {
+    return cannot_issue(error_code::config_bad_value, "node " + std::string(node) + " has none to be replaced",
+                        "Issue its first ticket");
+  }
+  if (is_first && entries_.size() >= limits::join_tickets_max) {
+    return cannot_issue(error_code::queue_full,
+                        std::to_string(limits::join_tickets_max) + " nodes have tickets, and no more are permitted",
+                        "Use fewer nodes");
+  }
+  return {};
+}
+
+expected<join_ticket> ticket_book::put(std::string_view node, std::chrono::seconds lifetime, bool is_first) {
+  if (!is_node_name(node)) {
+    return cannot_issue(error_code::config_bad_value, "the name of the node is none",
+                        "Name the node by letters, digits, '.', '-', '_' and ':'");
+  }
+  if (lifetime < std::chrono::seconds(1) || lifetime > limits::credentials_valid_after) {
+    return cannot_issue(error_code::config_bad_value,
+                        "it would be valid for " + std::to_string(lifetime.count()) + " s",
+                        "Make it valid for a second at least, and for no longer than the certificates of the job");
+  }
+  const std::int64_t expiry = clock_() + lifetime.count();
+  auto secret = join_secret::make();
+  if (!secret) return tl::make_unexpected(secret.error());
+  const auto hashed = digest_of(secret->bytes());
+  if (!hashed) return tl::make_unexpected(hashed.error());
+  const std::lock_guard lock(mutex_);
+  if (const auto admitted = admit(node, is_first); !admitted) return tl::make_unexpected(admitted.error());
+  entries_.insert_or_assign(std::string(node), entry{*hashed, expiry});
+  return join_ticket{target_, std::string(node), *secret, expiry};
+}
+
+tl::expected<void, join_refusal> ticket_book::redeem(std::string_view node, std::span<const std::uint8_t> secret) {
+  // A longer one is wrong however it ends, and hashing it would take a stranger's time.
+  const auto shown = digest_of(secret.first(std::min(secret.size(), join_secret::size)));
+  if (!shown) return refuse(node, shown.error().cause);
+  const std::int64_t now = clock_();
+  const std::lock_guard lock(mutex_);
+  static const entry none;
+  const auto found = is_node_name(node) ? entries_.find(node) : entries_.end();
+  const entry& judged = found == entries_.end() ? none : found->second;
+  const bool is_right = static_cast<int>(secret.size() == join_secret::size) &
+                        static_cast<int>(CRYPTO_memcmp(shown->data(), judged.secret.data(), shown->size()) == 0);
+  if (found == entries_.end()) return refuse(node, "no ticket was issued for it");
+  entry& ticket = found->second;
+  if (ticket.is_used) return refuse(node, "its ticket was redeemed before");
+  if (ticket.wrong_tries >= limits::join_wrong_tries_max)
+    return refuse(node, "its ticket is void after " + std::to_string(ticket.wrong_tries) + " wrong secrets");
+  if (now >= ticket.expires_unix_seconds)
+    return refuse(node, "its ticket expired " + std::to_string(now - ticket.expires_unix_seconds) + " s ago");
+  if (!is_right) {
+    ++ticket.wrong_tries;
+    return refuse(node, "wrong secret " + std::to_string(ticket.wrong_tries) + " of " +
+                            std::to_string(limits::join_wrong_tries_max) + ", or one of a ticket that was replaced");
+  }
+  ticket.is_used = true;
+  return {};
+}
+
+}  // namespace troupe

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/join/join_ticket.hpp"
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// Seconds since 1970 in UTC. Called from any thread.
+using unix_clock = std::function<std::int64_t()>;
+[[nodiscard]] std::int64_t unix_now();
+
+/// Why a ticket was not accepted.
+struct join_refusal {
+  /// What the stranger may be told: E0707, the same for every cause.
+  error outward;
+  /// For the driver's log: E0707 with the cause. Contains no secret, and a name only if it is one of a node.
+  error inward;
+};
+
+/// The driver's side of join tickets: one per node, each redeemed once. Of a secret it keeps the hash alone. All
+/// members from any thread.
+class ticket_book {
+ public:
+  explicit ticket_book(join_target target, unix_clock clock = unix_now);
+
+  /// The ticket of a node that has none yet. It is void from `lifetime` on; at most limits::credentials_valid_after,
+  /// for which the authority is valid. E0404 for a text that is no name of a node, a node that has one, and a lifetime
+  /// outside its range; E0613 for more than limits::join_tickets_max nodes; E0614 without random bits.
+  [[nodiscard]] expected<join_ticket> issue(std::string_view node, std::chrono::seconds lifetime);
+
+  /// Another ticket for a node, whose agent was restarted, say; the one before is void, redeemed or not. E0404 for a
+  /// node that has none; otherwise as issue().
+  [[nodiscard]] expected<join_ticket> replace(std::string_view node, std::chrono::seconds lifetime);
+
+  /// Accepts the secret of a node's latest ticket, once and before it expires. After limits::join_wrong_tries_max wrong
+  /// secrets the ticket is void. The time that this takes does not depend on the secrets.
+  [[nodiscard]] tl::expected<void, join_refusal> redeem(std::string_view node, std::span<const std::uint8_t> secret);
+
+ private:
+  using digest = std::array<std::uint8_t, 32>;
+  struct entry {
+    digest secret{};
+    std::int64_t expires_unix_seconds = 0;
+    std::uint32_t wrong_tries = 0;
+    bool is_used = false;
+  };
+  static expected<digest> digest_of(std::span<const std::uint8_t> secret);
+  expected<join_ticket> put(std::string_view node, std::chrono::seconds lifetime, bool is_first);
+  expected<void> admit(std::string_view node, bool is_first) const;
+
+  const join_target target_;
+  const unix_clock clock_;
+  std::mutex mutex_;
+  std::map<std::string, entry, std::less<>> entries_;
+};
+
+}  // namespace troupe
