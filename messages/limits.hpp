@@ -230,7 +230,7 @@ inline constexpr std::size_t hostfile_bytes_max = 8u << 20;
 
 // --- joining ---------------------------------------------------------------------------------------------------------
 /// Name of a node or of the driver's host: the longest that DNS has.
-inline constexpr std::size_t join_name_bytes_max = 253;
+inline constexpr std::size_t join_name_bytes_max = node_name_bytes_max;
 /// PEM of a certificate, and of a request for one; ours have less than 1 KiB.
 inline constexpr std::size_t join_certificate_bytes_max = 16u << 10;
 inline constexpr std::size_t join_request_bytes_max = 4u << 10;
@@ -241,7 +241,7 @@ inline constexpr std::size_t join_ticket_bytes_max = 4u << 10;
 /// Wait for a ticket on the standard input, which is written before the agent starts.
 inline constexpr std::chrono::milliseconds join_ticket_timeout = 30s;
 /// Nodes with tickets, and wrong secrets until a node's ticket is void.
-inline constexpr std::size_t join_tickets_max = 4096;
+inline constexpr std::size_t join_tickets_max = launch_nodes_max;
 inline constexpr std::uint32_t join_wrong_tries_max = 10;
 
 // --- room at the start -----------------------------------------------------------------------------------------------
