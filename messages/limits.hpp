@@ -240,9 +240,8 @@ inline constexpr std::size_t join_addresses_max = 8;
 inline constexpr std::size_t join_ticket_bytes_max = 4u << 10;
 /// Wait for a ticket on the standard input, which is written before the agent starts.
 inline constexpr std::chrono::milliseconds join_ticket_timeout = 30s;
-/// Nodes with tickets, and wrong secrets until a node's ticket is void.
+/// Nodes with tickets.
 inline constexpr std::size_t join_tickets_max = launch_nodes_max;
-inline constexpr std::uint32_t join_wrong_tries_max = 10;
 
 // --- room at the start -----------------------------------------------------------------------------------------------
 /// Most threads started at once to test the system's limits.

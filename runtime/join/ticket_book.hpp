@@ -42,8 +42,9 @@ class ticket_book {
   /// node that has none; otherwise as issue().
   [[nodiscard]] expected<join_ticket> replace(std::string_view node, std::chrono::seconds lifetime);
 
-  /// Accepts the secret of a node's latest ticket, once and before it expires. After limits::join_wrong_tries_max wrong
-  /// secrets the ticket is void. The time that this takes does not depend on the secrets.
+  /// Accepts the secret of a node's latest ticket, once and before it expires. Wrong secrets change nothing: 256 bits
+  /// are not found by trying, and a stranger that could make a ticket void would keep its node out. The time that this
+  /// takes does not depend on the secrets.
   [[nodiscard]] tl::expected<void, join_refusal> redeem(std::string_view node, std::span<const std::uint8_t> secret);
 
  private:
@@ -51,7 +52,6 @@ class ticket_book {
   struct entry {
     digest secret{};
     std::int64_t expires_unix_seconds = 0;
-    std::uint32_t wrong_tries = 0;
     bool is_used = false;
   };
   static expected<digest> digest_of(std::span<const std::uint8_t> secret);

@@ -66,7 +66,7 @@ TEST_F(ticket_book_of_a_job, ends_a_ticket_at_the_second_of_its_expiry) {
 TEST_F(ticket_book_of_a_job, admits_no_node_with_the_secret_of_another) {
   const auto a = *book.issue("a", seconds(60));
   const auto b = *book.issue("b", seconds(60));
-  EXPECT_THAT(refusal_of("a", b.secret.bytes()), HasSubstr("wrong secret 1 of 10"));
+  EXPECT_THAT(refusal_of("a", b.secret.bytes()), HasSubstr("wrong secret"));
   EXPECT_EQ(refusal_of("c", a.secret.bytes()), "no ticket was issued for it");
   EXPECT_TRUE(admits(a));
 }
@@ -81,18 +81,15 @@ TEST_F(ticket_book_of_a_job, accepts_the_exact_secret_alone) {
   EXPECT_THAT(refusal_of("a", {}), HasSubstr("wrong secret"));
   longer.pop_back();
   longer.back() ^= 1;
-  EXPECT_THAT(refusal_of("a", longer), HasSubstr("wrong secret 4 of 10"));
+  EXPECT_THAT(refusal_of("a", longer), HasSubstr("wrong secret"));
   EXPECT_TRUE(admits(ticket));
 }
 
-TEST_F(ticket_book_of_a_job, ends_a_ticket_after_too_many_wrong_secrets) {
+TEST_F(ticket_book_of_a_job, keeps_a_ticket_whatever_strangers_try) {
   const auto a = *book.issue("a", seconds(60));
   const auto b = *book.issue("b", seconds(60));
-  for (std::uint32_t i = 1; i < limits::join_wrong_tries_max; ++i) refusal_of("b", a.secret.bytes());
-  EXPECT_TRUE(admits(b));
-  for (std::uint32_t i = 0; i < limits::join_wrong_tries_max; ++i) refusal_of("a", b.secret.bytes());
-  EXPECT_EQ(refusal_of(a), "its ticket is void after 10 wrong secrets");
-  EXPECT_TRUE(admits(*book.replace("a", seconds(60))));
+  for (int i = 0; i < 1000; ++i) refusal_of("a", b.secret.bytes());
+  EXPECT_TRUE(admits(a));
 }
 
 TEST_F(ticket_book_of_a_job, replaces_a_ticket_redeemed_or_not) {
