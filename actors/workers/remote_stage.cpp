@@ -14,7 +14,7 @@ namespace {
 /// Long enough for the news of a process's end, which comes another way than that of its connection's: after all of its
 /// threads have ended, which takes a while on a busy machine, and its output was read.
 constexpr std::chrono::milliseconds patience_with_a_broken_link =
-    limits::worker_output_drain_time + std::chrono::milliseconds{1500};
+    limits::worker_output_drain_time + std::chrono::milliseconds{500};
 static_assert(patience_with_a_broken_link < limits::lost_work_margin,
               "a silent worker is ended before its work counts as lost");
 

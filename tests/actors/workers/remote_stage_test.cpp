@@ -88,12 +88,12 @@ TEST(remote_stage, is_not_hurt_by_the_link_of_a_worker_before) {
   EXPECT_EQ(workers.all()[1].worker->killed_for(), "");
 }
 
-TEST(remote_stage, names_the_end_of_a_process_that_comes_a_second_after_its_links) {
+TEST(remote_stage, names_the_end_of_a_process_that_comes_a_while_after_its_links) {
   fake_workers workers(1);
   workers.says_hello(workers.all()[0]);
   workers.begins(first);
   workers.breaks_link(workers.all()[0]);
-  workers.pass(1s);
+  workers.pass(800ms);
   EXPECT_EQ(workers.all()[0].worker->killed_for(), "");
   workers.is_shot(workers.all()[0]);
   ASSERT_EQ(workers.news().lost.size(), 1u);
