@@ -115,7 +115,7 @@ TEST(lost_link, is_told_at_once_when_the_other_end_is_closed) {
   EXPECT_EQ(why->code, error_code::peer_lost);
   EXPECT_EQ(why->where, "control plane");
   EXPECT_FALSE(why->fix.empty());
-  ends.driver.link->send(message_of("to nobody"));
+  ends.driver.link->send(message_of("after the loss"));
 }
 
 TEST(lost_link, is_told_of_a_silent_end_after_the_time_out) {
@@ -167,7 +167,7 @@ TEST_P(said, ends_the_link_with_its_cause_and_tells_nothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     nonsense, said,
-    ::testing::Values(nonsense{"http", error_code::wire_malformed, "GET / HTTP/1.1\r\nHost: nobody\r\n\r\n"},
+    ::testing::Values(nonsense{"http", error_code::wire_malformed, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
                       nonsense{"version", error_code::wire_wrong_version, changed(frame_text(ping_frame{}), 5, 1)},
                       nonsense{"bit", error_code::wire_checksum, changed(frame_text(ping_frame{}), 16, 1)},
                       nonsense{"edge", error_code::wire_malformed, frame_text(credit_frame{3})},
