@@ -12,6 +12,19 @@
 /// fd_channel, sent before the message.
 namespace troupe {
 
+/// Where the edges of one process to others are found.
+struct edge_contact {
+  /// The name in the certificate of its process (runtime/join/peer_name.hpp); empty: the driver's, or a run without
+  /// certificates.
+  std::string node;
+  /// Numeric; empty: this host.
+  std::string address;
+  /// transport::contact().
+  std::uint64_t number = 0;
+
+  friend bool operator==(const edge_contact&, const edge_contact&) = default;
+};
+
 /// worker -> driver, first of all. No reply but an assignment, sooner or later. The link that it comes over tells which
 /// of the driver's workers this is.
 struct worker_hello {
@@ -21,7 +34,7 @@ struct worker_hello {
 };
 
 /// driver -> worker, once: become this stage. Reply: stage_ready, or failure. The worker has its page from its host;
-/// the loader's page and, if the stage has one, its warm-up input come before this.
+/// the loader's page and the warm-up input come before this, as far as it speaks of them.
 struct worker_assignment {
   stage_address address;
   incarnation_number incarnation = 0;
@@ -34,6 +47,8 @@ struct worker_assignment {
   std::uint32_t threads = 1;
   /// Where the pipeline that the stage is a part of was cut; empty for any other stage.
   std::vector<std::uint64_t> boundaries;
+  /// 1: the loader's page comes before this. 0: the driver is on another node, and does not share memory.
+  std::uint32_t loader_pages = 1;
   /// Of the input that the stage warms up with, as tensor_codec has it; 0: there is none.
   std::uint64_t warm_up_bytes = 0;
 };
@@ -54,8 +69,8 @@ struct wiring_order {
   micro_batch_id from;
   /// Positions in wiring_plan::instances, ascending, the loader's among them.
   std::vector<std::uint64_t> present;
-  /// By position in `present`: worker_hello::edge_contact of that instance's process.
-  std::vector<std::uint64_t> edge_contacts;
+  /// By position in `present`: of that instance's process.
+  std::vector<edge_contact> edge_contacts;
   /// Of the edges of this worker, in order of their channels.
   std::vector<offered_edge> offers;
 };

@@ -33,6 +33,7 @@ expected<void> driver_orders::check(const worker_assignment& said) const {
   if (fine) fine = within("worker_assignment.stage_slots", said.stage_slots, 1, limits::pipe_buffers_max);
   if (fine) fine = within("worker_assignment.threads", said.threads, 1, limits::threads_max);
   if (fine) fine = within("worker_assignment.boundaries", said.boundaries.size(), 0, limits::stages_max + 1);
+  if (fine) fine = within("worker_assignment.loader_pages", said.loader_pages, 0, 1);
   if (fine) fine = within("worker_assignment.warm_up_bytes", said.warm_up_bytes, 0, limits::shm_slot_bytes_max);
   return fine;
 }
@@ -45,10 +46,10 @@ expected<void> driver_orders::check(const wiring_order& said) const {
   for (const std::uint64_t each : said.present) {
     if (auto fine = within("wiring_order.present", each, 0, plan_.instances.size() - 1); !fine) return fine;
   }
-  for (const std::uint64_t each : said.edge_contacts) {
-    if (edges_.may_be_contact(each)) continue;
-    return fail(error_code::wire_malformed, "wiring_order.edge_contacts", std::to_string(each) + " leads to no process",
-                "run the same version of Troupe everywhere");
+  for (const edge_contact& each : said.edge_contacts) {
+    if (edges_.may_be_contact(each.number)) continue;
+    return fail(error_code::wire_malformed, "wiring_order.edge_contacts",
+                std::to_string(each.number) + " leads to no process", "run the same version of Troupe everywhere");
   }
   return check_offers(said.offers);
 }

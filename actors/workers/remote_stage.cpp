@@ -77,7 +77,8 @@ void remote_stage_state::take_worker(const worker_given& given) {
 expected<void> remote_stage_state::assign(const worker_given& given) {
   options_.accounts->add(options_.at, [worker = worker_] { return worker->telemetry(); });
   options_.registry->put(options_.at, {worker_, given.edge_contact});
-  if (options_.loader_page) {
+  const bool shares_memory = options_.loader_page && worker_->home().node == options_.setup->home.node;
+  if (shares_memory) {
     if (auto sent = hand_over("loader", options_.loader_page->memory()); !sent) return sent;
   }
 
@@ -91,6 +92,7 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
                               .stage_slots = options_.depths.between_stages,
                               .threads = assignment.threads,
                               .boundaries = assignment.boundaries,
+                              .loader_pages = shares_memory ? 1u : 0u,
                               .warm_up_bytes = *warm_up_bytes});
   return {};
 }

@@ -41,14 +41,15 @@ void tell_driver(message_link& driver, const Message& message) {
   driver.send(std::move(*bytes));
 }
 
-/// What comes over an edge can only be what the loader has sent.
+/// What comes over an edge can only be what the loader has sent. On another node than the loader's (null) the driver
+/// alone finds that out, from the scores.
 arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
                             std::function<void(const error&)> on_damaged) {
   return {.message = [loader](const activation& message) -> expected<void> {
-            if (auto fine = check_form(message); !fine) return fine;
+            if (auto fine = check_form(message); !fine || !loader) return fine;
             return loader->sent.check(message.id, message.samples.size());
           },
-          .ended = [loader](call_number call) { return loader->sent.has_ended(call); },
+          .ended = [loader](call_number call) { return !loader || loader->sent.has_ended(call); },
           .on_damaged = std::move(on_damaged)};
 }
 
@@ -102,11 +103,7 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
       [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
   if (!page) return tl::make_unexpected(page.error());
   page->page()->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
-  auto loader = body_->descriptors.take("loader", 1).and_then([](std::vector<unique_fd>&& fds) {
-    return shared_page::adopt(std::move(fds.front()));
-  });
-  if (!loader) return tl::make_unexpected(loader.error());
-  loader_page_ = loader->page();
+  if (auto bounds = take_loader_page(to); !bounds) return bounds;
   const auto warm_up = warm_up_of(to);
   if (!warm_up) return tl::make_unexpected(warm_up.error());
   auto stage = what.make_body(to, *warm_up);
@@ -117,6 +114,13 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   engine_->listen(report_to_driver());
   threads_ = std::make_shared<engine_threads>();
   return threads_->start(engine_);
+}
+
+expected<void> worker_actor_state::take_loader_page(const worker_assignment& to) {
+  if (to.loader_pages == 0) return {};
+  return body_->descriptors.take("loader", 1)
+      .and_then([](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); })
+      .map([this](shared_page&& loader) { loader_page_ = loader.page(); });
 }
 
 /// A spare may have waited since long before.
@@ -236,7 +240,7 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
       .shape = shape_of(body_->description.plan, channel,
                         {.from_loader = assignment_.prefetch_slots, .between_stages = assignment_.stage_slots}),
       .offer = {.memory = std::nullopt, .words = offered->words},
-      .peer_contact = wiring.edge_contacts[static_cast<std::size_t>(position)],
+      .peer = wiring.edge_contacts[static_cast<std::size_t>(position)],
       .on_lost =
           [driver = body_->driver, epoch = wiring.epoch](const error& why) {
             tell_driver(*driver, edge_lost{epoch, why});

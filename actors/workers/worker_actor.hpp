@@ -49,6 +49,7 @@ class worker_actor_state {
   void handle(const stop_request& stop);
 
   [[nodiscard]] expected<void> become_stage(const worker_assignment& to);
+  [[nodiscard]] expected<void> take_loader_page(const worker_assignment& to);
   [[nodiscard]] expected<void> check_fingerprint(const worker_assignment& to) const;
   [[nodiscard]] expected<payload_ptr> warm_up_of(const worker_assignment& to);
   [[nodiscard]] stage_listener report_to_driver() const;
@@ -62,7 +63,7 @@ class worker_actor_state {
   std::optional<driver_orders> orders_;
   worker_assignment assignment_;
   bool is_assigned_ = false;
-  /// Where the bounds stand of what was sent.
+  /// Where the bounds stand of what was sent; null on another node.
   std::shared_ptr<const engine_page> loader_page_;
   std::shared_ptr<stage_engine> engine_;
   std::shared_ptr<engine_threads> threads_;

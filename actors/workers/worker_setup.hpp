@@ -39,6 +39,8 @@ struct worker_setup {
   std::shared_ptr<const payload_codec> codec;
   /// Edges between processes. Not null.
   std::shared_ptr<transport> edges = nullptr;
+  /// Where this process lives, and its workers of the same host.
+  host_place home = {};
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
   std::map<stage_address, shared_page> local_pages = {};
   /// Workers must have the same: worker_description::silence_timeout.

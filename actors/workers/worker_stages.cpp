@@ -117,7 +117,8 @@ expected<void> worker_stages::make_edges(epoch_edges& edges) {
     if (!edges.present[channel.producer] || !edges.present[channel.consumer]) continue;
     edge_options shape = shape_of(plan, number, engines_->depths);
     if (is_remote(channel.producer) || is_remote(channel.consumer)) {
-      auto offer = setup_->edges->offer(shape);
+      const bool is_near = node_of(channel.producer) == node_of(channel.consumer);
+      auto offer = setup_->edges->offer(shape, is_near ? edge_reach::host : edge_reach::network);
       if (!offer) return tl::make_unexpected(offer.error());
       edges.offers.emplace(number, std::move(*offer));
       continue;
@@ -164,7 +165,7 @@ expected<edge_site> worker_stages::site_of(const epoch_edges& edges, std::size_t
                  .channel = channel,
                  .shape = shape_of(engines_->plan, channel, engines_->depths),
                  .offer = edges.offers.at(channel),
-                 .peer_contact = edge_contact_of(there),
+                 .peer = edge_contact_of(there),
                  .on_lost =
                      [director = director_, epoch = edges.epoch](const error& why) {
                        director->tell(edge_lost{epoch, why});
@@ -178,8 +179,15 @@ expected<edge_site> worker_stages::site_of(const epoch_edges& edges, std::size_t
   return site;
 }
 
-std::uint64_t worker_stages::edge_contact_of(std::size_t instance) const {
-  return is_remote(instance) ? worker_of(instance).edge_contact : setup_->edges->contact();
+edge_contact worker_stages::edge_contact_of(std::size_t instance) const {
+  if (!is_remote(instance)) return {.node = {}, .address = setup_->home.address, .number = setup_->edges->contact()};
+  const registered_worker there = worker_of(instance);
+  const host_place& home = there.worker->home();
+  return {.node = home.node, .address = home.address, .number = there.edge_contact};
+}
+
+std::string worker_stages::node_of(std::size_t instance) const {
+  return is_remote(instance) ? worker_of(instance).worker->home().node : setup_->home.node;
 }
 
 registered_worker worker_stages::worker_of(std::size_t instance) const {

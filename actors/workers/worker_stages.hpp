@@ -55,7 +55,8 @@ class worker_stages final : public local_stages {
   /// Of the end at `here`, in this process; the other one is at `there`.
   [[nodiscard]] expected<edge_site> site_of(const epoch_edges& edges, std::size_t channel, std::size_t here,
                                             std::size_t there);
-  [[nodiscard]] std::uint64_t edge_contact_of(std::size_t instance) const;
+  [[nodiscard]] edge_contact edge_contact_of(std::size_t instance) const;
+  [[nodiscard]] std::string node_of(std::size_t instance) const;
   void wire_there(const epoch_edges& edges, std::size_t instance, wiring_order order);
   [[nodiscard]] expected<void> offer_edges(const epoch_edges& edges, std::size_t instance, wiring_order& order,
                                            hosted_worker& to) const;

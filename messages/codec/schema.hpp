@@ -60,12 +60,14 @@ template <> struct schema<score_batch> : message_of<message_kind::score_batch, &
 template <> struct schema<failure> : message_of<message_kind::failure,
     &failure::address, &failure::incarnation, &failure::stage_name, &failure::micro_batch, &failure::cause,
     &failure::attempts> {};
+template <> struct schema<edge_contact> : fields_of<
+    &edge_contact::node, &edge_contact::address, &edge_contact::number> {};
 template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
     &worker_hello::pid, &worker_hello::edge_contact> {};
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,
-    &worker_assignment::boundaries, &worker_assignment::warm_up_bytes> {};
+    &worker_assignment::boundaries, &worker_assignment::loader_pages, &worker_assignment::warm_up_bytes> {};
 template <> struct schema<offered_edge> : fields_of<&offered_edge::channel, &offered_edge::blobs, &offered_edge::words> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
     &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_contacts,

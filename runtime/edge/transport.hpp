@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "messages/worker.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/os/blob.hpp"
 #include <troupe/error.hpp>
@@ -21,6 +22,12 @@ struct edge_offer {
   std::vector<std::uint64_t> words = {};
 };
 
+/// How far apart the two processes of an edge are.
+enum class edge_reach : std::uint8_t {
+  host,     ///< they can share memory
+  network,  ///< they are on two nodes
+};
+
 /// One end of an edge to another process.
 struct edge_site {
   epoch_number epoch = 0;
@@ -29,8 +36,8 @@ struct edge_site {
   /// Slots of the edge. Both bells are that of the engine at this end.
   edge_options shape = {};
   edge_offer offer = {};
-  /// transport::contact() in the process of the other end.
-  std::uint64_t peer_contact = 0;
+  /// Of the process at the other end.
+  edge_contact peer = {};
   /// The bell of the engine at the other end where the offer has memory, else null.
   std::shared_ptr<doorbell> peer_bell = nullptr;
   /// The other end is lost: once at most, on any thread; it must not wait. May be empty, as on_damaged.
@@ -56,8 +63,9 @@ class transport {
   /// Whether an end can be lost while both processes live.
   [[nodiscard]] virtual bool loses_ends() const noexcept = 0;
 
-  /// A new edge. E0614 where the system refuses.
-  [[nodiscard]] virtual expected<edge_offer> offer(const edge_options& shape) = 0;
+  /// A new edge, between any two processes of the run that are so far apart. E0614 where the system refuses; E0404 for
+  /// a transport that does not reach so far.
+  [[nodiscard]] virtual expected<edge_offer> offer(const edge_options& shape, edge_reach reach) = 0;
   /// Neither waits for the other end. Errors: E0614; E0702, E0703 for an offer that is none.
   [[nodiscard]] virtual expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) = 0;
   [[nodiscard]] virtual expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) = 0;

@@ -5,8 +5,8 @@
 
 namespace troupe {
 
-hosted_worker::hosted_worker(std::string name, std::uint32_t rank, log_function log)
-    : rank_(rank), log_(std::move(log)), name_(std::move(name)) {}
+hosted_worker::hosted_worker(std::string name, std::uint32_t rank, log_function log, host_place home)
+    : rank_(rank), log_(std::move(log)), home_(std::move(home)), name_(std::move(name)) {}
 
 std::string hosted_worker::name() const {
   const std::lock_guard lock{mutex_};

@@ -15,13 +15,21 @@
 
 namespace troupe {
 
+/// Where workers live among the nodes of a launch. All empty where a run has one host alone.
+struct host_place {
+  /// The name that certificates have.
+  std::string node;
+  /// Numeric, where processes of other nodes find it.
+  std::string address;
+};
+
 /// One worker as its driver has it, wherever it lives (worker_host): its name in logs, the ways to it, and the way to
 /// end it. It can be asked after its end, too. Threads: any; nothing but hand_over() waits.
 class hosted_worker {
  public:
   /// `rank`: its number among the workers of the run. `log` gets what is to be said of it, on any thread; it may be
   /// null.
-  hosted_worker(std::string name, std::uint32_t rank, log_function log);
+  hosted_worker(std::string name, std::uint32_t rank, log_function log, host_place home = {});
   hosted_worker(const hosted_worker&) = delete;
   hosted_worker& operator=(const hosted_worker&) = delete;
   virtual ~hosted_worker() = default;
@@ -32,6 +40,7 @@ class hosted_worker {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] bool has_stage() const;
+  [[nodiscard]] const host_place& home() const noexcept { return home_; }
   /// It becomes this stage.
   void rename(std::string stage);
   /// Where it lives, or lived: "process 4711".
@@ -75,6 +84,7 @@ class hosted_worker {
  private:
   const std::uint32_t rank_;
   const log_function log_;
+  const host_place home_;
   mutable std::mutex mutex_;
   std::string name_;
   std::string stage_;

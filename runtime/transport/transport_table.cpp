@@ -7,6 +7,7 @@
 #include "runtime/edge/shm/shm_edge.hpp"
 #include "runtime/edge/shm/shm_transport.hpp"
 #include "runtime/edge/tcp/tcp_transport.hpp"
+#include "runtime/transport/mixed_transport.hpp"
 
 namespace troupe {
 namespace {
@@ -24,29 +25,50 @@ expected<std::shared_ptr<transport>> tcp_between(const transport_options& option
   return open_tcp_transport(options.codec, options.payload_crc);
 }
 
+expected<std::shared_ptr<transport>> shm_and_tcp_between(const transport_options& options) {
+  return tcp_between(options).map([&](const std::shared_ptr<transport>& far) {
+    return make_mixed_transport(make_shm_transport(options.codec), far);
+  });
+}
+
 /// The first that can is the one that is taken by itself.
 constexpr std::array rows = {
     transport_row{.name = "inproc", .within = inproc_within, .between = nullptr},
     transport_row{.name = "shm", .within = shm_within, .between = shm_between, .files_per_edge = 4},
-    transport_row{
-        .name = "tcp", .within = nullptr, .between = tcp_between, .threads = 1, .files = 8, .files_per_edge = 4},
+    transport_row{.name = "shm and tcp",
+                  .within = nullptr,
+                  .between = shm_and_tcp_between,
+                  .leaves_host = true,
+                  .threads = 1,
+                  .files = 8,
+                  .files_per_edge = 4},
+    transport_row{.name = "tcp",
+                  .within = nullptr,
+                  .between = tcp_between,
+                  .leaves_host = true,
+                  .threads = 1,
+                  .files = 8,
+                  .files_per_edge = 4},
 };
 
-template <class Does>
-const transport_row& choose(std::string_view name, Does transport_row::*does) {
+template <class Can>
+const transport_row& choose(std::string_view name, Can can) {
   const auto named = std::ranges::find(rows, name, &transport_row::name);
-  if (named != rows.end() && named->*does != nullptr) return *named;
-  return *std::ranges::find_if(rows, [&](const transport_row& row) { return row.*does != nullptr; });
+  return named != rows.end() && can(*named) ? *named : *std::ranges::find_if(rows, can);
 }
 
 }  // namespace
 
 const transport_row& within_process(std::string_view name) {
-  return choose(name, &transport_row::within);
+  return choose(name, [](const transport_row& row) { return row.within != nullptr; });
 }
 
 const transport_row& between_processes(std::string_view name) {
-  return choose(name, &transport_row::between);
+  return choose(name, [](const transport_row& row) { return row.between != nullptr; });
+}
+
+const transport_row& between_nodes(std::string_view name) {
+  return choose(name, [](const transport_row& row) { return row.between != nullptr && row.leaves_host; });
 }
 
 }  // namespace troupe

@@ -27,6 +27,8 @@ struct transport_row {
   std::shared_ptr<edge_factory> (*within)(const transport_options& options);
   /// Edges between processes; null: it has none.
   expected<std::shared_ptr<transport>> (*between)(const transport_options& options);
+  /// They may be on two nodes.
+  bool leaves_host = false;
   /// Of each process that has edges to others.
   std::uint32_t threads = 0;
   std::size_t files = 0;
@@ -34,9 +36,10 @@ struct transport_row {
   std::size_t files_per_edge = 0;
 };
 
-/// The row of this name, or, if it cannot do this or there is none, the first that can: inproc within a process, shm
-/// between processes of a host.
+/// The row of this name, or, if it cannot do this or there is none, the first that can: inproc within a process; shm
+/// between processes of a host; on several nodes shm on each and tcp between them.
 [[nodiscard]] const transport_row& within_process(std::string_view name);
 [[nodiscard]] const transport_row& between_processes(std::string_view name);
+[[nodiscard]] const transport_row& between_nodes(std::string_view name);
 
 }  // namespace troupe

@@ -60,10 +60,11 @@ TEST(codec_golden, every_other_message) {
   expect_bytes(stopped{{1, 2}, 3, 4, 5}, "93 01 16 94 92 01 02 03 04 05");
   expect_bytes(score_batch{{score{{0, 1}, 2, 3, 4, {5}, nullptr}}}, "93 01 19 91 91 95 92 00 01 02 03 04 91 05");
   expect_bytes(worker_hello{5, 300}, "93 01 1c 92 05 cd 01 2c");
-  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, {0, 9}, 10},
-               "93 01 1d 98 92 01 02 03 04 05 0d 06 92 00 09 0a");
-  expect_bytes(wiring_order{3, {1, 2}, {0, 4}, {0, 300}, {{7, 2, {}}, {8, 0, {9}}}},
-               "93 01 1e 95 03 92 01 02 92 00 04 92 00 cd 01 2c 92 93 07 02 90 93 08 00 91 09");
+  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, {0, 9}, 1, 10},
+               "93 01 1d 99 92 01 02 03 04 05 0d 06 92 00 09 01 0a");
+  expect_bytes(
+      wiring_order{3, {1, 2}, {0, 4}, {{"", "", 0}, {"w", "::1", 300}}, {{7, 2, {}}, {8, 0, {9}}}},
+      "93 01 1e 95 03 92 01 02 92 00 04 92 93 a0 a0 00 93 a1 77 a3 3a 3a 31 cd 01 2c 92 93 07 02 90 93 08 00 91 09");
   expect_bytes(call_opened{7}, "93 01 1f 91 07");
   expect_bytes(edge_lost{7, cause}, "93 01 20 92 07 94 cd 02 5e a1 61 a1 62 a1 63");
   expect_bytes(edge_damaged{7, 300, cause}, "93 01 21 93 07 cd 01 2c 94 cd 02 5e a1 61 a1 62 a1 63");

@@ -70,7 +70,7 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {u32(), u64()}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u64()};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), u64()};
     m.boundaries.resize(below(40));
     for (auto& each : m.boundaries) each = u64();
   }
@@ -79,7 +79,7 @@ class sample_maker {
     m.present.resize(below(40));
     for (auto& each : m.present) each = u64();
     m.edge_contacts.resize(m.present.size());
-    for (auto& each : m.edge_contacts) each = u64();
+    for (auto& each : m.edge_contacts) each = {text(), text(), u64()};
     m.offers.resize(below(5));
     for (auto& each : m.offers) each = {u64(), u32(), {u64(), u64()}};
   }
@@ -116,12 +116,14 @@ inline auto key(const worker_hello& m) {
 }
 inline auto key(const worker_assignment& m) {
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads,
-                    m.boundaries, m.warm_up_bytes);
+                    m.boundaries, m.loader_pages, m.warm_up_bytes);
 }
 inline auto key(const wiring_order& m) {
+  std::vector<std::tuple<std::string, std::string, std::uint64_t>> contacts;
+  for (const edge_contact& each : m.edge_contacts) contacts.emplace_back(each.node, each.address, each.number);
   std::vector<std::tuple<std::uint64_t, std::uint32_t, std::vector<std::uint64_t>>> offers;
   for (const offered_edge& each : m.offers) offers.emplace_back(each.channel, each.blobs, each.words);
-  return std::tuple(m.epoch, m.from, m.present, m.edge_contacts, offers);
+  return std::tuple(m.epoch, m.from, m.present, contacts, offers);
 }
 inline auto key(const call_opened& m) {
   return std::tuple(m.call);

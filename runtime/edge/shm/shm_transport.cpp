@@ -15,7 +15,9 @@ class shm_transport final : public transport {
   bool may_be_contact(std::uint64_t said) const noexcept override { return said == 0; }
   bool loses_ends() const noexcept override { return false; }
 
-  expected<edge_offer> offer(const edge_options& shape) override {
+  expected<edge_offer> offer(const edge_options& shape, edge_reach reach) override {
+    if (reach != edge_reach::host)
+      return fail(error_code::config_bad_value, "edge", "two nodes share no memory", "use --transport auto or tcp");
     return create_shm_edge({.slots = shape.slots, .credits_per_ring = shape.credits_per_ring})
         .map([](unique_fd&& memory) { return edge_offer{.memory = blob(std::move(memory))}; });
   }

@@ -24,7 +24,7 @@ class tcp_transport final : public transport {
   }
   bool loses_ends() const noexcept override { return true; }
 
-  expected<edge_offer> offer(const edge_options&) override {
+  expected<edge_offer> offer(const edge_options&, edge_reach) override {
     return edge_offer{.words = {secret_.words().begin(), secret_.words().end()}};
   }
   expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
@@ -33,10 +33,10 @@ class tcp_transport final : public transport {
     });
   }
   expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
-    if (!may_be_contact(site.peer_contact))
-      return fail(error_code::wire_malformed, "edge", std::to_string(site.peer_contact) + " is no port");
+    if (!may_be_contact(site.peer.number))
+      return fail(error_code::wire_malformed, "edge", std::to_string(site.peer.number) + " is no port");
     return key_of(site).and_then([&](const edge_key& key) {
-      return endpoint_->connect_later(loopback, static_cast<std::uint16_t>(site.peer_contact), key,
+      return endpoint_->connect_later(loopback, static_cast<std::uint16_t>(site.peer.number), key,
                                       {site.shape, std::move(site.on_lost)});
     });
   }

@@ -47,17 +47,24 @@ TEST_F(orders, to_become_a_stage_are_held_against_the_plan_and_the_limits) {
   expect_refused("stage_slots", [](auto& said) { said.stage_slots = limits::pipe_buffers_max + 1; });
   expect_refused("threads", [](auto& said) { said.threads = 0; });
   expect_refused("boundaries", [](auto& said) { said.boundaries.resize(limits::stages_max + 2); });
+  expect_refused("loader_pages", [](auto& said) { said.loader_pages = 2; });
   expect_refused("warm_up_bytes", [](auto& said) { said.warm_up_bytes = ~std::uint64_t{0}; });
 }
 
 TEST_F(orders, to_wire_are_held_against_the_plan) {
-  const wiring_order fine{.epoch = 1, .from = {}, .present = {0, 2, 4}, .edge_contacts = {0, 0, 0}, .offers = {}};
+  const auto contacts_of = [](const std::vector<std::uint64_t>& numbers) {
+    std::vector<edge_contact> made;
+    for (const std::uint64_t each : numbers) made.push_back({.node = {}, .address = {}, .number = each});
+    return made;
+  };
+  const wiring_order fine{
+      .epoch = 1, .from = {}, .present = {0, 2, 4}, .edge_contacts = contacts_of({0, 0, 0}), .offers = {}};
   EXPECT_TRUE(in_memory.check(fine));
   EXPECT_FALSE(over_network.check(fine)) << "no contact";
-  const auto where = [&](std::vector<std::uint64_t> present, std::vector<std::uint64_t> contacts,
+  const auto where = [&](std::vector<std::uint64_t> present, const std::vector<std::uint64_t>& contacts,
                          std::vector<offered_edge> offers = {}) {
     const auto checked =
-        over_network.check(wiring_order{1, {}, std::move(present), std::move(contacts), std::move(offers)});
+        over_network.check(wiring_order{1, {}, std::move(present), contacts_of(contacts), std::move(offers)});
     return checked ? "" : checked.error().where;
   };
   EXPECT_EQ(where({0, 4}, {7, 7}), "");

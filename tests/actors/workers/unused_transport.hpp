@@ -21,7 +21,7 @@ class unused_transport final : public transport {
     return which_.has_contacts ? said >= 1 && said <= 9 : said == 0;
   }
   bool loses_ends() const noexcept override { return which_.loses; }
-  expected<edge_offer> offer(const edge_options&) override { return edge_offer{}; }
+  expected<edge_offer> offer(const edge_options&, edge_reach) override { return edge_offer{}; }
   expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site) override { return refused(); }
   expected<std::unique_ptr<edge_producer>> open_producer(edge_site) override { return refused(); }
 

@@ -1,6 +1,7 @@
 // Goal: every transport keeps the edge contract between two processes, whatever it is made of. Method: a forked child
 // has one end and this process the other, over the interface alone; streams with parking, credits, closes, epochs and
 // kills. No time is measured but the stall limit, which only a lost wake-up or a lost message reaches.
+#include <algorithm>
 #include <string>
 
 #include "toy/toy_transport.hpp"
@@ -276,7 +277,8 @@ TEST_P(transport_contract, an_offer_that_is_none_is_an_error) {
   auto edges = row.between({std::make_shared<const pattern_codec>(), std::nullopt});
   ASSERT_TRUE(edges);
   doorbell bell;
-  const edge_site without{.epoch = 1, .shape = {2, &bell, &bell, 1}, .peer_contact = (*edges)->contact()};
+  const edge_site without{
+      .epoch = 1, .shape = {2, &bell, &bell, 1}, .peer = {.node = {}, .address = {}, .number = (*edges)->contact()}};
   const auto consumer = (*edges)->open_consumer(without);
   ASSERT_FALSE(consumer);
   EXPECT_EQ(consumer.error().code, error_code::wire_malformed);
@@ -288,11 +290,15 @@ TEST_P(transport_contract, an_offer_that_is_none_is_an_error) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<const transport_row*>& info) {
-  return std::string(info.param->name);
+  std::string name(info.param->name);
+  std::ranges::replace(name, ' ', '_');
+  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(transports, transport_contract,
-                         ::testing::Values(&between_processes("shm"), &between_processes("tcp"), &toy_row), name_of);
+                         ::testing::Values(&between_processes("shm"), &between_processes("tcp"), &between_nodes("auto"),
+                                           &toy_row),
+                         name_of);
 
 }  // namespace
 }  // namespace troupe::testing

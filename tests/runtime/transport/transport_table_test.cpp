@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "two_processes.hpp"
+
 namespace troupe {
 namespace {
 
@@ -10,6 +12,8 @@ TEST(transport_table, gives_the_row_of_the_name_or_the_first_that_can) {
   EXPECT_EQ(between_processes("tcp").name, "tcp");
   EXPECT_EQ(between_processes("shm").name, "shm");
   for (const char* name : {"auto", "inproc", "nonsense"}) EXPECT_EQ(between_processes(name).name, "shm") << name;
+  EXPECT_EQ(between_nodes("tcp").name, "tcp");
+  for (const char* name : {"auto", "shm", "nonsense"}) EXPECT_EQ(between_nodes(name).name, "shm and tcp") << name;
   EXPECT_EQ(within_process("shm").name, "shm");
   for (const char* name : {"auto", "inproc", "tcp"}) EXPECT_EQ(within_process(name).name, "inproc") << name;
 }
@@ -18,6 +22,27 @@ TEST(transport_table, counts_what_a_row_takes) {
   EXPECT_EQ(between_processes("shm").threads, 0u);
   EXPECT_EQ(between_processes("tcp").threads, 1u) << "its I/O thread";
   EXPECT_GT(between_processes("tcp").files, 0u) << "it listens";
+}
+
+TEST(transport_table, chooses_the_kind_of_an_edge_by_the_nodes_of_its_ends) {
+  const auto edges = between_nodes("auto").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
+  ASSERT_TRUE(edges);
+  const edge_options shape{.slots = 2};
+  const auto near = (*edges)->offer(shape, edge_reach::host);
+  const auto far = (*edges)->offer(shape, edge_reach::network);
+  ASSERT_TRUE(near && far);
+  EXPECT_TRUE(near->memory) << "shm";
+  EXPECT_FALSE(far->memory) << "tcp";
+  EXPECT_NE(near->words.front(), far->words.front());
+  EXPECT_NE((*edges)->contact(), 0u) << "the port of tcp";
+}
+
+TEST(transport_table, shared_memory_does_not_leave_its_host) {
+  const auto edges = between_processes("shm").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
+  ASSERT_TRUE(edges);
+  const auto far = (*edges)->offer({.slots = 2}, edge_reach::network);
+  ASSERT_FALSE(far);
+  EXPECT_EQ(far.error().code, error_code::config_bad_value);
 }
 
 }  // namespace

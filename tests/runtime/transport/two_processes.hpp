@@ -44,6 +44,7 @@ class party {
                                        : std::move(*fd_channel::adopt(std::move(place.ends.second), ::getppid()))),
         own_bell_(place.pages[which == role::worker].bell()),
         peer_bell_(place.pages[which == role::driver].bell()),
+        reach_(row.leaves_host ? edge_reach::network : edge_reach::host),
         edges_(std::move(*row.between({std::make_shared<const pattern_codec>(), std::nullopt}))) {
     say(std::to_string(edges_->contact()));
     peer_contact_ = std::stoull(hear().tag);
@@ -56,7 +57,10 @@ class party {
   /// Of the next edge of both processes.
   [[nodiscard]] edge_site site(std::size_t channel, std::uint32_t slots, epoch_number epoch = 1,
                                const std::shared_ptr<end_news>& news = std::make_shared<end_news>()) {
-    edge_site made{.epoch = epoch, .channel = channel, .shape = {.slots = slots}, .peer_contact = peer_contact_};
+    edge_site made{.epoch = epoch,
+                   .channel = channel,
+                   .shape = {.slots = slots},
+                   .peer = {.node = {}, .address = {}, .number = peer_contact_}};
     made.shape.producer_bell = made.shape.consumer_bell = own_bell_.get();
     made.offer = role_ == role::driver ? offer(made.shape) : taken();
     if (made.offer.memory) made.peer_bell = peer_bell_;
@@ -72,7 +76,7 @@ class party {
 
  private:
   [[nodiscard]] edge_offer offer(const edge_options& shape) {
-    edge_offer made = std::move(*edges_->offer(shape));
+    edge_offer made = std::move(*edges_->offer(shape, reach_));
     std::string words = "offer";
     for (const std::uint64_t each : made.words) words += ' ' + std::to_string(each);
     say(words, made.memory);
@@ -105,6 +109,7 @@ class party {
   fd_channel channel_;
   const std::shared_ptr<doorbell> own_bell_;
   const std::shared_ptr<doorbell> peer_bell_;
+  const edge_reach reach_;
   const std::shared_ptr<transport> edges_;
   std::uint64_t peer_contact_ = 0;
 };

@@ -33,7 +33,7 @@ class value_codec final : public payload_codec {
 class toy_factory final : public edge_factory {
  public:
   edge_ends make(const edge_options& options) override {
-    const edge_offer offer = std::move(*one_->offer(options));
+    const edge_offer offer = std::move(*one_->offer(options, edge_reach::host));
     return {std::move(*one_->open_producer(site(offer, options.consumer_bell))),
             std::move(*other_->open_consumer(site(offer, options.producer_bell)))};
   }

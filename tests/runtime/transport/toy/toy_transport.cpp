@@ -118,7 +118,7 @@ class toy_transport final : public transport {
   std::uint64_t contact() const noexcept override { return 0; }
   bool may_be_contact(std::uint64_t said) const noexcept override { return said == 0; }
   bool loses_ends() const noexcept override { return false; }
-  expected<edge_offer> offer(const edge_options& shape) override {
+  expected<edge_offer> offer(const edge_options& shape, edge_reach) override {
     return mailbox::create(shape).map([](unique_fd&& memory) { return edge_offer{.memory = blob(std::move(memory))}; });
   }
   expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {

@@ -1,0 +1,61 @@
+#include "runtime/transport/mixed_transport.hpp"
+
+#include <array>
+#include <utility>
+
+#include "messages/check.hpp"
+
+namespace troupe {
+namespace {
+
+class mixed_transport final : public transport {
+ public:
+  mixed_transport(std::shared_ptr<transport> near, std::shared_ptr<transport> far)
+      : members_{std::move(near), std::move(far)} {
+    TROUPE_CHECK(members_[near_member]->contact() == 0, "processes of one host need not find each other");
+  }
+
+  std::uint64_t contact() const noexcept override { return members_[far_member]->contact(); }
+  bool may_be_contact(std::uint64_t said) const noexcept override { return members_[far_member]->may_be_contact(said); }
+  bool loses_ends() const noexcept override {
+    return members_[near_member]->loses_ends() || members_[far_member]->loses_ends();
+  }
+
+  expected<edge_offer> offer(const edge_options& shape, edge_reach reach) override {
+    const std::size_t member = reach == edge_reach::host ? near_member : far_member;
+    return members_[member]->offer(shape, reach).map([member](edge_offer made) {
+      made.words.insert(made.words.begin(), member);
+      return made;
+    });
+  }
+  expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
+    return member_of(site).and_then([&](transport* one) { return one->open_consumer(std::move(site)); });
+  }
+  expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
+    return member_of(site).and_then([&](transport* one) { return one->open_producer(std::move(site)); });
+  }
+
+ private:
+  static constexpr std::size_t near_member = 0;
+  static constexpr std::size_t far_member = 1;
+
+  /// Takes the word away.
+  expected<transport*> member_of(edge_site& site) const {
+    auto& words = site.offer.words;
+    if (words.empty() || words.front() >= members_.size())
+      return fail(error_code::wire_malformed, "edge", "its offer names no kind of edge");
+    transport* const found = members_[words.front()].get();
+    words.erase(words.begin());
+    return found;
+  }
+
+  const std::array<std::shared_ptr<transport>, 2> members_;
+};
+
+}  // namespace
+
+std::shared_ptr<transport> make_mixed_transport(std::shared_ptr<transport> near, std::shared_ptr<transport> far) {
+  return std::make_shared<mixed_transport>(std::move(near), std::move(far));
+}
+
+}  // namespace troupe
