@@ -57,6 +57,22 @@ TROUPE_CODEC(wiring_order);
 TROUPE_CODEC(call_opened);
 TROUPE_CODEC(edge_lost);
 TROUPE_CODEC(edge_damaged);
+TROUPE_CODEC(agent_setup);
+TROUPE_CODEC(agent_ready);
+TROUPE_CODEC(agent_refusal);
+TROUPE_CODEC(start_worker);
+TROUPE_CODEC(worker_started);
+TROUPE_CODEC(worker_message);
+TROUPE_CODEC(blob_part);
+TROUPE_CODEC(hand_over_blobs);
+TROUPE_CODEC(drop_blob);
+TROUPE_CODEC(kill_worker);
+TROUPE_CODEC(worker_link_lost);
+TROUPE_CODEC(agent_log);
+TROUPE_CODEC(worker_ended);
+TROUPE_CODEC(worker_telemetry);
+TROUPE_CODEC(stop_workers);
+TROUPE_CODEC(workers_stopped);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

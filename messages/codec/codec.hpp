@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "messages/agent.hpp"
 #include "messages/codec/message_kind.hpp"
 #include "messages/failure.hpp"
 #include "messages/lifecycle.hpp"

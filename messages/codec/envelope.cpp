@@ -26,7 +26,8 @@ expected<std::size_t> skip_value(input_bytes input, std::size_t offset) {
       }
       items_left[depth++] = item->value;
     }
-    offset = item->end + (item->type == item_type::string ? item->value : 0);
+    const bool has_content = item->type == item_type::string || item->type == item_type::binary;
+    offset = item->end + (has_content ? item->value : 0);
     while (depth > 0 && items_left[depth - 1] == 0) --depth;
   } while (depth > 0);
   return offset;

@@ -30,6 +30,9 @@ constexpr std::array formats = {
     format{0xd9, 0xd9, item_type::string, 1},
     format{0xda, 0xda, item_type::string, 2},
     format{0xdb, 0xdb, item_type::string, 4},
+    format{0xc4, 0xc4, item_type::binary, 1},
+    format{0xc5, 0xc5, item_type::binary, 2},
+    format{0xc6, 0xc6, item_type::binary, 4},
     format{0xc0, 0xc0, item_type::nil, 0},
 };
 
@@ -45,12 +48,16 @@ tl::unexpected<error> cut_short(std::span<const std::byte> input, std::size_t of
                  what + " goes beyond the end of the message, which has " + std::to_string(input.size()) + " bytes");
 }
 
+std::size_t most_of(item_type type) {
+  if (type == item_type::string) return limits::wire_string_bytes_max;
+  return type == item_type::binary ? limits::wire_message_bytes_max : limits::wire_array_items_max;
+}
+
 expected<head> check_size(std::span<const std::byte> input, std::size_t offset, const head& found) {
-  if (found.type != item_type::string && found.type != item_type::array) return found;
-  const bool is_string = found.type == item_type::string;
-  const std::size_t most = is_string ? limits::wire_string_bytes_max : limits::wire_array_items_max;
-  const std::string what =
-      std::string(name_of(found.type)) + " of " + std::to_string(found.value) + (is_string ? " bytes" : " items");
+  if (found.type == item_type::nil || found.type == item_type::unsigned_integer) return found;
+  const std::size_t most = most_of(found.type);
+  const std::string what = std::string(name_of(found.type)) + " of " + std::to_string(found.value) +
+                           (found.type == item_type::array ? " items" : " bytes");
   if (found.value > most) {
     return fail_at(error_code::wire_too_large, offset, what + ", the limit is " + std::to_string(most));
   }
@@ -78,6 +85,8 @@ std::string_view name_of(item_type type) noexcept {
       return "unsigned integer";
     case item_type::string:
       return "string";
+    case item_type::binary:
+      return "binary";
     case item_type::array:
       return "array";
   }

@@ -9,15 +9,16 @@
 
 namespace troupe::codec {
 
-/// The part of msgpack that messages use. Negative and floating-point numbers, maps, binary and extension types are
+/// The part of msgpack that messages use. Negative and floating-point numbers, maps and extension types are
 /// refused.
-enum class item_type : std::uint8_t { nil, unsigned_integer, string, array };
+enum class item_type : std::uint8_t { nil, unsigned_integer, string, binary, array };
 
-/// The start of one msgpack value: its type, and the number itself, the bytes of the string or the items of the array.
+/// The start of one msgpack value: its type, and the number itself, the bytes of the string or binary, or the items of
+/// the array.
 struct head {
   item_type type = item_type::nil;
   std::uint64_t value = 0;
-  /// Where the head ends: at the content of a string, the first item of an array, or the next value.
+  /// Where the head ends: at the content of a string or binary, the first item of an array, or the next value.
   std::size_t end = 0;
 };
 

@@ -21,6 +21,22 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::call_opened, "call_opened", "stage", "director"},
     {message_kind::edge_lost, "edge_lost", "worker process", "director"},
     {message_kind::edge_damaged, "edge_damaged", "worker process", "driver"},
+    {message_kind::agent_setup, "agent_setup", "driver", "agent"},
+    {message_kind::agent_ready, "agent_ready", "agent", "driver"},
+    {message_kind::agent_refusal, "agent_refusal", "agent", "driver"},
+    {message_kind::start_worker, "start_worker", "driver", "agent"},
+    {message_kind::worker_started, "worker_started", "agent", "driver"},
+    {message_kind::worker_message, "worker_message", "driver, agent", "agent, driver"},
+    {message_kind::blob_part, "blob_part", "driver", "agent"},
+    {message_kind::hand_over_blobs, "hand_over_blobs", "driver", "agent"},
+    {message_kind::drop_blob, "drop_blob", "driver", "agent"},
+    {message_kind::kill_worker, "kill_worker", "driver", "agent"},
+    {message_kind::worker_link_lost, "worker_link_lost", "agent", "driver"},
+    {message_kind::agent_log, "agent_log", "agent", "driver"},
+    {message_kind::worker_ended, "worker_ended", "agent", "driver"},
+    {message_kind::worker_telemetry, "worker_telemetry", "agent", "driver"},
+    {message_kind::stop_workers, "stop_workers", "driver", "agent"},
+    {message_kind::workers_stopped, "workers_stopped", "agent", "driver"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

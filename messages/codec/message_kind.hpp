@@ -24,6 +24,22 @@ enum class message_kind : std::uint8_t {
   call_opened = 31,
   edge_lost = 32,
   edge_damaged = 33,
+  agent_setup = 34,
+  agent_ready = 35,
+  agent_refusal = 36,
+  start_worker = 37,
+  worker_started = 38,
+  worker_message = 39,
+  blob_part = 40,
+  hand_over_blobs = 41,
+  drop_blob = 42,
+  kill_worker = 43,
+  worker_link_lost = 44,
+  agent_log = 45,
+  worker_ended = 46,
+  worker_telemetry = 47,
+  stop_workers = 48,
+  workers_stopped = 49,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

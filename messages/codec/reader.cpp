@@ -12,6 +12,15 @@ void reader::read(std::string& value) {
   offset_ += content.size();
 }
 
+void reader::read(std::vector<std::byte>& value) {
+  value.clear();
+  const auto found = take(item_type::binary);
+  if (!found) return;
+  const auto content = input_.subspan(found->end, static_cast<std::size_t>(found->value));
+  value.assign(content.begin(), content.end());
+  offset_ += content.size();
+}
+
 void reader::read(stop_mode& value) {
   value = static_cast<stop_mode>(number(static_cast<std::uint64_t>(stop_mode::abort)));
 }

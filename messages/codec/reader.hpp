@@ -23,6 +23,7 @@ class reader {
   [[nodiscard]] const std::optional<error>& problem() const noexcept { return problem_; }
 
   void read(std::string& value);
+  void read(std::vector<std::byte>& value);
   void read(stop_mode& value);
   void read(score_content& value);
   void read(error_code& value);

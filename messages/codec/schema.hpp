@@ -76,6 +76,37 @@ template <> struct schema<edge_lost> : message_of<message_kind::edge_lost, &edge
 template <> struct schema<edge_damaged> : message_of<message_kind::edge_damaged,
     &edge_damaged::epoch, &edge_damaged::channel, &edge_damaged::cause> {};
 template <> struct schema<call_opened> : message_of<message_kind::call_opened, &call_opened::call> {};
+template <> struct schema<named_value> : fields_of<&named_value::name, &named_value::value> {};
+template <> struct schema<blob_reference> : fields_of<&blob_reference::blob, &blob_reference::page_of> {};
+template <> struct schema<agent_setup> : message_of<message_kind::agent_setup,
+    &agent_setup::program, &agent_setup::program_hash, &agent_setup::directory, &agent_setup::arguments,
+    &agent_setup::environment, &agent_setup::slots, &agent_setup::node_rank> {};
+template <> struct schema<agent_ready> : message_of<message_kind::agent_ready, &agent_ready::pid> {};
+template <> struct schema<agent_refusal> : message_of<message_kind::agent_refusal, &agent_refusal::cause> {};
+template <> struct schema<start_worker> : message_of<message_kind::start_worker,
+    &start_worker::rank, &start_worker::silence_ms> {};
+template <> struct schema<worker_started> : message_of<message_kind::worker_started,
+    &worker_started::rank, &worker_started::pid> {};
+template <> struct schema<worker_message> : message_of<message_kind::worker_message,
+    &worker_message::rank, &worker_message::message> {};
+template <> struct schema<blob_part> : message_of<message_kind::blob_part,
+    &blob_part::blob, &blob_part::size, &blob_part::offset, &blob_part::content> {};
+template <> struct schema<hand_over_blobs> : message_of<message_kind::hand_over_blobs,
+    &hand_over_blobs::rank, &hand_over_blobs::name, &hand_over_blobs::blobs> {};
+template <> struct schema<drop_blob> : message_of<message_kind::drop_blob, &drop_blob::blob> {};
+template <> struct schema<kill_worker> : message_of<message_kind::kill_worker, &kill_worker::rank> {};
+template <> struct schema<worker_link_lost> : message_of<message_kind::worker_link_lost, &worker_link_lost::rank> {};
+template <> struct schema<agent_log> : message_of<message_kind::agent_log,
+    &agent_log::rank, &agent_log::level, &agent_log::text> {};
+template <> struct schema<worker_ended> : message_of<message_kind::worker_ended,
+    &worker_ended::rank, &worker_ended::pid, &worker_ended::kind, &worker_ended::value, &worker_ended::core_dumped,
+    &worker_ended::max_resident_bytes, &worker_ended::last_lines> {};
+template <> struct schema<worker_telemetry> : message_of<message_kind::worker_telemetry,
+    &worker_telemetry::rank, &worker_telemetry::has_begun, &worker_telemetry::working_on, &worker_telemetry::since_ns,
+    &worker_telemetry::median_ns, &worker_telemetry::micro_batches, &worker_telemetry::samples,
+    &worker_telemetry::forward_ns, &worker_telemetry::busy_ns> {};
+template <> struct schema<stop_workers> : message_of<message_kind::stop_workers, &stop_workers::grace_ms> {};
+template <> struct schema<workers_stopped> : message_of<message_kind::workers_stopped, &workers_stopped::all_ended> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 

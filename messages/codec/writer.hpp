@@ -54,6 +54,15 @@ class writer {
     packer_.pack_str_body(text.data(), static_cast<std::uint32_t>(text.size()));
   }
 
+  void write(const std::vector<std::byte>& content) {
+    if (content.size() > limits::wire_message_bytes_max) {
+      problem_ = "binary of " + std::to_string(content.size()) + " bytes";
+      return;
+    }
+    packer_.pack_bin(static_cast<std::uint32_t>(content.size()));
+    packer_.pack_bin_body(reinterpret_cast<const char*>(content.data()), static_cast<std::uint32_t>(content.size()));
+  }
+
   template <class T>
   void write(const std::optional<T>& value) {
     if (value) {

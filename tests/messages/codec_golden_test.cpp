@@ -70,6 +70,27 @@ TEST(codec_golden, every_other_message) {
   expect_bytes(edge_damaged{7, 300, cause}, "93 01 21 93 07 cd 01 2c 94 cd 02 5e a1 61 a1 62 a1 63");
 }
 
+TEST(codec_golden, messages_of_agents) {
+  expect_bytes(agent_setup{"/p", "ab", "/d", {"p", "x"}, {{"A", "b"}}, 2, 1},
+               "93 01 22 97 a2 2f 70 a2 61 62 a2 2f 64 92 a1 70 a1 78 91 92 a1 41 a1 62 02 01");
+  expect_bytes(agent_ready{300}, "93 01 23 91 cd 01 2c");
+  expect_bytes(agent_refusal{{error_code::interrupted, "a", "b", "c"}}, "93 01 24 91 94 cd 02 5e a1 61 a1 62 a1 63");
+  expect_bytes(start_worker{1, 10000}, "93 01 25 92 01 cd 27 10");
+  expect_bytes(worker_started{1, 2}, "93 01 26 92 01 02");
+  expect_bytes(worker_message{1, {std::byte{0xff}, std::byte{0}}}, "93 01 27 92 01 c4 02 ff 00");
+  expect_bytes(blob_part{1, 2, 3, {std::byte{7}}}, "93 01 28 94 01 02 03 c4 01 07");
+  expect_bytes(hand_over_blobs{1, "n", {{5, std::nullopt}, {0, 3u}}}, "93 01 29 93 01 a1 6e 92 92 05 c0 92 00 03");
+  expect_bytes(drop_blob{5}, "93 01 2a 91 05");
+  expect_bytes(kill_worker{5}, "93 01 2b 91 05");
+  expect_bytes(worker_link_lost{5}, "93 01 2c 91 05");
+  expect_bytes(agent_log{std::nullopt, 2, "t"}, "93 01 2d 93 c0 02 a1 74");
+  expect_bytes(worker_ended{1, 2, 1, 9, 0, 5, {"l"}}, "93 01 2e 97 01 02 01 09 00 05 91 a1 6c");
+  expect_bytes(worker_telemetry{1, 1, micro_batch_id{0, 7}, 8, std::nullopt, 1, 2, 3, 4},
+               "93 01 2f 99 01 01 92 00 07 08 c0 01 02 03 04");
+  expect_bytes(stop_workers{5000}, "93 01 30 91 cd 13 88");
+  expect_bytes(workers_stopped{1}, "93 01 31 91 01");
+}
+
 TEST(codec_golden, longer_forms_of_a_number_are_read_too) {
   const auto decoded = codec::decode<open_call>(from_hex(
       "dd 00 00 00 03 ce 00 00 00 01 cc 11 dc 00 03 cf 00 00 00 00 00 00 00 05 09 dc 00 03 cc 02 cd 00 07 c0"));

@@ -3,9 +3,11 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,7 +18,10 @@ namespace troupe::testing {
 
 using all_messages =
     ::testing::Types<stage_ready, open_call, release_call, cancel_call, stop_request, stopped, score_batch, failure,
-                     worker_hello, worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged>;
+                     worker_hello, worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged, agent_setup,
+                     agent_ready, agent_refusal, start_worker, worker_started, worker_message, blob_part,
+                     hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log, worker_ended,
+                     worker_telemetry, stop_workers, workers_stopped>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -94,6 +99,45 @@ class sample_maker {
     fill(m.cause);
   }
 
+  std::vector<std::byte> content() {
+    std::vector<std::byte> made(below(300));
+    for (std::byte& each : made) each = byte();
+    return made;
+  }
+  template <class T>
+  std::optional<T> maybe(T value) {
+    return below(2) == 0 ? std::optional<T>{} : std::optional<T>(value);
+  }
+  void fill(agent_setup& m) {
+    m = {text(), text(), text(), {}, {}, u32(), u32()};
+    m.arguments.resize(below(5), text());
+    m.environment.resize(below(5), {text(), text()});
+  }
+  void fill(agent_ready& m) { m = {u32()}; }
+  void fill(agent_refusal& m) { fill(m.cause); }
+  void fill(start_worker& m) { m = {u32(), u64()}; }
+  void fill(worker_started& m) { m = {u32(), u32()}; }
+  void fill(worker_message& m) { m = {u32(), content()}; }
+  void fill(blob_part& m) { m = {u64(), u64(), u64(), content()}; }
+  void fill(hand_over_blobs& m) {
+    m = {u32(), text(), {}};
+    m.blobs.resize(below(5));
+    for (blob_reference& each : m.blobs) each = {u64(), maybe(u32())};
+  }
+  void fill(drop_blob& m) { m = {u64()}; }
+  void fill(kill_worker& m) { m = {u32()}; }
+  void fill(worker_link_lost& m) { m = {u32()}; }
+  void fill(agent_log& m) { m = {maybe(u32()), u32(), text()}; }
+  void fill(worker_ended& m) {
+    m = {u32(), u32(), u32(), u32(), u32(), u64(), {}};
+    m.last_lines.resize(below(5), text());
+  }
+  void fill(worker_telemetry& m) {
+    m = {u32(), u32(), maybe(id()), maybe(u64()), maybe(u64()), u64(), u64(), u64(), u64()};
+  }
+  void fill(stop_workers& m) { m = {u64()}; }
+  void fill(workers_stopped& m) { m = {u32()}; }
+
   template <class T>
   T make() {
     T message;
@@ -162,6 +206,60 @@ inline auto key(const score_batch& m) {
 }
 inline auto key(const failure& m) {
   return std::tuple(m.address, m.incarnation, m.stage_name, m.micro_batch, key(m.cause), m.attempts);
+}
+
+inline auto key(const agent_setup& m) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const named_value& each : m.environment) variables.emplace_back(each.name, each.value);
+  return std::tuple(m.program, m.program_hash, m.directory, m.arguments, variables, m.slots, m.node_rank);
+}
+inline auto key(const agent_ready& m) {
+  return std::tuple(m.pid);
+}
+inline auto key(const agent_refusal& m) {
+  return key(m.cause);
+}
+inline auto key(const start_worker& m) {
+  return std::tuple(m.rank, m.silence_ms);
+}
+inline auto key(const worker_started& m) {
+  return std::tuple(m.rank, m.pid);
+}
+inline auto key(const worker_message& m) {
+  return std::tuple(m.rank, m.message);
+}
+inline auto key(const blob_part& m) {
+  return std::tuple(m.blob, m.size, m.offset, m.content);
+}
+inline auto key(const hand_over_blobs& m) {
+  std::vector<std::pair<std::uint64_t, std::optional<std::uint32_t>>> blobs;
+  for (const blob_reference& each : m.blobs) blobs.emplace_back(each.blob, each.page_of);
+  return std::tuple(m.rank, m.name, blobs);
+}
+inline auto key(const drop_blob& m) {
+  return std::tuple(m.blob);
+}
+inline auto key(const kill_worker& m) {
+  return std::tuple(m.rank);
+}
+inline auto key(const worker_link_lost& m) {
+  return std::tuple(m.rank);
+}
+inline auto key(const agent_log& m) {
+  return std::tuple(m.rank, m.level, m.text);
+}
+inline auto key(const worker_ended& m) {
+  return std::tuple(m.rank, m.pid, m.kind, m.value, m.core_dumped, m.max_resident_bytes, m.last_lines);
+}
+inline auto key(const worker_telemetry& m) {
+  return std::tuple(m.rank, m.has_begun, m.working_on, m.since_ns, m.median_ns, m.micro_batches, m.samples,
+                    m.forward_ns, m.busy_ns);
+}
+inline auto key(const stop_workers& m) {
+  return std::tuple(m.grace_ms);
+}
+inline auto key(const workers_stopped& m) {
+  return std::tuple(m.all_ended);
 }
 
 /// "93 01 02" as bytes.

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
+
+/// What a driver and the agent of another node say to each other: the functions of worker_host and of its listener
+/// (runtime/process/worker_host.hpp) as messages. They travel as the bytes of messages/codec over the link of the node.
+/// A worker is named by its rank, which a driver never uses twice.
+namespace troupe {
+
+struct named_value {
+  std::string name;
+  std::string value;
+  friend bool operator==(const named_value&, const named_value&) = default;
+};
+
+/// driver -> agent, first of all: what its workers are. Reply: agent_ready, or agent_refusal.
+struct agent_setup {
+  /// The driver's program, by its path and by the SHA-256 of its content in hexadecimal digits.
+  std::string program;
+  std::string program_hash;
+  std::string directory;
+  /// With argv[0].
+  std::vector<std::string> arguments;
+  /// Added to the agent's own.
+  std::vector<named_value> environment;
+  /// Slots of the node, and the driver's number for it.
+  std::uint32_t slots = 1;
+  std::uint32_t node_rank = 0;
+};
+
+/// agent -> driver: workers can be started.
+struct agent_ready {
+  std::uint32_t pid = 0;
+};
+
+/// agent -> driver: no worker of this run can live here. The agent ends.
+struct agent_refusal {
+  error cause;
+};
+
+/// driver -> agent. Reply: worker_started, and once it has started worker_ended, sooner or later; or worker_ended
+/// alone.
+struct start_worker {
+  std::uint32_t rank = 0;
+  /// An end that has nothing to say for so long is lost (liveness::timeout).
+  std::uint64_t silence_ms = 0;
+};
+
+/// agent -> driver: its program runs.
+struct worker_started {
+  std::uint32_t rank = 0;
+  std::uint32_t pid = 0;
+};
+
+/// Either way: what the driver says to a worker, or a worker to the driver. In order for each worker.
+struct worker_message {
+  std::uint32_t rank = 0;
+  std::vector<std::byte> message;
+};
+
+/// driver -> agent: a part of a blob that is `size` bytes long, and zero where no part says something else.
+struct blob_part {
+  std::uint64_t blob = 0;
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;
+  std::vector<std::byte> content;
+};
+
+/// A blob that the agent has: of this number, or, if it has a rank, the page of that worker.
+struct blob_reference {
+  std::uint64_t blob = 0;
+  std::optional<std::uint32_t> page_of;
+};
+
+/// driver -> agent: hosted_worker::hand_over().
+struct hand_over_blobs {
+  std::uint32_t rank = 0;
+  std::string name;
+  std::vector<blob_reference> blobs;
+};
+
+/// driver -> agent: the blob is not spoken of any more.
+struct drop_blob {
+  std::uint64_t blob = 0;
+};
+
+/// driver -> agent: hosted_worker::kill().
+struct kill_worker {
+  std::uint32_t rank = 0;
+};
+
+/// agent -> driver: worker_listener::link_lost().
+struct worker_link_lost {
+  std::uint32_t rank = 0;
+};
+
+/// agent -> driver: a record of the log, of a worker if it has a rank. `level` is a log_level.
+struct agent_log {
+  std::optional<std::uint32_t> rank;
+  std::uint32_t level = 0;
+  std::string text;
+};
+
+/// agent -> driver: worker_listener::exited(), the last of a worker. The fields are those of exit_report.
+struct worker_ended {
+  std::uint32_t rank = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t kind = 0;
+  std::uint32_t value = 0;
+  std::uint32_t core_dumped = 0;
+  std::uint64_t max_resident_bytes = 0;
+  std::vector<std::string> last_lines;
+};
+
+/// agent -> driver, at the rate of heartbeats while it changes: stage_telemetry of a worker. `since_ns`: how long the
+/// micro-batch has been in work.
+struct worker_telemetry {
+  std::uint32_t rank = 0;
+  std::uint32_t has_begun = 0;
+  std::optional<micro_batch_id> working_on;
+  std::optional<std::uint64_t> since_ns;
+  std::optional<std::uint64_t> median_ns;
+  std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t forward_ns = 0;
+  std::uint64_t busy_ns = 0;
+};
+
+/// driver -> agent: all workers end, those that live after the grace by force. Reply: workers_stopped.
+struct stop_workers {
+  std::uint64_t grace_ms = 0;
+};
+
+/// agent -> driver: no worker of this node is left.
+struct workers_stopped {
+  std::uint32_t all_ended = 0;
+};
+
+}  // namespace troupe
