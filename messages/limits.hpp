@@ -218,6 +218,18 @@ inline constexpr std::chrono::milliseconds link_first_word_timeout = 120s;
 /// Of messages that wait at one end of a link; more, and the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
 
+// --- agents of other nodes
+// --------------------------------------------------------------------------------------------
+/// Blobs of a driver that one agent keeps: two for each edge of a node, of the last two epochs, and warm-up inputs.
+inline constexpr std::size_t agent_blobs_max = 1u << 17;
+/// Bytes of a blob in one message; and of those that wait on a link before another one is sent.
+inline constexpr std::size_t blob_part_bytes = 1u << 20;
+inline constexpr std::size_t blob_bytes_queued_max = 16u << 20;
+/// Time without any byte leaving after which a node takes no blobs.
+inline constexpr std::chrono::milliseconds blob_stall_max = 10s;
+/// Greatest liveness::timeout and grace that an agent takes from its driver.
+inline constexpr std::chrono::milliseconds agent_wait_max = 24h;
+
 // --- which nodes a launch has ----------------------------------------------------------------------------------------
 inline constexpr std::uint32_t launch_nodes_max = 10'000;
 /// Slots of one node: processes that a launch starts there. Counts of processors per node have the same limit.

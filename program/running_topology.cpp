@@ -79,8 +79,8 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
 }
 
 expected<void> running_topology::impl::open_to_workers() {
-  auto made = local_host::create({workers->silence_timeout},
-                                 [reports = reports](log_record record) { reports->put(std::move(record)); });
+  auto made = local_host::create({.times = {workers->silence_timeout},
+                                  .log = [reports = reports](log_record record) { reports->put(std::move(record)); }});
   if (!made) return tl::make_unexpected(made.error());
   host = std::move(*made);
   system = std::make_unique<caf::actor_system>(config);

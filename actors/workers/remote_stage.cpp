@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "actors/workers/dispatch.hpp"
+#include "messages/codec/dispatch.hpp"
 #include "messages/limits.hpp"
 
 namespace troupe {

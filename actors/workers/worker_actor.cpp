@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "actors/workers/dispatch.hpp"
+#include "messages/codec/dispatch.hpp"
 #include "actors/workers/room_of.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "runtime/edge/checked_consumer.hpp"

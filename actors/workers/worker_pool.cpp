@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/workers/dispatch.hpp"
+#include "messages/codec/dispatch.hpp"
 #include "actors/workers/worker_claims.hpp"
 
 namespace troupe {

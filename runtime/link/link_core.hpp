@@ -50,6 +50,7 @@ class link_end final : public message_link, public connection_role, public std::
 
   void start(link_events events) override;
   void send(codec::bytes message) override;
+  [[nodiscard]] std::size_t queued_bytes() const override;
   void peer_has_ended(std::function<void()> done) override;
 
   // The loop's thread.
@@ -71,7 +72,7 @@ class link_end final : public message_link, public connection_role, public std::
   [[nodiscard]] std::shared_ptr<link_core> core();
 
   const link_side side_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   /// Null once the loop has ended.
   std::shared_ptr<link_core> core_;
   std::deque<codec::bytes> queue_;
