@@ -73,8 +73,8 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
   state->workers = std::move(workers);
   state->threads = std::make_shared<engine_threads>();
   if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
-  state->direct(
-      std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry, state->pool));
+  state->direct(std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry,
+                                                [pool = state->pool](stage_address) { return pool; }));
   return std::unique_ptr<running_topology>(new running_topology(std::move(state)));
 }
 
