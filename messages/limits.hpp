@@ -239,6 +239,13 @@ inline constexpr std::size_t node_name_bytes_max = 253;
 inline constexpr std::size_t node_label_bytes_max = 63;
 /// Room for launch_nodes_max names of the greatest length, with as many bytes of comments.
 inline constexpr std::size_t hostfile_bytes_max = 8u << 20;
+/// One message between launcher and driver: all nodes with the longest names and all slots, and an environment.
+inline constexpr std::size_t launch_line_bytes_max = 16u << 20;
+/// Messages that wait at one end of the channel between them; more, and the other end counts as lost.
+inline constexpr std::size_t launch_bytes_queued_max = 64u << 20;
+/// Variables that are forwarded to nodes; one file of them.
+inline constexpr std::size_t launch_variables_max = 4096;
+inline constexpr std::size_t launch_variables_bytes_max = 1u << 20;
 
 // --- joining ---------------------------------------------------------------------------------------------------------
 /// Name of a node or of the driver's host: the longest that DNS has.
