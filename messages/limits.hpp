@@ -227,6 +227,10 @@ inline constexpr std::size_t blob_part_bytes = 1u << 20;
 inline constexpr std::size_t blob_bytes_queued_max = 16u << 20;
 /// Time without any byte leaving after which a node takes no blobs.
 inline constexpr std::chrono::milliseconds blob_stall_max = 10s;
+/// From the start of an agent until it has joined: its launcher or its scheduler ends it before.
+inline constexpr std::chrono::milliseconds agent_join_timeout = 300s;
+/// From the start of a driver until its launcher has told it the nodes.
+inline constexpr std::chrono::milliseconds launch_setup_timeout = 30s;
 /// Greatest liveness::timeout and grace that an agent takes from its driver.
 inline constexpr std::chrono::milliseconds agent_wait_max = 24h;
 
@@ -259,6 +263,17 @@ inline constexpr std::size_t join_addresses_max = 8;
 inline constexpr std::size_t join_ticket_bytes_max = 4u << 10;
 /// Wait for a ticket on the standard input, which is written before the agent starts.
 inline constexpr std::chrono::milliseconds join_ticket_timeout = 30s;
+/// What a node says when it joins, and the answer; together with the frame it stays below frame_buffer_bytes.
+inline constexpr std::size_t join_message_bytes_max = 3u << 10;
+/// Text of a version.
+inline constexpr std::size_t join_version_bytes_max = 64;
+/// One attempt to join: a name that resolves, a connection, TLS and the answer.
+inline constexpr std::chrono::milliseconds join_attempt_timeout = 5s;
+/// Between attempts: twice as long each time, from the least to the greatest.
+inline constexpr std::chrono::milliseconds join_retry_min = 20ms;
+inline constexpr std::chrono::milliseconds join_retry_max = 1s;
+/// Attempts that the driver itself ends without an answer. It refuses like that; a driver with many strangers may, too.
+inline constexpr std::uint32_t join_refusals_max = 5;
 /// Nodes with tickets.
 inline constexpr std::size_t join_tickets_max = launch_nodes_max;
 
@@ -329,6 +344,8 @@ static_assert(link_bytes_queued_max >= 2 * wire_message_bytes_max, "the largest 
 static_assert(window_extra >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");
+static_assert(frame_header_bytes_max + 20 + join_message_bytes_max <= frame_buffer_bytes,
+              "a peer that joins sends no more than another untrusted one");
 static_assert(2 * tcp_keep_alive < tcp_silence_timeout, "one late ping must not end an edge");
 static_assert(heartbeats_per_timeout >= 4 && 4 * heartbeat_min <= std::chrono::duration<double>(worker_timeout_min),
               "a few late heartbeats must not end a worker");

@@ -10,8 +10,9 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/version.hpp"
 #include "runtime/agent_host/agent_host.hpp"
-#include "runtime/join/join_acceptor.hpp"
+#include "runtime/join/join_service.hpp"
 #include "runtime/join/network_text.hpp"
 #include "runtime/join/node_identity.hpp"
 #include "runtime/journal/file_hash.hpp"
@@ -92,6 +93,8 @@ launched_nodes::launched_nodes(std::unique_ptr<driver_channel> channel, job_auth
       channel_(std::move(channel)),
       setup_(channel_->setup()),
       authority_(std::make_shared<job_authority>(std::move(authority))),
+      tickets_(std::make_shared<ticket_book>(
+          join_target{.addresses = setup_.addresses, .port = 0, .authority = authority_->fingerprint()})),
       members_(setup_.nodes.size()) {
   if (setup_.driver_node) home_.node = setup_.nodes[*setup_.driver_node].name;
   home_.address = first_numeric(setup_.addresses);
@@ -116,8 +119,10 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   };
   const liveness times{setup_.worker_timeout.value_or(limits::worker_silence_timeout)};
   options.links = make_link_acceptor(times, [this](node_link link) { joined(std::move(link)); });
-  const auto admission = make_join_acceptor(authority_, [this] { return tickets_; });
-  options.joins = admission;
+  options.joins = make_join_service({.tickets = tickets_,
+                                     .authority = authority_,
+                                     .version = version_text(),
+                                     .on_other_version = options.on_refused});
   auto endpoint = tcp_endpoint::open(std::move(options));
   if (!endpoint) return tl::make_unexpected(endpoint.error());
   endpoint_ = std::move(*endpoint);
@@ -147,13 +152,12 @@ expected<void> launched_nodes::make_own_network() {
 }
 
 expected<void> launched_nodes::tell_tickets() {
-  tickets_ = std::make_shared<ticket_book>(
-      join_target{.addresses = setup_.addresses, .port = endpoint_->port(), .authority = authority_->fingerprint()});
   const auto lifetime = std::chrono::ceil<std::chrono::seconds>(setup_.join_timeout);
   for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
     if (node == setup_.driver_node) continue;
-    const auto ticket = tickets_->issue(setup_.nodes[node].name, lifetime);
+    auto ticket = tickets_->issue(setup_.nodes[node].name, lifetime);
     if (!ticket) return tl::make_unexpected(ticket.error());
+    ticket->target.port = endpoint_->port();  // known since the book was made
     const auto text = to_text(*ticket);
     if (!text) return tl::make_unexpected(text.error());
     auto told = channel_->send(launch_ticket{.node = setup_.nodes[node].name, .text = std::string(text->view())});

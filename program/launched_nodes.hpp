@@ -76,7 +76,7 @@ class launched_nodes {
   const std::unique_ptr<driver_channel> channel_;
   const launch_setup& setup_;
   const std::shared_ptr<job_authority> authority_;
-  std::shared_ptr<ticket_book> tickets_;
+  const std::shared_ptr<ticket_book> tickets_;
   host_place home_;
   std::shared_ptr<const memory_file> own_network_;
   std::shared_ptr<local_ranks> own_ranks_;

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "program/launched_nodes.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -30,7 +31,8 @@ bool run_hosts::stop(std::chrono::steady_clock::time_point deadline, std::chrono
   return std::ranges::all_of(ended, [](std::uint8_t one) { return one == 1; });
 }
 
-expected<run_hosts> open_hosts(const wiring_plan&, const worker_setup& workers, log_function log) {
+expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log) {
+  if (auto* const launched = launched_nodes::get()) return launched->open_hosts(plan, workers, std::move(log));
   return local_host::create({.times = {workers.silence_timeout}, .log = std::move(log)})
       .map([](std::shared_ptr<local_host>&& made) {
         return run_hosts{.all = {std::move(made)}, .find = [](stage_address) { return std::size_t{0}; }};

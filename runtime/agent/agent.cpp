@@ -128,8 +128,9 @@ expected<void> agent::core::serve() {
     lock.lock();
   }
   lock.unlock();
+  const bool was_idle = host == nullptr;
   static_cast<void>(close_host(milliseconds{0}));
-  if (cause) return tl::make_unexpected(*cause);
+  if (cause && !was_idle) return tl::make_unexpected(*cause);
   return {};
 }
 

@@ -31,8 +31,8 @@ class agent {
   agent& operator=(const agent&) = delete;
   ~agent();
 
-  /// Returns once no worker is left: nothing after stop(), else why the driver is gone, or what it asked for that
-  /// cannot be. Once.
+  /// Returns once no worker is left. Nothing after stop(), and where the driver has gone after the end of its last run;
+  /// else why it is gone, or what it asked for that cannot be. Once.
   [[nodiscard]] expected<void> serve();
   /// Ends serve() as if the driver were gone. Any thread, but no handler of signals.
   void stop() noexcept;

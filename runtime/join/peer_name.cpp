@@ -58,6 +58,10 @@ expected<peer_name> peer_name_of(x509_st* certificate) {
   return peer_name::of_node(uri->substr(node_uri_start.size()));
 }
 
+expected<std::string> node_of(x509_st* certificate) {
+  return peer_name_of(certificate).map([](const peer_name& name) { return name.node(); });
+}
+
 expected<peer_name> peer_name_of_pem(std::string_view certificate) {
   const openssl::certificate_pointer read = openssl::read_certificate(certificate);
   if (read != nullptr) return peer_name_of(read.get());

@@ -37,7 +37,10 @@ class peer_name {
 /// for none, for an authority's certificate, and unless there is exactly one name, of the form above. From any thread.
 [[nodiscard]] expected<peer_name> peer_name_of(x509_st* certificate);
 
-/// The same of a PEM text; E0702 unless it is one certificate.
+/// The same as the node's name, empty for the driver: what a tcp_endpoint compares (tcp_endpoint_options::node_of).
+[[nodiscard]] expected<std::string> node_of(x509_st* certificate);
+
+/// The same as peer_name_of() of a PEM text; E0702 unless it is one certificate.
 [[nodiscard]] expected<peer_name> peer_name_of_pem(std::string_view certificate);
 
 }  // namespace troupe

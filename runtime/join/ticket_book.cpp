@@ -46,7 +46,7 @@ expected<ticket_book::digest> ticket_book::digest_of(std::span<const std::uint8_
   digest made{};
   if (EVP_Digest(secret.data(), secret.size(), made.data(), nullptr, EVP_sha256(), nullptr) == 1) return made;
   ERR_clear_error();
-  return fail(error_code::internal, "secret of a join ticket", "OpenSSL computes no SHA-256",
+  return fail(error_code::internal, "join ticket", "OpenSSL computes no SHA-256",
               "check the installation of OpenSSL 3");
 }
 
@@ -85,29 +85,45 @@ expected<join_ticket> ticket_book::put(std::string_view node, std::chrono::secon
   if (!hashed) return tl::make_unexpected(hashed.error());
   const std::lock_guard lock(mutex_);
   if (const auto admitted = admit(node, is_first); !admitted) return tl::make_unexpected(admitted.error());
-  entries_.insert_or_assign(std::string(node), entry{*hashed, expiry});
+  entries_.insert_or_assign(std::string(node), entry{*hashed, expiry, std::nullopt});
   return join_ticket{target_, std::string(node), *secret, expiry};
 }
 
-tl::expected<void, join_refusal> ticket_book::redeem(std::string_view node, std::span<const std::uint8_t> secret) {
-  // A longer one is wrong however it ends, and hashing it would take a stranger's time.
-  const auto shown = digest_of(secret.first(std::min(secret.size(), join_secret::size)));
-  if (!shown) return refuse(node, shown.error().cause);
+tl::expected<ticket_book::entry*, join_refusal> ticket_book::judge(std::string_view node,
+                                                                   std::span<const std::uint8_t> secret,
+                                                                   const digest& shown,
+                                                                   const std::optional<digest>& request) {
   const std::int64_t now = clock_();
-  const std::lock_guard lock(mutex_);
   static const entry none;
   const auto found = is_node_name(node) ? entries_.find(node) : entries_.end();
   const entry& judged = found == entries_.end() ? none : found->second;
   const bool is_right = static_cast<int>(secret.size() == join_secret::size) &
-                        static_cast<int>(CRYPTO_memcmp(shown->data(), judged.secret.data(), shown->size()) == 0);
+                        static_cast<int>(CRYPTO_memcmp(shown.data(), judged.secret.data(), shown.size()) == 0);
   if (found == entries_.end()) return refuse(node, "no ticket was issued for it");
   entry& ticket = found->second;
-  if (ticket.is_used) return refuse(node, "its ticket was redeemed before");
+  if (ticket.used_for && ticket.used_for != request) return refuse(node, "its ticket was redeemed before");
   if (now >= ticket.expires_unix_seconds)
     return refuse(node, "its ticket expired " + std::to_string(now - ticket.expires_unix_seconds) + " s ago");
   if (!is_right) return refuse(node, "wrong secret, or that of a ticket that was replaced");
-  ticket.is_used = true;
-  return {};
+  return &ticket;
+}
+
+// A longer secret is wrong however it ends, and hashing it would take a stranger's time.
+tl::expected<void, join_refusal> ticket_book::redeem(std::string_view node, std::span<const std::uint8_t> secret,
+                                                     std::string_view request) {
+  const auto shown = digest_of(secret.first(std::min(secret.size(), join_secret::size)));
+  if (!shown) return refuse(node, shown.error().cause);
+  const auto asked = digest_of({reinterpret_cast<const std::uint8_t*>(request.data()), request.size()});
+  if (!asked) return refuse(node, asked.error().cause);
+  const std::lock_guard lock(mutex_);
+  return judge(node, secret, *shown, *asked).map([&](entry* ticket) { ticket->used_for = *asked; });
+}
+
+tl::expected<void, join_refusal> ticket_book::check(std::string_view node, std::span<const std::uint8_t> secret) {
+  const auto shown = digest_of(secret.first(std::min(secret.size(), join_secret::size)));
+  if (!shown) return refuse(node, shown.error().cause);
+  const std::lock_guard lock(mutex_);
+  return judge(node, secret, *shown, std::nullopt).map([](entry*) {});
 }
 
 }  // namespace troupe

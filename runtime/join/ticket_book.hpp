@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,19 +43,27 @@ class ticket_book {
   /// node that has none; otherwise as issue().
   [[nodiscard]] expected<join_ticket> replace(std::string_view node, std::chrono::seconds lifetime);
 
-  /// Accepts the secret of a node's latest ticket, once and before it expires. Wrong secrets change nothing: 256 bits
-  /// are not found by trying, and a stranger that could make a ticket void would keep its node out. The time that this
-  /// takes does not depend on the secrets.
-  [[nodiscard]] tl::expected<void, join_refusal> redeem(std::string_view node, std::span<const std::uint8_t> secret);
+  /// Accepts the secret of a node's latest ticket, once and before it expires; again only for the same text of a
+  /// request for a certificate, whose first answer may have been lost: it is for a key that the node alone has. Wrong
+  /// secrets change nothing: 256 bits are not found by trying, and a stranger that could make a ticket void would keep
+  /// its node out. The time that this takes does not depend on the secrets.
+  [[nodiscard]] tl::expected<void, join_refusal> redeem(std::string_view node, std::span<const std::uint8_t> secret,
+                                                        std::string_view request);
+  /// Whether redeem() would accept it, from a node that has not joined; the ticket stays as it is.
+  [[nodiscard]] tl::expected<void, join_refusal> check(std::string_view node, std::span<const std::uint8_t> secret);
 
  private:
   using digest = std::array<std::uint8_t, 32>;
   struct entry {
     digest secret{};
     std::int64_t expires_unix_seconds = 0;
-    bool is_used = false;
+    /// Of the request for which it was redeemed.
+    std::optional<digest> used_for;
   };
   static expected<digest> digest_of(std::span<const std::uint8_t> secret);
+  /// With the mutex locked. Gives the ticket.
+  tl::expected<entry*, join_refusal> judge(std::string_view node, std::span<const std::uint8_t> secret,
+                                           const digest& shown, const std::optional<digest>& request);
   expected<join_ticket> put(std::string_view node, std::chrono::seconds lifetime, bool is_first);
   expected<void> admit(std::string_view node, bool is_first) const;
 

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "runtime/join/join_secret.hpp"
 
-/// The binary form of a ticket (join_ticket.hpp), which has a secret in it; for join_ticket.cpp alone.
+/// Numbers and names in the binary form of a ticket (join_ticket.hpp), which has a secret in it, and of what a node and
+/// the driver say when it joins (join_exchange.hpp); for the sources of these two alone.
 namespace troupe {
 
 inline constexpr std::size_t ticket_checksum_bytes = 4;
@@ -19,9 +21,10 @@ inline constexpr std::size_t ticket_bytes_max = 32 + join_secret::size + 8 + 2 +
                                                 limits::join_addresses_max * (1 + limits::join_name_bytes_max) +
                                                 ticket_checksum_bytes;
 
-/// Numbers in network order, and names with a byte of size. At most ticket_bytes_max bytes.
+/// Numbers in network order, and names with a byte of size. The caller has made sure that all fits.
 class ticket_writer {
  public:
+  explicit ticket_writer(std::size_t capacity = ticket_bytes_max) : content_(capacity) {}
   void number(std::uint64_t value, std::size_t size) {
     while (size-- > 0) put_byte(static_cast<char>(value >> (8 * size) & 0xff));
   }
@@ -33,11 +36,12 @@ class ticket_writer {
     for (const char c : text) put_byte(c);
   }
   [[nodiscard]] const secret_text& content() const { return content_; }
+  [[nodiscard]] secret_text take() { return std::move(content_); }
 
  private:
-  void put_byte(char c) { TROUPE_CHECK(content_.append(c), "a ticket without objections is within its limits"); }
+  void put_byte(char c) { TROUPE_CHECK(content_.append(c), "what is written is within its limits"); }
 
-  secret_text content_{ticket_bytes_max};
+  secret_text content_;
 };
 
 /// The same, read. After the end of the input all is zero and is_short() says so.

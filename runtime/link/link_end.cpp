@@ -1,8 +1,8 @@
+#include "runtime/link/link_end.hpp"
+
 #include <utility>
 
 #include <asio/post.hpp>
-
-#include "runtime/link/link_core.hpp"
 
 namespace troupe {
 namespace {
@@ -19,32 +19,25 @@ error says_what_cannot_be(std::string what) {
 
 }  // namespace
 
-link_end::link_end(std::shared_ptr<link_core> core, unique_fd socket, link_side side)
-    : side_(side), core_(std::move(core)), socket_(std::move(socket)) {}
-
-std::shared_ptr<link_core> link_end::core() {
-  const std::lock_guard lock{mutex_};
-  return core_;
-}
-
+/// Under the lock, as the executor may go after cut().
 template <class Do>
 void link_end::post(Do what) {
-  if (const auto there = core()) {
-    asio::post(there->io, [self = shared_from_this(), what = std::move(what)]() mutable { what(*self); });
-  }
+  const std::lock_guard lock{mutex_};
+  if (!core_) return;
+  asio::post(core_->executor, [self = shared_from_this(), what = std::move(what)]() mutable { what(*self); });
 }
 
 // --- any thread ------------------------------------------------------------------------------------------------------
 
 void link_end::start(link_events events) {
-  post([events = std::move(events)](link_end& self) mutable { self.connect(std::move(events)); });
+  post([events = std::move(events)](link_end& self) mutable { self.begin(std::move(events)); });
 }
 
 void link_end::send(codec::bytes message) {
   bool is_too_much = false;
   {
     const std::lock_guard lock{mutex_};
-    if (is_lost_ || !core_) return;
+    if (is_lost_ || is_closed_ || !core_) return;
     queued_bytes_ += message.size();
     queue_.push_back(std::move(message));
     is_too_much = queued_bytes_ > limits::link_bytes_queued_max;
@@ -65,27 +58,38 @@ void link_end::peer_has_ended(std::function<void()> done) {
   post([done = std::move(done)](link_end& self) mutable { self.end_when_read(std::move(done)); });
 }
 
-// --- the loop's thread -----------------------------------------------------------------------------------------------
-
-void link_end::connect(link_events events) {
-  std::shared_ptr<link_core> there;
+void link_end::close() {
   {
     const std::lock_guard lock{mutex_};
-    if (is_lost_) return;  // its process has ended before
-    there = core_;
+    if (std::exchange(is_closed_, true)) return;
   }
+  post([](link_end& self) { self.leave(); });
+}
+
+bool link_end::is_lost() {
+  const std::lock_guard lock{mutex_};
+  return is_lost_;
+}
+
+// --- the I/O thread --------------------------------------------------------------------------------------------------
+
+void link_end::begin(link_events events) {
+  if (leaves_ || done_ || std::exchange(has_started_, true)) return;
+  if (lost_before_start_) {
+    if (events.on_lost) events.on_lost(lost_link(*lost_before_start_));
+    return;
+  }
+  if (is_lost()) return;  // its process has ended before
   events_ = std::move(events);
-  std::error_code failed;
-  wire_socket socket(there->io);
-  socket.assign(asio::generic::stream_protocol(AF_UNIX, 0), socket_.get(), failed);
-  if (failed) return lost({error_code::peer_lost, {}, "its socket cannot be used: " + failed.message(), {}}, {});
-  static_cast<void>(socket_.release());
-  const auto made = there->add(std::move(socket), shared_from_this());
-  connection_ = made;
-  made->serve();
-  if (side_ == link_side::driver) return;
-  talks_ = owes_word_ = true;
-  made->assume(shared_from_this());
+  const auto made = connect();
+  if (!made) return lost(made.error(), {});
+  connection_ = *made;
+  (*made)->pump();
+}
+
+void link_end::talk(std::optional<frame> first) {
+  hears_ = speaks_ = true;
+  if (first) owes_ = first;
 }
 
 void link_end::pump() {
@@ -101,12 +105,21 @@ void link_end::pump() {
 void link_end::end_when_read(std::function<void()> done) {
   done_ = std::move(done);
   const error ended{error_code::peer_lost, {}, "its process has ended", {}};
-  const auto there = core();
-  if (!there || connection_.expired()) return end(ended);
-  const auto timer = std::make_shared<asio::steady_timer>(there->io, limits::worker_output_drain_time);
+  const auto there = connection_.lock();
+  if (there == nullptr) return end(ended);
+  const auto timer = std::make_shared<asio::steady_timer>(there->executor(), limits::worker_output_drain_time);
   timer->async_wait([timer, ended, self = weak_from_this()](std::error_code) {
     if (const auto still = self.lock()) still->end(ended);
   });
+}
+
+void link_end::leave() {
+  leaves_ = true;
+  events_ = {};
+  done_ = nullptr;
+  const auto there = connection_.lock();
+  if (there && hears_ && there->is_established()) return there->pump();
+  end({error_code::peer_lost, {}, "this end has closed it", {}});
 }
 
 void link_end::end(const error& why) {
@@ -117,21 +130,23 @@ void link_end::end(const error& why) {
 void link_end::lost(const error& why, const std::string&) {
   {
     const std::lock_guard lock{mutex_};
-    is_lost_ = true;
+    if (std::exchange(is_lost_, true) && !done_) return;
     queue_.clear();
     queued_bytes_ = 0;
   }
   const link_events events = std::exchange(events_, {});
   if (const auto done = std::exchange(done_, nullptr)) return done();
+  if (!has_started_) lost_before_start_ = why;
   if (events.on_lost) events.on_lost(lost_link(why));
 }
 
 void link_end::cut() {
+  // Without the lock when they go, as what they hold may know this link.
+  const link_events events = std::exchange(events_, {});
+  const auto done = std::exchange(done_, nullptr);
   const std::lock_guard lock{mutex_};
   is_lost_ = true;
   queue_.clear();
-  events_ = {};
-  done_ = nullptr;
   core_ = nullptr;
 }
 
@@ -142,29 +157,37 @@ std::shared_ptr<aligned_buffer> link_end::place_for(std::uint64_t bytes) {
 
 expected<void> link_end::on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                                   std::shared_ptr<aligned_buffer>) {
-  if (!std::exchange(talks_, true)) {
-    owes_word_ = true;
-    from.assume(shared_from_this());
-  }
+  if (hears_) return take(head, payload);
+  const auto goes_on = greet(from, head);
+  if (!goes_on) return tl::make_unexpected(goes_on.error());
+  return *goes_on ? take(head, payload) : expected<void>();
+}
+
+expected<void> link_end::take(const frame& head, std::span<const std::byte> payload) {
   if (std::holds_alternative<ping_frame>(head)) return {};
   if (!std::holds_alternative<control_frame>(head))
-    return tl::make_unexpected(says_what_cannot_be("a frame of an edge"));
+    return tl::make_unexpected(says_what_cannot_be("a frame of no link"));
   if (events_.on_message) events_.on_message({payload.begin(), payload.end()});
   return {};
 }
 
 expected<bool> link_end::next(outgoing& out) {
-  if (std::exchange(owes_word_, false)) {
-    out = {encode_head(ping_frame{}), {}};
+  if (owes_) {
+    out = {encode_head(*std::exchange(owes_, std::nullopt)), {}};
     return true;
   }
   const std::lock_guard lock{mutex_};
-  if (queue_.empty()) return false;
+  if (queue_.empty() || !speaks_) return false;
   current_ = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= current_.size();
   out = {encode_head(control_frame{current_.size()}), current_};
   return true;
+}
+
+// connection::pump() asks after next() had nothing to say.
+bool link_end::finished() const {
+  return leaves_;
 }
 
 }  // namespace troupe

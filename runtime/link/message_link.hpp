@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "messages/codec/codec.hpp"
+#include "runtime/edge/tcp/tls_credentials.hpp"
 #include "runtime/link/liveness.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include <troupe/error.hpp>
@@ -14,12 +17,12 @@
 /// over one connection, with the frames, the liveness and the limits of tcp edges.
 namespace troupe {
 
-/// What an end of a link is told: on the thread of its link_loop; must not wait.
+/// What an end of a link is told: on the thread of its link_loop, or of the endpoint that accepted it; must not wait.
 struct link_events {
   /// Whole messages, in order, each once. The bytes may be anything.
   std::function<void(codec::bytes message)> on_message;
-  /// Once at most: the other end has closed, is silent, said what is no frame, or takes nothing. The link is silent
-  /// from then on. E0701 to E0708.
+  /// Once at most: the other end has closed, is silent, said what is no frame, takes nothing, could not be reached or
+  /// is another than it must be. The link is silent from then on. E0701 to E0708.
   std::function<void(const error& why)> on_lost;
 };
 
@@ -38,8 +41,12 @@ class message_link {
   /// Of messages that are sent and have not left.
   [[nodiscard]] virtual std::size_t queued_bytes() const = 0;
   /// The process at the other end has ended. After all that it had said `done` is called, on the loop's thread, and
-  /// nothing after it; on_lost is not. Once.
+  /// nothing after it; on_lost is not. Once. For make_link_sockets() alone: no end of a remote process is known.
   virtual void peer_has_ended(std::function<void()> done) = 0;
+  /// Soon nothing is told any more; a message may be on its way to on_message. What was sent before still goes out, if
+  /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives until
+  /// its loss or the end of its loop, even if no handle of it is left.
+  virtual void close() = 0;
 };
 
 enum class link_side : std::uint8_t {
@@ -47,7 +54,7 @@ enum class link_side : std::uint8_t {
   worker,  ///< says it
 };
 
-struct link_core;
+class link_thread;
 
 /// The thread of all links of a process. Its end cuts them: nothing is told any more, and nothing that is queued goes
 /// out. Threads: any but its own.
@@ -62,9 +69,16 @@ class link_loop {
   /// An end of make_link_sockets().
   [[nodiscard]] std::shared_ptr<message_link> open(unique_fd socket, link_side side);
 
+  /// A link of a node to the driver's tcp_endpoint (link_acceptor.hpp) at this numeric address: TLS 1.3 with both
+  /// certificates, of which the other must be the driver's. Connects at start(), once: on_lost tells why it is not
+  /// reached (E0708) or refuses (E0707), within limits::tcp_handshake_timeout. Its liveness is the driver's. Errors:
+  /// E0404 for an address that is not numeric, and for unusable credentials.
+  [[nodiscard]] expected<std::shared_ptr<message_link>> dial(const std::string& address, std::uint16_t port,
+                                                             const tls_credentials& own);
+
  private:
-  explicit link_loop(std::shared_ptr<link_core> core) : core_(std::move(core)) {}
-  const std::shared_ptr<link_core> core_;
+  explicit link_loop(std::unique_ptr<link_thread> thread);
+  const std::unique_ptr<link_thread> thread_;
 };
 
 /// A connected pair of unix stream sockets, close-on-exec: the driver's end, and the one that a worker inherits. The

@@ -8,15 +8,31 @@ namespace {
 
 using asio::ip::tcp;
 
+/// A socket that listens on all addresses of IPv6 has peers of IPv4, too.
+std::string address_of(const asio::ip::address& of) {
+  const bool is_mapped = of.is_v6() && of.to_v6().is_v4_mapped();
+  return is_mapped ? asio::ip::make_address_v4(asio::ip::v4_mapped, of.to_v6()).to_string() : of.to_string();
+}
+
 std::string name_of(const tcp::endpoint& peer) {
-  return peer.address().to_string() + ":" + std::to_string(peer.port());
+  return address_of(peer.address()) + ":" + std::to_string(peer.port());
+}
+
+std::optional<tcp::endpoint> tcp_endpoint_of(const wire_socket::endpoint_type& one) {
+  tcp::endpoint named;
+  if (one.protocol().family() == AF_UNIX || one.size() > named.capacity()) return std::nullopt;
+  std::memcpy(named.data(), one.data(), one.size());
+  return named;
 }
 
 std::string name_of(const wire_socket::endpoint_type& peer) {
-  tcp::endpoint named;
-  if (peer.protocol().family() == AF_UNIX || peer.size() > named.capacity()) return "at the inherited socket";
-  std::memcpy(named.data(), peer.data(), peer.size());
-  return name_of(named);
+  const auto named = tcp_endpoint_of(peer);
+  return named ? name_of(*named) : "at the inherited socket";
+}
+
+std::string numeric(const wire_socket::endpoint_type& one, std::error_code failed) {
+  const auto named = failed ? std::nullopt : tcp_endpoint_of(one);
+  return named ? address_of(named->address()) : std::string{};
 }
 
 std::string in_ms(std::chrono::milliseconds time) {
@@ -32,8 +48,19 @@ connection::connection(std::unique_ptr<wire_stream> stream, const connection_lim
       traffic_(traffic),
       role_(std::move(role)),
       on_end_(std::move(on_end)),
-      timer_(stream_->socket().get_executor()),
-      freezes_(limits_.keep_alive) {}
+      timer_(stream_->socket().get_executor()) {}
+
+std::string connection::peer_address() const {
+  std::error_code failed;
+  const auto peer = stream_->socket().remote_endpoint(failed);
+  return numeric(peer, failed);
+}
+
+std::string connection::own_address() const {
+  std::error_code failed;
+  const auto own = stream_->socket().local_endpoint(failed);
+  return numeric(own, failed);
+}
 
 void connection::serve() {
   std::error_code failed;
@@ -60,17 +87,20 @@ void connection::begin(bool as_server) {
   stream_->handshake(as_server, [self = shared_from_this()](std::error_code failed) {
     if (self->ended_) return;
     if (failed) return self->fail(error_code::wire_handshake, "TLS handshake: " + failed.message());
+    if (const auto fits = self->role_->on_handshake(*self); !fits) return self->fail(fits.error());
     self->read();
     self->pump();
   });
 }
 
-void connection::assume(std::shared_ptr<connection_role> role) {
+void connection::assume(std::shared_ptr<connection_role> role, const std::optional<connection_limits>& limits) {
   role_ = std::move(role);
   established_ = true;
+  if (limits) limits_ = *limits;
+  freezes_.emplace(limits_.keep_alive);
   decoder_.limit_payloads(limits_.payload_bytes_max);
   last_read_ = last_written_ = clock::now();
-  freezes_.look(last_written_.time_since_epoch());
+  freezes_->look(last_written_.time_since_epoch());
   watch(limits_.keep_alive / 2);
 }
 
@@ -190,7 +220,7 @@ void connection::look_at_the_clock() {
     return fail(code, "no handshake within " + in_ms(limits_.handshake));
   }
   const auto now = clock::now();
-  if (freezes_.lasted(last_read_.time_since_epoch(), now.time_since_epoch()) >= limits_.silence) {
+  if (freezes_->lasted(last_read_.time_since_epoch(), now.time_since_epoch()) >= limits_.silence) {
     if (finishing_) return drop();
     return fail(error_code::peer_lost, "silent for " + in_ms(limits_.silence));
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -34,6 +35,8 @@ class connection_role {
   connection_role& operator=(const connection_role&) = delete;
   virtual ~connection_role() = default;
 
+  /// The connection stands; with TLS, the peer's certificate is one of the run. An error ends it.
+  virtual expected<void> on_handshake(connection&) { return {}; }
   /// Where a payload shall lie; null if there is no memory for it.
   virtual std::shared_ptr<aligned_buffer> place_for(std::uint64_t) { return nullptr; }
   /// An error ends the connection. `payload` is empty and `owner` null where there is none.
@@ -67,15 +70,21 @@ struct frame_traffic {
 /// own handlers. I/O thread only.
 class connection final : public std::enable_shared_from_this<connection> {
  public:
-  /// `on_end` is called once, and `limits` and `traffic` live until then.
+  /// `on_end` is called once, and `traffic` lives until then.
   connection(std::unique_ptr<wire_stream> stream, const connection_limits& limits, frame_traffic& traffic,
              std::shared_ptr<connection_role> role, std::function<void(connection&)> on_end);
 
   /// A peer that has connected, or the other end of an inherited socket.
   void serve();
   void dial(const asio::ip::tcp::endpoint& to);
-  /// The peer is known: its deadline is replaced by keep-alive.
-  void assume(std::shared_ptr<connection_role> role);
+  /// The peer is known: its deadline is replaced by keep-alive, as `limits` say or those that it was made with.
+  void assume(std::shared_ptr<connection_role> role, const std::optional<connection_limits>& limits = {});
+  /// The same deadline, another role.
+  void pass_to(std::shared_ptr<connection_role> role) { role_ = std::move(role); }
+  /// Before assume() payloads are refused. Larger ones are still.
+  void permit_payloads(std::uint64_t bytes_max) noexcept { decoder_.limit_payloads(bytes_max); }
+  /// Of which node the peer has shown to be.
+  void know_peer(std::string node) { node_ = std::move(node); }
 
   /// Writes what the role has to say, unless a write is under way.
   void pump();
@@ -88,7 +97,16 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool is_established() const noexcept { return established_; }
   [[nodiscard]] bool is_writing() const noexcept { return writing_; }
   [[nodiscard]] bool is_leaving() const { return !finishing_ && role_->leaving(); }
+  /// Address and port.
   [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
+  /// Numeric addresses of both ends without ports; empty where there is none.
+  [[nodiscard]] std::string peer_address() const;
+  [[nodiscard]] std::string own_address() const;
+  /// wire_stream::peer_certificate().
+  [[nodiscard]] x509_st* peer_certificate() const noexcept { return stream_->peer_certificate(); }
+  /// Empty for the driver; nothing where names are not compared, and of a peer without a certificate.
+  [[nodiscard]] const std::optional<std::string>& peer_node() const noexcept { return node_; }
+  [[nodiscard]] asio::any_io_executor executor() const { return stream_->socket().get_executor(); }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -106,18 +124,19 @@ class connection final : public std::enable_shared_from_this<connection> {
   void look_at_the_clock();
 
   const std::unique_ptr<wire_stream> stream_;
-  const connection_limits& limits_;
+  connection_limits limits_;
   frame_traffic& traffic_;
   std::shared_ptr<connection_role> role_;
   std::function<void(connection&)> on_end_;
   std::string peer_;
+  std::optional<std::string> node_;
   frame_decoder decoder_{0};
   std::shared_ptr<aligned_buffer> payload_;
   outgoing out_;
   asio::steady_timer timer_;
   clock::time_point last_read_;
   /// Looks at the clock as often as watch() says, unless this process is frozen.
-  freeze_watch freezes_;
+  std::optional<freeze_watch> freezes_;
   clock::time_point last_written_;
   bool connected_ = false;
   bool established_ = false;

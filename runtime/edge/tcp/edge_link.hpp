@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,8 +20,9 @@ class connection;
 /// What an end and the I/O thread share. The end's own half of the contract (slots, order, flushes, bells) is an inproc
 /// edge between the engine's thread and the I/O thread, `queue` being the latter's end; the wire joins two of them.
 struct edge_link {
-  edge_link(const edge_key& named, std::uint32_t granted, std::function<void(const error&)> told)
-      : key(named), slots(granted), on_lost_(std::move(told)) {}
+  edge_link(const edge_key& named, std::uint32_t granted, std::optional<std::string> from,
+            std::function<void(const error&)> told)
+      : key(named), slots(granted), peer(std::move(from)), on_lost_(std::move(told)) {}
 
   edge_link(const edge_link&) = delete;
   edge_link& operator=(const edge_link&) = delete;
@@ -45,6 +47,8 @@ struct edge_link {
 
   const edge_key key;
   const std::uint32_t slots;
+  /// tcp_edge_options::peer.
+  const std::optional<std::string> peer;
   /// The I/O thread has been asked to look here and has not begun. It clears this before it looks, so no news is lost.
   std::atomic<bool> scheduled{false};
   /// By the end's owner: said so, or without a word.

@@ -46,12 +46,15 @@ expected<edge_transcript> edge_registry::find(const hello_frame& hello) {
   return transcript_of(hello, place.key.run);
 }
 
-expected<std::shared_ptr<receiver_link>> edge_registry::admit(const edge_key& key) {
+expected<std::shared_ptr<receiver_link>> edge_registry::admit(const edge_key& key,
+                                                              const std::optional<std::string>& node) {
   const std::scoped_lock lock(guard_);
   const auto found = edges_.find(key.edge);
   if (found == edges_.end() || found->second.key != key || !found->second.waiting) {
     return refuse_peer(to_string(key), "the edge was connected, or replaced, meanwhile");
   }
+  const auto named = check_peer(to_string(key), node, found->second.waiting->peer);
+  if (!named) return tl::make_unexpected(named.error());
   return std::exchange(found->second.waiting, nullptr);
 }
 

@@ -3,6 +3,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 
 #include "runtime/edge/tcp/edge_link.hpp"
 #include "runtime/edge/tcp/handshake.hpp"
@@ -19,8 +21,9 @@ class edge_registry {
 
   /// What the peer claims and has proven in its hello: an edge that is waited for here. Errors: E0707.
   [[nodiscard]] expected<edge_transcript> find(const hello_frame& hello);
-  /// That edge; it is taken with this. Errors: E0707.
-  [[nodiscard]] expected<std::shared_ptr<receiver_link>> admit(const edge_key& key);
+  /// That edge, for a peer of this node (connection::peer_node()); it is taken with this. Errors: E0707.
+  [[nodiscard]] expected<std::shared_ptr<receiver_link>> admit(const edge_key& key,
+                                                               const std::optional<std::string>& node);
 
   /// Ends the wait for the peer. False if the peer is already connected.
   bool withdraw(const receiver_link& link);

@@ -48,8 +48,13 @@ std::string objection(const hello_frame& f) {
   return f.slots == 0 ? "an edge without slots" : "";
 }
 
+std::string objection(const link_frame& f) {
+  return f.silence_ms == std::optional<std::uint32_t>(0) ? "a link that is lost at once" : "";
+}
+
 std::uint64_t payload_bytes_of(const frame& value) noexcept {
   if (const auto* sent = std::get_if<activation_frame>(&value)) return layout_of(*sent).bytes;
+  if (const auto* asked = std::get_if<join_frame>(&value)) return asked->bytes;
   const auto* said = std::get_if<control_frame>(&value);
   return said == nullptr ? 0 : said->bytes;
 }

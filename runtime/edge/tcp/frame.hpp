@@ -28,6 +28,8 @@ enum class frame_kind : std::uint8_t {
   challenge = 12,  ///< consumer -> producer, the answer to a right hello
   proof = 13,      ///< producer -> consumer, the answer to a right challenge
   control = 14,    ///< either way on a link, with a message of messages/codec as payload
+  link = 15,       ///< node -> driver, the first frame of a connection; and the driver's answer
+  join = 16,       ///< the first frame of a peer without a certificate, and the driver's answer; with a payload
 };
 
 struct activation_frame {
@@ -80,12 +82,21 @@ struct control_frame {
   std::uint64_t bytes = 0;
   friend bool operator==(const control_frame&, const control_frame&) = default;
 };
+/// `silence_ms` is the driver's to say: an end that says nothing for so long is lost.
+struct link_frame {
+  std::optional<std::uint32_t> silence_ms;
+  friend bool operator==(const link_frame&, const link_frame&) = default;
+};
+struct join_frame {
+  std::uint64_t bytes = 0;
+  friend bool operator==(const join_frame&, const join_frame&) = default;
+};
 struct ping_frame {
   friend bool operator==(const ping_frame&, const ping_frame&) = default;
 };
 
 using frame = std::variant<activation_frame, credit_frame, flush_frame, close_frame, hello_frame, welcome_frame,
-                           ping_frame, challenge_frame, proof_frame, control_frame>;
+                           ping_frame, challenge_frame, proof_frame, control_frame, link_frame, join_frame>;
 
 [[nodiscard]] frame_kind kind_of(const frame& value) noexcept;
 

@@ -32,6 +32,10 @@ template <>
 inline constexpr frame_kind kind<proof_frame> = frame_kind::proof;
 template <>
 inline constexpr frame_kind kind<control_frame> = frame_kind::control;
+template <>
+inline constexpr frame_kind kind<link_frame> = frame_kind::link;
+template <>
+inline constexpr frame_kind kind<join_frame> = frame_kind::join;
 
 inline constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::uint64_t any_u32 = std::numeric_limits<std::uint32_t>::max();
@@ -88,6 +92,14 @@ void fields(Visitor& visit, either<welcome_frame> auto& f) {
 template <class Visitor>
 void fields(Visitor& visit, either<control_frame> auto& f) {
   visit(f.bytes, std::uint64_t{limits::wire_message_bytes_max});
+}
+template <class Visitor>
+void fields(Visitor& visit, either<link_frame> auto& f) {
+  visit(f.silence_ms, any_u32);
+}
+template <class Visitor>
+void fields(Visitor& visit, either<join_frame> auto& f) {
+  visit(f.bytes, std::uint64_t{limits::join_message_bytes_max});
 }
 template <class Visitor>
 void fields(Visitor&, either<ping_frame> auto&) {}

@@ -10,7 +10,17 @@ std::string both(const std::string& what, std::uint64_t told, std::uint64_t want
   return what + " " + std::to_string(told) + ", expected " + std::to_string(wanted);
 }
 
+std::string who(const std::string& node) {
+  return node.empty() ? "the driver" : "node " + node;
+}
+
 }  // namespace
+
+expected<void> check_peer(const std::string& where, const std::optional<std::string>& node,
+                          const std::optional<std::string>& wanted) {
+  if (!node || !wanted || *node == *wanted) return {};
+  return refuse_peer(where, "its certificate is that of " + who(*node) + ", expected " + who(*wanted));
+}
 
 tl::unexpected<error> refuse_peer(std::string where, std::string cause) {
   return fail(error_code::wire_handshake, std::move(where), std::move(cause),

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "runtime/edge/tcp/frame.hpp"
 #include <troupe/error.hpp>
@@ -20,6 +22,11 @@ namespace troupe {
 /// Whether `told` is the hello of the edge that is waited for. The proof is compared first and in constant time: no
 /// other error is told without it. Errors: E0707.
 [[nodiscard]] expected<void> check_hello(const hello_frame& told, const edge_key& wanted, std::uint32_t slots);
+
+/// Whether a peer is of the node that it must be of; both as tcp_edge_options::peer. Where names are not compared it
+/// has none. Errors: E0707.
+[[nodiscard]] expected<void> check_peer(const std::string& where, const std::optional<std::string>& node,
+                                        const std::optional<std::string>& wanted);
 
 [[nodiscard]] tl::unexpected<error> refuse_peer(std::string where, std::string cause);
 

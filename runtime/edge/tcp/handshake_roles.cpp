@@ -6,13 +6,39 @@
 #include "runtime/edge/tcp/edge_receiver.hpp"
 #include "runtime/edge/tcp/edge_sender.hpp"
 #include "runtime/edge/tcp/handshake.hpp"
+#include "runtime/edge/tcp/peer_admission.hpp"
 #include "runtime/edge/tcp/tcp_core.hpp"
 
 namespace troupe {
 
-expected<void> untrusted_peer::on_frame(connection& from, const frame& head, std::span<const std::byte>,
+expected<void> untrusted_peer::on_handshake(connection& from) {
+  auto known = core_.find_name(from);
+  if (known && core_.options().joins && !from.peer_node()) from.permit_payloads(limits::join_message_bytes_max);
+  return known;
+}
+
+/// Asked for payloads within the limit alone.
+std::shared_ptr<aligned_buffer> untrusted_peer::place_for(std::uint64_t bytes) {
+  auto place = std::make_shared<aligned_buffer>();
+  return place->reserve(bytes) ? place : nullptr;
+}
+
+expected<void> untrusted_peer::on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                                         std::shared_ptr<aligned_buffer>) {
-  return said_ ? admit(from, head) : challenge(head);
+  return said_ ? admit(from, head) : begin(from, head, payload);
+}
+
+/// Without a certificate a peer may only join, and with one it has no reason to.
+expected<void> untrusted_peer::begin(connection& from, const frame& head, std::span<const std::byte> payload) {
+  const auto& known = core_.options();
+  const bool is_nameless = known.joins != nullptr && !from.peer_node();
+  const bool joins = std::holds_alternative<join_frame>(head);
+  if (is_nameless && !joins) return refuse_peer("handshake", "it has no certificate");
+  if (joins && !is_nameless) return refuse_peer("handshake", "nodes cannot join here, or not twice");
+  if (joins) return known.joins->admit(from, head, payload);
+  if (!std::holds_alternative<link_frame>(head)) return challenge(head);
+  if (known.links == nullptr) return refuse_peer("handshake", "there are no links here");
+  return known.links->admit(from, head, payload);
 }
 
 expected<void> untrusted_peer::challenge(const frame& head) {
@@ -33,7 +59,7 @@ expected<void> untrusted_peer::admit(connection& from, const frame& head) {
   if (told == nullptr || !same_proof(told->proof, prove(proof_of::caller, *said_))) {
     return refuse_peer(to_string(said_->key), "its hello is one of another connection");
   }
-  auto link = core_.admit(said_->key);
+  auto link = core_.admit(said_->key, from.peer_node());
   if (!link) return tl::make_unexpected(std::move(link).error());
   (*link)->connected = from.weak_from_this();
   from.assume(std::make_shared<edge_receiver>(*link, *core_.options().codec));
@@ -48,6 +74,11 @@ expected<bool> untrusted_peer::next(outgoing& out) {
 
 void untrusted_peer::lost(const error& why, const std::string& peer) {
   core_.refuse(why, peer);
+}
+
+expected<void> caller::on_handshake(connection& from) {
+  if (auto known = core_.find_name(from); !known) return known;
+  return check_peer("handshake", from.peer_node(), link_->peer);
 }
 
 expected<bool> caller::next(outgoing& out) {

@@ -5,10 +5,13 @@
 #include <utility>
 
 #include <asio/post.hpp>
+#include <fcntl.h>
 #include <sys/socket.h>
 
+#include "messages/check.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 #include "runtime/edge/tcp/handshake_roles.hpp"
+#include "runtime/edge/tcp/peer_admission.hpp"
 #include "runtime/os/start_thread.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -32,19 +35,33 @@ error loss(const edge_link& link, std::string cause) {
 
 tcp_core::tcp_core(tcp_endpoint_options options)
     : options_(std::move(options)),
+      listener_(options_.listener),
       limits_{options_.handshake_timeout, options_.keep_alive, options_.silence_timeout,
               std::min(options_.payload_bytes_max, limits::frame_payload_bytes_max)} {}
 
+expected<void> tcp_core::permit(const asio::ip::address& address) const {
+  if (address.is_loopback() || options_.tls) return {};
+  return fail(error_code::config_bad_value, "address " + address.to_string(),
+              "activations would leave this machine without encryption",
+              "Give TLS credentials, or use a loopback address");
+}
+
 expected<tcp::endpoint> tcp_core::permitted(const std::string& host, std::uint16_t port) const {
-  const std::string where = "address " + host;
   std::error_code failed;
   const auto address = asio::ip::make_address(host, failed);
-  if (failed) return fail(error_code::config_bad_value, where, "not a numeric address", "Resolve names before");
-  if (!address.is_loopback() && !options_.tls) {
-    return fail(error_code::config_bad_value, where, "activations would leave this machine without encryption",
-                "Give TLS credentials, or use a loopback address");
-  }
-  return tcp::endpoint(address, port);
+  if (failed)
+    return fail(error_code::config_bad_value, "address " + host, "not a numeric address", "Resolve names before");
+  return permit(address).map([&] { return tcp::endpoint(address, port); });
+}
+
+expected<void> tcp_core::secure() {
+  TROUPE_CHECK((!options_.links && !options_.joins) || (options_.tls && options_.node_of),
+               "only certificates say who a peer is");
+  if (!options_.tls) return {};
+  const auto of_clients = options_.joins ? client_certificate::optional : client_certificate::required;
+  return tls_context::make(*options_.tls, of_clients).map([this](std::unique_ptr<tls_context>&& made) {
+    tls_ = std::move(made);
+  });
 }
 
 expected<void> tcp_core::open() {
@@ -52,11 +69,7 @@ expected<void> tcp_core::open() {
     return fail(error_code::config_bad_value, "tcp endpoint", "the silence time-out is not above two keep-alives",
                 "Raise silence_timeout or lower keep_alive");
   }
-  if (options_.tls) {
-    auto made = tls_context::make(*options_.tls);
-    if (!made) return tl::make_unexpected(std::move(made).error());
-    tls_ = std::move(*made);
-  }
+  if (auto secured = secure(); !secured) return secured;
   if (auto listening = listen(); !listening) return listening;
   accept_next();
   auto thread = start_thread("tcp edges", [this] { io_.run(); });
@@ -66,22 +79,50 @@ expected<void> tcp_core::open() {
 }
 
 expected<void> tcp_core::listen() {
-  const auto at = permitted(options_.address, options_.port);
+  const bool is_inherited = static_cast<bool>(listener_);
+  const auto at = is_inherited ? tcp::endpoint{} : permitted(options_.address, options_.port);
   if (!at) return tl::make_unexpected(at.error());
+  std::error_code failed = is_inherited ? adopt() : bind(*at);
+  tcp::endpoint own;
+  if (!failed) acceptor_.non_blocking(true, failed);
+  if (!failed) own = acceptor_.local_endpoint(failed);
+  if (failed) {
+    const std::string where = "address " + options_.address + ":" + std::to_string(options_.port);
+    return fail(error_code::process_failed, is_inherited ? "inherited socket" : where,
+                "cannot listen: " + failed.message(), "Use an address of this machine and a port that is free");
+  }
+  port_ = own.port();
+  return permit(own.address());
+}
+
+std::error_code tcp_core::bind(const tcp::endpoint& at) {
   // A socket of its own making: asio's close in no exec.
-  unique_fd socket(::socket(at->data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  unique_fd socket(::socket(at.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::error_code failed;
   if (!socket) failed.assign(errno, std::system_category());
-  if (!failed) acceptor_.assign(at->protocol(), socket.get(), failed);
+  if (!failed) acceptor_.assign(at.protocol(), socket.get(), failed);
   if (!failed) static_cast<void>(socket.release());
   if (!failed) acceptor_.set_option(tcp::acceptor::reuse_address(true), failed);
-  if (!failed) acceptor_.bind(*at, failed);
+  if (!failed) acceptor_.bind(at, failed);
   if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
-  if (!failed) acceptor_.non_blocking(true, failed);
-  if (!failed) port_ = acceptor_.local_endpoint(failed).port();
-  if (!failed) return {};
-  return fail(error_code::process_failed, "address " + options_.address + ":" + std::to_string(options_.port),
-              "cannot listen: " + failed.message(), "Use an address of this machine and a port that is free");
+  return failed;
+}
+
+/// What is no listening socket of tcp would be found out late, or never.
+std::error_code tcp_core::adopt() {
+  int domain = 0;
+  int listens = 0;
+  socklen_t size = sizeof(int);
+  const int fd = listener_.get();
+  if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 ||
+      ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return {errno, std::system_category()};
+  }
+  if (listens == 0 || (domain != AF_INET && domain != AF_INET6)) return std::make_error_code(std::errc::not_supported);
+  std::error_code failed;
+  acceptor_.assign(domain == AF_INET ? tcp::v4() : tcp::v6(), fd, failed);
+  if (!failed) static_cast<void>(listener_.release());
+  return failed;
 }
 
 void tcp_core::accept_next() {
@@ -120,24 +161,19 @@ void tcp_core::welcome(tcp::socket socket) {
     if (const auto oldest = untrusted_.front().lock()) oldest->make_room();
     untrusted_.pop_front();
   }
-  const auto added = add(std::move(socket), std::make_shared<untrusted_peer>(*this));
+  const auto added = add(wire_socket(std::move(socket)), std::make_shared<untrusted_peer>(*this));
   untrusted_.push_back(added);
   added->serve();
 }
 
-/// Without a descriptor: not open, and whatever is done with it fails.
-tcp::socket tcp_core::new_socket(const tcp::endpoint& to) {
-  tcp::socket made(io_);
-  unique_fd socket(::socket(to.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  std::error_code failed;
-  if (socket) made.assign(to.protocol(), socket.get(), failed);
-  if (socket && !failed) static_cast<void>(socket.release());
-  return made;
+expected<void> tcp_core::find_name(connection& of) const {
+  x509_st* const certificate = of.peer_certificate();
+  if (!options_.node_of || certificate == nullptr) return {};
+  return options_.node_of(certificate).map([&](std::string node) { of.know_peer(std::move(node)); });
 }
 
-std::shared_ptr<connection> tcp_core::add(tcp::socket socket, std::shared_ptr<connection_role> role) {
-  wire_socket bytes(std::move(socket));
-  auto stream = tls_ ? tls_->stream(std::move(bytes)) : plain_stream(std::move(bytes));
+std::shared_ptr<connection> tcp_core::add(wire_socket socket, std::shared_ptr<connection_role> role) {
+  auto stream = tls_ ? tls_->stream(std::move(socket)) : plain_stream(std::move(socket));
   auto on_end = [this](connection& ended) { connections_.erase(ended.shared_from_this()); };
   auto added = std::make_shared<connection>(std::move(stream), limits_, traffic_, std::move(role), std::move(on_end));
   connections_.insert(added);
@@ -167,7 +203,7 @@ expected<void> tcp_core::dial(const std::string& host, std::uint16_t port, const
   auto outcome = answer->get_future();
   asio::post(io_, [this, to = *to, link, answer = std::move(answer)]() mutable {
     auto tell = [answer = std::move(answer)](expected<void> got) { answer->set_value(std::move(got)); };
-    add(new_socket(to), std::make_shared<caller>(*this, link, std::move(tell)))->dial(to);
+    add(new_tcp_socket(io_.get_executor(), to), std::make_shared<caller>(*this, link, std::move(tell)))->dial(to);
   });
   // The connection has its own deadline; this one is for an endpoint that stops meanwhile.
   while (outcome.wait_for(limits::park_max) == std::future_status::timeout) {
@@ -195,7 +231,7 @@ void tcp_core::try_to_reach(const tcp::endpoint& to, const std::shared_ptr<sende
       if (!cancelled) try_to_reach(to, link, give_up_at);
     });
   };
-  add(new_socket(to), std::make_shared<caller>(*this, link, on_outcome))->dial(to);
+  add(new_tcp_socket(io_.get_executor(), to), std::make_shared<caller>(*this, link, on_outcome))->dial(to);
 }
 
 void tcp_core::wake(const std::shared_ptr<edge_link>& link) {
@@ -271,6 +307,9 @@ void tcp_core::stop(std::chrono::milliseconds at_most) noexcept {
   while (!connections_.empty()) {
     const auto next = *connections_.begin();
     next->drop();
+  }
+  for (const auto& each : {options_.links, options_.joins}) {
+    if (each) each->stopped();
   }
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/edge/tcp/connection.hpp"
 #include "runtime/edge/tcp/edge_registry.hpp"
 #include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 
@@ -46,27 +47,35 @@ class tcp_core {
 
   // The I/O thread.
   expected<edge_transcript> find(const hello_frame& hello) { return registry_.find(hello); }
-  expected<std::shared_ptr<receiver_link>> admit(const edge_key& key) { return registry_.admit(key); }
+  expected<std::shared_ptr<receiver_link>> admit(const edge_key& key, const std::optional<std::string>& node) {
+    return registry_.admit(key, node);
+  }
+  /// Tells the connection the node of its peer, if names are compared and the peer has a certificate.
+  expected<void> find_name(connection& of) const;
   void refuse(const error& why, const std::string& peer) const;
 
  private:
   expected<asio::ip::tcp::endpoint> permitted(const std::string& host, std::uint16_t port) const;
+  expected<void> permit(const asio::ip::address& address) const;
+  expected<void> secure();
   expected<void> listen();
+  std::error_code bind(const asio::ip::tcp::endpoint& at);
+  std::error_code adopt();
   void accept_next();
   bool accept_some();
   void welcome(asio::ip::tcp::socket socket);
-  std::shared_ptr<connection> add(asio::ip::tcp::socket socket, std::shared_ptr<connection_role> role);
+  std::shared_ptr<connection> add(wire_socket socket, std::shared_ptr<connection_role> role);
   void attend(edge_link& link);
   using time_point = std::chrono::steady_clock::time_point;
   void try_to_reach(const asio::ip::tcp::endpoint& to, const std::shared_ptr<sender_link>& link, time_point give_up_at);
   void limit_wait(const std::shared_ptr<receiver_link>& link);
-  [[nodiscard]] asio::ip::tcp::socket new_socket(const asio::ip::tcp::endpoint& to);
   [[nodiscard]] bool is_drained() const;
   void wait_until_drained(const std::shared_ptr<std::promise<void>>& done);
   template <class Ask>
   auto ask(Ask what) -> decltype(what());
 
   const tcp_endpoint_options options_;
+  unique_fd listener_;
   const connection_limits limits_;
   frame_traffic traffic_;
   edge_registry registry_;

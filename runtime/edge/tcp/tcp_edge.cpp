@@ -113,9 +113,11 @@ class tcp_consumer final : public edge_consumer {
 template <class Reach>
 expected<std::unique_ptr<edge_producer>> make_producer(const std::shared_ptr<tcp_core>& core, const edge_key& key,
                                                        tcp_edge_options options, const Reach& reach) {
+  TROUPE_CHECK(core->options().codec != nullptr, "payloads cannot cross processes without a codec");
   options.edge.consumer_bell = nullptr;
   edge_ends queue = inproc_edge_factory().make(options.edge);
-  auto link = std::make_shared<sender_link>(key, options.edge.slots, std::move(options.on_lost));
+  auto link =
+      std::make_shared<sender_link>(key, options.edge.slots, std::move(options.peer), std::move(options.on_lost));
   link->queue = std::move(queue.consumer);
   if (auto reached = reach(link); !reached) return tl::make_unexpected(std::move(reached).error());
   return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core);
@@ -124,7 +126,6 @@ expected<std::unique_ptr<edge_producer>> make_producer(const std::shared_ptr<tcp
 }  // namespace
 
 expected<std::unique_ptr<tcp_endpoint>> tcp_endpoint::open(tcp_endpoint_options options) {
-  TROUPE_CHECK(options.codec != nullptr, "payloads cannot cross processes without a codec");
   auto core = std::make_shared<tcp_core>(std::move(options));
   if (auto opened = core->open(); !opened) return tl::make_unexpected(std::move(opened).error());
   return std::unique_ptr<tcp_endpoint>(new tcp_endpoint(std::move(core)));
@@ -140,9 +141,11 @@ std::uint16_t tcp_endpoint::port() const noexcept {
 
 // Only the engine has a bell at its queue: the I/O thread is posted to.
 expected<std::unique_ptr<edge_consumer>> tcp_endpoint::accept(const edge_key& key, tcp_edge_options options) {
+  TROUPE_CHECK(core_->options().codec != nullptr, "payloads cannot cross processes without a codec");
   options.edge.producer_bell = nullptr;
   edge_ends queue = inproc_edge_factory().make(options.edge);
-  auto link = std::make_shared<receiver_link>(key, options.edge.slots, std::move(options.on_lost));
+  auto link =
+      std::make_shared<receiver_link>(key, options.edge.slots, std::move(options.peer), std::move(options.on_lost));
   link->queue = std::move(queue.producer);
   if (auto waiting = core_->await_peer(link); !waiting) return tl::make_unexpected(std::move(waiting).error());
   return std::make_unique<tcp_consumer>(std::move(queue.consumer), std::move(link), core_);

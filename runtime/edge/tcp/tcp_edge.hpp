@@ -13,8 +13,11 @@
 #include "runtime/edge/tcp/edge_key.hpp"
 #include "runtime/edge/tcp/tls_credentials.hpp"
 
+struct x509_st;
+
 namespace troupe {
 
+class peer_admission;
 class tcp_core;
 
 struct tcp_endpoint_options {
@@ -22,9 +25,18 @@ struct tcp_endpoint_options {
   std::string address = "127.0.0.1";
   /// 0: one that is free.
   std::uint16_t port = 0;
-  /// With it every connection is TLS 1.3 with certificates on both sides, without it none is.
+  /// A listening socket of tcp in the place of address and port; -1: none. open() takes it, also when it fails.
+  int listener = -1;
+  /// With it every connection is TLS 1.3 with certificates on both sides, but see `joins`; without it none is.
   std::optional<tls_credentials> tls;
-  /// Required.
+  /// The node that a certificate of the run is of, empty for the driver (peer_name.hpp has one). Without it names are
+  /// not compared. I/O thread.
+  std::function<expected<std::string>(x509_st*)> node_of;
+  /// Takes the peers whose first frame is `link`; null: they are refused. Needs `tls` and `node_of`, as `joins` does.
+  std::shared_ptr<peer_admission> links;
+  /// Takes the peers that have no certificate, whose first frame must be `join`; null: no such peer passes TLS.
+  std::shared_ptr<peer_admission> joins;
+  /// Required for edges.
   std::shared_ptr<const payload_codec> codec;
   /// A checksum over each payload sent; nothing: without TLS only, as the tags of its records cover the same bytes.
   /// Each frame says whether it carries one, and one that is there is always compared: the two sides need not agree.
@@ -45,7 +57,10 @@ struct tcp_edge_options {
   edge_options edge;
   /// E0708, naming edge and peer; at most once; I/O thread, or within accept() where a newer epoch takes the place.
   /// Must not destroy the end or the endpoint, nor call them.
-  std::function<void(const error&)> on_lost;
+  std::function<void(const error&)> on_lost = {};
+  /// The node that the other end must be of, empty for the driver. Compared where names are (node_of); without it any
+  /// peer of the run may be it.
+  std::optional<std::string> peer = std::nullopt;
 };
 
 /// The edges of a process to other processes: a listening socket and one I/O thread for all of them (docs/wire.md).

@@ -6,6 +6,9 @@
 #include <asio/post.hpp>
 #include <asio/ssl.hpp>
 #include <asio/write.hpp>
+#include <sys/socket.h>
+
+#include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 namespace {
@@ -48,6 +51,7 @@ class encrypted final : public stream_over<tls_socket> {
     stream_.async_handshake(as_server ? tls_socket::server : tls_socket::client, std::move(done));
   }
   wire_socket& socket() noexcept override { return stream_.next_layer(); }
+  x509_st* peer_certificate() noexcept override { return SSL_get0_peer_certificate(stream_.native_handle()); }
 };
 
 asio::const_buffer pem(const std::string& text) {
@@ -57,16 +61,16 @@ asio::const_buffer pem(const std::string& text) {
 class openssl_context final : public tls_context {
  public:
   /// What could not be used; empty if all could.
-  std::string load(const tls_credentials& given) {
+  std::string load(const tls_credentials& given, client_certificate of_clients) {
     std::error_code failed;
     SSL_CTX* const native = context_.native_handle();
-    if (SSL_CTX_set_min_proto_version(native, TLS1_3_VERSION) != 1) return "TLS 1.3";
-    // Every edge is connected once: nothing is ever resumed.
-    SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_num_tickets(native, 0);
-    context_.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, failed);
+    if (!limit()) return "TLS 1.3";
+    const auto if_none = of_clients == client_certificate::required ? asio::ssl::verify_fail_if_no_peer_cert : 0;
+    context_.set_verify_mode(asio::ssl::verify_peer | if_none, failed);
     if (failed) return "verification: " + failed.message();
-    context_.use_certificate_chain(pem(given.certificate), failed);
+    const std::string chain =
+        of_clients == client_certificate::required ? given.certificate : given.certificate + given.ca;
+    context_.use_certificate_chain(pem(chain), failed);
     if (failed) return "certificate: " + failed.message();
     context_.use_private_key(pem(given.key), asio::ssl::context::pem, failed);
     if (failed) return "key: " + failed.message();
@@ -74,22 +78,57 @@ class openssl_context final : public tls_context {
     context_.add_certificate_authority(pem(given.ca), failed);
     return failed ? "authority: " + failed.message() : "";
   }
+  bool load(std::function<bool(x509_store_ctx_st*)> believes) {
+    believes_ = std::move(believes);
+    SSL_CTX_set_verify(context_.native_handle(), SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_cert_verify_callback(
+        context_.native_handle(),
+        [](X509_STORE_CTX* chain, void* self) { return static_cast<openssl_context*>(self)->believes_(chain) ? 1 : 0; },
+        this);
+    return limit();
+  }
   std::unique_ptr<wire_stream> stream(wire_socket socket) override {
     return std::make_unique<encrypted>(std::move(socket), context_);
   }
 
  private:
+  bool limit() {
+    SSL_CTX* const native = context_.native_handle();
+    // Every edge is connected once: nothing is ever resumed.
+    SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(native, 0);
+    return SSL_CTX_set_min_proto_version(native, TLS1_3_VERSION) == 1;
+  }
+
   asio::ssl::context context_{asio::ssl::context::tlsv13};
+  std::function<bool(x509_store_ctx_st*)> believes_;
 };
 
 }  // namespace
 
-expected<std::unique_ptr<tls_context>> tls_context::make(const tls_credentials& credentials) {
+expected<std::unique_ptr<tls_context>> tls_context::make(const tls_credentials& credentials,
+                                                         client_certificate of_clients) {
   auto made = std::make_unique<openssl_context>();
-  if (const std::string unusable = made->load(credentials); !unusable.empty()) {
+  if (const std::string unusable = made->load(credentials, of_clients); !unusable.empty()) {
     return fail(error_code::config_bad_value, "TLS credentials", unusable,
                 "Give a certificate, its key and the authority that signed it as PEM texts");
   }
+  return made;
+}
+
+expected<std::unique_ptr<tls_context>> tls_context::make_nameless(std::function<bool(x509_store_ctx_st*)> believes) {
+  auto made = std::make_unique<openssl_context>();
+  if (!made->load(std::move(believes)))
+    return fail(error_code::internal, "TLS", "OpenSSL has no TLS 1.3", "check the installation of OpenSSL 3");
+  return made;
+}
+
+wire_socket new_tcp_socket(const asio::any_io_executor& executor, const asio::ip::tcp::endpoint& to) {
+  wire_socket made(executor);
+  unique_fd socket(::socket(to.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  std::error_code failed;
+  if (socket) made.assign(to.protocol(), socket.get(), failed);
+  if (socket && !failed) static_cast<void>(socket.release());
   return made;
 }
 

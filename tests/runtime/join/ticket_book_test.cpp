@@ -20,12 +20,17 @@ using ::testing::HasSubstr;
 class ticket_book_of_a_job : public ::testing::Test {
  protected:
   std::atomic<std::int64_t> now{1'000'000};
+  std::atomic<int> requests{0};
   ticket_book book{sample_ticket().target, [this] { return now.load(); }};
 
-  bool admits(const join_ticket& ticket) { return book.redeem(ticket.node, ticket.secret.bytes()).has_value(); }
+  /// Every process that joins has a key of its own.
+  std::string new_request() { return "request " + std::to_string(++requests); }
+  bool admits(const join_ticket& ticket) {
+    return book.redeem(ticket.node, ticket.secret.bytes(), new_request()).has_value();
+  }
   /// The cause for the log.
   std::string refusal_of(std::string_view node, std::span<const std::uint8_t> secret) {
-    const auto redeemed = book.redeem(node, secret);
+    const auto redeemed = book.redeem(node, secret, new_request());
     if (redeemed) return "none";
     EXPECT_EQ(redeemed.error().inward.code, error_code::wire_handshake);
     outward.insert(to_string(redeemed.error().outward));
@@ -52,6 +57,27 @@ TEST_F(ticket_book_of_a_job, admits_each_node_once) {
   EXPECT_TRUE(admits(a));
   EXPECT_EQ(refusal_of(a), "its ticket was redeemed before");
   EXPECT_TRUE(admits(b));
+}
+
+TEST_F(ticket_book_of_a_job, admits_the_same_request_again_until_the_ticket_expires) {
+  const auto a = *book.issue("a", seconds(60));
+  EXPECT_TRUE(book.redeem("a", a.secret.bytes(), "one"));
+  EXPECT_TRUE(book.redeem("a", a.secret.bytes(), "one"));
+  EXPECT_FALSE(book.redeem("a", a.secret.bytes(), "two"));
+  std::vector<std::uint8_t> wrong(a.secret.bytes().begin(), a.secret.bytes().end());
+  wrong[0] ^= 1;
+  EXPECT_FALSE(book.redeem("a", wrong, "one")) << "a request is no secret";
+  now = 1'000'060;
+  EXPECT_FALSE(book.redeem("a", a.secret.bytes(), "one"));
+}
+
+TEST_F(ticket_book_of_a_job, checks_a_ticket_without_using_it) {
+  const auto a = *book.issue("a", seconds(60));
+  const auto b = *book.issue("b", seconds(60));
+  EXPECT_TRUE(book.check("a", a.secret.bytes()));
+  EXPECT_FALSE(book.check("a", b.secret.bytes()));
+  EXPECT_TRUE(admits(a));
+  EXPECT_FALSE(book.check("a", a.secret.bytes()));
 }
 
 TEST_F(ticket_book_of_a_job, ends_a_ticket_at_the_second_of_its_expiry) {
@@ -112,7 +138,7 @@ TEST_F(ticket_book_of_a_job, tells_strangers_the_same_for_every_cause) {
                                   refusal_of("", {}), refusal_of("open", used.secret.bytes())};
   EXPECT_EQ(inward.size(), 4u);
   EXPECT_EQ(outward.size(), 1u);
-  const auto forged_line = book.redeem("a\nerror: all is well", {});
+  const auto forged_line = book.redeem("a\nerror: all is well", {}, {});
   EXPECT_EQ(to_string(forged_line.error().inward).find("all is well"), std::string::npos);
   EXPECT_EQ(to_string(forged_line.error().outward), *outward.begin());
 }

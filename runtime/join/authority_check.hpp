@@ -1,0 +1,19 @@
+#pragma once
+
+#include "runtime/join/fingerprint.hpp"
+
+struct x509_store_ctx_st;
+
+namespace troupe {
+
+enum class chain_verdict {
+  right,
+  other_authority,  ///< the authority of the ticket is not in the chain
+  unusable,         ///< it is, but what it should have signed is not right, or not valid now
+};
+
+/// Verifies the chain that a server showed as OpenSSL does, with the one authority of this fingerprint as the only one
+/// that is believed. For tls_context::make_nameless(). From any thread.
+[[nodiscard]] chain_verdict judge_chain(x509_store_ctx_st* chain, const authority_fingerprint& authority);
+
+}  // namespace troupe

@@ -1,0 +1,44 @@
+#include "runtime/link/dialled_link.hpp"
+
+#include "runtime/edge/tcp/handshake.hpp"
+#include "runtime/join/peer_name.hpp"
+
+namespace troupe {
+
+expected<std::shared_ptr<connection>> dialled_link::connect() {
+  const auto made = on_.add(tls_->stream(new_tcp_socket(on_.core->executor, to_)),
+                            limits_of(on_.times, limits::tcp_handshake_timeout), shared_from_this());
+  say(link_frame{});
+  made->dial(to_);
+  return made;
+}
+
+expected<void> dialled_link::on_handshake(connection& from) {
+  const auto name = peer_name_of(from.peer_certificate());
+  if (!name) return tl::make_unexpected(name.error());
+  awaits_answer_ = true;
+  return check_peer("peer " + from.peer(), name->node(), std::string{});
+}
+
+/// A driver that refuses a node just closes.
+void dialled_link::lost(const error& why, const std::string& peer) {
+  error told = why;
+  if (awaits_answer_ && why.code == error_code::peer_lost) {
+    told.code = error_code::wire_handshake;
+    told.cause = "the driver refused: " + why.cause;
+  }
+  if (!peer.empty() && told.where.empty()) told.cause = "peer " + peer + ": " + told.cause;
+  link_end::lost(told, peer);
+}
+
+expected<bool> dialled_link::greet(connection& from, const frame& head) {
+  const auto* answer = std::get_if<link_frame>(&head);
+  if (answer == nullptr || !answer->silence_ms) return refuse_peer("peer " + from.peer(), "no answer to a link");
+  talk();
+  awaits_answer_ = false;
+  from.assume(shared_from_this(),
+              limits_of({std::chrono::milliseconds(*answer->silence_ms)}, limits::tcp_handshake_timeout));
+  return false;
+}
+
+}  // namespace troupe
