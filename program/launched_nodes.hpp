@@ -20,6 +20,7 @@
 #include "runtime/launch/launch_channel.hpp"
 #include "runtime/launch/stage_placement.hpp"
 #include "runtime/link/link_acceptor.hpp"
+#include "runtime/local_host/local_ranks.hpp"
 #include "runtime/process/memory_file.hpp"
 
 namespace troupe {
