@@ -218,6 +218,22 @@ inline constexpr std::chrono::milliseconds link_first_word_timeout = 120s;
 /// Of messages that wait at one end of a link; more, and the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
 
+// --- agents of other nodes
+// --------------------------------------------------------------------------------------------
+/// Blobs of a driver that one agent keeps: two for each edge of a node, of the last two epochs, and warm-up inputs.
+inline constexpr std::size_t agent_blobs_max = 1u << 17;
+/// Bytes of a blob in one message; and of those that wait on a link before another one is sent.
+inline constexpr std::size_t blob_part_bytes = 1u << 20;
+inline constexpr std::size_t blob_bytes_queued_max = 16u << 20;
+/// Time without any byte leaving after which a node takes no blobs.
+inline constexpr std::chrono::milliseconds blob_stall_max = 10s;
+/// From the start of an agent until it has joined: its launcher or its scheduler ends it before.
+inline constexpr std::chrono::milliseconds agent_join_timeout = 300s;
+/// From the start of a driver until its launcher has told it the nodes.
+inline constexpr std::chrono::milliseconds launch_setup_timeout = 30s;
+/// Greatest liveness::timeout and grace that an agent takes from its driver.
+inline constexpr std::chrono::milliseconds agent_wait_max = 24h;
+
 // --- which nodes a launch has ----------------------------------------------------------------------------------------
 inline constexpr std::uint32_t launch_nodes_max = 10'000;
 /// Slots of one node: processes that a launch starts there. Counts of processors per node have the same limit.
@@ -227,6 +243,13 @@ inline constexpr std::size_t node_name_bytes_max = 253;
 inline constexpr std::size_t node_label_bytes_max = 63;
 /// Room for launch_nodes_max names of the greatest length, with as many bytes of comments.
 inline constexpr std::size_t hostfile_bytes_max = 8u << 20;
+/// One message between launcher and driver: all nodes with the longest names and all slots, and an environment.
+inline constexpr std::size_t launch_line_bytes_max = 16u << 20;
+/// Messages that wait at one end of the channel between them; more, and the other end counts as lost.
+inline constexpr std::size_t launch_bytes_queued_max = 64u << 20;
+/// Variables that are forwarded to nodes; one file of them.
+inline constexpr std::size_t launch_variables_max = 4096;
+inline constexpr std::size_t launch_variables_bytes_max = 1u << 20;
 
 // --- joining ---------------------------------------------------------------------------------------------------------
 /// Name of a node or of the driver's host: the longest that DNS has.

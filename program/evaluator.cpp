@@ -55,6 +55,7 @@ struct evaluator::impl {
 
 expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, evaluation_hooks hooks) {
   serve_if_asked(request);
+  adapt_to_launch(request.options, request.config);
   if (auto fine = check_run(request.what, request.options); !fine) return tl::make_unexpected(fine.error());
   const auto deadline = request.options.deadline ? std::optional(steady::now() + *request.options.deadline)
                                                  : std::optional<steady::time_point>();

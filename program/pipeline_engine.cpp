@@ -270,6 +270,8 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
                     .first = {options.sample.defined() ? named_tensors(options.sample) : named_tensors(), {}}};
   run_request& request = state->request;
   serve_if_asked(request, loss);
+  adapt_to_launch(request.options, request.config);
+  options.run.workers.enabled = request.options.workers.enabled;
   if (auto fine = check_run(what, options.run); !fine) return tl::make_unexpected(fine.error());
   request.options.threads = request.config.threads = threads_of(what, options.run, usable_cores());
   if (auto room = check_room(what, request.options, *request.options.threads); !room) {

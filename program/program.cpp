@@ -3,8 +3,11 @@
 #include <utility>
 
 #include "actors/workers/worker_actor.hpp"
+#include "program/launched_nodes.hpp"
+#include "runtime/launch/launch_environment.hpp"
 #include "runtime/os/standard_descriptors.hpp"
 #include "runtime/process/probe_environment.hpp"
+#include "runtime/tensor/tensor_codec.hpp"
 #include <troupe/program.hpp>
 
 namespace troupe {
@@ -37,9 +40,13 @@ program::program(int, char**) {
   auto worker = take_worker_environment();
   if (!worker) end_worker(worker.error());
   role().worker = *worker;
+  const auto launch = take_launch_environment();
+  if (!launch) end_worker(launch.error());
   const auto probes = take_probe_environment();
   if (!probes) end_worker(probes.error());
   role().probes = *probes;
+  if (!*launch) return;
+  if (auto open = launched_nodes::open(**launch, std::make_shared<tensor_codec>()); !open) end_worker(open.error());
 }
 
 const worker_environment* program::worker() {

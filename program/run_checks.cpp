@@ -8,6 +8,7 @@
 
 #include "actors/workers/room_of.hpp"
 #include "program/eval_topology.hpp"
+#include "program/launched_nodes.hpp"
 #include "program/topology_parts.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/config/option_table.hpp"
@@ -57,6 +58,12 @@ std::uint32_t most_threads(const topology& what) {
 
 }  // namespace
 
+void adapt_to_launch(run_options& options, eval_options& config) {
+  if (launched_nodes::get() == nullptr) return;
+  options.workers.enabled = true;
+  config.processes = true;
+}
+
 expected<void> check_run(const topology& what, const run_options& options) {
   const eval_options config = config_of(what, options);
   return check_ranges(config).and_then([&] { return check_processes(config); }).and_then([&] { return what.check(); });
@@ -67,7 +74,9 @@ expected<void> check_room(const topology& what, const run_options& options, std:
   if (!plan) return {};
   room_options asked{.threads = std::max(threads, most_threads(what)),
                      .is_remote = nullptr,
-                     .edges = &between_processes(transport_name(options.workers.transport))};
+                     .edges = launched_nodes::get() != nullptr
+                                  ? &between_nodes(transport_name(options.workers.transport))
+                                  : &between_processes(transport_name(options.workers.transport))};
   if (options.workers.enabled || what.parts().wants_any_process()) {
     asked.is_remote = [&](stage_address at) {
       return options.workers.enabled || what.parts().wants_process(plan->nodes[at.stage].name);

@@ -8,6 +8,9 @@
 
 namespace troupe {
 
+/// In the driver of a launch all stages live in workers, on the slots of its nodes.
+void adapt_to_launch(run_options& options, eval_options& config);
+
 /// Checks what is asked for, before anything is opened. `troupe eval`, evaluator, run() and pipeline_engine all call
 /// it. Errors: E0103 an option is out of range. E0104 two options contradict each other, or worker processes are asked
 /// for and main() has made no troupe::program. Those of topology::check().

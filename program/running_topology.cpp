@@ -11,13 +11,11 @@
 #include "actors/local_stages.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/limits.hpp"
+#include "program/run_hosts.hpp"
 #include "runtime/engine/lost_work_watch.hpp"
 #include "runtime/engine/stall_watch.hpp"
-#include "runtime/local_host/local_host.hpp"
 
 namespace troupe {
-namespace {}  // namespace
-
 // Members are destroyed from the last to the first: engines go before the actors' system, and that before what both
 // use.
 struct running_topology::impl {
@@ -29,18 +27,20 @@ struct running_topology::impl {
   std::optional<lost_work_watch> losses;
   /// Null without worker processes.
   std::shared_ptr<worker_setup> workers;
-  std::shared_ptr<worker_host> host;
+  run_hosts hosts;
   std::shared_ptr<worker_registry> registry = std::make_shared<worker_registry>();
   std::shared_ptr<engine_threads> threads;
   std::promise<void> stopped_promise;
   std::future<void> stopped = stopped_promise.get_future();
   actor_config config;
   std::unique_ptr<caf::actor_system> system;
-  worker_pool_actor pool;
+  /// By position in `hosts`.
+  std::vector<worker_pool_actor> pools;
   director_actor director;
 
   void direct(std::shared_ptr<stage_provider> provider);
   [[nodiscard]] expected<void> open_to_workers();
+  [[nodiscard]] pool_finder find_pools() const;
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
 };
 
@@ -73,20 +73,26 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
   state->workers = std::move(workers);
   state->threads = std::make_shared<engine_threads>();
   if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
-  state->direct(
-      std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry, state->pool));
+  state->direct(std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry,
+                                                state->find_pools()));
   return std::unique_ptr<running_topology>(new running_topology(std::move(state)));
 }
 
 expected<void> running_topology::impl::open_to_workers() {
-  auto made = local_host::create({workers->silence_timeout},
-                                 [reports = reports](log_record record) { reports->put(std::move(record)); });
+  auto made =
+      open_hosts(engines->plan, *workers, [reports = reports](log_record record) { reports->put(std::move(record)); });
   if (!made) return tl::make_unexpected(made.error());
-  host = std::move(*made);
+  hosts = std::move(*made);
   system = std::make_unique<caf::actor_system>(config);
-  pool = system->spawn(worker_pool, host, std::max(limits::worker_hello_patience, workers->silence_timeout),
-                       workers->edges);
+  const auto patience = std::max(limits::worker_hello_patience, workers->silence_timeout);
+  for (const auto& each : hosts.all) pools.push_back(system->spawn(worker_pool, each, patience, workers->edges));
   return {};
+}
+
+pool_finder running_topology::impl::find_pools() const {
+  return [pools = pools, find = hosts.find](stage_address at) {
+    return find(at).map([&](std::size_t host) { return pools[host]; });
+  };
 }
 
 running_topology::running_topology(std::unique_ptr<impl> state)
@@ -167,16 +173,18 @@ bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
 
 /// Workers can be ended, unlike threads: one that does not stop in time is, and all of them in the end.
 bool running_topology::impl::stop(std::chrono::steady_clock::time_point deadline) {
-  if (!host) return stopped.wait_until(deadline) == std::future_status::ready && threads->join(deadline);
+  if (hosts.all.empty()) return stopped.wait_until(deadline) == std::future_status::ready && threads->join(deadline);
   const auto in_order = stopped.wait_until(deadline - limits::worker_reap_time) == std::future_status::ready;
   // No more of them; those whose stage has not stopped are lost to the director now, which then ends the run.
-  host->close();
-  const bool ended = host->stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0});
+  hosts.close();
+  const bool ended = hosts.stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0});
   const bool joined =
       stopped.wait_until(std::max(deadline, std::chrono::steady_clock::now() + limits::worker_reap_time)) ==
           std::future_status::ready &&
       threads->join(deadline);
-  if (joined) caf::anon_send_exit(pool, caf::exit_reason::user_shutdown);
+  if (joined) {
+    for (const worker_pool_actor& each : pools) caf::anon_send_exit(each, caf::exit_reason::user_shutdown);
+  }
   return joined && ended;
 }
 

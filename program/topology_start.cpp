@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "program/journal_pins.hpp"
+#include "program/launched_nodes.hpp"
 #include "program/own_thread.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/config/option_names.hpp"
@@ -122,13 +123,22 @@ class starter {
     setup->fingerprint = options_.report ? options_.report->fingerprint : plan_fingerprint(plan_, settings_of(what_));
     setup->codec = std::make_shared<tensor_codec>();
     setup->silence_timeout = asked.timeout;
+    if (const auto* launched = launched_nodes::get()) setup->home = launched->home();
     setup->start_deadline = asked.start_deadline;
     setup->forward_deadline = asked.forward_deadline;
-    auto edges = between_processes(transport_name(asked.transport)).between(edge_settings());
+    auto edges = open_edges(transport_name(asked.transport));
     if (!edges) return tl::make_unexpected(edges.error());
     setup->edges = std::move(*edges);
     if (auto made = make_local_pages(*setup, plan_); !made) return tl::make_unexpected(made.error());
     return setup;
+  }
+
+  [[nodiscard]] expected<std::shared_ptr<transport>> open_edges(std::string_view name) const {
+    auto* const launched = launched_nodes::get();
+    if (launched == nullptr) return between_processes(name).between(edge_settings());
+    transport_options settings = edge_settings();
+    settings.endpoint = launched->endpoint();
+    return between_nodes(name).between(settings);
   }
 
   [[nodiscard]] assignment_data assignment_for(stage_index node) const {

@@ -11,6 +11,7 @@
 #include "program/own_thread.hpp"
 #include "program/topology_start.hpp"
 #include "runtime/config/option_names.hpp"
+#include "runtime/join/network_text.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/metric/packed_score.hpp"
 #include "runtime/model/first_use.hpp"
@@ -124,7 +125,9 @@ std::string settings_of(const topology& what) {
   return text;
 }
 
-expected<worker_description> describe_worker(const topology& what, const run_options& options, loss_function loss) {
+expected<worker_description> describe_worker(const topology& what, const run_options& options, loss_function loss,
+                                             std::shared_ptr<const node_network> network) {
+  const std::string_view transport = transport_name(options.workers.transport);
   if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
   auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
@@ -134,7 +137,8 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
       .plan = state->plan,
       .fingerprint = [state] { return plan_fingerprint(state->plan, settings_of(state->what)); },
       .codec = std::make_shared<tensor_codec>(),
-      .edges = &between_processes(transport_name(options.workers.transport)),
+      .edges = network ? &between_nodes(transport) : &between_processes(transport),
+      .network = network,
       .payload_crc = options.workers.payload_crc,
       .silence_timeout = options.workers.timeout,
       .prepare =
@@ -154,7 +158,13 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
 
 void serve_topology(const worker_environment& environment, const topology& what, const run_options& options,
                     loss_function loss) {
-  auto description = describe_worker(what, options, std::move(loss));
+  std::shared_ptr<const node_network> network;
+  if (environment.network != 0) {
+    auto read = read_network(environment.network);
+    if (!read) end_worker(read.error());
+    network = std::make_shared<const node_network>(std::move(*read));
+  }
+  auto description = describe_worker(what, options, std::move(loss), std::move(network));
   if (!description) end_worker(description.error());
   serve_worker(environment, std::move(*description));
 }

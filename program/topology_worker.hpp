@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@
 namespace troupe {
 
 /// What a worker of this run is: any of its stages. It keeps copies of all. `loss` is that of calls of eval_batch; it
-/// may be empty. Errors: those of check().
+/// may be empty. `network`: where the run has several nodes. Errors: those of check().
 [[nodiscard]] expected<worker_description> describe_worker(const topology& what, const run_options& options,
-                                                           loss_function loss = {});
+                                                           loss_function loss = {},
+                                                           std::shared_ptr<const node_network> network = nullptr);
 
 /// This process becomes a worker of the run that it would be otherwise. An invalid topology ends it.
 [[noreturn]] void serve_topology(const worker_environment& environment, const topology& what,

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "actors/workers/dispatch.hpp"
+#include "messages/codec/dispatch.hpp"
 #include "messages/limits.hpp"
 
 namespace troupe {
@@ -31,7 +31,7 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
   options_.place.incarnation = options_.incarnation;
   options_.place.name = name_;
   options_.place.loses_ends = options_.setup->edges->loses_ends();
-  tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
+  want_worker();
   return {
       [this](const open_ticket& what) { return open(what); },
       [this](const release_call& end) { over(end); },
@@ -48,7 +48,7 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
       },
       [this](const worker_said& what) { from_worker(what); },
       [this](const worker_given& given) { take_worker(given); },
-      [this](const no_worker& refused) { fail_stage(refused.cause); },
+      [this](const no_worker& what) { refused(what); },
       [this](const worker_unlinked& what) { link_broke(what); },
       [this](const worker_exited& what) { exited(what); },
       [this](const worker_silent& what) { still_silent(what); },
@@ -58,6 +58,21 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
 }
 
 // --- the worker becomes the stage ------------------------------------------------------------------------------------
+
+void remote_stage_state::want_worker() {
+  auto pool = options_.pool();
+  if (!pool) return fail_stage(pool.error());
+  asked_ = std::move(*pool);
+  tell(self_, asked_, troupe::want_worker{remote_stage_actor{self_}});
+}
+
+/// The node may have been lost meanwhile: the stage is placed on another one then.
+void remote_stage_state::refused(const no_worker& what) {
+  if (phase_ != phase::waiting) return;
+  const auto pool = options_.pool();
+  if (pool && *pool != asked_) return want_worker();
+  fail_stage(pool ? what.cause : pool.error());
+}
 
 void remote_stage_state::take_worker(const worker_given& given) {
   worker_ = given.worker;
@@ -284,7 +299,7 @@ void remote_stage_state::ask_for_another(const error& cause) {
   phase_ = phase::waiting;
   if (!first_dead_) first_dead_ = cause;
   if (++dead_when_given_ < limits::workers_dead_when_given_max) {
-    return tell(self_, options_.pool, want_worker{remote_stage_actor{self_}});
+    return want_worker();
   }
   fail_stage({error_code::process_failed, first_dead_->where,
               fmt::format("{} workers in a row ended before they began to become it; the first: {}", dead_when_given_,

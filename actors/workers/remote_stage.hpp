@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,9 @@
 #include "runtime/engine/stage_accounts.hpp"
 
 namespace troupe {
+
+/// The pool of the place where the next worker of a stage is to live. Errors: E0618.
+using pool_finder = std::function<expected<worker_pool_actor>(stage_address at)>;
 
 /// What an actor of a stage in a worker needs. Shared parts are owned outside the actors.
 struct remote_stage_options {
@@ -27,7 +31,8 @@ struct remote_stage_options {
   std::shared_ptr<const handed_out> sent;
   /// The loader's page, where workers see the bounds of what was sent.
   std::optional<shared_page> loader_page = std::nullopt;
-  worker_pool_actor pool;
+  /// Of the place where the stage's next worker is to live, looked for anew each time. Errors end the run.
+  std::function<expected<worker_pool_actor>()> pool;
   director_actor director;
   aggregator_actor aggregator;
 };
@@ -38,7 +43,7 @@ struct remote_stage_options {
 ///
 ///   waiting --worker_given--> assigned --stopped--> stopped
 ///   assigned --exit before the worker has begun--> waiting (another one is asked for, without a death)
-///   waiting --no_worker--> (failure);   assigned --exit--> lost
+///   waiting --no_worker--> waiting (at another place, if there is one) or (failure);   assigned --exit--> lost
 class remote_stage_state {
  public:
   static inline const char* name = "remote_stage";
@@ -49,6 +54,8 @@ class remote_stage_state {
  private:
   enum class phase : std::uint8_t { waiting, assigned, stopped, lost };
 
+  void want_worker();
+  void refused(const no_worker& what);
   void take_worker(const worker_given& given);
   [[nodiscard]] expected<void> assign(const worker_given& given);
   [[nodiscard]] expected<std::uint64_t> send_warm_up(const payload_ptr& warm_up);
@@ -83,6 +90,8 @@ class remote_stage_state {
   remote_stage_options options_;
   std::string name_;
   phase phase_ = phase::waiting;
+  /// That was asked last.
+  worker_pool_actor asked_;
   bool ready_ = false;
   bool believed_ = true;
   /// Ends of workers are the run's own from then on.

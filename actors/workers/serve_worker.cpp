@@ -51,7 +51,8 @@ void serve_worker(const worker_environment& environment, worker_description desc
 
   actor_config config;
   caf::actor_system system{config};
-  auto edges = description.edges->between({description.codec, description.payload_crc});
+  auto edges = description.edges->between(
+      {.codec = description.codec, .payload_crc = description.payload_crc, .network = description.network});
   if (!edges) end_worker(edges.error());
   close_all_in_exec();
   prepare_when_idle(description.prepare);

@@ -9,6 +9,7 @@
 #include "messages/limits.hpp"
 #include "messages/worker.hpp"
 #include "runtime/edge/payload_codec.hpp"
+#include "runtime/edge/tcp/node_network.hpp"
 #include "runtime/engine/stage_body.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
@@ -23,8 +24,10 @@ struct worker_description {
   /// Of the plan and of its files as they are now, as the driver computed it when it started (plan_fingerprint.hpp).
   std::function<std::uint64_t()> fingerprint;
   std::shared_ptr<const payload_codec> codec;
-  /// Of its edges to other processes (between_processes()).
+  /// Of its edges to other processes (between_processes(), between_nodes()).
   const transport_row* edges = nullptr;
+  /// What it shows to other nodes; null: the run has one host alone.
+  std::shared_ptr<const node_network> network = nullptr;
   /// As worker_options::payload_crc, of what this worker sends.
   std::optional<bool> payload_crc = std::nullopt;
   /// As worker_setup::silence_timeout.

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "actors/workers/dispatch.hpp"
 #include "actors/workers/room_of.hpp"
 #include "actors/workers/worker_stages.hpp"
+#include "messages/codec/dispatch.hpp"
 #include "runtime/edge/checked_consumer.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/shared_memory.hpp"

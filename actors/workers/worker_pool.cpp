@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/workers/dispatch.hpp"
 #include "actors/workers/worker_claims.hpp"
+#include "messages/codec/dispatch.hpp"
 
 namespace troupe {
 namespace {

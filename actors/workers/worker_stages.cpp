@@ -28,29 +28,29 @@ std::string edge_tag(epoch_number epoch, std::size_t channel) {
 
 worker_stages::worker_stages(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host,
                              std::shared_ptr<worker_setup> setup, std::shared_ptr<worker_registry> registry,
-                             worker_pool_actor pool)
+                             pool_finder pools)
     : local_stages(std::move(engines), std::move(host)),
       setup_(std::move(setup)),
       registry_(std::move(registry)),
-      pool_(std::move(pool)) {}
+      pools_(std::move(pools)) {}
 
 expected<stage_actor> worker_stages::start(director_actor::pointer director, const aggregator_actor& aggregator,
                                            stage_address at, incarnation_number incarnation) {
   if (!director_) director_.emplace(director_actor{director});
   if (!setup_->is_remote(at)) return local_stages::start(director, aggregator, at, incarnation);
-  stage_actors_[at] =
-      director->spawn<caf::monitored>(remote_stage, remote_stage_options{.at = at,
-                                                                         .incarnation = incarnation,
-                                                                         .setup = setup_,
-                                                                         .registry = registry_,
-                                                                         .accounts = engines_->accounts,
-                                                                         .depths = engines_->depths,
-                                                                         .place = place_in(engines_->plan, at),
-                                                                         .sent = sent(),
-                                                                         .loader_page = loader_page(),
-                                                                         .pool = pool_,
-                                                                         .director = director_actor{director},
-                                                                         .aggregator = aggregator});
+  stage_actors_[at] = director->spawn<caf::monitored>(
+      remote_stage, remote_stage_options{.at = at,
+                                         .incarnation = incarnation,
+                                         .setup = setup_,
+                                         .registry = registry_,
+                                         .accounts = engines_->accounts,
+                                         .depths = engines_->depths,
+                                         .place = place_in(engines_->plan, at),
+                                         .sent = sent(),
+                                         .loader_page = loader_page(),
+                                         .pool = [pools = pools_, at] { return pools(at); },
+                                         .director = director_actor{director},
+                                         .aggregator = aggregator});
   return stage_actor{stage_actors_[at]};
 }
 

@@ -23,7 +23,7 @@ namespace troupe {
 class worker_stages final : public local_stages {
  public:
   worker_stages(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host,
-                std::shared_ptr<worker_setup> setup, std::shared_ptr<worker_registry> registry, worker_pool_actor pool);
+                std::shared_ptr<worker_setup> setup, std::shared_ptr<worker_registry> registry, pool_finder pools);
 
   [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
                                             stage_address at, incarnation_number incarnation) override;
@@ -66,7 +66,7 @@ class worker_stages final : public local_stages {
 
   const std::shared_ptr<worker_setup> setup_;
   const std::shared_ptr<worker_registry> registry_;
-  const worker_pool_actor pool_;
+  const pool_finder pools_;
   std::map<stage_address, remote_stage_actor> stage_actors_;
   /// Hears of silent edges. The provider lives in its state.
   std::optional<weak_actor<director_actor>> director_;

@@ -90,6 +90,7 @@ enum class error_code : std::uint16_t {
   stage_lost = 615,
   restarts_spent = 616,
   worker_mismatch = 617,
+  node_lost = 618,
 
   wire_too_large = 701,
   wire_malformed = 702,

@@ -126,9 +126,14 @@ inline constexpr std::array operation = {
     error_explanation{
         error_code::worker_mismatch, exit_status::failure, "worker runs another topology",
         "A worker process is the same program with the same arguments as its driver, and describes the same stages. "
-        "This "
-        "one described others: the model or configuration file changed during the run, or the program builds its "
-        "topology from something that is not the same in both (time, random numbers, process ids)."},
+        "This one described others: the model or configuration file changed during the run, the program builds its "
+        "topology from something that is not the same in both (time, random numbers, process ids), or a node has "
+        "another program or another file under that name. The message names the node and the file."},
+    error_explanation{
+        error_code::node_lost, exit_status::work_lost, "node was lost",
+        "A node of a launch never joined, or its agent ended or was silent for longer than --worker-timeout, and no "
+        "slot was left for its stages. The message names the node and what was seen of it last. Look at that node and "
+        "at the network; give the launch spare slots, or --allow-shrink to use those that are taken."},
 
     error_explanation{
         error_code::wire_too_large, exit_status::failure, "message is too large",

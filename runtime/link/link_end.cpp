@@ -49,6 +49,11 @@ void link_end::send(codec::bytes message) {
   });
 }
 
+std::size_t link_end::queued_bytes() const {
+  const std::lock_guard lock{mutex_};
+  return queued_bytes_;
+}
+
 void link_end::peer_has_ended(std::function<void()> done) {
   post([done = std::move(done)](link_end& self) mutable { self.end_when_read(std::move(done)); });
 }

@@ -23,6 +23,7 @@ class link_end : public message_link, public connection_role, public std::enable
 
   void start(link_events events) final;
   void send(codec::bytes message) final;
+  [[nodiscard]] std::size_t queued_bytes() const final;
   void peer_has_ended(std::function<void()> done) final;
   void close() final;
 
@@ -62,7 +63,7 @@ class link_end : public message_link, public connection_role, public std::enable
   void leave();
   expected<void> take(const frame& head, std::span<const std::byte> payload);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   /// Null once the thread has ended.
   std::shared_ptr<link_core> core_;
   std::deque<codec::bytes> queue_;

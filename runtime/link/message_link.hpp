@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -37,6 +38,8 @@ class message_link {
   virtual void start(link_events events) = 0;
   /// Nothing happens once the link is lost. An end at which limits::link_bytes_queued_max wait is lost.
   virtual void send(codec::bytes message) = 0;
+  /// Of messages that are sent and have not left.
+  [[nodiscard]] virtual std::size_t queued_bytes() const = 0;
   /// The process at the other end has ended. After all that it had said `done` is called, on the loop's thread, and
   /// nothing after it; on_lost is not. Once. For make_link_sockets() alone: no end of a remote process is known.
   virtual void peer_has_ended(std::function<void()> done) = 0;

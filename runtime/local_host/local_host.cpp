@@ -8,55 +8,79 @@
 namespace troupe {
 namespace {
 
-constexpr worker_environment numbers{.channel = 3, .link = 4};
+constexpr int channel_number = 3;
+constexpr int link_number = 4;
+constexpr int network_number = 5;
 
 }  // namespace
 
-expected<std::shared_ptr<local_host>> local_host::create(const liveness& times, log_function log) {
-  auto links = link_loop::create(times);
+expected<std::shared_ptr<local_host>> local_host::create(local_host_options options) {
+  auto links = link_loop::create(options.times);
   if (!links) return tl::make_unexpected(links.error());
   auto host = process_host::create();
   if (!host) return tl::make_unexpected(host.error());
-  return std::shared_ptr<local_host>(new local_host(std::move(*links), std::move(*host), std::move(log)));
+  if (options.arguments.empty()) options.arguments = own_arguments();
+  return std::shared_ptr<local_host>(new local_host(std::move(*links), std::move(*host), std::move(options)));
 }
 
-local_host::local_host(std::unique_ptr<link_loop> links, std::unique_ptr<process_host> host, log_function log)
-    : log_(std::move(log)), arguments_(own_arguments()), links_(std::move(links)), host_(std::move(host)) {}
+local_host::local_host(std::unique_ptr<link_loop> links, std::unique_ptr<process_host> host, local_host_options options)
+    : options_(std::move(options)), links_(std::move(links)), host_(std::move(host)) {}
 
 expected<hosted_worker_ptr> local_host::start(std::shared_ptr<worker_listener> listener) {
+  return start_as(options_.next_rank ? options_.next_rank() : launched_++, std::move(listener));
+}
+
+expected<hosted_worker_ptr> local_host::start_as(std::uint32_t rank, std::shared_ptr<worker_listener> listener) {
   if (closed_) return fail(error_code::engine_stopped, "workers", "the run is stopping");
-  unique_fd channel;
-  unique_fd link;
-  auto made = make_worker(channel, link);
+  const std::uint32_t local_rank = options_.ranks ? options_.ranks->take() : 0;
+  auto started = start_on(local_rank, rank, std::move(listener));
+  if (!started && options_.ranks) options_.ranks->release(local_rank);
+  return started;
+}
+
+expected<hosted_worker_ptr> local_host::start_on(std::uint32_t local_rank, std::uint32_t rank,
+                                                 std::shared_ptr<worker_listener> listener) {
+  inheritance left;
+  auto made = make_worker(local_rank, rank, left);
   if (!made) return tl::make_unexpected(made.error());
   const std::shared_ptr<local_worker>& worker = *made;
   worker->tell(std::move(listener));
-  const auto id = host_->start(request(worker->name(), std::move(channel), std::move(link)), worker);
+  auto asked = request(worker->name(), local_rank, std::move(left));
+  if (!asked) return tl::make_unexpected(asked.error());
+  const auto id = host_->start(std::move(*asked), worker);
   if (!id) return tl::make_unexpected(id.error());
   worker->started(*id);
   return worker;
 }
 
-/// With its page on its way to it. `channel` and `link` become the ends that it inherits.
-expected<std::shared_ptr<local_worker>> local_host::make_worker(unique_fd& channel, unique_fd& link) {
+/// With its page on its way to it.
+expected<std::shared_ptr<local_worker>> local_host::make_worker(std::uint32_t local_rank, std::uint32_t rank,
+                                                                inheritance& left) {
   auto ends = fd_channel::make();
   if (!ends) return tl::make_unexpected(ends.error());
   auto sockets = make_link_sockets();
   if (!sockets) return tl::make_unexpected(sockets.error());
   auto page = shared_page::create();
   if (!page) return tl::make_unexpected(page.error());
-  const std::uint32_t rank = launched_++;
   auto made = std::make_shared<local_worker>(
-      "worker " + std::to_string(rank), rank, log_,
+      "worker " + std::to_string(rank), rank, options_.log,
       local_worker::parts{.channel = std::move(ends->first),
                           .link = links_->open(std::move(sockets->first), link_side::driver),
                           .page = std::move(*page),
                           .host = *host_,
-                          .on_exit = [this](local_worker& ended, const exit_report& how) { log_end(ended, how); }});
-  channel = std::move(ends->second);
-  link = std::move(sockets->second);
+                          .on_exit = on_exit(local_rank),
+                          .home = options_.home});
+  left.channel = std::move(ends->second);
+  left.link = std::move(sockets->second);
   const blob memory = *made->page();
   return made->hand_over("page", {&memory, 1}).map([&] { return std::move(made); });
+}
+
+std::function<void(local_worker&, const exit_report&)> local_host::on_exit(std::uint32_t local_rank) {
+  return [this, local_rank](local_worker& ended, const exit_report& how) {
+    if (options_.ranks) options_.ranks->release(local_rank);
+    log_end(ended, how);
+  };
 }
 
 /// The end of a worker with a stage is told with its stage, and all of them end with the run.
@@ -64,12 +88,25 @@ void local_host::log_end(local_worker& ended, const exit_report& report) const {
   if (!closed_ && !ended.has_stage()) ended.log_end(report, "ended before it had a stage");
 }
 
-spawn_request local_host::request(std::string name, unique_fd channel, unique_fd link) const {
-  spawn_request made{
-      .name = std::move(name), .arguments = arguments_, .environment = {{worker_variable, encode(numbers)}}, .fds = {}};
-  made.fds.push_back({std::move(channel), numbers.channel});
-  made.fds.push_back({std::move(link), numbers.link});
-  return made;
+expected<spawn_request> local_host::request(std::string name, std::uint32_t local_rank, inheritance left) const {
+  const worker_environment numbers{
+      .channel = channel_number, .link = link_number, .network = options_.network ? network_number : 0};
+  spawn_request made{.name = std::move(name),
+                     .program = options_.program,
+                     .arguments = options_.arguments,
+                     .environment = options_.environment,
+                     .fds = {}};
+  if (options_.ranks) {
+    for (auto& each : options_.ranks->variables_of(local_rank)) made.environment.push_back(std::move(each));
+  }
+  made.environment.emplace_back(worker_variable, encode(numbers));
+  made.fds.push_back({std::move(left.channel), channel_number});
+  made.fds.push_back({std::move(left.link), link_number});
+  if (!options_.network) return made;
+  return options_.network->duplicate().map([&](unique_fd&& network) {
+    made.fds.push_back({std::move(network), network_number});
+    return std::move(made);
+  });
 }
 
 bool local_host::stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) {

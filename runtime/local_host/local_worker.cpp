@@ -20,7 +20,7 @@ log_level level_of(output_stream from, std::string_view line) {
 }  // namespace
 
 local_worker::local_worker(std::string name, std::uint32_t rank, log_function log, parts made)
-    : hosted_worker(std::move(name), rank, std::move(log)),
+    : hosted_worker(std::move(name), rank, std::move(log), std::move(made.home)),
       host_(made.host),
       page_(std::move(made.page)),
       on_exit_(std::move(made.on_exit)),

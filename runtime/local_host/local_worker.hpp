@@ -29,6 +29,7 @@ class local_worker final : public hosted_worker,
     process_host& host;
     /// Once, after all output, on the host's thread; may be null.
     std::function<void(local_worker& ended, const exit_report&)> on_exit = nullptr;
+    host_place home = {};
   };
   local_worker(std::string name, std::uint32_t rank, log_function log, parts made);
 

@@ -24,6 +24,10 @@ class blob {
 
   /// Open as long as a copy lives.
   [[nodiscard]] int descriptor() const noexcept { return memory_->get(); }
+  /// The same for all copies, and different from that of other blobs, as long as one of them lives.
+  [[nodiscard]] const void* identity() const noexcept { return memory_.get(); }
+  /// Another copy lives.
+  [[nodiscard]] bool is_shared() const noexcept { return memory_.use_count() > 1; }
   /// A descriptor of one's own. E0614 where the system has none left.
   [[nodiscard]] expected<unique_fd> copy() const;
 

@@ -18,6 +18,8 @@ std::string exit_report::outcome() const {
       return "exited with status " + std::to_string(value);
     case exit_kind::signalled:
       return "killed by " + signal_name(value) + (core_dumped ? " (core dumped)" : "");
+    case exit_kind::lost:
+      return note;
     case exit_kind::unknown:
       break;
   }

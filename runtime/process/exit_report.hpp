@@ -19,6 +19,7 @@ enum class exit_kind {
   exited,     ///< by itself, with a status
   signalled,  ///< killed by a signal
   unknown,    ///< the status was taken elsewhere, or the system did not end the process in time
+  lost,       ///< its node is out of reach, or could not start it
 };
 
 /// How a worker ended.
@@ -28,6 +29,7 @@ struct exit_report {
   pid_t pid = 0;     ///< no longer this process's; for messages only
   exit_kind kind = exit_kind::unknown;
   int value = 0;  ///< the exit status, or the signal's number
+  std::string note = {};  ///< of a lost one: what happened
   bool core_dumped = false;
   /// The greatest resident size, from getrusage(2). The driver's own size when it forked counts: the kernel does not
   /// reset the mark in exec.

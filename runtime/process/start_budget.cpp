@@ -23,6 +23,7 @@ error early_end(const std::string& worker, const exit_report& report, const std:
 
 bool was_killed_from_outside(const exit_report& report, const std::string& killed_for) {
   constexpr std::array from_outside = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  if (report.kind == exit_kind::lost) return true;
   return killed_for.empty() && report.kind == exit_kind::signalled &&
          std::ranges::find(from_outside, report.value) != from_outside.end();
 }

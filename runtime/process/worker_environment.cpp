@@ -5,6 +5,7 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,9 +15,9 @@
 namespace troupe {
 namespace {
 
-constexpr unsigned version = 2;
-constexpr std::size_t keys = 3;
-constexpr std::array<std::string_view, keys> names = {"version", "channel", "link"};
+constexpr unsigned version = 3;
+constexpr std::size_t keys = 4;
+constexpr std::array<std::string_view, keys> names = {"version", "channel", "link", "network"};
 
 std::atomic<bool> was_taken{false};
 
@@ -60,7 +61,7 @@ expected<std::array<unsigned, keys>> numbers_of(std::string_view text) {
   return numbers;
 }
 
-bool are_inheritable(std::array<unsigned, keys - 1> fds) {
+bool are_inheritable(std::vector<unsigned> fds) {
   std::ranges::sort(fds);
   return fds.front() > STDERR_FILENO && fds.back() <= unsigned{limits::worker_inherited_fd_max} &&
          std::ranges::adjacent_find(fds) == fds.end();
@@ -69,7 +70,7 @@ bool are_inheritable(std::array<unsigned, keys - 1> fds) {
 }  // namespace
 
 std::string encode(const worker_environment& environment) {
-  const std::array<long, keys> values = {version, environment.channel, environment.link};
+  const std::array<long, keys> values = {version, environment.channel, environment.link, environment.network};
   std::string text;
   for (std::size_t i = 0; i < keys; ++i) {
     if (i > 0) text += ';';
@@ -87,9 +88,11 @@ expected<worker_environment> parse_worker_environment(std::string_view text) {
   }
   const auto numbers = numbers_of(text);
   if (!numbers) return tl::make_unexpected(numbers.error());
-  const auto [_, channel, link] = *numbers;
-  if (!are_inheritable({channel, link})) return malformed("descriptors out of range or repeated");
-  return worker_environment{static_cast<int>(channel), static_cast<int>(link)};
+  const auto [_, channel, link, network] = *numbers;
+  std::vector<unsigned> given{channel, link};
+  if (network != 0) given.push_back(network);
+  if (!are_inheritable(given)) return malformed("descriptors out of range or repeated");
+  return worker_environment{static_cast<int>(channel), static_cast<int>(link), static_cast<int>(network)};
 }
 
 bool is_worker_process() noexcept {
@@ -104,7 +107,9 @@ expected<std::optional<worker_environment>> take_worker_environment() {
   was_taken.store(true, std::memory_order_relaxed);
   auto parsed = parse_worker_environment(text);
   if (!parsed) return tl::make_unexpected(parsed.error());
-  for (const int inherited : {parsed->channel, parsed->link}) ::fcntl(inherited, F_SETFD, FD_CLOEXEC);
+  for (const int inherited : {parsed->channel, parsed->link, parsed->network}) {
+    if (inherited != 0) ::fcntl(inherited, F_SETFD, FD_CLOEXEC);
+  }
   return *parsed;
 }
 

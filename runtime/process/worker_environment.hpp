@@ -16,11 +16,13 @@ inline constexpr const char* worker_variable = "TROUPE_WORKER";
 struct worker_environment {
   int channel = -1;  ///< socket for fd_channel::adopt()
   int link = -1;     ///< stream socket of the control plane, for adopt_socket()
+  /// Text of a node_network (runtime/local_host/node_network.hpp), in a memory_file; 0: the run has one host alone.
+  int network = 0;
 
   friend bool operator==(const worker_environment&, const worker_environment&) = default;
 };
 
-/// "version=2;channel=3;link=4", in this order.
+/// "version=3;channel=3;link=4;network=5", in this order.
 [[nodiscard]] std::string encode(const worker_environment& environment);
 
 /// Takes exactly what encode() gives. E0703 for another version, E0702 for anything else.

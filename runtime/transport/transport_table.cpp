@@ -22,7 +22,10 @@ expected<std::shared_ptr<transport>> shm_between(const transport_options& option
   return make_shm_transport(options.codec);
 }
 expected<std::shared_ptr<transport>> tcp_between(const transport_options& options) {
-  return open_tcp_transport(options.codec, options.payload_crc);
+  return open_tcp_transport({.codec = options.codec,
+                             .payload_crc = options.payload_crc,
+                             .network = options.network,
+                             .endpoint = options.endpoint});
 }
 
 expected<std::shared_ptr<transport>> shm_and_tcp_between(const transport_options& options) {

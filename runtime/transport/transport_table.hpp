@@ -13,10 +13,17 @@
 
 namespace troupe {
 
+class tcp_endpoint;
+struct node_network;
+
 struct transport_options {
   std::shared_ptr<const payload_codec> codec;
   /// worker_options::payload_crc.
   std::optional<bool> payload_crc = std::nullopt;
+  /// Of this process on several nodes; null: no edge leaves this host, and none is encrypted.
+  std::shared_ptr<const node_network> network = nullptr;
+  /// One that is open already, with this codec and network; null: the transport opens its own.
+  std::shared_ptr<tcp_endpoint> endpoint = nullptr;
 };
 
 /// One kind of edge: what it can connect, and what it takes.

@@ -94,6 +94,7 @@ exit_status documented_status(int number) {
     case 610:
     case 615:
     case 616:
+    case 618:
       return exit_status::work_lost;
     case 801:
     case 802:

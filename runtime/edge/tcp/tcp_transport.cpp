@@ -15,8 +15,8 @@ constexpr const char* loopback = "127.0.0.1";
 
 class tcp_transport final : public transport {
  public:
-  tcp_transport(std::unique_ptr<tcp_endpoint> endpoint, const random_secret& secret)
-      : endpoint_(std::move(endpoint)), secret_(secret) {}
+  tcp_transport(std::shared_ptr<tcp_endpoint> endpoint, const random_secret& secret, bool has_network)
+      : endpoint_(std::move(endpoint)), secret_(secret), has_network_(has_network) {}
 
   std::uint64_t contact() const noexcept override { return endpoint_->port(); }
   bool may_be_contact(std::uint64_t said) const noexcept override {
@@ -28,16 +28,15 @@ class tcp_transport final : public transport {
     return edge_offer{.words = {secret_.words().begin(), secret_.words().end()}};
   }
   expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
-    return key_of(site).and_then([&](const edge_key& key) {
-      return endpoint_->accept(key, {site.shape, std::move(site.on_lost)});
-    });
+    return key_of(site).and_then([&](const edge_key& key) { return endpoint_->accept(key, end_of(std::move(site))); });
   }
   expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
     if (!may_be_contact(site.peer.number))
       return fail(error_code::wire_malformed, "edge", std::to_string(site.peer.number) + " is no port");
     return key_of(site).and_then([&](const edge_key& key) {
-      return endpoint_->connect_later(loopback, static_cast<std::uint16_t>(site.peer.number), key,
-                                      {site.shape, std::move(site.on_lost)});
+      const std::string address = site.peer.address.empty() ? loopback : site.peer.address;
+      const auto port = static_cast<std::uint16_t>(site.peer.number);
+      return endpoint_->connect_later(address, port, key, end_of(std::move(site)));
     });
   }
 
@@ -49,23 +48,41 @@ class tcp_transport final : public transport {
     std::ranges::copy(site.offer.words, key.run.begin());
     return key;
   }
+  [[nodiscard]] tcp_edge_options end_of(edge_site site) const {
+    return {.edge = site.shape,
+            .on_lost = std::move(site.on_lost),
+            .peer = has_network_ ? std::optional(std::move(site.peer.node)) : std::nullopt};
+  }
 
-  const std::unique_ptr<tcp_endpoint> endpoint_;
+  const std::shared_ptr<tcp_endpoint> endpoint_;
   const random_secret secret_;
+  const bool has_network_;
 };
+
+expected<std::shared_ptr<tcp_endpoint>> open_endpoint(const tcp_transport_options& asked) {
+  if (asked.endpoint) return asked.endpoint;
+  tcp_endpoint_options options;
+  options.address = loopback;
+  options.codec = asked.codec;
+  options.payload_crc = asked.payload_crc;
+  if (asked.network) {
+    options.address = asked.network->address;
+    options.tls = asked.network->credentials;
+    options.node_of = asked.network->node_of;
+  }
+  return tcp_endpoint::open(std::move(options)).map([](std::unique_ptr<tcp_endpoint>&& made) {
+    return std::shared_ptr<tcp_endpoint>(std::move(made));
+  });
+}
 
 }  // namespace
 
-expected<std::shared_ptr<transport>> open_tcp_transport(std::shared_ptr<const payload_codec> codec,
-                                                        std::optional<bool> payload_crc) {
+expected<std::shared_ptr<transport>> open_tcp_transport(tcp_transport_options options) {
   const auto secret = random_secret::make();
   if (!secret) return tl::make_unexpected(secret.error());
-  tcp_endpoint_options options;
-  options.address = loopback;
-  options.codec = std::move(codec);
-  options.payload_crc = payload_crc;
-  return tcp_endpoint::open(std::move(options)).map([&](std::unique_ptr<tcp_endpoint>&& endpoint) {
-    return std::shared_ptr<transport>(std::make_shared<tcp_transport>(std::move(endpoint), *secret));
+  const bool has_network = options.network != nullptr || options.endpoint != nullptr;
+  return open_endpoint(options).map([&](const std::shared_ptr<tcp_endpoint>& endpoint) {
+    return std::shared_ptr<transport>(std::make_shared<tcp_transport>(endpoint, *secret, has_network));
   });
 }
 

@@ -43,7 +43,7 @@ struct assigned_worker {
                                                             .depths = {},
                                                             .place = place_in(*plan, address),
                                                             .sent = sent,
-                                                            .pool = system.spawn(pool, this),
+                                                            .pool = [only = system.spawn(pool, this)] { return only; },
                                                             .director = system.spawn(director, this),
                                                             .aggregator = system.spawn(aggregator, this)});
     run();

@@ -44,17 +44,18 @@ fake_workers::fake_workers(std::uint32_t stages) {
   const auto plan = expand(make_chain({.stages = stages, .replicas = 1, .num_pipe_buffers = 2}));
   TROUPE_CHECK(plan.has_value(), "a chain of stages has a plan");
   for (const auto& owner : owners) {
-    stage_actors_.push_back(system_.spawn(remote_stage, remote_stage_options{.at = owner.address,
-                                                                             .incarnation = 0,
-                                                                             .setup = setup_,
-                                                                             .registry = registry_,
-                                                                             .accounts = accounts,
-                                                                             .depths = {},
-                                                                             .place = place_in(*plan, owner.address),
-                                                                             .sent = std::make_shared<handed_out>(),
-                                                                             .pool = pool_,
-                                                                             .director = director_,
-                                                                             .aggregator = {}}));
+    stage_actors_.push_back(
+        system_.spawn(remote_stage, remote_stage_options{.at = owner.address,
+                                                         .incarnation = 0,
+                                                         .setup = setup_,
+                                                         .registry = registry_,
+                                                         .accounts = accounts,
+                                                         .depths = {},
+                                                         .place = place_in(*plan, owner.address),
+                                                         .sent = std::make_shared<handed_out>(),
+                                                         .pool = [this] { return expected<worker_pool_actor>(pool_); },
+                                                         .director = director_,
+                                                         .aggregator = {}}));
   }
   settle();
 }

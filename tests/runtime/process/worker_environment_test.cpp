@@ -14,8 +14,8 @@
 namespace troupe::testing {
 namespace {
 
-const worker_environment example{3, 63};
-constexpr const char* example_text = "version=2;channel=3;link=63";
+const worker_environment example{3, 63, 0};
+constexpr const char* example_text = "version=3;channel=3;link=63;network=0";
 
 TEST(worker_environment, comes_back_from_its_text) {
   EXPECT_EQ(encode(example), example_text);
@@ -30,19 +30,23 @@ TEST(worker_environment, every_other_text_is_refused) {
       "",
       ";;",
       "channel=3;link=4",
-      "version=2;channel=3;link=4;",
-      "version=2;channel=3;link=4;more=1",
-      "version=2;link=4;channel=3",
-      "version=2;channel=3;channel=4",
-      "version=2;channel=3;link=3",
-      "version=2;channel=2;link=4",
-      "version=2;channel=64;link=4",
-      "version=2;channel=-3;link=4",
-      "version=2;channel=+3;link=4",
-      "version=2;channel=03;link=4",
-      "version=2;channel= 3;link=4",
-      "version=2;channel=;link=4",
-      "version=2;channel=4294967299;link=4",
+      "version=3;channel=3;link=4;network=0;",
+      "version=3;channel=3;link=4;network=0;more=1",
+      "version=3;channel=3;link=4",
+      "version=3;channel=3;link=4;network=4",
+      "version=3;channel=3;link=4;network=2",
+      "version=3;channel=3;link=4;network=64",
+      "version=3;link=4;channel=3;network=0",
+      "version=3;channel=3;channel=4;network=0",
+      "version=3;channel=3;link=3;network=0",
+      "version=3;channel=2;link=4;network=0",
+      "version=3;channel=64;link=4;network=0",
+      "version=3;channel=-3;link=4;network=0",
+      "version=3;channel=+3;link=4;network=0",
+      "version=3;channel=03;link=4;network=0",
+      "version=3;channel= 3;link=4;network=0",
+      "version=3;channel=;link=4;network=0",
+      "version=3;channel=4294967299;link=4;network=0",
       std::string(example_text) + std::string(limits::worker_environment_bytes_max, '0'),
   };
   for (const std::string& text : texts) {
@@ -50,6 +54,12 @@ TEST(worker_environment, every_other_text_is_refused) {
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, error_code::wire_malformed) << text;
   }
+}
+
+TEST(worker_environment, may_have_a_network) {
+  const auto parsed = parse_worker_environment("version=3;channel=3;link=4;network=5");
+  ASSERT_TRUE(parsed) << to_string(parsed.error());
+  EXPECT_EQ(*parsed, (worker_environment{3, 4, 5}));
 }
 
 TEST(worker_environment, no_prefix_and_no_changed_byte_is_taken) {
@@ -69,7 +79,7 @@ TEST(worker_environment, no_prefix_and_no_changed_byte_is_taken) {
 }
 
 TEST(worker_environment, another_version_is_named_as_such) {
-  for (const char* text : {"version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=8", "version=3;new=1"}) {
+  for (const char* text : {"version=1;channel=3;ca=4;certificate=5;key=6;token=7;port=8", "version=4;new=1"}) {
     EXPECT_EQ(parse_worker_environment(text).error().code, error_code::wire_wrong_version);
   }
 }
@@ -98,10 +108,11 @@ TEST(worker_environment, is_taken_once) {
 TEST(worker_environment, is_closed_to_what_the_worker_starts) {
   const unique_fd channel(::fcntl(STDERR_FILENO, F_DUPFD, 10));
   const unique_fd link(::fcntl(STDERR_FILENO, F_DUPFD, 10));
-  ASSERT_TRUE(channel && link);
-  ASSERT_EQ(::setenv(worker_variable, encode({channel.get(), link.get()}).c_str(), 1), 0);
+  const unique_fd network(::fcntl(STDERR_FILENO, F_DUPFD, 10));
+  ASSERT_TRUE(channel && link && network);
+  ASSERT_EQ(::setenv(worker_variable, encode({channel.get(), link.get(), network.get()}).c_str(), 1), 0);
   ASSERT_TRUE(take_worker_environment());
-  for (const unique_fd* each : {&channel, &link}) EXPECT_EQ(::fcntl(each->get(), F_GETFD), FD_CLOEXEC);
+  for (const unique_fd* each : {&channel, &link, &network}) EXPECT_EQ(::fcntl(each->get(), F_GETFD), FD_CLOEXEC);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Goal: a receiver of several kinds of messages gets each as what it is, and errors for all else.
-#include "actors/workers/dispatch.hpp"
+#include "messages/codec/dispatch.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,0 +1,124 @@
+// The program `troupe-agent`: joins a job with a ticket and serves its driver. Links no LibTorch, so that it starts in
+// milliseconds.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "messages/limits.hpp"
+#include "messages/version.hpp"
+#include "runtime/agent/agent.hpp"
+#include "runtime/join/join_file.hpp"
+#include "runtime/join/join_job.hpp"
+#include "runtime/join/network_text.hpp"
+#include "runtime/os/standard_descriptors.hpp"
+#include "runtime/os/start_thread.hpp"
+
+namespace {
+
+using namespace troupe;
+
+constexpr const char* usage =
+    "usage: troupe-agent --stdin | --join-file FILE\n"
+    "Serves the driver of a launch on this node. The ticket comes from standard input or from a file of mode 0600.\n"
+    "`troupe launch` starts it; `troupe agent` is the same.\n";
+
+struct request {
+  bool from_stdin = false;
+  std::string file;
+};
+
+std::optional<request> parse(int argc, char** argv) {
+  const std::string_view flag = argc > 1 ? argv[1] : "";
+  if (argc == 2 && flag == "--stdin") return request{.from_stdin = true, .file = {}};
+  if (argc == 3 && flag == "--join-file") return request{.from_stdin = false, .file = argv[2]};
+  if (argc == 2 && flag.starts_with("--join-file=")) return request{.from_stdin = false, .file = argv[1] + 12};
+  return std::nullopt;
+}
+
+/// Blocked in all threads; one waits for them.
+sigset_t ending_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int each : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, each);
+  return set;
+}
+
+/// What started the agent holds the other end of its standard input, and ends with the launch.
+void wait_for_end_of_input() {
+  char ignored[256];
+  for (;;) {
+    pollfd waited{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&waited, 1, -1) < 0) continue;
+    if (::read(STDIN_FILENO, ignored, sizeof ignored) <= 0) return;
+  }
+}
+
+/// Threads that wait until the end of the process.
+expected<void> watch(agent& served, const request& asked) {
+  auto signals = start_thread("signals", [&served] {
+    const sigset_t set = ending_signals();
+    int number = 0;
+    ::sigwait(&set, &number);
+    served.stop();
+  });
+  if (!signals) return tl::make_unexpected(signals.error());
+  signals->detach();
+  if (!asked.from_stdin) return {};
+  return start_thread("input",
+                      [&served] {
+                        wait_for_end_of_input();
+                        served.stop();
+                      })
+      .map([](std::thread&& input) { input.detach(); });
+}
+
+expected<void> serve(const request& asked) {
+  const auto ticket = asked.from_stdin ? read_join_ticket(STDIN_FILENO) : read_join_file(asked.file);
+  if (!ticket) return tl::make_unexpected(ticket.error());
+  auto joined = join_job(*ticket, version_text(), limits::agent_join_timeout);
+  if (!joined) return tl::make_unexpected(joined.error());
+  const host_place home{.node = joined->node, .address = joined->own_address};
+  const node_network network{
+      .node = home.node, .address = home.address, .credentials = joined->credentials, .node_of = {}};
+  auto file = memory_file::make("troupe-network", to_text(network));
+  if (!file) return tl::make_unexpected(file.error());
+  auto links = link_loop::create({});
+  if (!links) return tl::make_unexpected(links.error());
+  auto link = (*links)->dial(joined->address, joined->port, joined->credentials);
+  if (!link) return tl::make_unexpected(link.error());
+  agent served({.driver = *link, .home = home, .network = std::make_shared<const memory_file>(std::move(*file))});
+  if (auto watched = watch(served, asked); !watched) return watched;
+  const auto ended = served.serve();
+  std::fflush(nullptr);
+  if (ended) std::_Exit(0);  // its threads still wait
+  std::fprintf(stderr, "%s\n", to_string(ended.error()).c_str());
+  std::_Exit(static_cast<int>(status_of(ended.error().code)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  reserve_standard_descriptors();
+  const sigset_t set = ending_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0)
+    return std::printf("troupe-agent %s\n", version_text().c_str()) < 0;
+  const auto asked = parse(argc, argv);
+  if (!asked) {
+    std::fputs(usage, stderr);
+    return static_cast<int>(exit_status::usage);
+  }
+  const auto served = serve(*asked);
+  if (served) return 0;
+  std::fprintf(stderr, "%s\n", to_string(served.error()).c_str());
+  return static_cast<int>(status_of(served.error().code));
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "actors/workers/worker_setup.hpp"
+#include "runtime/process/worker_host.hpp"
+#include "runtime/topology/wiring_plan.hpp"
+
+namespace troupe {
+
+/// Where the workers of one run live: this host alone, or the nodes of the launch that this driver is a part of.
+struct run_hosts {
+  std::vector<std::shared_ptr<worker_host>> all;
+  /// Position in `all` where the next worker of a replica is to live. E0618 where its node is lost and no other can
+  /// take it.
+  std::function<expected<std::size_t>(stage_address at)> find;
+
+  /// worker_host::close(), and stop() at the same time, of all of them.
+  void close() noexcept;
+  [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace);
+};
+
+/// In a launch it waits until all nodes have joined. `log` as local_host_options has it. E0614; in a launch also E0103
+/// where stages are more than slots, E0617, E0618.
+[[nodiscard]] expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log);
+
+}  // namespace troupe

@@ -1,0 +1,256 @@
+#include "runtime/agent/agent.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <unistd.h>
+
+#include "messages/codec/dispatch.hpp"
+#include "messages/limits.hpp"
+#include "runtime/agent/agent_workers.hpp"
+#include "runtime/agent/blob_store.hpp"
+#include "runtime/journal/file_hash.hpp"
+#include "runtime/local_host/local_host.hpp"
+#include "runtime/os/errno_text.hpp"
+
+namespace troupe {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The same as in its driver, in path and content.
+expected<void> check_program(const agent_setup& asked, const std::string& node) {
+  const auto refuse = [&](const std::string& file, std::string cause) {
+    return fail(error_code::worker_mismatch, "node " + node + ", " + file, std::move(cause),
+                "put the same program, files and directory on every node, under the same path");
+  };
+  if (::chdir(asked.directory.c_str()) != 0) return refuse(asked.directory, "chdir: " + errno_text());
+  const auto hash = sha256_of_file(asked.program, error_code::worker_mismatch);
+  if (!hash) return refuse(asked.program, hash.error().cause);
+  if (*hash != asked.program_hash) return refuse(asked.program, "it is another program than the driver's");
+  return {};
+}
+
+expected<void> check_numbers(const agent_setup& asked) {
+  const bool fits = asked.slots >= 1 && asked.slots <= limits::node_slots_max && asked.slots <= asked.world_size &&
+                    asked.first_rank <= asked.world_size - asked.slots;
+  if (fits) return {};
+  return fail(error_code::wire_malformed, "agent_setup", "slots that no launch has",
+              "run the same version of Troupe everywhere");
+}
+
+milliseconds time_of(std::uint64_t said_ms) {
+  constexpr std::uint64_t longest = limits::agent_wait_max.count();
+  return milliseconds{static_cast<milliseconds::rep>(std::min(said_ms, longest))};
+}
+
+}  // namespace
+
+struct agent::core {
+  explicit core(agent_options given) : options(std::move(given)) {}
+
+  expected<void> serve();
+  void end(std::optional<error> why);
+  void take(codec::bytes message);
+
+  expected<void> obey(const codec::bytes& message);
+  expected<void> handle(const agent_setup& asked);
+  expected<void> handle(const start_worker& asked);
+  expected<void> handle(const worker_message& asked);
+  expected<void> handle(const blob_part& part) { return blobs.add(part); }
+  expected<void> handle(const hand_over_blobs& asked);
+  expected<void> handle(const drop_blob& asked);
+  expected<void> handle(const kill_worker& asked);
+  expected<void> handle(const stop_workers& asked);
+  expected<void> open_host(milliseconds silence);
+  [[nodiscard]] expected<blob> find(const blob_reference& what) const;
+  /// True if no worker is left.
+  bool close_host(milliseconds grace);
+
+  const agent_options options;
+  const std::shared_ptr<agent_workers> workers = std::make_shared<agent_workers>(options.driver);
+
+  // Any thread.
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<codec::bytes> orders;
+  std::size_t queued_bytes = 0;
+  bool has_ended = false;
+  /// Nothing after stop().
+  std::optional<error> cause;
+
+  // The thread of serve().
+  std::optional<agent_setup> setup;
+  blob_store blobs;
+  milliseconds silence{0};
+  std::shared_ptr<local_host> host;
+  std::shared_ptr<local_ranks> ranks;
+};
+
+// --- the link's thread -----------------------------------------------------------------------------------------------
+
+void agent::core::end(std::optional<error> why) {
+  const std::lock_guard lock{mutex};
+  if (!std::exchange(has_ended, true)) cause = std::move(why);
+  changed.notify_all();
+}
+
+void agent::core::take(codec::bytes message) {
+  const std::lock_guard lock{mutex};
+  queued_bytes += message.size();
+  orders.push_back(std::move(message));
+  if (queued_bytes > limits::link_bytes_queued_max && !std::exchange(has_ended, true))
+    cause = error{error_code::queue_full, "agent", "its driver says more than it can do", "report this"};
+  changed.notify_all();
+}
+
+// --- the thread of serve() -------------------------------------------------------------------------------------------
+
+expected<void> agent::core::serve() {
+  std::unique_lock lock{mutex};
+  while (!has_ended) {
+    if (orders.empty()) {
+      changed.wait_for(lock, liveness{silence}.heartbeat(), [&] { return has_ended || !orders.empty(); });
+      lock.unlock();
+      workers->tell_telemetry();
+      lock.lock();
+      continue;
+    }
+    const codec::bytes order = std::move(orders.front());
+    orders.pop_front();
+    queued_bytes -= order.size();
+    lock.unlock();
+    if (const auto done = obey(order); !done) end(done.error());
+    lock.lock();
+  }
+  lock.unlock();
+  const bool was_idle = host == nullptr;
+  static_cast<void>(close_host(milliseconds{0}));
+  if (cause && !was_idle) return tl::make_unexpected(*cause);
+  return {};
+}
+
+expected<void> agent::core::obey(const codec::bytes& message) {
+  expected<void> done;
+  const auto taken = dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker,
+                              stop_workers, agent_setup>(message, [&](const auto& what) { done = handle(what); });
+  return taken ? done : taken;
+}
+
+expected<void> agent::core::handle(const agent_setup& asked) {
+  if (setup) return fail(error_code::wire_malformed, "agent_setup", "it comes a second time");
+  auto fine = check_numbers(asked);
+  if (fine) fine = check_program(asked, options.home.node);
+  if (!fine) {
+    workers->tell(agent_refusal{fine.error()});
+    return {};  // the driver reads it, and closes the link
+  }
+  setup = asked;
+  workers->tell(agent_ready{static_cast<std::uint32_t>(::getpid())});
+  return {};
+}
+
+expected<void> agent::core::handle(const start_worker& asked) {
+  if (!setup) return fail(error_code::wire_malformed, "start_worker", "nothing is known of its program");
+  auto open = open_host(time_of(asked.silence_ms));
+  auto made = open.and_then([&] { return host->start_as(asked.rank, workers); });
+  if (made) {
+    workers->add(*made);
+  } else {
+    workers->refuse(asked.rank, made.error());
+  }
+  return {};
+}
+
+expected<void> agent::core::open_host(milliseconds asked_silence) {
+  if (host) return {};
+  silence = asked_silence;
+  ranks = std::make_shared<local_ranks>(
+      node_ranks{.slots = setup->slots, .first_rank = setup->first_rank, .world_size = setup->world_size});
+  local_host_options what{
+      .times = {silence},
+      .log =
+          [told = workers](const log_record& record) {
+            told->tell(agent_log{record.rank, static_cast<std::uint32_t>(record.level), record.text});
+          },
+      .program = setup->program,
+      .arguments = setup->arguments,
+      .home = options.home,
+      .network = options.network,
+      .ranks = ranks};
+  for (const named_value& each : setup->environment) what.environment.emplace_back(each.name, each.value);
+  return local_host::create(std::move(what)).map([&](std::shared_ptr<local_host>&& made) { host = std::move(made); });
+}
+
+expected<void> agent::core::handle(const worker_message& asked) {
+  if (const auto worker = workers->find(asked.rank)) worker->send(asked.message);
+  return {};
+}
+
+expected<void> agent::core::handle(const hand_over_blobs& asked) {
+  const auto worker = workers->find(asked.rank);
+  if (!worker) return {};
+  std::vector<blob> found;
+  for (const blob_reference& each : asked.blobs) {
+    auto one = find(each);
+    if (!one) return tl::make_unexpected(one.error());
+    found.push_back(std::move(*one));
+  }
+  if (auto given = worker->hand_over(asked.name, found); !given) worker->kill(to_string(given.error()));
+  return {};
+}
+
+/// The page of a worker that has ended since is one that is not used.
+expected<blob> agent::core::find(const blob_reference& what) const {
+  if (!what.page_of) return blobs.find(what.blob);
+  const auto worker = workers->find(*what.page_of);
+  if (worker) return *worker->page();
+  return shared_page::create().map([](const shared_page& made) { return made.memory(); });
+}
+
+expected<void> agent::core::handle(const drop_blob& asked) {
+  blobs.drop(asked.blob);
+  return {};
+}
+
+expected<void> agent::core::handle(const kill_worker& asked) {
+  if (const auto worker = workers->find(asked.rank)) worker->kill();
+  return {};
+}
+
+expected<void> agent::core::handle(const stop_workers& asked) {
+  const bool all_ended = close_host(time_of(asked.grace_ms));
+  workers->tell(workers_stopped{all_ended ? 1u : 0u});
+  return {};
+}
+
+bool agent::core::close_host(milliseconds grace) {
+  if (!host) return true;
+  host->close();
+  const bool all_ended = host->stop(std::chrono::steady_clock::now() + grace + limits::worker_reap_time, grace);
+  host.reset();
+  blobs.clear();
+  return all_ended;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+agent::agent(agent_options options) : core_(std::make_shared<core>(std::move(options))) {}
+
+agent::~agent() = default;
+
+expected<void> agent::serve() {
+  core_->options.driver->start({.on_message = [core = core_](codec::bytes message) { core->take(std::move(message)); },
+                                .on_lost = [core = core_](const error& why) { core->end(why); }});
+  return core_->serve();
+}
+
+void agent::stop() noexcept {
+  core_->end(std::nullopt);
+}
+
+}  // namespace troupe

@@ -1,0 +1,77 @@
+#include "runtime/agent/agent_reports.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+constexpr std::uint32_t status_max = 255;
+
+using ns = std::chrono::nanoseconds;
+
+std::optional<std::uint64_t> number_of(const std::optional<ns>& time) {
+  return time ? std::optional(static_cast<std::uint64_t>(std::max<ns::rep>(time->count(), 0))) : std::nullopt;
+}
+
+std::optional<ns> time_of(const std::optional<std::uint64_t>& number) {
+  constexpr std::uint64_t longest = ns::max().count();
+  return number ? std::optional(ns{static_cast<ns::rep>(std::min(*number, longest))}) : std::nullopt;
+}
+
+}  // namespace
+
+worker_ended message_of(const exit_report& report, std::uint32_t rank) {
+  return {.rank = rank,
+          .pid = static_cast<std::uint32_t>(report.pid),
+          .kind = static_cast<std::uint32_t>(report.kind),
+          .value = static_cast<std::uint32_t>(report.value),
+          .core_dumped = report.core_dumped ? 1u : 0u,
+          .max_resident_bytes = report.max_resident_bytes,
+          .last_lines = report.kind == exit_kind::lost ? std::vector{report.note} : report.last_lines};
+}
+
+expected<exit_report> report_of(const worker_ended& said) {
+  if (said.kind > static_cast<std::uint32_t>(exit_kind::lost) || said.value > status_max || said.core_dumped > 1)
+    return fail(error_code::wire_malformed, "worker_ended", "no process ends like that",
+                "run the same version of Troupe everywhere");
+  exit_report made;
+  made.name = "worker " + std::to_string(said.rank);
+  made.pid = static_cast<pid_t>(said.pid);
+  made.kind = static_cast<exit_kind>(said.kind);
+  made.value = static_cast<int>(said.value);
+  made.core_dumped = said.core_dumped == 1;
+  made.max_resident_bytes = said.max_resident_bytes;
+  if (made.kind == exit_kind::lost) {
+    made.note = said.last_lines.empty() ? "it could not be started" : said.last_lines.front();
+  } else {
+    made.last_lines = said.last_lines;
+  }
+  return made;
+}
+
+worker_telemetry message_of(const stage_telemetry& seen, std::uint32_t rank, ns now) {
+  return {.rank = rank,
+          .has_begun = seen.has_begun ? 1u : 0u,
+          .working_on = seen.working_on,
+          .since_ns = number_of(seen.since ? std::optional(now - *seen.since) : std::nullopt),
+          .median_ns = number_of(seen.median),
+          .micro_batches = seen.micro_batches,
+          .samples = seen.samples,
+          .forward_ns = seen.forward_ns,
+          .busy_ns = seen.busy_ns};
+}
+
+stage_telemetry telemetry_of(const worker_telemetry& said, ns now) {
+  const auto ago = time_of(said.since_ns);
+  return {.has_begun = said.has_begun != 0,
+          .working_on = said.working_on,
+          .since = ago ? std::optional(now - std::min(*ago, now)) : std::nullopt,
+          .median = time_of(said.median_ns),
+          .micro_batches = said.micro_batches,
+          .samples = said.samples,
+          .forward_ns = said.forward_ns,
+          .busy_ns = said.busy_ns};
+}
+
+}  // namespace troupe

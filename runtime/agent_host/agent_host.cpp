@@ -1,0 +1,21 @@
+#include "runtime/agent_host/agent_host.hpp"
+
+#include "runtime/agent_host/agent_worker.hpp"
+
+namespace troupe {
+
+expected<hosted_worker_ptr> agent_host::start(std::shared_ptr<worker_listener> listener) {
+  if (closed_) return fail(error_code::engine_stopped, "workers", "the run is stopping");
+  auto page = shared_page::create();
+  if (!page) return tl::make_unexpected(page.error());
+  auto made = std::make_shared<agent_worker>(options_.next_rank(), options_.log, options_.agent, page->memory(),
+                                             std::move(listener));
+  return options_.agent->start(made, options_.silence).map([&] { return hosted_worker_ptr(std::move(made)); });
+}
+
+bool agent_host::stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) {
+  closed_ = true;
+  return options_.agent->stop(deadline, grace);
+}
+
+}  // namespace troupe

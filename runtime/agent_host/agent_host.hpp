@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "runtime/agent_host/node_agent.hpp"
+#include "runtime/process/worker_host.hpp"
+
+namespace troupe {
+
+struct agent_host_options {
+  std::shared_ptr<node_agent> agent;
+  /// As local_host_options::times.
+  std::chrono::milliseconds silence = limits::worker_silence_timeout;
+  log_function log = nullptr;
+  /// The number of the next worker, unique among all nodes.
+  std::function<std::uint32_t()> next_rank;
+};
+
+/// The workers of one run on another node, behind its agent. start() returns before the program runs: a worker whose
+/// program cannot run is told as one that has ended. The loss of the node is the end of all its workers.
+class agent_host final : public worker_host {
+ public:
+  explicit agent_host(agent_host_options options) : options_(std::move(options)) {}
+
+  /// E0618 where the node is lost.
+  [[nodiscard]] expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener> listener) override;
+  void close() noexcept override { closed_ = true; }
+  bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) override;
+
+ private:
+  const agent_host_options options_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace troupe

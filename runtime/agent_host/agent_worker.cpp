@@ -1,0 +1,76 @@
+#include "runtime/agent_host/agent_worker.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+agent_worker::agent_worker(std::uint32_t rank, log_function log, std::shared_ptr<node_agent> agent, blob page,
+                           std::shared_ptr<worker_listener> listener)
+    : hosted_worker("worker " + std::to_string(rank), rank, std::move(log), agent->home()),
+      agent_(std::move(agent)),
+      page_(std::move(page)),
+      listener_(std::move(listener)) {
+  agent_->blobs().know_page(page_, rank);
+}
+
+agent_worker::~agent_worker() {
+  agent_->blobs().forget_page(page_);
+}
+
+std::string agent_worker::place() const {
+  const auto known = pid();
+  return "process " + (known ? std::to_string(*known) : "unknown") + " on " + home().node;
+}
+
+std::optional<std::uint32_t> agent_worker::pid() const {
+  const std::lock_guard lock{mutex_};
+  return pid_;
+}
+
+void agent_worker::send(codec::bytes message) {
+  agent_->tell(worker_message{rank(), std::move(message)});
+}
+
+expected<void> agent_worker::hand_over(const std::string& name, std::span<const blob> blobs) {
+  return agent_->hand_over(rank(), name, blobs);
+}
+
+stage_telemetry agent_worker::telemetry() const {
+  const std::lock_guard lock{mutex_};
+  return telemetry_;
+}
+
+void agent_worker::end_now() {
+  agent_->tell(kill_worker{rank()});
+}
+
+void agent_worker::started(std::uint32_t pid) {
+  {
+    const std::lock_guard lock{mutex_};
+    pid_ = pid;
+  }
+  log(log_level::debug, "was started");
+}
+
+void agent_worker::said(codec::bytes message) {
+  listener_->said(shared_from_this(), std::move(message));
+}
+
+void agent_worker::link_lost() {
+  listener_->link_lost(shared_from_this());
+}
+
+void agent_worker::measured(const stage_telemetry& seen) {
+  const std::lock_guard lock{mutex_};
+  telemetry_ = seen;
+}
+
+void agent_worker::ended(const exit_report& report) {
+  if (report.pid != 0) {
+    const std::lock_guard lock{mutex_};
+    pid_ = static_cast<std::uint32_t>(report.pid);
+  }
+  listener_->exited(shared_from_this(), report);
+}
+
+}  // namespace troupe

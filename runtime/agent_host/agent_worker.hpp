@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "runtime/agent_host/node_agent.hpp"
+#include "runtime/engine/shared_page.hpp"
+#include "runtime/process/worker_host.hpp"
+
+namespace troupe {
+
+/// A worker on a node behind its agent: all of hosted_worker goes over the agent's link. hand_over() returns before the
+/// worker has anything; one that takes nothing is killed by its agent. Its page is one of this process that stands for
+/// the page there: it can be handed to workers of the same node alone, and nothing is read in it.
+class agent_worker final : public hosted_worker, public std::enable_shared_from_this<agent_worker> {
+ public:
+  agent_worker(std::uint32_t rank, log_function log, std::shared_ptr<node_agent> agent, blob page,
+               std::shared_ptr<worker_listener> listener);
+  ~agent_worker() override;
+
+  [[nodiscard]] std::string place() const override;
+  [[nodiscard]] std::optional<std::uint32_t> pid() const override;
+  void send(codec::bytes message) override;
+  [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob> blobs) override;
+  [[nodiscard]] stage_telemetry telemetry() const override;
+  [[nodiscard]] std::optional<blob> page() const override { return page_; }
+
+  // --- what the agent says of it: on the thread of its link ---
+
+  void started(std::uint32_t pid);
+  void said(codec::bytes message);
+  void link_lost();
+  void measured(const stage_telemetry& seen);
+  void logged(log_level level, std::string text) const { say(level, std::move(text)); }
+  /// Once, and nothing after it.
+  void ended(const exit_report& report);
+
+ private:
+  void end_now() override;
+
+  const std::shared_ptr<node_agent> agent_;
+  const blob page_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<worker_listener> listener_;
+  std::optional<std::uint32_t> pid_;
+  stage_telemetry telemetry_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,210 @@
+#include "runtime/agent_host/node_agent.hpp"
+
+#include <thread>
+#include <utility>
+
+#include "messages/codec/dispatch.hpp"
+#include "runtime/agent/agent_reports.hpp"
+#include "runtime/agent_host/agent_worker.hpp"
+#include "runtime/os/clock.hpp"
+
+namespace troupe {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// Between two looks at a link that is full.
+constexpr std::chrono::milliseconds look_again_after{1};
+
+}  // namespace
+
+node_agent::node_agent(host_place home, std::shared_ptr<message_link> link, log_function log)
+    : home_(std::move(home)), link_(std::move(link)), log_(std::move(log)) {}
+
+template <class Message>
+void node_agent::tell(const Message& message) {
+  auto bytes = codec::encode(message);
+  if (!bytes) return lose(bytes.error());
+  link_->send(std::move(*bytes));
+}
+template void node_agent::tell(const worker_message&);
+template void node_agent::tell(const kill_worker&);
+
+void node_agent::set_up(const agent_setup& setup) {
+  link_->start({.on_message = [self = shared_from_this()](const codec::bytes& message) { self->take(message); },
+                .on_lost = [self = shared_from_this()](const error& why) { self->lose(why); }});
+  tell(setup);
+}
+
+expected<void> node_agent::wait_until_ready(steady_clock::time_point deadline) {
+  std::unique_lock lock{mutex_};
+  changed_.wait_until(lock, deadline, [&] { return phase_ != phase::joined; });
+  if (loss_) return tl::make_unexpected(*loss_);
+  if (phase_ == phase::ready) return {};
+  return fail(error_code::node_lost, "node " + home_.node, "it joined, and was not ready in time",
+              "look whether the node is overloaded, or raise --join-timeout");
+}
+
+std::optional<error> node_agent::loss() const {
+  const std::lock_guard lock{mutex_};
+  return loss_;
+}
+
+void node_agent::on_lost(std::function<void(const error&)> told) {
+  std::optional<error> known;
+  {
+    const std::lock_guard lock{mutex_};
+    known = loss_;
+    if (!known) return on_lost_.push_back(std::move(told));
+  }
+  told(*known);
+}
+
+error node_agent::loss_of(const error& why) const {
+  if (why.code == error_code::worker_mismatch) return why;
+  return {error_code::node_lost, "node " + home_.node, why.cause,
+          "look at the node and at the network between it and the driver"};
+}
+
+/// First who places stages hears of it, and then the stages do: none is placed there again.
+void node_agent::lose(const error& why) {
+  std::map<std::uint32_t, std::shared_ptr<agent_worker>> ended;
+  std::vector<std::function<void(const error&)>> told;
+  error cause;
+  {
+    const std::lock_guard lock{mutex_};
+    if (phase_ == phase::lost) return;
+    phase_ = phase::lost;
+    cause = loss_of(why);
+    loss_ = cause;
+    ended.swap(workers_);
+    told.swap(on_lost_);
+    changed_.notify_all();
+  }
+  for (const auto& each : told) each(cause);
+  exit_report report;
+  report.kind = exit_kind::lost;
+  report.note = "its node was lost: " + cause.cause;
+  for (const auto& [rank, worker] : ended) worker->ended(report);
+}
+
+// --- what the driver asks --------------------------------------------------------------------------------------------
+
+expected<void> node_agent::start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (loss_) return tl::make_unexpected(*loss_);
+    stopped_.reset();
+    workers_.insert_or_assign(worker->rank(), worker);
+  }
+  tell(start_worker{.rank = worker->rank(), .silence_ms = static_cast<std::uint64_t>(silence.count())});
+  return {};
+}
+
+expected<void> node_agent::hand_over(std::uint32_t rank, const std::string& name, std::span<const blob> blobs) {
+  hand_over_blobs order{.rank = rank, .name = name, .blobs = {}};
+  for (const std::uint64_t unused : blobs_.take_unused()) tell(drop_blob{unused});
+  for (const blob& each : blobs) {
+    auto reference =
+        blobs_.reference_to(each, [this](const blob_part& part) { return wait_for_room().map([&] { tell(part); }); });
+    if (!reference) return tl::make_unexpected(reference.error());
+    order.blobs.push_back(*reference);
+  }
+  tell(order);
+  return {};
+}
+
+/// As long as something leaves, it is waited for.
+expected<void> node_agent::wait_for_room() {
+  std::size_t least = link_->queued_bytes();
+  auto give_up_at = steady_clock::now() + limits::blob_stall_max;
+  while (least > limits::blob_bytes_queued_max) {
+    if (auto lost = loss()) return tl::make_unexpected(*lost);
+    if (steady_clock::now() >= give_up_at)
+      return fail(error_code::process_failed, "node " + home_.node, "it takes no memory",
+                  "look at the network between it and the driver");
+    std::this_thread::sleep_for(look_again_after);
+    const std::size_t now = link_->queued_bytes();
+    if (now < least) give_up_at = steady_clock::now() + limits::blob_stall_max;
+    least = now;
+  }
+  return {};
+}
+
+bool node_agent::stop(steady_clock::time_point deadline, std::chrono::milliseconds grace) {
+  tell(stop_workers{static_cast<std::uint64_t>(grace.count())});
+  std::unique_lock lock{mutex_};
+  changed_.wait_until(lock, deadline, [&] { return stopped_.has_value() || phase_ == phase::lost; });
+  blobs_.clear();
+  return stopped_.value_or(phase_ == phase::lost);
+}
+
+// --- what the agent says: the thread of its link ---------------------------------------------------------------------
+
+void node_agent::take(const codec::bytes& message) {
+  const auto taken =
+      dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log, worker_ended,
+               workers_stopped, agent_ready, agent_refusal>(message, [this](const auto& said) { handle(said); });
+  if (!taken) lose({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
+}
+
+std::shared_ptr<agent_worker> node_agent::find(std::uint32_t rank) const {
+  const std::lock_guard lock{mutex_};
+  const auto found = workers_.find(rank);
+  return found == workers_.end() ? nullptr : found->second;
+}
+
+void node_agent::handle(const agent_ready&) {
+  const std::lock_guard lock{mutex_};
+  if (phase_ == phase::joined) phase_ = phase::ready;
+  changed_.notify_all();
+}
+
+void node_agent::handle(const agent_refusal& said) {
+  lose(said.cause);
+}
+
+void node_agent::handle(const worker_started& said) {
+  if (const auto worker = find(said.rank)) worker->started(said.pid);
+}
+
+void node_agent::handle(const worker_message& said) {
+  if (const auto worker = find(said.rank)) worker->said(said.message);
+}
+
+void node_agent::handle(const worker_link_lost& said) {
+  if (const auto worker = find(said.rank)) worker->link_lost();
+}
+
+void node_agent::handle(const agent_log& said) {
+  const auto level = static_cast<log_level>(std::min(said.level, static_cast<std::uint32_t>(log_level::error)));
+  const auto worker = said.rank ? find(*said.rank) : nullptr;
+  if (worker) return worker->logged(level, said.text);
+  if (log_) log_({.level = level, .text = "node " + home_.node + ": " + said.text, .rank = said.rank});
+}
+
+void node_agent::handle(const worker_ended& said) {
+  const auto report = report_of(said);
+  if (!report) return lose(report.error());
+  std::shared_ptr<agent_worker> worker;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto found = workers_.find(said.rank);
+    if (found == workers_.end()) return;
+    worker = std::move(found->second);
+    workers_.erase(found);
+  }
+  worker->ended(*report);
+}
+
+void node_agent::handle(const worker_telemetry& said) {
+  if (const auto worker = find(said.rank)) worker->measured(telemetry_of(said, steady_now()));
+}
+
+void node_agent::handle(const workers_stopped& said) {
+  const std::lock_guard lock{mutex_};
+  stopped_ = said.all_ended != 0;
+  changed_.notify_all();
+}
+
+}  // namespace troupe

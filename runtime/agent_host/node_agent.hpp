@@ -1,0 +1,95 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "messages/agent.hpp"
+#include "messages/codec/codec.hpp"
+#include "messages/limits.hpp"
+#include "runtime/agent_host/sent_blobs.hpp"
+#include "runtime/link/message_link.hpp"
+#include "runtime/process/hosted_worker.hpp"
+
+namespace troupe {
+
+class agent_worker;
+
+/// The agent of one node, as its driver has it: what it can do, its workers by rank, its loss. One for a node, for all
+/// runs of the driver.
+///
+///   joined --agent_ready--> ready --loss--> lost
+///   joined --agent_refusal, loss--> lost
+///
+/// Threads: any.
+class node_agent : public std::enable_shared_from_this<node_agent> {
+ public:
+  /// A link of the node that is not started. `log` gets what is to be said of the node itself.
+  node_agent(host_place home, std::shared_ptr<message_link> link, log_function log);
+  node_agent(const node_agent&) = delete;
+  node_agent& operator=(const node_agent&) = delete;
+  ~node_agent() = default;
+
+  [[nodiscard]] const host_place& home() const noexcept { return home_; }
+  /// Once: what its workers are to be.
+  void set_up(const agent_setup& setup);
+  /// Until it is ready. E0617 where it refused; E0618 where it was lost, or is not ready at `deadline`.
+  [[nodiscard]] expected<void> wait_until_ready(std::chrono::steady_clock::time_point deadline);
+  /// Why it is lost; nothing while it is not.
+  [[nodiscard]] std::optional<error> loss() const;
+  /// `told` is called when it is lost, or now if it is; before the ends of its workers are told. Not under a lock.
+  void on_lost(std::function<void(const error&)> told);
+  /// The driver has given it up: its workers count as lost, and the agent ends with its link.
+  void lose(const error& why);
+
+  // --- for agent_host and its workers ---
+
+  /// Known from now on, and asked for; E0618 where the node is lost.
+  [[nodiscard]] expected<void> start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence);
+  [[nodiscard]] expected<void> hand_over(std::uint32_t rank, const std::string& name, std::span<const blob> blobs);
+  [[nodiscard]] sent_blobs& blobs() noexcept { return blobs_; }
+  /// Nothing happens once it is lost.
+  template <class Message>
+  void tell(const Message& message);
+  /// True if the agent said that no worker is left, or is lost, by `deadline`.
+  bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace);
+
+ private:
+  enum class phase : std::uint8_t { joined, ready, lost };
+
+  void take(const codec::bytes& message);
+  void handle(const agent_ready& said);
+  void handle(const agent_refusal& said);
+  void handle(const worker_started& said);
+  void handle(const worker_message& said);
+  void handle(const worker_link_lost& said);
+  void handle(const agent_log& said);
+  void handle(const worker_ended& said);
+  void handle(const worker_telemetry& said);
+  void handle(const workers_stopped& said);
+  [[nodiscard]] std::shared_ptr<agent_worker> find(std::uint32_t rank) const;
+  [[nodiscard]] error loss_of(const error& why) const;
+  [[nodiscard]] expected<void> wait_for_room();
+
+  const host_place home_;
+  const std::shared_ptr<message_link> link_;
+  const log_function log_;
+  sent_blobs blobs_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  phase phase_ = phase::joined;
+  std::optional<error> loss_;
+  std::optional<bool> stopped_;
+  std::map<std::uint32_t, std::shared_ptr<agent_worker>> workers_;
+  std::vector<std::function<void(const error&)>> on_lost_;
+};
+
+}  // namespace troupe
