@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/join/join_job.hpp"
 #include "runtime/join/join_service.hpp"
 #include "runtime/link/link_acceptor.hpp"
