@@ -14,7 +14,7 @@
 #include "runtime/agent_host/node_agent.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/tcp/node_network.hpp"
-#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/join/job_authority.hpp"
 #include "runtime/join/ticket_book.hpp"
 #include "runtime/launch/launch_channel.hpp"

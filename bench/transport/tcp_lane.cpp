@@ -8,8 +8,9 @@
 #include "block_codec.hpp"
 #include "edge_lane.hpp"
 #include "lanes.hpp"
-#include "runtime/edge/tcp/tcp_edge.hpp"
-#include "runtime/process/job_credentials.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
+#include "runtime/join/job_authority.hpp"
+#include "runtime/join/node_identity.hpp"
 #include "runtime/process/memory_file.hpp"
 
 namespace troupe::bench {
@@ -29,6 +30,13 @@ tls_credentials read_credentials(int fd) {
   std::ifstream in(memory_file::path_of(fd));
   const auto json = nlohmann::json::parse(in);
   return {json.at("certificate"), json.at("key"), json.at("ca")};
+}
+
+/// Of the other side: a node of the job. It has its key from here, as both sides are processes of one benchmark.
+tls_credentials credentials_of_peer(const job_authority& authority) {
+  const auto identity = must(node_identity::make());
+  const std::string certificate = must(authority.issue(must(identity.request()), "peer"));
+  return must(identity.credentials(certificate, authority.certificate(), must(peer_name::of_node("peer"))));
 }
 
 /// One side's endpoint, and the edge on which it receives, which is accepted before the other side is told the port.
@@ -69,13 +77,14 @@ class tcp_lane_kind final : public lane_kind {
   std::unique_ptr<lane_end> open(lane_side& driver) const override {
     std::random_device random;
     const std::array<std::uint64_t, 2> token{random(), random()};
-    std::optional<job_credentials> made;
-    if (variant_.tls) made = must(make_job_credentials());
-    tcp_half half(variant_, made ? std::optional(shown_by(*made, made->driver)) : std::nullopt, {token, edge_back});
+    std::optional<job_authority> authority;
+    if (variant_.tls) authority = must(job_authority::make());
+    tcp_half half(variant_, authority ? std::optional(must(authority->make_driver_credentials())) : std::nullopt,
+                  {token, edge_back});
     const std::string text = "join " + name() + " " + std::to_string(half.port()) + " " + std::to_string(token[0]) +
                              " " + std::to_string(token[1]);
-    if (made) {
-      const memory_file secret = file_of(shown_by(*made, made->worker));
+    if (authority) {
+      const memory_file secret = file_of(credentials_of_peer(*authority));
       driver.other.say(text, {secret.fd()});
     } else {
       driver.other.say(text);
@@ -94,9 +103,6 @@ class tcp_lane_kind final : public lane_kind {
   }
 
  private:
-  static tls_credentials shown_by(const job_credentials& made, const pem_identity& who) {
-    return {who.certificate, who.key, made.ca_certificate};
-  }
   static std::uint16_t port_in(const std::string& text, std::size_t word) {
     return static_cast<std::uint16_t>(std::stoul(words_of(text).at(word)));
   }

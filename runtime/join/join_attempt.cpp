@@ -20,6 +20,7 @@ class joining_node final : public connection_role {
   joining_node(const secret_text& request, const chain_verdict& verdict) : request_(request), verdict_(verdict) {}
 
   expected<void> on_handshake(connection& from) override {
+    has_shaken_hands_ = true;
     own_address_ = from.own_address();
     const auto name = peer_name_of(from.peer_certificate());
     if (!name) return tl::make_unexpected(name.error());
@@ -58,6 +59,7 @@ class joining_node final : public connection_role {
     }
     if (verdict_ == chain_verdict::unusable)
       return refuse_peer({}, "its certificate is none of the authority of the join ticket that is valid now").value();
+    if (!has_shaken_hands_) return {error_code::peer_lost, {}, why.cause, {}};
     if (!is_said_ || why.code != error_code::peer_lost) return why;
     is_refusal_ = true;
     return {error_code::wire_handshake,
@@ -70,6 +72,7 @@ class joining_node final : public connection_role {
   const chain_verdict& verdict_;
   std::optional<expected<join_answer>> answer_;
   std::string own_address_;
+  bool has_shaken_hands_ = false;
   bool is_said_ = false;
   bool is_refusal_ = false;
 };

@@ -32,6 +32,7 @@ void dialled_link::lost(const error& why, const std::string& peer) {
 }
 
 expected<bool> dialled_link::greet(connection& from, const frame& head) {
+  if (std::holds_alternative<ping_frame>(head)) return false;  // it takes its time
   const auto* answer = std::get_if<link_frame>(&head);
   if (answer == nullptr || !answer->silence_ms) return refuse_peer("peer " + from.peer(), "no answer to a link");
   talk();

@@ -13,7 +13,7 @@ namespace {
 class accepted_link final : public link_end {
  public:
   accepted_link(std::shared_ptr<link_core> core, std::weak_ptr<connection> from, std::chrono::milliseconds silence)
-      : link_end(std::move(core)), from_(std::move(from)), silence_(silence) {}
+      : link_end(std::move(core), from), from_(std::move(from)), silence_(silence) {}
 
  protected:
   expected<std::shared_ptr<connection>> connect() override {

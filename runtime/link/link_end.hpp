@@ -17,7 +17,9 @@ namespace troupe {
 /// peer_has_ended() ends the link in any of these, once all has been read that came; close() in the first two at once.
 class link_end : public message_link, public connection_role, public std::enable_shared_from_this<link_end> {
  public:
-  explicit link_end(std::shared_ptr<link_core> core) : core_(std::move(core)) {}
+  /// `accepted`: its connection, where there is one before the start.
+  explicit link_end(std::shared_ptr<link_core> core, std::weak_ptr<connection> accepted = {})
+      : core_(std::move(core)), connection_(std::move(accepted)) {}
 
   void start(link_events events) final;
   void send(codec::bytes message) final;

@@ -44,8 +44,8 @@ class message_link {
   /// nothing after it; on_lost is not. Once. For make_link_sockets() alone: no end of a remote process is known.
   virtual void peer_has_ended(std::function<void()> done) = 0;
   /// Soon nothing is told any more; a message may be on its way to on_message. What was sent before still goes out, if
-  /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives until
-  /// its loss or the end of its loop, even if no handle of it is left.
+  /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives
+  /// until its loss or the end of its loop, even if no handle of it is left.
   virtual void close() = 0;
 };
 

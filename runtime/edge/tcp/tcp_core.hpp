@@ -14,7 +14,7 @@
 
 #include "runtime/edge/tcp/connection.hpp"
 #include "runtime/edge/tcp/edge_registry.hpp"
-#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 namespace troupe {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/os/random_secret.hpp"
 
 namespace troupe {

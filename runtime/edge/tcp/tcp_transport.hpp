@@ -5,7 +5,7 @@
 
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/tcp/node_network.hpp"
-#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/edge/transport.hpp"
 
 namespace troupe {
@@ -20,9 +20,9 @@ struct tcp_transport_options {
   std::shared_ptr<tcp_endpoint> endpoint = nullptr;
 };
 
-/// Edges over tcp connections (tcp_edge.hpp). The contact is the port. The offer is the secret of the run, the same for
-/// all edges that one process offers. Nothing waits for the other side. With a network the other end of an edge must
-/// show the certificate of the node that its contact names. Errors: tcp_endpoint::open().
+/// Edges over tcp connections (tcp_endpoint.hpp). The contact is the port. The offer is the secret of the run, the same
+/// for all edges that one process offers. Nothing waits for the other side. With a network the other end of an edge
+/// must show the certificate of the node that its contact names. Errors: tcp_endpoint::open().
 [[nodiscard]] expected<std::shared_ptr<transport>> open_tcp_transport(tcp_transport_options options);
 
 }  // namespace troupe

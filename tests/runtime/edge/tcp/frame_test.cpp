@@ -35,6 +35,10 @@ std::vector<frame> all_frames() {
           welcome_frame{1},
           control_frame{0},
           control_frame{limits::wire_message_bytes_max},
+          link_frame{},
+          link_frame{UINT32_MAX},
+          join_frame{0},
+          join_frame{limits::join_message_bytes_max},
           ping_frame{}};
 }
 
@@ -75,6 +79,9 @@ TEST(frame, arrives_as_it_left) {
 
 TEST(frame, has_the_bytes_that_are_documented) {
   EXPECT_EQ(encoded(credit_frame{300}), from_hex("54525045 0003 0005 0000000000000000 0626b45b 92 02 cd012c"));
+  EXPECT_EQ(encoded(link_frame{}), from_hex("54525045 0003 0003 0000000000000000 1554a6ff 92 0f c0"));
+  EXPECT_EQ(encoded(link_frame{10'000}), from_hex("54525045 0003 0005 0000000000000000 3de178a7 92 0f cd2710"));
+  EXPECT_EQ(encoded(join_frame{512}), from_hex("54525045 0003 0005 0000000000000200 d93a96e0 92 10 cd0200"));
   EXPECT_EQ(encoded(ping_frame{}), from_hex("54525045 0003 0002 0000000000000000 2a8dece1 91 0b"));
   EXPECT_EQ(encoded(whole()), from_hex("54525045 0003 0015 00000000000000c0 dad4e0a8 9a 01 01 cd012c cd0bb8 cd0bf8 07 "
                                        "c0 64 14 cedeadbeef"));
@@ -151,11 +158,13 @@ TEST(frame, names_the_code_and_the_byte_of_what_is_wrong) {
   expect(from_hex("54525045 0003 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
   expect(from_hex("54525045 0003 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
   expect(from_hex("54525045 0003 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
-  expect(from_hex("54525045 0003 0002 0000000000000000 00000000 91 0f"), error_code::wire_unknown_kind, "byte 21");
+  expect(from_hex("54525045 0003 0002 0000000000000000 00000000 91 11"), error_code::wire_unknown_kind, "byte 21");
   expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
   expect(from_hex("54525045 0003 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
   expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
   expect(from_hex("54525045 0003 0005 0000000000000000 00000000 92 0a cd0101"), error_code::wire_too_large, "byte 22");
+  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 0f 00"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0003 0005 0000000000000c01 00000000 92 10 cd0c01"), error_code::wire_too_large, "byte 22");
   expect(from_hex("54525045 0003 0006 0000000000000000 00000000 dd7fffffff 0b"), error_code::wire_too_large, "byte 20");
 }
 
@@ -204,9 +213,14 @@ TEST(frame_decoder, takes_a_stream_in_pieces_of_any_size) {
     for (frame& value : all_frames()) {
       if (auto* sent = std::get_if<activation_frame>(&value)) sent->tensor_bytes = random() % 9000;
       if (auto* told = std::get_if<control_frame>(&value)) told->bytes = random() % 9000;
+      if (auto* asked = std::get_if<join_frame>(&value)) asked->bytes = random() % 3000;
       const auto* sent = std::get_if<activation_frame>(&value);
       const auto* told = std::get_if<control_frame>(&value);
-      bytes payload(sent != nullptr ? layout_of(*sent).bytes : told != nullptr ? told->bytes : 0);
+      const auto* asked = std::get_if<join_frame>(&value);
+      bytes payload(sent != nullptr    ? layout_of(*sent).bytes
+                    : told != nullptr  ? told->bytes
+                    : asked != nullptr ? asked->bytes
+                                       : 0);
       for (std::byte& b : payload) b = static_cast<std::byte>(random());
       const bytes head = encoded(value);
       stream.insert(stream.end(), head.begin(), head.end());

@@ -14,7 +14,7 @@
 #include <sched.h>
 
 #include "runtime/edge/tcp/frame.hpp"
-#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
 
 namespace troupe::testing {
 
@@ -55,12 +55,15 @@ class test_authority {
   ~test_authority();
   test_authority(const test_authority&) = delete;
   test_authority& operator=(const test_authority&) = delete;
-  [[nodiscard]] tls_credentials issue() const;
+  [[nodiscard]] tls_credentials issue(const std::string& common_name = "test worker") const;
 
  private:
   struct keys;
   std::unique_ptr<keys> keys_;
 };
+
+/// The common name of such a certificate, for tcp_endpoint_options::node_of.
+expected<std::string> common_name_of(x509_st* certificate);
 
 /// One authority per program, as they take time.
 const tls_credentials& run_credentials();
@@ -133,6 +136,7 @@ class listening_socket {
   listening_socket& operator=(const listening_socket&) = delete;
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] int accept() const;
+  [[nodiscard]] int fd() const { return fd_; }
 
  private:
   int fd_;

@@ -1,3 +1,4 @@
+#include <array>
 #include <memory>
 
 #include <openssl/bio.h>
@@ -27,16 +28,16 @@ std::string pem_of(Write write) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-certificate_ptr certify(EVP_PKEY* subject, EVP_PKEY* signer, const X509* issuer, const char* name, bool is_authority) {
+certificate_ptr certify(EVP_PKEY* subject, EVP_PKEY* signer, const X509* issuer, const std::string& name,
+                        bool is_authority) {
   certificate_ptr made(X509_new());
   X509_set_version(made.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(made.get()), is_authority ? 1 : 2);
   X509_gmtime_adj(X509_getm_notBefore(made.get()), -60);
   X509_gmtime_adj(X509_getm_notAfter(made.get()), 3600);
   X509_set_pubkey(made.get(), subject);
-  const std::string text(name);
   X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>(text.data()), -1, -1, 0);
+                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
   X509_set_issuer_name(made.get(), X509_get_subject_name(issuer ? issuer : made.get()));
   X509_EXTENSION* constraint = X509V3_EXT_conf_nid(nullptr, nullptr, NID_basic_constraints,
                                                    is_authority ? "critical,CA:TRUE" : "critical,CA:FALSE");
@@ -56,13 +57,21 @@ struct test_authority::keys {
 test_authority::test_authority() : keys_(std::make_unique<keys>()) {}
 test_authority::~test_authority() = default;
 
-tls_credentials test_authority::issue() const {
+tls_credentials test_authority::issue(const std::string& common_name) const {
   const key_ptr key(EVP_EC_gen("P-256"));
-  const auto certificate = certify(key.get(), keys_->key.get(), keys_->certificate.get(), "test worker", false);
+  const auto certificate = certify(key.get(), keys_->key.get(), keys_->certificate.get(), common_name, false);
   return {pem_of([&](BIO* out) { return PEM_write_bio_X509(out, certificate.get()); }), pem_of([&](BIO* out) {
             return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
           }),
           pem_of([&](BIO* out) { return PEM_write_bio_X509(out, keys_->certificate.get()); })};
+}
+
+expected<std::string> common_name_of(x509_st* certificate) {
+  std::array<char, 100> text{};
+  const int size = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, text.data(),
+                                             static_cast<int>(text.size()));
+  if (size < 0) return fail(error_code::wire_handshake, "certificate", "without a name");
+  return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
 const tls_credentials& run_credentials() {

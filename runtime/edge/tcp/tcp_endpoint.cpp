@@ -1,4 +1,4 @@
-#include "runtime/edge/tcp/tcp_edge.hpp"
+#include "runtime/edge/tcp/tcp_endpoint.hpp"
 
 #include <utility>
 
