@@ -17,6 +17,8 @@ namespace {
 constexpr std::array commands = {
     command{"eval", "Evaluate a model on data through a pipeline of stages", &run_eval},
     command{"plan", "Show how a model would be cut, with predicted times; start nothing", &run_plan},
+    command{"launch", "Run a program over many nodes", &run_launch_command},
+    command{"agent", "Join a launch as one of its nodes", &run_agent},
     command{"schedule", "Print the instruction lists of a pipeline schedule", &run_schedule},
     command{"inspect", "Show the layers of a model, or why it is no chain", &run_inspect},
     command{"explain", "Explain an error code, or list all of them", &run_explain},
@@ -36,6 +38,7 @@ std::string help_text() {
          "Examples:\n"
          "  troupe eval --model data/mnist/lenet.pt --data mnist:data/mnist --stages 2\n"
          "  troupe plan --model data/cifar10/resnet20.pt --stages 4\n"
+         "  troupe launch --hostfile HOSTS -- troupe eval --model M.pt --data mnist:DIR --stages 4 --processes\n"
          "  troupe explain E0203\n\n"
          "Exit status: 0 ok, 1 failure, 2 usage, 3 bad input, 4 work lost, 124 deadline, 130 interrupted.\n";
 }

@@ -39,6 +39,10 @@ exit_status run_process(const arguments& given);
 
 expected<exit_status> run_eval(const arguments& given);
 expected<exit_status> run_plan(const arguments& given);
+expected<exit_status> run_launch_command(const arguments& given);
+expected<exit_status> run_agent(const arguments& given);
+/// Becomes the program troupe-agent beside this one, with these arguments: it returns where that fails, E0614.
+tl::unexpected<error> become_agent(const arguments& given);
 expected<exit_status> run_schedule(const arguments& given);
 expected<exit_status> run_inspect(const arguments& given);
 expected<exit_status> run_explain(const arguments& given);

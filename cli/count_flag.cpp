@@ -1,16 +1,42 @@
 #include "count_flag.hpp"
 
+#include "messages/limits.hpp"
 #include "runtime/config/setting.hpp"
 
 namespace troupe::cli {
+namespace {
+
+expected<option_value> read_flag(const option& described, std::string_view text) {
+  const auto value = parse_value(described, text);
+  const origin from{origin_kind::flag, flag_name(described)};
+  if (!value) return bad_value(described, value.error(), from);
+  if (const auto problem = check_range(described, *value)) return bad_value(described, *problem, from);
+  return *value;
+}
+
+expected<std::uint64_t> read_whole(std::string_view name, std::string_view text, double minimum, double maximum) {
+  const option counted{name, option_kind::count, "N", minimum, maximum, "4", "", nullptr, nullptr, nullptr};
+  return read_flag(counted, text).map([](const option_value& value) {
+    return static_cast<std::uint64_t>(std::get<std::int64_t>(value));
+  });
+}
+
+}  // namespace
 
 expected<std::uint64_t> read_count(std::string_view name, std::string_view text, double maximum) {
-  const option counted{name, option_kind::count, "N", 1, maximum, "4", "", nullptr, nullptr, nullptr};
-  const auto value = parse_value(counted, text);
-  const origin from{origin_kind::flag, flag_name(counted)};
-  if (!value) return bad_value(counted, value.error(), from);
-  if (const auto problem = check_range(counted, *value)) return bad_value(counted, *problem, from);
-  return static_cast<std::uint64_t>(std::get<std::int64_t>(*value));
+  return read_whole(name, text, 1, maximum);
+}
+
+expected<std::uint64_t> read_number(std::string_view name, std::string_view text, double maximum) {
+  return read_whole(name, text, 0, maximum);
+}
+
+expected<std::chrono::milliseconds> read_seconds(std::string_view name, std::string_view text, double minimum) {
+  const option timed{
+      name, option_kind::seconds, "S", minimum, limits::deadline_seconds_max, "60", "", nullptr, nullptr, nullptr};
+  return read_flag(timed, text).map([](const option_value& value) {
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(std::get<double>(value)));
+  });
 }
 
 }  // namespace troupe::cli

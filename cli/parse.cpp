@@ -92,6 +92,11 @@ void parser::add_text(const std::string& name, std::string& into, const std::str
   app_->add_option(name, into, help)->type_name(value_name)->required(needed == presence::required);
 }
 
+void parser::add_texts(const std::string& name, std::vector<std::string>& into, const std::string& help,
+                       const std::string& value_name) {
+  app_->add_option(name, into, help)->type_name(value_name)->type_size(1)->expected(1)->take_all();
+}
+
 void parser::add_toggle(const std::string& name, std::string& into, const std::string& help) {
   app_->add_flag(name, into, help);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "command.hpp"
 #include <troupe/error.hpp>
@@ -30,6 +31,9 @@ class parser {
   /// `into` must live until parse() has returned.
   void add_text(const std::string& name, std::string& into, const std::string& help, const std::string& value_name,
                 presence needed = presence::optional);
+  /// The same for a flag that may be given several times.
+  void add_texts(const std::string& name, std::vector<std::string>& into, const std::string& help,
+                 const std::string& value_name);
   /// A flag without a value; "true" as a text.
   void add_toggle(const std::string& name, std::string& into, const std::string& help);
   void add_toggle(const std::string& name, bool& into, const std::string& help);

@@ -3,7 +3,7 @@
 
 #include "actors/workers/room_of.hpp"
 #include "command.hpp"
-#include "count_flag.hpp"
+#include "node_flags.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
@@ -61,41 +61,16 @@ stage_graph graph_of(const eval_options& options) {
       {.stages = options.stages, .replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
 }
 
-/// Of `troupe plan --hostfile`, as `troupe launch` will have them.
-struct node_flags {
-  std::string hostfile;
-  std::string include;
-  std::string exclude;
-  std::string num_nodes;
-  std::string num_slots;
-
-  void add_to(parser& reader) {
-    reader.add_text("--hostfile", hostfile, "Place the stages on these nodes: lines NAME slots=N", "FILE");
-    reader.add_text("--include,-i", include, "Nodes and slots to use, such as w0@w1:0,2", "NODES");
-    reader.add_text("--exclude,-e", exclude, "Nodes and slots to leave out", "NODES");
-    reader.add_text("--num-nodes,--num_nodes", num_nodes, "Only the first N nodes", "N");
-    reader.add_text("--num-slots,--num_slots,--num_gpus", num_slots, "Only the first N slots of each node", "N");
-  }
-};
-
-/// Nothing without a hostfile. An empty text was not given: an empty value is refused before.
+/// Nothing without a hostfile.
 expected<std::vector<node_slots>> nodes_of(const node_flags& flags) {
-  node_filter filter;
-  if (!flags.include.empty()) filter.include = flags.include;
-  if (!flags.exclude.empty()) filter.exclude = flags.exclude;
-  for (const auto& [name, given, into] : {std::tuple{"num_nodes", &flags.num_nodes, &filter.num_nodes},
-                                          std::tuple{"num_slots", &flags.num_slots, &filter.num_slots}}) {
-    if (given->empty()) continue;
-    const auto count = read_count(name, *given, limits::ranks_max);
-    if (!count) return tl::make_unexpected(count.error());
-    *into = *count;
-  }
-  if (flags.hostfile.empty()) {
-    if (!filter.include && !filter.exclude && !filter.num_nodes && !filter.num_slots) return std::vector<node_slots>{};
+  const auto filter = flags.filter();
+  if (!filter) return tl::make_unexpected(filter.error());
+  if (!flags.hostfile()) {
+    if (*filter == node_filter{}) return std::vector<node_slots>{};
     return fail(error_code::missing_flag, "--hostfile", "nodes are chosen, and there are none", "add --hostfile FILE");
   }
-  return read_hostfile(flags.hostfile).and_then([&](const std::vector<launch_node>& nodes) {
-    return select_nodes(nodes, filter);
+  return read_hostfile(*flags.hostfile()).and_then([&](const std::vector<launch_node>& nodes) {
+    return select_nodes(nodes, *filter);
   });
 }
 
@@ -130,8 +105,7 @@ expected<exit_status> run_plan(const arguments& given) {
   reader.add_text("--weights", weights, "Cut these numbers in place of a model's layers", "W,W,...");
   std::string svg_file;
   reader.add_text("--svg", svg_file, "Also draw the graph into this file", "FILE");
-  node_flags on_nodes;
-  on_nodes.add_to(reader);
+  const node_flags on_nodes(reader, "Place the stages on these nodes: lines NAME slots=N");
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;

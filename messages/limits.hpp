@@ -250,6 +250,18 @@ inline constexpr std::size_t launch_bytes_queued_max = 64u << 20;
 /// Variables that are forwarded to nodes; one file of them.
 inline constexpr std::size_t launch_variables_max = 4096;
 inline constexpr std::size_t launch_variables_bytes_max = 1u << 20;
+/// --join-timeout and --grace, and how long an agent may take to leave when its driver has ended; it is killed then.
+inline constexpr std::chrono::milliseconds launch_join_timeout = 60s;
+inline constexpr std::chrono::milliseconds launch_grace = 30s;
+inline constexpr std::chrono::milliseconds launch_leave_time = 5s;
+/// Then from SIGTERM to SIGKILL for the ssh of such an agent.
+inline constexpr std::chrono::milliseconds launch_kill_grace = 1s;
+/// From the first to the last look for a file that another node writes.
+inline constexpr std::chrono::milliseconds join_file_pause_min = 10ms;
+inline constexpr std::chrono::milliseconds join_file_pause_max = 500ms;
+/// Between attempts to reach a node whose name does not resolve yet.
+inline constexpr std::chrono::milliseconds launch_retry_pause_min = 250ms;
+inline constexpr std::chrono::milliseconds launch_retry_pause_max = 5s;
 
 // --- joining ---------------------------------------------------------------------------------------------------------
 /// Name of a node or of the driver's host: the longest that DNS has.

@@ -21,6 +21,7 @@ struct node_filter {
   std::optional<std::uint64_t> num_nodes;
   /// --num-slots: the first slots of each node.
   std::optional<std::uint64_t> num_slots;
+  friend bool operator==(const node_filter&, const node_filter&) = default;
 };
 
 /// A node of a launch and the slots that are used: at least one, ascending.

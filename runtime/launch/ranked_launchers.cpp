@@ -54,6 +54,7 @@ scheduler_place ranked_place(scheduler_kind kind, std::uint32_t node_rank, std::
   place.node_rank = node_rank;
   place.node_count = node_count;
   place.local_rank = local_rank;
+  place.is_on_every_node = true;
   return place;
 }
 

@@ -17,6 +17,7 @@ expected<scheduler_place> read_kubernetes(const variable_reader& variables) {
     place.kind = scheduler_kind::kubernetes;
     place.node_rank = index;
     place.local_rank = 0;
+    place.is_on_every_node = true;
     return place;
   });
 }

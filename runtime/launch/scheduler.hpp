@@ -36,6 +36,8 @@ struct scheduler_place {
   std::optional<std::uint32_t> node_count;
   /// Which of this scheduler's processes on its node this one is.
   std::optional<std::uint32_t> local_rank;
+  /// It has started this program on every node. The script or the shell of a Slurm job runs on one of them alone.
+  bool is_on_every_node = false;
   /// Slurm alone names the nodes, in the order of ranks. The slots are tasks, 1 where their number is not given.
   std::vector<launch_node> nodes;
   /// Name or address of the node of rank 0, as read_node_name gives it: from Slurm, or MASTER_ADDR of torchrun.

@@ -114,6 +114,7 @@ expected<scheduler_place> read_slurm(const variable_reader& variables) {
   if (!scope) return tl::make_unexpected(scope.error());
   scheduler_place place;
   place.kind = scheduler_kind::slurm;
+  place.is_on_every_node = scope->is_step;
   if (auto done = read_nodes(variables, *scope, place); !done) return tl::make_unexpected(done.error());
   if (auto done = read_tasks(variables, *scope, place); !done) return tl::make_unexpected(done.error());
   if (auto done = check_task(variables, *scope); !done) return tl::make_unexpected(done.error());

@@ -76,7 +76,7 @@ void process_host::start_child(pending_start& pending) {
                    "look at the load of this machine"});
   }
   auto spawned = spawn(pending.request, pending.deadline);
-  pending.request.fds.clear();
+  pending.request.close_descriptors();
   if (!spawned) return refuse(spawned.error());
   const worker_id id{++last_id_};
   children_.push_back(

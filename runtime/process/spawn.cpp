@@ -55,10 +55,14 @@ bool open_pipes(child_pipes& pipes) {
   return pipes.null && open_pipe(pipes.out) && open_pipe(pipes.err) && open_pipe(pipes.report);
 }
 
+int first_open(const unique_fd& given, const unique_fd& otherwise) {
+  return given ? given.get() : otherwise.get();
+}
+
 std::vector<fd_move> moves_of(const spawn_request& request, const child_pipes& pipes) {
-  std::vector<fd_move> moves{{pipes.null.get(), STDIN_FILENO, -1},
-                             {pipes.out.write.get(), STDOUT_FILENO, -1},
-                             {pipes.err.write.get(), STDERR_FILENO, -1}};
+  std::vector<fd_move> moves{{first_open(request.standard_input, pipes.null), STDIN_FILENO, -1},
+                             {first_open(request.standard_output, pipes.out.write), STDOUT_FILENO, -1},
+                             {first_open(request.standard_error, pipes.err.write), STDERR_FILENO, -1}};
   for (const inherited_fd& inherited : request.fds) moves.push_back({inherited.fd.get(), inherited.number, -1});
   std::ranges::sort(moves, {}, &fd_move::to);
   return moves;
@@ -146,8 +150,8 @@ expected<spawned_process> spawn(const spawn_request& request, steady_clock::time
     return refused(request, std::string(name_of(failure.step)) + " of " + request.program, failure.error,
                    failure.step == child_step::exec ? "check that the program is there and may be executed" : "");
   }
-  child.standard_output = std::move(pipes.out.read);
-  child.standard_error = std::move(pipes.err.read);
+  if (!request.standard_output) child.standard_output = std::move(pipes.out.read);
+  if (!request.standard_error) child.standard_error = std::move(pipes.err.read);
   return child;
 }
 

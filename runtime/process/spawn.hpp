@@ -15,16 +15,16 @@ namespace troupe {
 struct spawned_process {
   pid_t pid = -1;
   unique_fd pidfd;            ///< readable when the child has ended
-  unique_fd standard_output;  ///< read end of the pipe, non-blocking
+  unique_fd standard_output;  ///< read end of the pipe, non-blocking; empty where the request has its own
   unique_fd standard_error;   ///< the same
 };
 
 /// Starts a program and returns as soon as exec has succeeded. The kernel kills the child when the calling *thread*
-/// ends, so this thread must outlive the child. The child reads /dev/null and has the request's descriptors and no
-/// others. It leads a process group of its own; every signal has its default action and none is blocked.
-/// The request keeps its own descriptors open: the caller destroys it after the call. Any number of threads may call
-/// it. Errors: E0614 with the path and the reason: the start failed, or `deadline` passed. The child is killed and
-/// reaped then; one that SIGKILL does not end within limits::worker_reap_time stays a zombie.
+/// ends, so this thread must outlive the child. The child has the request's descriptors and no others. It leads a
+/// process group of its own; every signal has its default action and none is blocked. The request keeps its own
+/// descriptors open: the caller destroys it after the call. Any number of threads may call it. Errors: E0614 with the
+/// path and the reason: the start failed, or `deadline` passed. The child is killed and reaped then; one that SIGKILL
+/// does not end within limits::worker_reap_time stays a zombie.
 [[nodiscard]] expected<spawned_process> spawn(const spawn_request& request,
                                               std::chrono::steady_clock::time_point deadline);
 

@@ -27,6 +27,16 @@ struct spawn_request {
   /// Name and value; they replace variables of the same name.
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<inherited_fd> fds;
+  /// Its standard descriptors. Without one, input is /dev/null, and output and error are pipes that the starter reads.
+  unique_fd standard_input = {};
+  unique_fd standard_output = {};
+  unique_fd standard_error = {};
+
+  /// The child has its own copies.
+  void close_descriptors() {
+    fds.clear();
+    for (unique_fd* each : {&standard_input, &standard_output, &standard_error}) each->reset();
+  }
 };
 
 }  // namespace troupe

@@ -14,8 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Flags of other programs, and a misspelling that a page shows with its error.
-const std::set<std::string> foreign_flags = {"--build",    "--install", "--prefix",  "--preset", "--target",
-                                             "--env-file", "--help",    "--version", "--stgaes"};
+const std::set<std::string> foreign_flags = {"--build",  "--install",  "--prefix",    "--preset",
+                                             "--target", "--env-file", "--help",      "--version",
+                                             "--stgaes", "--nnodes",   "--no-python", "--ntasks-per-node"};
 
 /// Names of Python, of system calls, of formats and of formulas, which no source of ours has.
 const std::set<std::string> foreign_words = {"member_",      "SCHED_BATCH",   "futex_wake",

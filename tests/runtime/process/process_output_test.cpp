@@ -1,6 +1,8 @@
 // Goal: what workers say arrives whole, in order and bounded, and does not hold up the news of their end.
+#include <array>
 #include <csignal>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,6 +78,32 @@ TEST(process_output, whoever_else_holds_the_pipe_does_not_delay_the_end_for_ever
     // The one that floods may have ended of SIGPIPE.
     if (grandchild) ::syscall(SYS_pidfd_send_signal, grandchild.get(), SIGKILL, nullptr, 0);
   }
+}
+
+TEST(process_output, standard_descriptors_may_be_given) {
+  std::array<int, 2> input{};
+  std::array<int, 2> output{};
+  ASSERT_EQ(::pipe2(input.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(output.data(), O_CLOEXEC), 0);
+  const unique_fd reads(output[0]);
+  unique_fd writes(input[1]);
+  spawn_request request;
+  request.name = "copy";
+  request.program = "/bin/sh";
+  request.arguments = {"sh", "-c", "cat; echo to the starter >&2"};
+  request.standard_input.reset(input[0]);
+  request.standard_output.reset(output[1]);
+  const auto host = new_host();
+  const auto listener = std::make_shared<probe_listener>();
+  ASSERT_TRUE(host->start(std::move(request), listener));
+  ASSERT_EQ(::write(writes.get(), "copied", 6), 6);
+  writes.reset();
+  EXPECT_EQ(listener->await_exit().describe(), "exited with status 0; its last lines:\n  to the starter");
+  std::array<char, 16> got{};
+  EXPECT_EQ(::read(reads.get(), got.data(), got.size()), 6);
+  EXPECT_EQ(std::string(got.data()), "copied");
+  EXPECT_EQ(::read(reads.get(), got.data(), got.size()), 0) << "the host has no copy of its end";
+  EXPECT_TRUE(listener->out().empty());
 }
 
 }  // namespace

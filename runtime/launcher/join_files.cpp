@@ -1,0 +1,105 @@
+#include "runtime/launcher/join_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "messages/limits.hpp"
+#include "runtime/join/join_file.hpp"
+#include "runtime/launcher/launch_plan.hpp"
+#include "runtime/os/errno_text.hpp"
+
+namespace troupe {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string unfinished(const std::string& path) {
+  return path + ".new";
+}
+
+tl::unexpected<error> unwritable(const std::string& path, std::string cause) {
+  return fail(error_code::output_unwritable, "join file " + path, std::move(cause),
+              "name a file with --join-file in a directory that can be written");
+}
+
+/// Of an earlier launch.
+expected<void> remove_old(const std::string& path) {
+  for (const std::string& each : {path, unfinished(path)}) {
+    if (::unlink(each.c_str()) != 0 && errno != ENOENT) return unwritable(each, errno_text());
+  }
+  return {};
+}
+
+/// True if the file has a ticket; false if there is none yet, or one of an earlier launch.
+expected<bool> has_ticket(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+  const auto ticket = read_join_file(path);
+  if (ticket) return ticket->expires_unix_seconds > std::time(nullptr);
+  // removed meanwhile
+  if (ticket.error().code == error_code::config_missing && ::access(path.c_str(), F_OK) != 0) return false;
+  return tl::make_unexpected(ticket.error());
+}
+
+}  // namespace
+
+expected<join_files> join_files::make(std::string prefix, const std::vector<node_slots>& nodes,
+                                      const std::vector<std::uint32_t>& node_ranks) {
+  std::map<std::string, std::string> paths;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::string path = join_file_of(prefix, node_ranks.at(i));
+    if (auto removed = remove_old(path); !removed) return tl::make_unexpected(removed.error());
+    paths.emplace(nodes[i].name, std::move(path));
+  }
+  return join_files(std::move(paths));
+}
+
+join_files::~join_files() {
+  for (const auto& [_, path] : paths_) {
+    ::unlink(path.c_str());
+    ::unlink(unfinished(path).c_str());
+  }
+}
+
+expected<void> join_files::write(const std::string& node, std::string_view ticket) {
+  const auto found = paths_.find(node);
+  if (found == paths_.end()) return fail(error_code::value_out_of_range, node, "the launch has no such node");
+  const std::string& path = found->second;
+  const auto parsed = parse_join_ticket(ticket);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  const std::string first = unfinished(path);
+  ::unlink(first.c_str());
+  if (auto written = write_join_file(first, *parsed); !written) return written;
+  if (::rename(first.c_str(), path.c_str()) == 0) return {};
+  const int number = errno;
+  ::unlink(first.c_str());
+  return unwritable(path, errno_text(number));
+}
+
+void join_files::remove(const std::string& node) {
+  const auto found = paths_.find(node);
+  if (found != paths_.end()) ::unlink(found->second.c_str());
+}
+
+expected<void> await_join_file(const std::string& path, const std::string& node, steady_clock::time_point deadline) {
+  auto pause = limits::join_file_pause_min;
+  while (true) {
+    const auto found = has_ticket(path);
+    if (!found) return tl::make_unexpected(found.error());
+    if (*found) return {};
+    const auto now = steady_clock::now();
+    if (now >= deadline) {
+      return fail(error_code::process_failed, fmt::format("{}, join file {}", node, path),
+                  "no ticket came in time: the launcher on the node of rank 0 has not written it",
+                  "see that it runs, that both share the directory, and that --join-file is the same");
+    }
+    std::this_thread::sleep_until(std::min(now + pause, deadline));
+    pause = std::min(2 * pause, limits::join_file_pause_max);
+  }
+}
+
+}  // namespace troupe

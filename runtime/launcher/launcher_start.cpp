@@ -1,0 +1,104 @@
+// The part of launcher_loop until its driver runs.
+#include <array>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "messages/limits.hpp"
+#include "runtime/launch/launch_environment.hpp"
+#include "runtime/launcher/driver_process.hpp"
+#include "runtime/launcher/join_file_agents.hpp"
+#include "runtime/launcher/launcher_loop.hpp"
+#include "runtime/os/errno_text.hpp"
+#include "runtime/os/room.hpp"
+#include <troupe/log_record.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr int driver_channel_number = 3;
+
+tl::unexpected<error> no_launch_room(const char* call) {
+  return fail(error_code::process_failed, "troupe launch", std::string(call) + ": " + errno_text(),
+              "raise the limit of open files (ulimit -n)");
+}
+
+/// A copy for the driver.
+bool copy_descriptor(int from, unique_fd& to) {
+  to.reset(::fcntl(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  return static_cast<bool>(to);
+}
+
+bool lend_standard_descriptors(spawn_request& request) {
+  const bool reads_terminal = ::isatty(STDIN_FILENO) == 1;
+  return (reads_terminal || copy_descriptor(STDIN_FILENO, request.standard_input)) &&
+         copy_descriptor(STDOUT_FILENO, request.standard_output) &&
+         copy_descriptor(STDERR_FILENO, request.standard_error);
+}
+
+/// Of what one ssh takes: its input, both outputs, a pidfd.
+constexpr std::size_t descriptors_per_agent = 4;
+constexpr std::size_t descriptors_of_launcher = 32;
+
+std::size_t descriptors_for(const launch_request& request) {
+  const bool uses_ssh = std::holds_alternative<ssh_options>(request.agents);
+  return descriptors_of_launcher + (uses_ssh ? descriptors_per_agent * request.setup.nodes.size() : 0);
+}
+
+}  // namespace
+
+expected<std::unique_ptr<launcher_loop>> launcher_loop::make(launch_request request) {
+  if (auto room = ensure_room({.where = "troupe launch", .threads = 2, .descriptors = descriptors_for(request)}); !room)
+    return tl::make_unexpected(room.error());
+  auto signals = stop_signals::make();
+  if (!signals) return tl::make_unexpected(signals.error());
+  auto ends = launcher_channel::make();
+  if (!ends) return tl::make_unexpected(ends.error());
+  unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell) return no_launch_room("eventfd");
+  std::unique_ptr<launcher_loop> made(
+      new launcher_loop(std::move(request), std::move(*signals), std::move(ends->first), std::move(bell)));
+  return made->prepare(std::move(ends->second)).map([&] { return std::move(made); });
+}
+
+launcher_loop::~launcher_loop() = default;
+
+expected<void> launcher_loop::prepare(unique_fd driver_end) {
+  auto host = process_host::create();
+  if (!host) return tl::make_unexpected(host.error());
+  driver_ = std::make_shared<driver_process>([this] { ring(); });
+  host_ = std::move(*host);
+  make_agents();
+  if (auto sent = channel_.send(request_.setup); !sent) return sent;
+  return start_driver(std::move(driver_end));
+}
+
+void launcher_loop::make_agents() {
+  if (auto* files = std::get_if<join_files>(&request_.agents)) {
+    agents_ = std::make_unique<join_file_agents>(std::move(*files));
+    return;
+  }
+  const auto on_line = [say = request_.say, driver = driver_](const std::string& node, std::string_view line) {
+    driver->on_line_of_another();
+    say(to_string(log_record{.text = std::string(line), .stage = node}) + "\n");
+  };
+  agents_ = std::make_unique<ssh_agents>(*host_, std::move(std::get<ssh_options>(request_.agents)),
+                                         ssh_listener{on_line, [this] { ring(); }});
+}
+
+expected<void> launcher_loop::start_driver(unique_fd driver_end) {
+  spawn_request request;
+  request.name = request_.command.front();
+  request.program = request_.command.front();
+  request.arguments = request_.command;
+  request.environment = {{launch_variable, encode(launch_environment{driver_channel_number})}};
+  request.fds.push_back({std::move(driver_end), driver_channel_number});
+  if (!lend_standard_descriptors(request)) return no_launch_room("dup");
+  auto started = host_->start(std::move(request), driver_);
+  if (!started) return tl::make_unexpected(started.error());
+  driver_id_ = *started;
+  return {};
+}
+
+}  // namespace troupe

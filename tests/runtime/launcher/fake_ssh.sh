@@ -1,0 +1,57 @@
+#!/bin/sh
+# Stands for ssh in tests: fake_ssh.sh MODE DIRECTORY HOST COMMAND. Writes what it was given to files of the directory.
+mode=$1
+host=$3
+place=$2/$3
+echo $$ > "$place.pid"
+printf '%s\n' "$#" "$3" "$4" > "$place.arguments"
+env > "$place.environment"
+
+# the ticket, and then the input stays open
+await_end() {
+  read -r ticket
+  printf '%s\n' "$ticket" > "$place.ticket"
+  : > "$place.up"
+  while read -r line; do :; done
+  : > "$place.left"
+}
+
+case $mode in
+  good)
+    echo "agent says"
+    echo "agent warns" >&2
+    await_end
+    ;;
+  refuse)
+    echo "Warning: Permanently added '$host' to the list of known hosts." >&2
+    echo "ssh: connect to host $host port 22: Connection refused" >&2
+    exit 255
+    ;;
+  late-name)
+    echo x >> "$place.attempts"
+    if [ "$(wc -l < "$place.attempts")" -lt 3 ]; then
+      echo "ssh: Could not resolve hostname $host: Temporary failure in name resolution" >&2
+      exit 255
+    fi
+    await_end
+    ;;
+  complain)
+    await_end
+    echo "lost the driver" >&2
+    exit 1
+    ;;
+  stay)
+    trap '' TERM
+    await_end
+    while :; do sleep 1000; done
+    ;;
+  silent)
+    exit 0
+    ;;
+  control)
+    printf 'colour \033[31m and bell \007\n'
+    head -c 100000 /dev/zero | tr '\0' x
+    echo
+    await_end
+    ;;
+esac

@@ -1,0 +1,34 @@
+// run_launch() as a program: launch_program GRACE_MS NODES SSH_WORD... -- COMMAND...; the driver is on w0.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "runtime/launcher/launcher.hpp"
+
+int main(int argc, char** argv) {
+  using namespace troupe;
+  const std::vector<std::string> given(argv + 1, argv + argc);
+  const auto end_of_ssh = std::ranges::find(given, "--");
+  launch_request request;
+  request.setup.grace = std::chrono::milliseconds(std::atoi(given.at(0).c_str()));
+  request.setup.addresses = {"127.0.0.1"};
+  std::istringstream names(given.at(1));
+  for (std::string name; std::getline(names, name, ',');) request.setup.nodes.push_back({name, {0}});
+  if (request.setup.nodes.front().name == "w0") request.setup.driver_node = 0;
+  ssh_options ssh;
+  ssh.command.assign(given.begin() + 2, end_of_ssh);
+  ssh.agent = "/the agent's/troupe-agent";
+  ssh.directory = "/the working/directory";
+  ssh.retry_until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  request.agents = std::move(ssh);
+  request.command.assign(end_of_ssh + 1, given.end());
+  request.say = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  const auto end = run_launch(std::move(request));
+  if (!end) {
+    std::fprintf(stderr, "%s\n", to_string(end.error()).c_str());
+    return 99;
+  }
+  if (end->why) std::fprintf(stderr, "%s\n", to_string(*end->why).c_str());
+  return end->status;
+}
