@@ -1,7 +1,7 @@
 // Goal: the builder's forms of stages, its settings and its errors. Method: small tensors through small graphs with a
 // source of known numbers; what a sink sees is recorded by a metric of the test's own.
 #include <gmock/gmock.h>
-#include <torch/torch.h>
+#include <torch/nn/modules/linear.h>
 
 #include "program/topology_start.hpp"
 #include "tests/program/support/numbers.hpp"
