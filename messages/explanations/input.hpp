@@ -63,8 +63,8 @@ inline constexpr std::array input = {
         "and compare its size with the original."},
     error_explanation{
         error_code::model_state_dict, exit_status::bad_input, "model file is a state dict",
-        "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so nobody can know "
-        "what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
+        "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so the file does not "
+        "say what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
         "in Python and save that with torch.jit.script(model).save(...)."},
     error_explanation{
         error_code::model_legacy_pickle, exit_status::bad_input, "model file is a legacy pickle",

@@ -364,7 +364,7 @@ TEST(edge_depths, behind_a_route_are_those_of_whole_micro_batches) {
                             .edge("route.rest", "rest")
                             .edge("rest", "of rest");
     EXPECT_EQ(slots_between(routed), first_rows == 8 ? limits::pipe_buffers_default : 3u)
-        << "8: nobody knows yet how much the rest makes";
+        << "8: it is not known yet how much the rest makes";
   }
 }
 

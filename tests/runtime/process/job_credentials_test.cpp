@@ -1,4 +1,4 @@
-// Goal: driver and worker of one run accept each other under TLS and nobody else. OpenSSL itself judges.
+// Goal: driver and worker of one run accept each other alone under TLS. OpenSSL itself judges.
 #include "runtime/process/job_credentials.hpp"
 
 #include <ctime>
