@@ -6,7 +6,7 @@
 
 namespace troupe::bench {
 
-/// Of this process, whichever of its threads started them; ended ones that nobody has waited for are left out.
+/// Of this process, whichever of its threads started them; ended ones without a wait() are left out.
 std::set<pid_t> children();
 
 /// Whether these have started all their threads and take hardly any time of a processor: watches for a moment.

@@ -30,7 +30,7 @@ constexpr std::uint64_t batch_size = 256;
 
 class empty_payload final : public payload {};
 
-/// Edges as the engines use them: with bells, which nobody waits on here.
+/// Edges as the engines use them: with bells, on which no thread waits here.
 struct spinning_edge {
   explicit spinning_edge(std::uint32_t slots) {
     ends = inproc_edge_factory().make({slots, &producer_bell, &consumer_bell, 1});

@@ -10,7 +10,7 @@ std::string processor();
 /// What this program was compiled with.
 std::string compiler();
 
-/// Runnable processes over the last minute: above 1 before the start, somebody else was using the machine.
+/// Runnable processes over the last minute: above 1 before the start, other programs were using the machine.
 double load_average();
 
 }  // namespace troupe::bench

@@ -11,8 +11,8 @@ namespace troupe {
 
 /// loader -> first stage (LoadMicroBatch) and stage -> stage (SendActivation / RecvActivation), over an edge.
 /// Takes one credit of the receiver. Labels travel along untouched to where the outputs are scored.
-/// Behind a route an activation is a part: it keeps the id, and an empty part travels too (without tensors), so that
-/// every id closes everywhere.
+/// Behind a route an activation is a part, and keeps the id. An empty part travels too (without tensors), so that every
+/// node behind the route receives every id, and closes it.
 struct activation {
   micro_batch_id id;
   sample_range samples;

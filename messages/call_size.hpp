@@ -4,9 +4,8 @@
 
 namespace troupe {
 
-/// Twice in the protocol. Over the control plane, loader -> aggregator: call `call` consists of `count` micro-batches,
-/// it is complete when that many are folded. On an edge: a flush that takes no credit, may be repeated, and changes no
-/// result.
+/// loader -> aggregator: call `call` consists of `count` micro-batches, and is complete when that many are folded. It
+/// may be repeated with the same count.
 struct call_size {
   call_number call = 0;
   std::uint64_t count = 0;

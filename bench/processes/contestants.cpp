@@ -34,7 +34,7 @@ expected<pipeline_variant> start_workers(const workload& work, const worker_case
   return made;
 }
 
-/// A file that nobody else sees, on the disk where results would be.
+/// A file without a name for others, on the disk where results would be.
 std::shared_ptr<journal_writer> make_journal() {
   const std::string folder = std::filesystem::temp_directory_path();
   return std::make_shared<journal_writer>(unique_fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)),

@@ -28,7 +28,7 @@ inline const std::string four_processes = "4 stages, processes";
 }  // namespace variant
 
 /// The variants of one workload: pipelines are started when they are first asked for, and parked while they are not
-/// measured. Whoever drops them ends their workers.
+/// measured. Their destructor ends their workers.
 class contestants {
  public:
   static expected<std::unique_ptr<contestants>> gather(const workload& work);

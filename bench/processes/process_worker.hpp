@@ -18,7 +18,7 @@ struct worker_case {
 };
 
 /// For the workers that are started from now on: they have the arguments of their driver, and cannot tell from these
-/// what it is at. Call it while nobody reads the environment.
+/// what it is at. Call it while no other thread reads the environment.
 void announce(const worker_case& which);
 
 /// For the driver of such workers.

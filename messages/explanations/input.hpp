@@ -63,8 +63,8 @@ inline constexpr std::array input = {
         "and compare its size with the original."},
     error_explanation{
         error_code::model_state_dict, exit_status::bad_input, "model file is a state dict",
-        "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so nobody can know "
-        "what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
+        "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so the file does not "
+        "say what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
         "in Python and save that with torch.jit.script(model).save(...)."},
     error_explanation{
         error_code::model_legacy_pickle, exit_status::bad_input, "model file is a legacy pickle",
@@ -165,23 +165,25 @@ inline constexpr std::array input = {
         "the usual causes. The message carries the system's own words; check the permissions."},
 
     error_explanation{
-        error_code::config_missing, exit_status::bad_input, "config file does not exist",
-        "There is no readable file at the path given with --config. Relative paths are taken from the directory "
-        "the program was started in. Check the path, or leave --config away."},
+        error_code::config_missing, exit_status::bad_input, "config file, hostfile or ticket does not exist",
+        "There is no readable file at the given path: --config has a file of options, --hostfile a list of nodes, and "
+        "an agent a join ticket. Relative paths are taken from the directory the program was started in. Check the "
+        "path."},
     error_explanation{
-        error_code::config_syntax, exit_status::bad_input, "config file is not valid TOML",
-        "The config file breaks the rules of TOML at the line and column in the message. Strings need quotes, "
-        "lists need brackets, and a key may stand there once; the file has at most 64 KiB, and nests little. Correct "
-        "that line."},
+        error_code::config_syntax, exit_status::bad_input, "config file or hostfile breaks its format",
+        "A config file is TOML: strings need quotes, lists need brackets, and a key may stand there once; the file has "
+        "at most 64 KiB, and nests little. A hostfile has one line per node, NAME slots=N. Correct the line at the "
+        "place in the message."},
     error_explanation{
         error_code::config_unknown_key, exit_status::bad_input, "unknown key in the config file",
         "The config file sets a key that does not exist; it would have had no effect. Keys are the flags with "
         "underscores in place of hyphens: micro_batch for --micro-batch. The message suggests the key that "
         "looks most alike."},
     error_explanation{
-        error_code::config_bad_value, exit_status::bad_input, "bad value in the config file",
-        "A key of the config file has a value of the wrong type or outside the permitted range. The message says "
-        "what the key wants, with line and column. Numbers stand without quotes, names with them."},
+        error_code::config_bad_value, exit_status::bad_input, "bad value in a config file, hostfile, ticket or address",
+        "A value has the wrong type or lies outside the permitted range. The message says where it stands, with line "
+        "and column in a file, and what is wanted there. In a config file numbers stand without quotes, names with "
+        "them."},
 };
 
 }  // namespace troupe::explanations

@@ -15,7 +15,7 @@ inline constexpr std::array operation = {
         "on the circle in order. Take away the edge that leads back."},
     error_explanation{
         error_code::topology_dangling_port, exit_status::usage, "port is not connected",
-        "A node of the topology has an input that nobody sends to, or an output that nobody receives. Every port "
+        "A node of the topology has an input without a sender, or an output without a receiver. Every port "
         "needs an edge, and an input exactly one. Connect the port that the message names, or remove the node."},
     error_explanation{
         error_code::topology_duplicate_name, exit_status::usage, "name is used twice",

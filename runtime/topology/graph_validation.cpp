@@ -200,7 +200,7 @@ expected<void> check_connected(const stage_graph& graph) {
         if (!used.contains({node.name, port})) {
           const bool is_input = ports == &node.inputs;
           return fail(error_code::topology_dangling_port, place(node),
-                      fmt::format("nobody {} its {} '{}'", is_input ? "sends to" : "receives from",
+                      fmt::format("no node {} its {} '{}'", is_input ? "sends to" : "receives from",
                                   is_input ? "input" : "output", port),
                       "connect the port, or remove the node");
         }

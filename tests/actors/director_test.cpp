@@ -1,4 +1,4 @@
-// Goal: what the director and the aggregator say when somebody is replaced, in orders of events that seeded runs seldom
+// Goal: what the director and the aggregator say when a stage is replaced, in orders of events that seeded runs seldom
 // meet. Method: the production actors in one thread; the test steps the loader's engine and speaks for the stages.
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST(director, answers_a_call_that_comes_after_a_fatal_failure_with_its_cause) {
   expect_an_answer();
   post(run.directs, stopped{.address = run.stage, .incarnation = 0});
   run.settle();
-  EXPECT_FALSE(run.ended) << "nobody has asked for it, and whoever submits waits for an answer";
+  EXPECT_FALSE(run.ended) << "no stop was asked for, and a submitter waits for an answer";
   expect_an_answer();
   post(run.directs, stop_request{stop_mode::drain});
   run.settle();
@@ -154,7 +154,7 @@ TEST(director, tells_a_new_loader_of_a_cancelled_call_that_has_ended_meanwhile) 
   const std::uint64_t read = given_up->position;
   run.submit(2);
   run.settle();
-  EXPECT_EQ(run.source->position, 2u) << "it waits behind the call that nobody wants";
+  EXPECT_EQ(run.source->position, 2u) << "it waits behind the call that was given up";
   EXPECT_EQ(given_up->position, read);
 }
 
@@ -169,7 +169,7 @@ TEST(director, tells_a_new_loader_which_calls_are_cut) {
   run.while_the_loaders_actor_dies([] {});
   ASSERT_EQ(run.children.size(), 4u);
   for (int times = 0; times < 6; ++times) run.settle();
-  EXPECT_EQ(run.source->position, 60u) << "calls that came after the cut are not cut, whoever dies";
+  EXPECT_EQ(run.source->position, 60u) << "calls that came after the cut are not cut, whatever dies";
   EXPECT_EQ(cut->position, read);
 }
 

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <ATen/Functions.h>
 #include <ATen/Parallel.h>
-#include <torch/script.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <troupe/data_set.hpp>
 

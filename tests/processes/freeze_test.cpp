@@ -161,7 +161,7 @@ TEST(frozen_as_a_whole, a_run_goes_on_where_it_was) {
   run.expect_nothing_left({killer::journal});
 }
 
-/// Nobody waits for a spare, neither when it is frozen nor when the run ends.
+/// A run does not wait for a spare, neither when it is frozen nor when the run ends.
 TEST_F(frozen, spare_is_not_waited_for) {
   if (sanitized) GTEST_SKIP() << same_code;
   allow("1");

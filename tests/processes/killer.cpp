@@ -39,7 +39,7 @@ void killer::kill_one() {
   if (workers.empty()) return;
   const pid_t victim = workers[random_() % workers.size()];
   const auto fresh = [this](pid_t one) { return !known_.contains(one) && !known_.empty(); };
-  // Progress with nobody else there: one of them works.
+  // Progress without others: one of them works.
   if (std::ranges::all_of(workers, fresh) && !again_at_) fresh_in_a_row_ = 0;
   const bool is_fresh = fresh(victim);
   // The one more is left out: with only fresh workers there, it would be waited for until the end.

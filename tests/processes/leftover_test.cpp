@@ -107,9 +107,9 @@ TEST(nothing_is_left, after_two_interrupts) {
   run.expect_nothing_left({journal}, 1s);
 }
 
-/// While workers start there is nothing to finish, and nobody to tell: the first of them may be there before the run
-/// is, and then the program ends without a result and maybe without a journal. On a fast machine the last steps find
-/// them at work.
+/// While workers start there is nothing to finish, and no call to tell of it: the first of them may be there before the
+/// run is, and then the program ends without a result and maybe without a journal. On a fast machine the last steps
+/// find them at work.
 TEST(nothing_is_left, after_an_interrupt_while_it_starts) {
   for (int step = 0; step < (sanitized ? 1 : 4); ++step) {
     marked_run run(long_run());

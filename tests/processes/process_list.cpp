@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What cannot be read has ended, or belongs to somebody else: no content.
+/// What cannot be read has ended, or belongs to another user: no content.
 std::string content_of(const fs::path& file) {
   std::ostringstream content;
   content << std::ifstream(file, std::ios::binary).rdbuf();  // an iterator would throw if the process ends meanwhile

@@ -33,7 +33,7 @@ std::vector<std::string> descriptors_of(pid_t process);
 /// TCP, of any of these.
 std::set<std::uint16_t> ports_listened_at_by(const std::vector<pid_t>& processes);
 
-/// Somebody listens at this port of the loopback interface.
+/// A process listens at this port of the loopback interface.
 bool is_listened_at(std::uint16_t port);
 
 /// Asks every few milliseconds until it is true, or the time is over.

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include <gmock/gmock.h>
-#include <torch/torch.h>
+#include <ATen/Functions.h>
 
 #include "tests/program/support/numbers.hpp"
 #include <troupe/evaluator.hpp>

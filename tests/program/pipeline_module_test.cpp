@@ -1,7 +1,8 @@
 // Goal: layers described in code give the bits of a plain loop, wherever they are cut; tied layers are one module;
 // every mistake is named. Method: small torch::nn models with fixed weights, and loops written out here.
 #include <gmock/gmock.h>
-#include <torch/torch.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
 
 #include "tests/program/support/plain_loop.hpp"
 #include <troupe/pipeline_engine.hpp>

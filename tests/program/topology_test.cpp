@@ -1,7 +1,7 @@
 // Goal: the builder's forms of stages, its settings and its errors. Method: small tensors through small graphs with a
 // source of known numbers; what a sink sees is recorded by a metric of the test's own.
 #include <gmock/gmock.h>
-#include <torch/torch.h>
+#include <torch/nn/modules/linear.h>
 
 #include "program/topology_start.hpp"
 #include "tests/program/support/numbers.hpp"
@@ -364,7 +364,7 @@ TEST(edge_depths, behind_a_route_are_those_of_whole_micro_batches) {
                             .edge("route.rest", "rest")
                             .edge("rest", "of rest");
     EXPECT_EQ(slots_between(routed), first_rows == 8 ? limits::pipe_buffers_default : 3u)
-        << "8: nobody knows yet how much the rest makes";
+        << "8: it is not known yet how much the rest makes";
   }
 }
 

@@ -23,7 +23,7 @@ struct verdict {
 constexpr std::uint64_t states_max_default = 8'000'000;
 
 /// Visits every state that can be reached, breadth first, until something is wrong. Where nothing but a death could go
-/// on, the run counts as stuck: nobody may have to die for the others to proceed.
+/// on, the run counts as stuck: no instance may have to die for the others to proceed.
 verdict explore(const flow_graph& graph, const protocol_options& options,
                 std::uint64_t states_max = states_max_default);
 

@@ -14,9 +14,9 @@ namespace troupe::testing {
 /// What must never happen.
 enum class violation : std::uint8_t {
   none,
-  deadlock,          ///< nobody can go on, and there is work left
+  deadlock,          ///< no step is possible, and there is work left
   lost_part,         ///< all came to rest, and a sink lacks an id
-  repeated_part,     ///< something came twice although nobody had died
+  repeated_part,     ///< something came twice although no instance had died
   folded_twice,      ///< a sink counted an id twice
   mismatched_parts,  ///< a join put parts of different ids together
   overfull_edge,     ///< more on an edge than it has slots

@@ -5,7 +5,7 @@
 // Fan-out: what a step does to the edges behind it.
 namespace troupe::testing {
 
-/// A slot is free again only once the outputs are sent. Here both happen in one step, as nobody can tell the
+/// A slot is free again only once the outputs are sent. Here both happen in one step, as no step can tell the
 /// difference: the slots that are taken and those that are freed belong to different edges, and nothing can keep the
 /// instance from freeing them.
 void protocol_model::work(const protocol_state& from, std::uint8_t instance, std::uint8_t id,

@@ -15,7 +15,8 @@ constexpr std::size_t source_at = 0;
 constexpr std::size_t death_at = 1;
 constexpr std::size_t first_edge = 2;
 
-/// Values at death_at: nobody has died, one has and recovery is over, or one is dead (its instance number follows).
+/// Values at death_at: no instance has died, one has and recovery is over, or one is dead (its instance number
+/// follows).
 constexpr std::uint8_t nobody_died = 0;
 constexpr std::uint8_t recovered = 1;
 constexpr std::uint8_t first_dead = 2;

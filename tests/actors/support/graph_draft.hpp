@@ -31,7 +31,7 @@ struct graph_draft {
   /// Connects an input for each of these outputs. Returns its position.
   std::size_t add_node(graph_node node, const std::vector<std::size_t>& from);
   void add_output(std::size_t node, const std::string& port, row_box rows);
-  /// Outputs that nobody receives from.
+  /// Outputs without a receiver.
   [[nodiscard]] std::vector<std::size_t> loose_ends() const;
   /// Until nothing waits for ids in order behind a node that mixes them: that node keeps order, or one before it that
   /// mixes them too.

@@ -74,7 +74,7 @@ class stepped_run {
 
  private:
   static constexpr std::uint64_t moves_max = 400000;
-  /// Scores may wait for so long, and everybody else for them.
+  /// Scores may wait for so long, and all others for them.
   static constexpr int idle_ticks_max = 50 + limits::score_delay_max / std::chrono::milliseconds{1};
 
   caf::scheduler::test_coordinator& scheduler() {

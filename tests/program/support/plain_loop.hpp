@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include <torch/script.h>
+#include <ATen/Functions.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <troupe/data_set.hpp>
 

@@ -121,7 +121,7 @@ TYPED_TEST_P(edge_thread_contract, streams_between_threads_that_park) {
     this->await_drops();
     EXPECT_EQ(this->ends.producer->credits(), slots);
     EXPECT_EQ(this->alive, 0);
-    EXPECT_GT(this->parks.exchange(0), 0u) << "nobody parked: nothing was shown about wake-ups";
+    EXPECT_GT(this->parks.exchange(0), 0u) << "no end parked: nothing was shown about wake-ups";
     this->expect_flawless();
   }
 }

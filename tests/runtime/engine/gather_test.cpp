@@ -125,7 +125,7 @@ TEST(gather, is_exhausted_when_all_edges_are_closed_and_nothing_is_held) {
   EXPECT_TRUE(given.inbound.exhausted());
 }
 
-/// Real edges give all slots back when they close, whoever held them.
+/// Real edges give all slots back when they close, held or not.
 struct counting_consumer final : edge_consumer {
   explicit counting_consumer(int& held_slots) : held(held_slots) {}
   [[nodiscard]] std::optional<activation> try_receive() override {

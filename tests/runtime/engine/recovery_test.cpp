@@ -1,6 +1,6 @@
 // Goal: what engines do in a new epoch: the loader sends again all that is not folded, from where it said, each flush
-// at its place; a stage drops what it holds; edges that nobody took end without a word; who can work without whom; when
-// the restart budget is spent. Method: real engines and edges in one thread, no actors.
+// at its place; a stage drops what it holds; edges that no engine took end without a word; who can work without whom;
+// when the restart budget is spent. Method: real engines and edges in one thread, no actors.
 #include <gmock/gmock.h>
 
 #include "runtime/edge/inproc/inproc_edge.hpp"
@@ -97,7 +97,7 @@ TEST(loader_recovery, sends_again_what_is_not_folded_and_every_flush_at_its_plac
   loader.start_epoch();
   EXPECT_EQ(loader.received(), "0.1 0.2 /0 1.0 1.1 /1 ");
   EXPECT_EQ(loader.engine.counters().replayed, 4u);
-  EXPECT_EQ(loader.ends, (std::vector<call_number>{0, 1, 0, 1})) << "whoever should have heard of it may have died";
+  EXPECT_EQ(loader.ends, (std::vector<call_number>{0, 1, 0, 1})) << "its hearer may have died";
 }
 
 TEST(loader_recovery, keeps_its_word_about_the_first_one_when_the_mark_rises_meanwhile) {
@@ -129,7 +129,7 @@ TEST(loader_recovery, forgets_what_is_folded_when_it_is_paused_again_in_the_midd
   loader.engine.low_water({2, 0});
   loader.order(loader_command::pause{});
   loader.run();
-  EXPECT_EQ(loader.paused.back(), (micro_batch_id{2, 0})) << "nor call 1, and nobody acted on the answer before";
+  EXPECT_EQ(loader.paused.back(), (micro_batch_id{2, 0})) << "nor call 1, and the answer before was not acted on";
 }
 
 TEST(loader_recovery, flushes_also_when_the_rest_of_what_was_to_be_sent_again_is_cancelled) {
@@ -213,7 +213,7 @@ TEST(stage_recovery, drops_what_it_holds_and_goes_on_over_the_new_edges) {
   auto [fresh_in, fresh_out] = start_epoch();  // 1 waits for room
   run();
   EXPECT_FALSE(out->exhausted());
-  EXPECT_EQ(in->credits(), 2u) << "released, and nobody closed";
+  EXPECT_EQ(in->credits(), 2u) << "released, and not closed";
   send(*fresh_in, 0);
   run();
   EXPECT_EQ(fresh_out->try_receive()->id, (micro_batch_id{0, 0}));

@@ -219,7 +219,7 @@ TEST(stage_engine, large_scores_travel_few_at_a_time) {
   EXPECT_EQ(batches, (std::vector<std::size_t>{2, 2, 2, 1}));
 }
 
-// Whoever has the last score of a call looks at the counters.
+// The receiver of the last score of a call looks at the counters.
 TEST(stage_engine, a_micro_batch_is_counted_before_its_scores_leave) {
   std::chrono::nanoseconds now{0};
   stage_engine engine{{.name = "last", .address = {}, .sinks = {0}, .now = [&] { return now += 1s; }},

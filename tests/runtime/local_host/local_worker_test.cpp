@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "tests/runtime/local_host/noted_worker.hpp"
+
 namespace troupe::testing {
 namespace {
 
@@ -15,7 +17,10 @@ using ::testing::ElementsAre;
 
 /// Never started.
 struct unborn_worker {
+  unborn_worker() { made->tell(news); }
+
   std::vector<std::string> logged;
+  const std::shared_ptr<noted_worker> news = std::make_shared<noted_worker>();
   std::unique_ptr<process_host> host = *process_host::create();
   std::pair<fd_channel, unique_fd> channel = *fd_channel::make();
   std::pair<unique_fd, unique_fd> sockets = *make_link_sockets();
@@ -50,6 +55,7 @@ TEST(local_worker, is_known_by_the_number_of_its_process_after_its_end) {
   report.pid = 42;
   one.worker.on_exit(report);
   EXPECT_EQ(one.worker.place(), "process 42");
+  EXPECT_THAT(one.news->first(1), ElementsAre("process 42 exited"));
 }
 
 TEST(local_worker, has_its_page_in_memory_that_others_can_map) {

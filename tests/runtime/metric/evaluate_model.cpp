@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include <ATen/Parallel.h>
-#include <torch/script.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_fold.hpp"

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/script.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include "evaluate_model.hpp"
 #include "tests/support/paths.hpp"

@@ -36,7 +36,7 @@ void wait_for_the_team_to_end(std::size_t threads_at_rest) {
 
 /// How many threads running the stage adds to the process, and ATen's own count in that thread.
 std::pair<std::size_t, int> threads_added(const layer_chain& chain, std::uint32_t threads, optimize_mode mode) {
-  // freezing runs kernels too, in the thread of whoever makes the stage
+  // freezing runs kernels too, in the thread that makes the stage
   const auto body = layers_body::make(chain, 0, chain.layers.size(), {0, threads, mode, std::nullopt});
   std::pair<std::size_t, int> result;
   const std::size_t at_rest = threads_of_this_process();

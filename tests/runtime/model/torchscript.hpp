@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <torch/script.h>
+#include <ATen/Functions.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include "../../support/paths.hpp"
 #include "runtime/model/layers_body.hpp"

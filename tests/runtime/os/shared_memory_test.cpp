@@ -63,7 +63,7 @@ TEST(shared_memory, is_closed_on_exec_and_sealed_for_good) {
   shared_memory memory = made(page);
   EXPECT_TRUE(::fcntl(memory.descriptor(), F_GETFD) & FD_CLOEXEC);
   EXPECT_EQ(::fcntl(memory.descriptor(), F_GET_SEALS), F_SEAL_SHRINK | F_SEAL_SEAL);
-  EXPECT_NE(::ftruncate(memory.descriptor(), 1), 0) << "nobody can take mapped pages away";
+  EXPECT_NE(::ftruncate(memory.descriptor(), 1), 0) << "mapped pages cannot be taken away";
   EXPECT_NE(::fcntl(memory.descriptor(), F_ADD_SEALS, F_SEAL_GROW), 0);
 }
 

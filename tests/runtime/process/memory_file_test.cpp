@@ -1,4 +1,4 @@
-// Goal: a memory file can be opened by name and read, and changed by nobody.
+// Goal: a memory file can be opened by name and read, and cannot be changed.
 #include "runtime/process/memory_file.hpp"
 
 #include <fstream>

@@ -76,7 +76,7 @@ int leave_grandchild(const arguments& given) {
   }
   if (has("escapes")) ::setsid();
   while (has("floods")) {
-    // Ends by SIGPIPE once nobody reads any more.
+    // Ends by SIGPIPE once its output is not read any more.
     std::fputs("flood\n", stderr);
   }
   wait_for_ever();

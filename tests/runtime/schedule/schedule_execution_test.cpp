@@ -67,7 +67,7 @@ class executor {
     if (!good && fault_.empty()) fault_ = what;
   }
   void put(content& where, std::uint64_t m) {
-    check(!where.has_value(), "overwrites what nobody has read");
+    check(!where.has_value(), "overwrites what was not read");
     where = m;
   }
   std::uint64_t take(content& where) {

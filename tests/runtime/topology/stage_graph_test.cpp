@@ -85,13 +85,13 @@ TEST(validate, refuses_cycles_by_their_path) {
 
 TEST(validate, refuses_ports_that_hang) {
   expect_refused({good().add(node("idle", node_kind::stage)).connect("b", "idle"), error_code::topology_dangling_port,
-                  "stage 'idle': nobody receives from its output 'out'"});
+                  "stage 'idle': no node receives from its output 'out'"});
   expect_refused({good().add(node("more", node_kind::sink)), error_code::topology_dangling_port,
-                  "sink 'more': nobody sends to its input 'in'"});
+                  "sink 'more': no node sends to its input 'in'"});
   expect_refused({chain([](graph_node& n) {
                     if (n.name == "a") n.outputs = {"out", "side"};
                   }),
-                  error_code::topology_dangling_port, "stage 'a': nobody receives from its output 'side'"});
+                  error_code::topology_dangling_port, "stage 'a': no node receives from its output 'side'"});
 }
 
 TEST(validate, refuses_names_used_twice) {

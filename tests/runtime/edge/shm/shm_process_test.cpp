@@ -100,7 +100,7 @@ TEST_F(shm_process, streams_from_a_child_that_parks) {
     EXPECT_TRUE(seen.exhausted);
     EXPECT_EQ(in->flushed_through(), stream_messages / plan{}.run_length - 1);
     EXPECT_TRUE(producer.succeeded());
-    EXPECT_GT(std::exchange(parks, 0), 0u) << "nobody parked: nothing was shown about wake-ups";
+    EXPECT_GT(std::exchange(parks, 0), 0u) << "no end parked: nothing was shown about wake-ups";
   }
 }
 

@@ -1,5 +1,6 @@
 // Goal: slots hold messages of every size in place, grow without cutting, cost nothing once warm, and come back when
-// nobody needs them. Method: patterned payloads, the kernel's count of the memory's blocks, a codec that counts.
+// they are no longer needed. Method: patterned payloads, the kernel's count of the memory's blocks, a codec that
+// counts.
 #include <array>
 #include <chrono>
 #include <deque>
@@ -172,7 +173,7 @@ TEST(shm_slot, comes_back_when_released_and_no_longer_viewed) {
   newer.reset();
   EXPECT_EQ(edge.producer->credits(), 0u) << "not released";
   edge.consumer->release();
-  EXPECT_EQ(edge.producer->credits(), 1u) << "the newer one, as nobody views it";
+  EXPECT_EQ(edge.producer->credits(), 1u) << "the newer one, as no view holds it";
   EXPECT_NE(edge.producer_bell->epoch(), quiet);
   EXPECT_TRUE(is_pattern(older->tensors, 0, 10));
   edge.consumer->release();
