@@ -74,7 +74,7 @@ expected<join_request> read_join_request(std::span<const std::byte> input) {
   std::string node = in.name();
   const auto secret = in.array<join_secret::size>();
   std::string request = get_text(in);
-  if (in.is_short() || !in.is_at_end() || !is_version(version))
+  if (in.is_short() || !in.is_at_end() || !is_version(version) || node.size() > limits::join_name_bytes_max)
     return no_exchange(error_code::wire_malformed, "it is no request to join");
   return join_request{std::move(version), std::move(node), join_secret(secret), std::move(request)};
 }

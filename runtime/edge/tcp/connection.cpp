@@ -87,6 +87,7 @@ void connection::begin(bool as_server) {
   stream_->handshake(as_server, [self = shared_from_this()](std::error_code failed) {
     if (self->ended_) return;
     if (failed) return self->fail(error_code::wire_handshake, "TLS handshake: " + failed.message());
+    self->secured_ = true;
     if (const auto fits = self->role_->on_handshake(*self); !fits) return self->fail(fits.error());
     self->read();
     self->pump();
@@ -156,7 +157,7 @@ expected<void> connection::deliver(std::span<const std::byte> payload) {
 }
 
 void connection::pump() {
-  if (ended_ || writing_ || !connected_ || finishing_) return;
+  if (ended_ || writing_ || !secured_ || finishing_) return;
   auto more = role_->next(out_);
   if (!more) return fail(std::move(more).error());
   if (*more) return write(out_, true);

@@ -139,6 +139,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::optional<freeze_watch> freezes_;
   clock::time_point last_written_;
   bool connected_ = false;
+  bool secured_ = false;
   bool established_ = false;
   bool writing_ = false;
   bool finishing_ = false;

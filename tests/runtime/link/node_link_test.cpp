@@ -107,6 +107,20 @@ TEST(node_link, keeps_what_is_sent_before_the_other_end_has_started) {
   told->link->close();
 }
 
+TEST(node_link, says_nothing_before_the_handshake_however_much_waits) {
+  const auto authority = *job_authority::make();
+  const auto own = *authority.make_driver_credentials();
+  const listening_socket listener;
+  node_process node(listener.port(), joined(authority, "a"));
+  unique_fd accepted(listener.accept());
+  for (int i = 0; i < 1000; ++i) node.link->send(message_of(std::to_string(i)));
+  const tls_peer driver(std::move(accepted), own);
+  ASSERT_TRUE(driver.has_shaken_hands());
+  EXPECT_TRUE(std::holds_alternative<link_frame>(driver.hear()->head));
+  driver.say(link_frame{10'000});
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(driver.hear()->payload, std::to_string(i));
+}
+
 TEST(node_link, between_idle_ends_is_not_lost) {
   linked_node one(short_times);
   EXPECT_FALSE(one.news.loss(3 * short_times.timeout));
