@@ -134,6 +134,16 @@ struct worker_telemetry {
   std::uint64_t busy_ns = 0;
 };
 
+/// driver -> agent: what worker_telemetry says is wanted as it is now. Reply: what has changed, and telemetry_told.
+struct ask_telemetry {
+  std::uint64_t question = 0;
+};
+
+/// agent -> driver: all that was asked for was told before this.
+struct telemetry_told {
+  std::uint64_t question = 0;
+};
+
 /// driver -> agent: all workers end, those that live after the grace by force. Reply: workers_stopped.
 struct stop_workers {
   std::uint64_t grace_ms = 0;

@@ -225,6 +225,8 @@ inline constexpr std::size_t agent_blobs_max = 1u << 17;
 /// Bytes of a blob in one message; and of those that wait on a link before another one is sent.
 inline constexpr std::size_t blob_part_bytes = 1u << 20;
 inline constexpr std::size_t blob_bytes_queued_max = 16u << 20;
+/// Wait for the counters of other nodes' stages at the end of a call.
+inline constexpr std::chrono::milliseconds telemetry_wait_max = 1s;
 /// Time without any byte leaving after which a node takes no blobs.
 inline constexpr std::chrono::milliseconds blob_stall_max = 10s;
 /// From the start of an agent until it has joined: its launcher or its scheduler ends it before.

@@ -37,7 +37,7 @@ void evaluation_run::request_stop(stop_kind kind) noexcept {
 }
 
 expected<run_result> evaluation_run::run() {
-  const auto before = running().engines().accounts->usage();
+  const auto before = running().usage();
   auto future = running().submit(parts_.call->ticket());
   const auto outcome = wait(future);
   if (!outcome) {
@@ -121,7 +121,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   const assembly& engines = running().engines();
   result.cut_by = parts_.stages.cut_by;
   result.stages =
-      stage_reports(*engines.accounts, before, engines.accounts->usage(), result.wall_seconds, parts_.stages.layers);
+      stage_reports(*engines.accounts, before, running().usage(), result.wall_seconds, parts_.stages.layers);
   if (const auto failed = failure_of(outcome)) {
     result.partial = true;
     result.errors.push_back(*failed);

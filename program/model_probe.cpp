@@ -46,11 +46,13 @@ class probe_watch final : public process_listener {
   std::optional<exit_report> ended_;
 };
 
-expected<spawn_request> spawn_request_for(const probe_file& file) {
+expected<spawn_request> spawn_request_for(const probe_request& request, const probe_file& file) {
   auto copy = file.duplicate();
   if (!copy) return tl::make_unexpected(copy.error());
-  spawn_request made{
-      .name = name_in_log, .arguments = own_arguments(), .environment = {{probe_variable, probe_value}}, .fds = {}};
+  spawn_request made{.name = name_in_log,
+                     .arguments = own_arguments(),
+                     .environment = {{probe_variable, encode({request.spans_nodes})}},
+                     .fds = {}};
   made.fds.push_back({std::move(*copy), probe_report_number});
   return made;
 }
@@ -108,7 +110,7 @@ attempt try_once(const probe_request& request, const std::stop_token& stop) {
   const auto deadline = steady::now() + request.patience;
   const auto file = probe_file::make();
   if (!file) return failed(file.error());
-  auto spawned = spawn_request_for(*file);
+  auto spawned = spawn_request_for(request, *file);
   if (!spawned) return failed(spawned.error());
   const auto host = process_host::create();
   if (!host) return failed(host.error());

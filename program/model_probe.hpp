@@ -18,6 +18,8 @@ struct probe_request {
   /// Gets each line that the process prints, and a warning when it is started again. Called by one thread at a time,
   /// not after probe_in_process() has returned; may be empty.
   log_function log;
+  /// probe_environment::spans_nodes.
+  bool spans_nodes = false;
 };
 
 /// Sends the first micro-batch through all stages (the probe) in a child process, so that a crash of the model and its

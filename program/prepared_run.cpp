@@ -6,6 +6,7 @@
 #include "messages/limits.hpp"
 #include "program/journal_pins.hpp"
 #include "program/model_probe.hpp"
+#include "program/process_role.hpp"
 #include "program/run_checks.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
@@ -24,7 +25,8 @@ expected<probe_report> probe(const run_request& request, const log_function& log
   const std::string settings = settings_of(request.what);  // before files are read: workers refuse what came later
   auto report = probe_in_process({.what = request.config.model,
                                   .patience = limits::probe_start_time + request.options.workers.start_deadline,
-                                  .log = log},
+                                  .log = log,
+                                  .spans_nodes = spans_nodes()},
                                  stop);
   if (report && report->fingerprint != plan_fingerprint(*plan, settings)) {
     return fail(error_code::worker_mismatch, "try-out", "its process describes another topology than its driver",

@@ -4,6 +4,7 @@
 
 #include "actors/workers/worker_actor.hpp"
 #include "program/launched_nodes.hpp"
+#include "program/process_role.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/os/standard_descriptors.hpp"
 #include "runtime/process/probe_environment.hpp"
@@ -17,6 +18,7 @@ struct process_role {
   bool known = false;
   std::optional<worker_environment> worker;
   bool probes = false;
+  bool spans_nodes = false;
 };
 
 process_role& role() {
@@ -44,9 +46,14 @@ program::program(int, char**) {
   if (!launch) end_worker(launch.error());
   const auto probes = take_probe_environment();
   if (!probes) end_worker(probes.error());
-  role().probes = *probes;
+  role().probes = probes->has_value();
+  role().spans_nodes = *launch || (*worker && (*worker)->network != 0) || (*probes && (*probes)->spans_nodes);
   if (!*launch) return;
   if (auto open = launched_nodes::open(**launch, std::make_shared<tensor_codec>()); !open) end_worker(open.error());
+}
+
+bool spans_nodes() noexcept {
+  return role().spans_nodes;
 }
 
 const worker_environment* program::worker() {

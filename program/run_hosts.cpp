@@ -10,6 +10,10 @@
 
 namespace troupe {
 
+void run_hosts::refresh_telemetry(std::chrono::steady_clock::time_point deadline) const {
+  for (const auto& each : all) each->refresh_telemetry(deadline);
+}
+
 void run_hosts::close() noexcept {
   for (const auto& each : all) each->close();
 }

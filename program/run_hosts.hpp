@@ -19,6 +19,8 @@ struct run_hosts {
   /// take it.
   std::function<expected<std::size_t>(stage_address at)> find;
 
+  /// worker_host::refresh_telemetry() of all of them.
+  void refresh_telemetry(std::chrono::steady_clock::time_point deadline) const;
   /// worker_host::close(), and stop() at the same time, of all of them.
   void close() noexcept;
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace);

@@ -157,6 +157,11 @@ void running_topology::look_after() {
   }
 }
 
+std::vector<stage_usage> running_topology::usage() {
+  if (impl_) impl_->hosts.refresh_telemetry(std::chrono::steady_clock::now() + limits::telemetry_wait_max);
+  return engines_->accounts->usage();
+}
+
 bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
   if (!impl_) return true;
   const auto deadline = std::chrono::steady_clock::now() + at_most;

@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "actors/call_ticket.hpp"
 #include "actors/report_box.hpp"
@@ -50,6 +51,8 @@ class running_topology {
   /// others come back at once.
   void look_after();
 
+  /// What stages have done, with the counters of other nodes' stages as they are now.
+  [[nodiscard]] std::vector<stage_usage> usage();
   [[nodiscard]] report_box& reports() noexcept { return *reports_; }
   [[nodiscard]] const assembly& engines() const noexcept { return *engines_; }
 

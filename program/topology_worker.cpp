@@ -1,14 +1,14 @@
 #include "program/topology_worker.hpp"
 
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "actors/workers/worker_actor.hpp"
+#include "program/file_stamp.hpp"
 #include "program/own_thread.hpp"
+#include "program/process_role.hpp"
 #include "program/topology_start.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/join/network_text.hpp"
@@ -22,12 +22,8 @@
 namespace troupe {
 namespace {
 
-/// A file's name, size and time of change; the name alone if it cannot be seen.
 std::string stamp_of(const std::string& file) {
-  std::error_code ignored;
-  const auto size = std::filesystem::file_size(file, ignored);
-  const auto time = std::filesystem::last_write_time(file, ignored).time_since_epoch().count();
-  return fmt::format("{} {} {}", file, size, time);
+  return spans_nodes() ? stamp_by_content(file) : stamp_by_time(file);
 }
 
 /// Shared by the callables of one worker.

@@ -73,6 +73,8 @@ TROUPE_CODEC(worker_ended);
 TROUPE_CODEC(worker_telemetry);
 TROUPE_CODEC(stop_workers);
 TROUPE_CODEC(workers_stopped);
+TROUPE_CODEC(ask_telemetry);
+TROUPE_CODEC(telemetry_told);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

@@ -40,6 +40,8 @@ enum class message_kind : std::uint8_t {
   worker_telemetry = 47,
   stop_workers = 48,
   workers_stopped = 49,
+  ask_telemetry = 50,
+  telemetry_told = 51,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

@@ -66,6 +66,7 @@ struct agent::core {
   expected<void> handle(const drop_blob& asked);
   expected<void> handle(const kill_worker& asked);
   expected<void> handle(const stop_workers& asked);
+  expected<void> handle(const ask_telemetry& asked);
   expected<void> open_host(milliseconds silence);
   [[nodiscard]] expected<blob> find(const blob_reference& what) const;
   /// True if no worker is left.
@@ -136,8 +137,9 @@ expected<void> agent::core::serve() {
 
 expected<void> agent::core::obey(const codec::bytes& message) {
   expected<void> done;
-  const auto taken = dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker,
-                              stop_workers, agent_setup>(message, [&](const auto& what) { done = handle(what); });
+  const auto taken =
+      dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker, ask_telemetry,
+               stop_workers, agent_setup>(message, [&](const auto& what) { done = handle(what); });
   return taken ? done : taken;
 }
 
@@ -219,6 +221,12 @@ expected<void> agent::core::handle(const drop_blob& asked) {
 
 expected<void> agent::core::handle(const kill_worker& asked) {
   if (const auto worker = workers->find(asked.rank)) worker->kill();
+  return {};
+}
+
+expected<void> agent::core::handle(const ask_telemetry& asked) {
+  workers->tell_telemetry();
+  workers->tell(telemetry_told{asked.question});
   return {};
 }
 

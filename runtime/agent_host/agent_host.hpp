@@ -28,6 +28,9 @@ class agent_host final : public worker_host {
 
   /// E0618 where the node is lost.
   [[nodiscard]] expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener> listener) override;
+  void refresh_telemetry(std::chrono::steady_clock::time_point deadline) override {
+    static_cast<void>(options_.agent->refresh_telemetry(deadline));
+  }
   void close() noexcept override { closed_ = true; }
   bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) override;
 

@@ -139,12 +139,21 @@ bool node_agent::stop(steady_clock::time_point deadline, std::chrono::millisecon
   return stopped_.value_or(phase_ == phase::lost);
 }
 
+bool node_agent::refresh_telemetry(steady_clock::time_point deadline) {
+  std::unique_lock lock{mutex_};
+  const std::uint64_t question = ++asked_;
+  lock.unlock();
+  tell(ask_telemetry{question});
+  lock.lock();
+  return changed_.wait_until(lock, deadline, [&] { return answered_ >= question || phase_ == phase::lost; });
+}
+
 // --- what the agent says: the thread of its link ---------------------------------------------------------------------
 
 void node_agent::take(const codec::bytes& message) {
-  const auto taken =
-      dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log, worker_ended,
-               workers_stopped, agent_ready, agent_refusal>(message, [this](const auto& said) { handle(said); });
+  const auto taken = dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log,
+                              worker_ended, workers_stopped, telemetry_told, agent_ready, agent_refusal>(
+      message, [this](const auto& said) { handle(said); });
   if (!taken) lose({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
 }
 
@@ -204,6 +213,12 @@ void node_agent::handle(const worker_telemetry& said) {
 void node_agent::handle(const workers_stopped& said) {
   const std::lock_guard lock{mutex_};
   stopped_ = said.all_ended != 0;
+  changed_.notify_all();
+}
+
+void node_agent::handle(const telemetry_told& said) {
+  const std::lock_guard lock{mutex_};
+  answered_ = said.question;
   changed_.notify_all();
 }
 

@@ -59,6 +59,8 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   /// Nothing happens once it is lost.
   template <class Message>
   void tell(const Message& message);
+  /// Asks for the telemetry of all workers as it is now; false if it has not come by `deadline`.
+  bool refresh_telemetry(std::chrono::steady_clock::time_point deadline);
   /// True if the agent said that no worker is left, or is lost, by `deadline`.
   bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace);
 
@@ -75,6 +77,7 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   void handle(const worker_ended& said);
   void handle(const worker_telemetry& said);
   void handle(const workers_stopped& said);
+  void handle(const telemetry_told& said);
   [[nodiscard]] std::shared_ptr<agent_worker> find(std::uint32_t rank) const;
   [[nodiscard]] error loss_of(const error& why) const;
   [[nodiscard]] expected<void> wait_for_room();
@@ -88,6 +91,8 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   phase phase_ = phase::joined;
   std::optional<error> loss_;
   std::optional<bool> stopped_;
+  std::uint64_t asked_ = 0;
+  std::uint64_t answered_ = 0;
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> workers_;
   std::vector<std::function<void(const error&)>> on_lost_;
 };

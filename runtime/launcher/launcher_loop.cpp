@@ -26,6 +26,7 @@ int status_of_end(const exit_report& report) {
       return report.value;
     case exit_kind::signalled:
       return 128 + report.value;
+    case exit_kind::lost:
     case exit_kind::unknown:
       break;
   }

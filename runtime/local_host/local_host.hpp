@@ -46,6 +46,7 @@ class local_host final : public worker_host {
   [[nodiscard]] expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener> listener) override;
   /// The same for a worker whose rank is known.
   [[nodiscard]] expected<hosted_worker_ptr> start_as(std::uint32_t rank, std::shared_ptr<worker_listener> listener);
+  void refresh_telemetry(std::chrono::steady_clock::time_point) override {}
   void close() noexcept override { closed_ = true; }
   bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) override;
 

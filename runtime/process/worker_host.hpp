@@ -38,6 +38,9 @@ class worker_host {
   /// Returns when its program runs; ranks ascend from 0. E0614: it does not run, and its listener is told nothing.
   /// E0608 after close().
   [[nodiscard]] virtual expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener> listener) = 0;
+  /// Waits, at most until `deadline`, for hosted_worker::telemetry() to be as it is where the workers live: at once
+  /// where they share memory with this process.
+  virtual void refresh_telemetry(std::chrono::steady_clock::time_point deadline) = 0;
   /// No worker starts from now on; ends are those of the run, and are not logged.
   virtual void close() noexcept = 0;
   /// Ends all workers, those that live after `grace` by force; nothing can be started any more. True if none is left

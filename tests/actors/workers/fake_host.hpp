@@ -55,6 +55,7 @@ class fake_host final : public worker_host {
     members.push_back({made, std::move(listener)});
     return made;
   }
+  void refresh_telemetry(std::chrono::steady_clock::time_point) override {}
   void close() noexcept override { is_closed_ = true; }
   bool stop(std::chrono::steady_clock::time_point, std::chrono::milliseconds) override { return true; }
 

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Goal: one command runs an evaluation on many nodes with the bits of one process, survives what can be survived, ends
+with the named cause else, and leaves nothing behind. Method: the built programs on nodes made of network namespaces with
+a real sshd each; results are compared with those of one process; processes, agents and nodes are killed, frozen and cut
+off in the middle.
+
+nodes_test.py TROUPE SOURCE_DIR [NAME...]
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cluster import cluster, lacking, send, wait_until  # noqa: E402
+
+TROUPE, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+RESNET = ["--model", f"{SOURCE}/data/cifar10/resnet20.pt", "--data", f"cifar10:{SOURCE}/data/cifar10/test_batch_1000.bin",
+          "--metrics", "accuracy,cross_entropy", "--threads", "1"]
+# Against hanging; no test waits so long.
+PATIENCE = 240
+
+
+def evaluate_alone(*flags):
+    done = subprocess.run([TROUPE, "eval", *RESNET, *flags, "--json"], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+class launch:
+    """A launch on its first node. Its standard error is read as it comes."""
+
+    def __init__(self, nodes, slots, flags=(), launcher=(), command=None, hosts=None):
+        self.nodes = nodes
+        command = command or [TROUPE, "eval", *RESNET, *flags, "--json"]
+        words = [TROUPE, "launch", "--hostfile", nodes.hostfile(slots, hosts), "--ssh", f"ssh -F {nodes.ssh_config}",
+                 "--address", nodes.nodes[0].address, *launcher, "--", *command]
+        self.process = nodes.nodes[0].run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, text=True)
+        self.said = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        self.out = ""
+        self.out_reader = threading.Thread(target=self.read_out, daemon=True)
+        self.out_reader.start()
+
+    def read(self):
+        for line in self.process.stderr:
+            self.said.append(line.rstrip("\n"))
+
+    def read_out(self):
+        self.out = self.process.stdout.read()
+
+    def text(self):
+        return "\n".join(self.said)
+
+    def wait_for(self, pattern, seconds=PATIENCE):
+        def seen():
+            if re.search(pattern, self.text()):
+                return True
+            assert self.process.poll() is None, f"it ended before {pattern}:\n{self.text()}"
+            return False
+        wait_until(seen, seconds, pattern)
+
+    def wait_until_it_runs(self):
+        """Some micro-batches are done, and some are not."""
+        self.wait_for(r"[1-9][0-9]*/1000 samples")
+
+    def end(self, seconds=PATIENCE):
+        status = self.process.wait(seconds)
+        self.reader.join(10)
+        self.out_reader.join(10)
+        return status
+
+    def result(self):
+        status = self.end()
+        assert status == 0, f"status {status}:\n{self.text()}"
+        return json.loads(self.out)
+
+
+def expect_same_bits(result, alone):
+    assert result["metrics"] == alone["metrics"], (result["metrics"], alone["metrics"])
+    assert result["samples"] == alone["samples"] and result["delivery"]["lost"] == 0
+    assert result["delivery"]["folded"] == result["delivery"]["expected"] == alone["delivery"]["expected"]
+
+
+def expect_nothing_left(nodes, seconds=20):
+    try:
+        wait_until(lambda: not nodes.left_over(), seconds, "the end of all processes")
+    except AssertionError:
+        raise AssertionError(f"left over: {nodes.left_over()}")
+
+
+def two_nodes_with_two_stages_each(nodes):
+    alone = evaluate_alone()
+    run = launch(nodes, 2, ["--stages", "4"], hosts=nodes.nodes[:2])
+    result = run.result()
+    expect_same_bits(result, alone)
+    micro_batches = [each["micro_batches"] for each in result["stages"]]
+    assert micro_batches == [alone["micro_batches"]] * 4, micro_batches
+    expect_nothing_left(nodes)
+
+
+def three_nodes_with_three_replicas(nodes):
+    run = launch(nodes, 2, ["--stages", "2", "--replicas", "3"])
+    expect_same_bits(run.result(), evaluate_alone())
+    expect_nothing_left(nodes)
+
+
+def a_script_in_the_place_of_ssh(nodes):
+    script = nodes.folder / "on"
+    spaces = "\n".join(f"{each.address}) space={each.space};;" for each in nodes.nodes)
+    script.write_text(f'#!/bin/sh\ncase $1 in\n{spaces}\nesac\nshift\nexec ip netns exec $space sh -c "$*"\n')
+    script.chmod(0o755)
+    run = launch(nodes, 2, ["--stages", "6"], launcher=["--ssh", str(script)])
+    expect_same_bits(run.result(), evaluate_alone())
+    expect_nothing_left(nodes)
+
+
+def a_worker_is_killed(nodes):
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8"], hosts=nodes.nodes[:2])
+    run.wait_until_it_runs()
+    for pid in nodes.nodes[1].workers()[:1]:
+        send(pid, signal.SIGKILL)
+    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    expect_nothing_left(nodes)
+
+
+def an_agent_is_killed_and_a_spare_node_takes_its_stages(nodes):
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8"])
+    run.wait_until_it_runs()
+    for pid in nodes.nodes[1].agents():
+        send(pid, signal.SIGKILL)
+    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    expect_nothing_left(nodes)
+
+
+def an_agent_is_killed_and_no_slot_is_left(nodes):
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8"], hosts=nodes.nodes[:2])
+    run.wait_until_it_runs()
+    for pid in nodes.nodes[1].agents():
+        send(pid, signal.SIGKILL)
+    assert run.end() not in (0, None)
+    assert "E0618" in run.text() and nodes.nodes[1].address in run.text(), run.text()
+    expect_nothing_left(nodes)
+
+
+def a_run_may_shrink(nodes):
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8"], ["--allow-shrink"], hosts=nodes.nodes[:2])
+    run.wait_until_it_runs()
+    for pid in nodes.nodes[1].agents():
+        send(pid, signal.SIGKILL)
+    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    expect_nothing_left(nodes)
+
+
+def the_network_of_a_node_is_cut(nodes):
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "3"], ["--worker-timeout", "3"])
+    run.wait_until_it_runs()
+    nodes.nodes[1].link("down")
+    try:
+        expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    finally:
+        nodes.nodes[1].link("up")
+    expect_nothing_left(nodes)
+
+
+def an_agent_is_frozen(nodes):
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "3"], ["--worker-timeout", "3"])
+    run.wait_until_it_runs()
+    frozen = nodes.nodes[1].agents()
+    for pid in frozen:
+        send(pid, signal.SIGSTOP)
+    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    for pid in frozen:
+        send(pid, signal.SIGCONT)
+    expect_nothing_left(nodes)
+
+
+def a_whole_node_is_frozen(nodes):
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "3"], ["--worker-timeout", "3"])
+    run.wait_until_it_runs()
+    nodes.nodes[1].signal_all(signal.SIGSTOP)
+    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    nodes.nodes[1].signal_all(signal.SIGCONT)
+    expect_nothing_left(nodes)
+
+
+def the_driver_is_killed(nodes):
+    run = launch(nodes, 2, ["--stages", "6", "--micro-batch", "8"])
+    run.wait_until_it_runs()
+    drivers = [pid for pid, line in nodes.nodes[0].processes() if " eval " in line and " launch " not in line]
+    send(min(drivers), signal.SIGKILL)
+    assert run.end() == 128 + signal.SIGKILL, run.text()
+    expect_nothing_left(nodes)
+
+
+def the_launcher_is_killed(nodes):
+    run = launch(nodes, 2, ["--stages", "6", "--micro-batch", "8"])
+    run.wait_until_it_runs()
+    for pid in nodes.nodes[0].pids_of(" launch "):
+        send(pid, signal.SIGKILL)
+    run.end()
+    expect_nothing_left(nodes)
+
+
+def sshd_is_killed(nodes):
+    """The connection by which an agent was started ends: the agent ends with it, and its node counts as lost."""
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8"])
+    run.wait_until_it_runs()
+    for pid, line in nodes.nodes[1].processes():
+        if "sshd" in line:
+            send(pid, signal.SIGKILL)
+    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    expect_nothing_left(nodes)
+    nodes.nodes[1].sshd.wait(10)
+    nodes.nodes[1].start_sshd()
+    wait_until(nodes.nodes[1].listens, 20, "sshd")
+
+
+def a_launch_is_told_to_end(nodes):
+    journal = str(nodes.folder / "journal")
+    flags = ["--stages", "4", "--micro-batch", "4", "--journal", journal]
+    run = launch(nodes, 2, flags, hosts=nodes.nodes[:2])
+    run.wait_until_it_runs()
+    for pid in nodes.nodes[0].pids_of(" launch "):
+        send(pid, signal.SIGTERM)
+    assert run.end() == 130, run.text()
+    expect_nothing_left(nodes)
+    again = launch(nodes, 2, [*flags, "--resume"], hosts=nodes.nodes[:2])
+    expect_same_bits(again.result(), evaluate_alone("--micro-batch", "4"))
+    expect_nothing_left(nodes)
+
+
+def a_node_that_does_not_answer_is_named(nodes):
+    path = nodes.folder / "with-a-stranger"
+    path.write_text(f"{nodes.nodes[0].address} slots=2\n10.89.0.99 slots=2\n")
+    started = time.monotonic()
+    run = launch(nodes, 2, ["--stages", "4"], ["--hostfile", str(path), "--join-timeout", "20"])
+    assert run.end() not in (0, None)
+    assert "10.89.0.99" in run.said[-1] or "10.89.0.99" in run.text(), run.text()
+    assert time.monotonic() - started < 40
+    expect_nothing_left(nodes)
+
+
+TESTS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas, a_script_in_the_place_of_ssh, a_worker_is_killed,
+         an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
+         the_network_of_a_node_is_cut, an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
+         the_launcher_is_killed, sshd_is_killed, a_launch_is_told_to_end, a_node_that_does_not_answer_is_named]
+
+
+def main():
+    why = lacking()
+    if why is not None:
+        print(f"skipped: {why}")
+        return 77
+    wanted = [each for each in TESTS if not sys.argv[3:] or each.__name__ in sys.argv[3:]]
+    failed = 0
+    with cluster(3) as nodes:
+        for test in wanted:
+            started = time.monotonic()
+            try:
+                test(nodes)
+                print(f"{test.__name__}: passed in {time.monotonic() - started:.1f} s", flush=True)
+            except Exception:
+                failed += 1
+                traceback.print_exc()
+                print(f"{test.__name__}: FAILED", flush=True)
+                for each in nodes.nodes:
+                    for pid, line in each.processes():
+                        if "sshd" not in line:
+                            send(pid, signal.SIGCONT)
+                            send(pid, signal.SIGKILL)
+    print(f"{len(wanted) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
