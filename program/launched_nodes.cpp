@@ -18,6 +18,7 @@
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/launch/placement.hpp"
 #include "runtime/local_host/local_host.hpp"
+#include "runtime/os/blocked_signals.hpp"
 #include "runtime/process/own_arguments.hpp"
 
 namespace troupe {
@@ -75,6 +76,7 @@ launched_nodes* launched_nodes::get() noexcept {
 
 expected<void> launched_nodes::open(const launch_environment& environment, std::shared_ptr<const payload_codec> codec) {
   TROUPE_CHECK(the_launch() == nullptr, "a process is the driver of one launch");
+  const blocked_signals none_in_its_threads;
   auto channel = driver_channel::open(environment, steady_clock::now() + limits::launch_setup_timeout);
   if (!channel) return tl::make_unexpected(channel.error());
   auto authority = job_authority::make();

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <csignal>
 
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "runtime/os/blocked_signals.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -15,14 +15,6 @@ namespace troupe {
 namespace {
 
 using std::chrono::steady_clock;
-
-/// Signals to the process are for its other threads. Those of a fault stay: blocked, they would kill without a trace.
-sigset_t all_but_faults() {
-  sigset_t set;
-  ::sigfillset(&set);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) ::sigdelset(&set, fault);
-  return set;
-}
 
 /// A parent may have left SIGCHLD ignored, which exec keeps: the kernel would then throw away how workers ended.
 void hear_of_children() {
@@ -42,11 +34,10 @@ expected<std::unique_ptr<process_host>> process_host::create() {
   unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return fail(error_code::process_failed, "process host", "eventfd: " + errno_text());
   std::unique_ptr<process_host> made(new process_host(std::move(bell)));
-  const sigset_t blocked = all_but_faults();
-  sigset_t before;
-  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  auto thread = start_thread("process host", [self = made.get()] { self->run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  auto thread = [&] {
+    const blocked_signals none_here;
+    return start_thread("process host", [self = made.get()] { self->run(); });
+  }();
   if (!thread) return tl::make_unexpected(thread.error());
   made->thread_ = std::move(*thread);
   return made;

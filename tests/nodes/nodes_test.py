@@ -36,11 +36,11 @@ def evaluate_alone(*flags):
 class launch:
     """A launch on its first node. Its standard error is read as it comes."""
 
-    def __init__(self, nodes, slots, flags=(), launcher=(), command=None, hosts=None):
+    def __init__(self, nodes, slots, flags=(), launcher=(), command=None, hosts=None, ssh=None, hostfile=None):
         self.nodes = nodes
         command = command or [TROUPE, "eval", *RESNET, *flags, "--json"]
-        words = [TROUPE, "launch", "--hostfile", nodes.hostfile(slots, hosts), "--ssh", f"ssh -F {nodes.ssh_config}",
-                 "--address", nodes.nodes[0].address, *launcher, "--", *command]
+        words = [TROUPE, "launch", "--hostfile", hostfile or nodes.hostfile(slots, hosts), "--ssh",
+                 ssh or f"ssh -F {nodes.ssh_config}", "--address", nodes.nodes[0].address, *launcher, "--", *command]
         self.process = nodes.nodes[0].run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE, text=True)
         self.said = []
@@ -118,7 +118,7 @@ def a_script_in_the_place_of_ssh(nodes):
     spaces = "\n".join(f"{each.address}) space={each.space};;" for each in nodes.nodes)
     script.write_text(f'#!/bin/sh\ncase $1 in\n{spaces}\nesac\nshift\nexec ip netns exec $space sh -c "$*"\n')
     script.chmod(0o755)
-    run = launch(nodes, 2, ["--stages", "6"], launcher=["--ssh", str(script)])
+    run = launch(nodes, 2, ["--stages", "6"], ssh=str(script))
     expect_same_bits(run.result(), evaluate_alone())
     expect_nothing_left(nodes)
 
@@ -242,7 +242,7 @@ def a_node_that_does_not_answer_is_named(nodes):
     path = nodes.folder / "with-a-stranger"
     path.write_text(f"{nodes.nodes[0].address} slots=2\n10.89.0.99 slots=2\n")
     started = time.monotonic()
-    run = launch(nodes, 2, ["--stages", "4"], ["--hostfile", str(path), "--join-timeout", "20"])
+    run = launch(nodes, 2, ["--stages", "4"], ["--join-timeout", "20"], hostfile=str(path))
     assert run.end() not in (0, None)
     assert "10.89.0.99" in run.said[-1] or "10.89.0.99" in run.text(), run.text()
     assert time.monotonic() - started < 40
