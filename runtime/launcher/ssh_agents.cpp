@@ -54,6 +54,8 @@ class ssh_agents::process_reports {
   explicit process_reports(ssh_listener listener) : listener_(std::move(listener)) {}
 
   void on_line(const std::string& node, std::string_view line) const {
+    // OpenSSH ends its own lines as terminals in raw mode need it
+    if (line.ends_with('\r')) line.remove_suffix(1);
     if (listener_.on_line) listener_.on_line(node, line);
   }
   void on_end(ended_process ended) {

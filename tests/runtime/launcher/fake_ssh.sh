@@ -49,6 +49,7 @@ case $mode in
     exit 0
     ;;
   control)
+    printf 'as OpenSSH ends lines\r\n'
     printf 'colour \033[31m and bell \007\n'
     head -c 100000 /dev/zero | tr '\0' x
     echo

@@ -3,14 +3,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include <unistd.h>
 
+#include "runtime/join/join_ticket.hpp"
 #include "runtime/launch/launch_channel.hpp"
 
 namespace {
@@ -45,6 +46,12 @@ class scripted_driver {
 
   void ticket(const std::string& node) {
     if (!channel_->send(launch_ticket{node, "ticket-of-" + node})) end_badly("no ticket");
+  }
+  void real_ticket(const std::string& node) {
+    const auto secret = join_secret::make();
+    if (!secret) end_badly("no secret");
+    const auto text = to_text({{{"127.0.0.1"}, 4000, {}}, node, *secret, std::time(nullptr) + 600});
+    if (!text || !channel_->send(launch_ticket{node, std::string(text->view())})) end_badly("no ticket");
   }
   void joined(const std::string& node) {
     if (!channel_->send(launch_joined{node})) end_badly("no word");
@@ -82,6 +89,7 @@ int main(int argc, char** argv) {
     const std::string& action = next();
     if (action == "open") driver.open();
     if (action == "ticket") driver.ticket(next());
+    if (action == "real-ticket") driver.real_ticket(next());
     if (action == "joined") driver.joined(next());
     if (action == "await") driver.await_event();
     if (action == "pid") tell("pid " + std::to_string(::getpid()));

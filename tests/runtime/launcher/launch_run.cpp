@@ -104,7 +104,11 @@ launch_run::launch_run(options made) : heard_(std::make_shared<heard_lines>()) {
   spawn_request request;
   request.name = "launcher";
   request.program = LAUNCH_PROGRAM;
-  request.arguments = {"launch_program", made.grace_ms, made.nodes, FAKE_SSH, made.ssh, place().string(), "--"};
+  request.arguments = {"launch_program", made.grace_ms, made.nodes};
+  const std::vector<std::string> agents = made.ssh == "files"
+                                              ? std::vector<std::string>{"files", (place() / "job").string(), "--"}
+                                              : std::vector<std::string>{FAKE_SSH, made.ssh, place().string(), "--"};
+  request.arguments.insert(request.arguments.end(), agents.begin(), agents.end());
   if (made.command.empty()) {
     made.command = std::move(made.driver);
     made.command.insert(made.command.begin(), LAUNCH_DRIVER);

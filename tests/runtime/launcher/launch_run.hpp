@@ -38,7 +38,7 @@ std::string text_of_file(const std::filesystem::path& path);
 class launch_run {
  public:
   struct options {
-    /// What fake_ssh.sh does.
+    /// What fake_ssh.sh does; "files": no ssh, but join files at place() / "job".
     std::string ssh = "good";
     std::string grace_ms = "60000";
     std::string nodes = "w0,w1";

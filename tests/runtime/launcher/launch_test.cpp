@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/launcher/join_files.hpp"
 #include "tests/runtime/launcher/launch_run.hpp"
 
 namespace troupe::testing {
@@ -78,6 +79,26 @@ TEST(launch, its_driver_has_a_process_group_of_its_own) {
   launch_run run({.driver = {"open", "group"}});
   EXPECT_EQ(run.status(), 0);
   EXPECT_THAT(run.out(), Contains("own group"));
+}
+
+TEST(launch, with_join_files_reaches_agents_that_wait) {
+  launch_run run({.ssh = "files", .driver = {"open", "block", "real-ticket", "w1", "await", "joined", "w1", "pause"}});
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto found = await_join_file((run.place() / "job.1").string(), "w1", until);
+  EXPECT_TRUE(found) << to_string(found.error());
+  run.send(SIGTERM);
+  run.await_line("paused");
+  // equal ones could count as one
+  run.send(SIGINT);
+  run.send(SIGHUP);
+  EXPECT_EQ(run.status(), 128 + SIGKILL);
+  EXPECT_TRUE(std::filesystem::is_empty(run.place())) << "no ticket is left";
+}
+
+TEST(launch, with_a_ticket_that_is_none_tells_the_driver) {
+  launch_run run({.ssh = "files", .driver = {"open", "ticket", "w1", "await", "exit", "1"}});
+  EXPECT_EQ(run.status(), 1);
+  EXPECT_THAT(run.await_line("failed w1: "), HasSubstr("ticket"));
 }
 
 }  // namespace
