@@ -65,7 +65,7 @@ struct test_job {
   std::mutex guard;
   std::condition_variable linked;
   std::deque<node_link> links;
-  std::unique_ptr<tcp_endpoint> endpoint;
+  std::shared_ptr<tcp_endpoint> endpoint;
 };
 
 }  // namespace troupe::testing
