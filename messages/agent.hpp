@@ -34,6 +34,8 @@ struct agent_setup {
   std::uint32_t slots = 1;
   std::uint32_t first_rank = 0;
   std::uint32_t world_size = 1;
+  /// 1: each worker has its share of the cores.
+  std::uint32_t bind_cores = 0;
 };
 
 /// agent -> driver: workers can be started.

@@ -231,6 +231,8 @@ inline constexpr std::chrono::milliseconds telemetry_wait_max = 1s;
 inline constexpr std::chrono::milliseconds blob_stall_max = 10s;
 /// From the start of an agent until it has joined: its launcher or its scheduler ends it before.
 inline constexpr std::chrono::milliseconds agent_join_timeout = 300s;
+/// Refused connections of which each has a line in the log.
+inline constexpr std::uint64_t refusals_told = 16;
 /// From the start of a driver until its launcher has told it the nodes.
 inline constexpr std::chrono::milliseconds launch_setup_timeout = 30s;
 /// Greatest liveness::timeout and grace that an agent takes from its driver.

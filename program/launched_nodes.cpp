@@ -1,6 +1,7 @@
 #include "program/launched_nodes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -16,8 +17,10 @@
 #include "runtime/join/network_text.hpp"
 #include "runtime/join/node_identity.hpp"
 #include "runtime/journal/file_hash.hpp"
+#include "runtime/launch/explicit_placement.hpp"
 #include "runtime/launch/placement.hpp"
 #include "runtime/local_host/local_host.hpp"
+#include "runtime/log/rank_logs.hpp"
 #include "runtime/os/blocked_signals.hpp"
 #include "runtime/process/own_arguments.hpp"
 
@@ -116,9 +119,7 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   options.tls = std::move(*own);
   options.codec = std::move(codec);
   options.node_of = node_of_certificate;
-  options.on_refused = [this](const error& why) {
-    say({.level = log_level::warning, .text = "refused a connection: " + to_string(why)});
-  };
+  options.on_refused = [this](const error& why) { refused(why); };
   const liveness times{setup_.worker_timeout.value_or(limits::worker_silence_timeout)};
   options.links = make_link_acceptor(times, [this](node_link link) { joined(std::move(link)); });
   options.joins = make_join_service({.tickets = tickets_,
@@ -224,6 +225,7 @@ agent_setup launched_nodes::setup_for(std::size_t node) const {
   made.slots = ranks.slots;
   made.first_rank = ranks.first_rank;
   made.world_size = ranks.world_size;
+  made.bind_cores = setup_.bind_cores ? 1 : 0;
   return made;
 }
 
@@ -271,6 +273,14 @@ void launched_nodes::failed(const launch_agent_failed& what) {
   if (agent) agent->lose({error_code::peer_lost, {}, what.cause, {}});
 }
 
+/// A flood of strangers does not become one of lines: after the first ones only each power of two is told.
+void launched_nodes::refused(const error& why) {
+  const std::uint64_t count = ++refusals_;
+  if (count > limits::refusals_told && !std::has_single_bit(count)) return;
+  say({.level = log_level::warning,
+       .text = fmt::format("refused a connection ({} so far): {}", count, to_string(why))});
+}
+
 /// Before the first run there is no log yet.
 void launched_nodes::say(log_record record) {
   const std::lock_guard lock{mutex_};
@@ -307,6 +317,7 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_own_host(std::size_t
                              .home = home_,
                              .network = own_network_,
                              .ranks = own_ranks_,
+                             .bind_cores = setup_.bind_cores,
                              .next_rank =
                                  [this] {
                                    const std::lock_guard lock{mutex_};
@@ -327,17 +338,47 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_host(std::size_t nod
       }});
 }
 
-expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log) {
+expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wiring_plan& plan,
+                                                                     const worker_setup& workers) const {
+  const std::vector<stage_address> stages = ranked(plan, workers);
+  std::map<stage_address, std::size_t> first;
+  if (!setup_.placement) {
+    const auto placed = place_ranks(stages.size(), setup_.nodes);
+    if (!placed) return tl::make_unexpected(placed.error());
+    for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], placed->ranks[rank].node);
+    return first;
+  }
+  std::vector<ranked_stage> named;
+  for (const stage_address& each : stages) named.push_back({plan.nodes[each.stage].name, each.replica});
+  const auto placed = place_explicitly(*setup_.placement, named, setup_.nodes);
+  if (!placed) return tl::make_unexpected(placed.error());
+  for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], (*placed)[rank]);
+  return first;
+}
+
+/// With --log-dir a file per rank takes what workers print.
+expected<log_function> launched_nodes::log_of_ranks(log_function log) const {
+  if (!setup_.log_dir) return log;
+  return rank_logs::open(*setup_.log_dir).map([&](const std::shared_ptr<rank_logs>& files) -> log_function {
+    return [files, log = std::move(log), tees = setup_.tee](log_record record) {
+      const bool is_taken = files->take(record);
+      if (!is_taken || tees) log(std::move(record));
+    };
+  });
+}
+
+expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const worker_setup& workers,
+                                               log_function to_log) {
+  const auto with_files = log_of_ranks(std::move(to_log));
+  if (!with_files) return tl::make_unexpected(with_files.error());
+  const log_function& log = *with_files;
   {
     const std::lock_guard lock{mutex_};
     log_ = log;
     for (log_record& each : std::exchange(unsaid_, {})) log(std::move(each));
   }
-  const std::vector<stage_address> stages = ranked(plan, workers);
-  const auto placed = place_ranks(stages.size(), setup_.nodes);
-  if (!placed) return tl::make_unexpected(placed.error());
-  std::map<stage_address, std::size_t> first;
-  for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], placed->ranks[rank].node);
+  auto first = place(plan, workers);
+  if (!first) return tl::make_unexpected(first.error());
   std::vector<stage_placement::placed_node> nodes;
   run_hosts made;
   for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
@@ -346,7 +387,7 @@ expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const wo
     made.all.push_back(std::move(*host));
     nodes.push_back({setup_.nodes[node].name, static_cast<std::uint32_t>(setup_.nodes[node].slots.size())});
   }
-  const auto places = std::make_shared<stage_placement>(std::move(nodes), std::move(first), setup_.allow_shrink);
+  const auto places = std::make_shared<stage_placement>(std::move(nodes), std::move(*first), setup_.allow_shrink);
   for (std::size_t node = 0; node < members_.size(); ++node) {
     const auto agent = members_[node].agent;
     if (agent) agent->on_lost([places, node](const error& why) { places->lose(node, why); });

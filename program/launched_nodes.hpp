@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -71,6 +72,10 @@ class launched_nodes {
                                                                  const log_function& log);
   [[nodiscard]] expected<std::shared_ptr<worker_host>> open_own_host(std::size_t node, const worker_setup& workers,
                                                                      const log_function& log);
+  [[nodiscard]] expected<std::map<stage_address, std::size_t>> place(const wiring_plan& plan,
+                                                                     const worker_setup& workers) const;
+  [[nodiscard]] expected<log_function> log_of_ranks(log_function log) const;
+  void refused(const error& why);
   void say(log_record record);
 
   const std::chrono::steady_clock::time_point join_deadline_;
@@ -89,6 +94,7 @@ class launched_nodes {
   std::vector<node_link> early_;
   std::vector<member> members_;
   std::uint32_t next_rank_ = 0;
+  std::atomic<std::uint64_t> refusals_{0};
   log_function log_;
   std::vector<log_record> unsaid_;
 

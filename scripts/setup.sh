@@ -2,7 +2,7 @@
 # Installs what a Debian 12 machine lacks to build Troupe: Debian packages, and LibTorch for the CPU.
 # Idempotent: when everything is there it only looks, and takes well under a second. With --bench also what benchmarks
 # compare with; they are built without it where it cannot be installed. With --lint also the tools of `make lint`, with
-# --asan the compiler of `make test-asan`.
+# --asan the compiler of `make test-asan`, with --nodes what tests of several nodes need.
 #
 # LibTorch comes out of the PyPI wheel torch==2.11.0, which is only unpacked: no Python runs later. Wheels are pinned by
 # hash in scripts/libtorch-requirements.txt. With TROUPE_TORCH_ROOT set (a LibTorch of your own, >= 2.6, C++11 ABI) the
@@ -21,6 +21,7 @@ packages=(
 bench_packages=(libgloo-dev)
 lint_packages=(clang clang-format clang-tidy)
 asan_packages=(clang libclang-rt-dev)
+node_packages=(iproute2 openssh-client openssh-server)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
@@ -104,4 +105,7 @@ if [ "${1:-}" = --bench ]; then
 fi
 [ "${1:-}" = --lint ] && install_packages "${lint_packages[@]}"
 [ "${1:-}" = --asan ] && install_packages "${asan_packages[@]}"
+if [ "${1:-}" = --nodes ]; then
+  (install_packages "${node_packages[@]}") || say "going on without ${node_packages[*]}: nodes_test is skipped"
+fi
 install_libtorch

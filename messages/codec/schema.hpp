@@ -80,7 +80,7 @@ template <> struct schema<named_value> : fields_of<&named_value::name, &named_va
 template <> struct schema<blob_reference> : fields_of<&blob_reference::blob, &blob_reference::page_of> {};
 template <> struct schema<agent_setup> : message_of<message_kind::agent_setup,
     &agent_setup::program, &agent_setup::program_hash, &agent_setup::directory, &agent_setup::arguments,
-    &agent_setup::environment, &agent_setup::slots, &agent_setup::first_rank, &agent_setup::world_size> {};
+    &agent_setup::environment, &agent_setup::slots, &agent_setup::first_rank, &agent_setup::world_size, &agent_setup::bind_cores> {};
 template <> struct schema<agent_ready> : message_of<message_kind::agent_ready, &agent_ready::pid> {};
 template <> struct schema<agent_refusal> : message_of<message_kind::agent_refusal, &agent_refusal::cause> {};
 template <> struct schema<start_worker> : message_of<message_kind::start_worker,

@@ -37,7 +37,7 @@ expected<void> check_program(const agent_setup& asked, const std::string& node) 
 
 expected<void> check_numbers(const agent_setup& asked) {
   const bool fits = asked.slots >= 1 && asked.slots <= limits::node_slots_max && asked.slots <= asked.world_size &&
-                    asked.first_rank <= asked.world_size - asked.slots;
+                    asked.first_rank <= asked.world_size - asked.slots && asked.bind_cores <= 1;
   if (fits) return {};
   return fail(error_code::wire_malformed, "agent_setup", "slots that no launch has",
               "run the same version of Troupe everywhere");
@@ -183,7 +183,8 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
       .arguments = setup->arguments,
       .home = options.home,
       .network = options.network,
-      .ranks = ranks};
+      .ranks = ranks,
+      .bind_cores = setup->bind_cores == 1};
   for (const named_value& each : setup->environment) what.environment.emplace_back(each.name, each.value);
   return local_host::create(std::move(what)).map([&](std::shared_ptr<local_host>&& made) { host = std::move(made); });
 }

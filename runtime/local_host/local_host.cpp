@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/os/cores.hpp"
 #include "runtime/process/own_arguments.hpp"
 #include "runtime/process/worker_environment.hpp"
 
@@ -50,7 +51,15 @@ expected<hosted_worker_ptr> local_host::start_on(std::uint32_t local_rank, std::
   const auto id = host_->start(std::move(*asked), worker);
   if (!id) return tl::make_unexpected(id.error());
   worker->started(*id);
+  bind(*worker, local_rank);
   return worker;
+}
+
+/// Right after exec: it has made no threads yet.
+void local_host::bind(const local_worker& started, std::uint32_t local_rank) const {
+  const auto pid = started.pid();
+  if (!options_.bind_cores || !options_.ranks || !pid) return;
+  static_cast<void>(bind_to_share(static_cast<pid_t>(*pid), local_rank, options_.ranks->slots()));
 }
 
 /// With its page on its way to it.

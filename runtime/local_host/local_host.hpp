@@ -32,6 +32,8 @@ struct local_host_options {
   std::shared_ptr<const memory_file> network = nullptr;
   /// Null: workers have no RANK.
   std::shared_ptr<local_ranks> ranks = nullptr;
+  /// Each worker with a slot has its share of the cores; needs `ranks`.
+  bool bind_cores = false;
   /// The number of the next worker that start() starts; null: they ascend from 0.
   std::function<std::uint32_t()> next_rank = nullptr;
 };
@@ -63,6 +65,7 @@ class local_host final : public worker_host {
   [[nodiscard]] expected<std::shared_ptr<local_worker>> make_worker(std::uint32_t local_rank, std::uint32_t rank,
                                                                     inheritance& left);
   [[nodiscard]] std::function<void(local_worker&, const exit_report&)> on_exit(std::uint32_t local_rank);
+  void bind(const local_worker& started, std::uint32_t local_rank) const;
   void log_end(local_worker& ended, const exit_report& report) const;
   [[nodiscard]] expected<spawn_request> request(std::string name, std::uint32_t local_rank, inheritance left) const;
 

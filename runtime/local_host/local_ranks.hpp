@@ -24,6 +24,7 @@ class local_ranks {
  public:
   explicit local_ranks(node_ranks node) : node_(node) {}
 
+  [[nodiscard]] std::uint32_t slots() const noexcept { return node_.slots; }
   [[nodiscard]] std::uint32_t take();
   void release(std::uint32_t local_rank);
   /// RANK and LOCAL_RANK, LOCAL_WORLD_SIZE and WORLD_SIZE, as torchrun means them.

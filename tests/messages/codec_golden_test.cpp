@@ -71,8 +71,8 @@ TEST(codec_golden, every_other_message) {
 }
 
 TEST(codec_golden, messages_of_agents) {
-  expect_bytes(agent_setup{"/p", "ab", "/d", {"p", "x"}, {{"A", "b"}}, 2, 1, 4},
-               "93 01 22 98 a2 2f 70 a2 61 62 a2 2f 64 92 a1 70 a1 78 91 92 a1 41 a1 62 02 01 04");
+  expect_bytes(agent_setup{"/p", "ab", "/d", {"p", "x"}, {{"A", "b"}}, 2, 1, 4, 0},
+               "93 01 22 99 a2 2f 70 a2 61 62 a2 2f 64 92 a1 70 a1 78 91 92 a1 41 a1 62 02 01 04 00");
   expect_bytes(agent_ready{300}, "93 01 23 91 cd 01 2c");
   expect_bytes(agent_refusal{{error_code::interrupted, "a", "b", "c"}}, "93 01 24 91 94 cd 02 5e a1 61 a1 62 a1 63");
   expect_bytes(start_worker{1, 10000}, "93 01 25 92 01 cd 27 10");

@@ -109,7 +109,7 @@ class sample_maker {
     return below(2) == 0 ? std::optional<T>{} : std::optional<T>(value);
   }
   void fill(agent_setup& m) {
-    m = {text(), text(), text(), {}, {}, u32(), u32(), u32()};
+    m = {text(), text(), text(), {}, {}, u32(), u32(), u32(), u32()};
     m.arguments.resize(below(5), text());
     m.environment.resize(below(5), {text(), text()});
   }
@@ -213,8 +213,8 @@ inline auto key(const failure& m) {
 inline auto key(const agent_setup& m) {
   std::vector<std::pair<std::string, std::string>> variables;
   for (const named_value& each : m.environment) variables.emplace_back(each.name, each.value);
-  return std::tuple(m.program, m.program_hash, m.directory, m.arguments, variables, m.slots, m.first_rank,
-                    m.world_size);
+  return std::tuple(m.program, m.program_hash, m.directory, m.arguments, variables, m.slots, m.first_rank, m.world_size,
+                    m.bind_cores);
 }
 inline auto key(const agent_ready& m) {
   return std::tuple(m.pid);

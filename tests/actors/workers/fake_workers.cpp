@@ -41,21 +41,21 @@ fake_workers::fake_workers(std::uint32_t stages) {
   const auto accounts = std::make_shared<stage_accounts>(owners);
   director_ = system_.spawn(noting_director, news_);
   pool_ = system_.spawn(worker_pool, host_, limits::worker_hello_patience, setup_->edges);
+  second_pool_ = system_.spawn(worker_pool, second_host_, limits::worker_hello_patience, setup_->edges);
   const auto plan = expand(make_chain({.stages = stages, .replicas = 1, .num_pipe_buffers = 2}));
   TROUPE_CHECK(plan.has_value(), "a chain of stages has a plan");
   for (const auto& owner : owners) {
-    stage_actors_.push_back(
-        system_.spawn(remote_stage, remote_stage_options{.at = owner.address,
-                                                         .incarnation = 0,
-                                                         .setup = setup_,
-                                                         .registry = registry_,
-                                                         .accounts = accounts,
-                                                         .depths = {},
-                                                         .place = place_in(*plan, owner.address),
-                                                         .sent = std::make_shared<handed_out>(),
-                                                         .pool = [this] { return expected<worker_pool_actor>(pool_); },
-                                                         .director = director_,
-                                                         .aggregator = {}}));
+    stage_actors_.push_back(system_.spawn(remote_stage, remote_stage_options{.at = owner.address,
+                                                                             .incarnation = 0,
+                                                                             .setup = setup_,
+                                                                             .registry = registry_,
+                                                                             .accounts = accounts,
+                                                                             .depths = {},
+                                                                             .place = place_in(*plan, owner.address),
+                                                                             .sent = std::make_shared<handed_out>(),
+                                                                             .pool = [this] { return pool_of_now(); },
+                                                                             .director = director_,
+                                                                             .aggregator = {}}));
   }
   settle();
 }
@@ -63,12 +63,25 @@ fake_workers::fake_workers(std::uint32_t stages) {
 fake_workers::~fake_workers() {
   for (const auto& stage : stage_actors_) caf::anon_send_exit(stage, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(pool_, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(second_pool_, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
   settle();
 }
 
 caf::scheduler::test_coordinator& fake_workers::scheduler() {
   return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+}
+
+expected<worker_pool_actor> fake_workers::pool_of_now() const {
+  switch (place_) {
+    case place::first:
+      return pool_;
+    case place::second:
+      return second_pool_;
+    case place::none:
+      break;
+  }
+  return fail(error_code::node_lost, "node w0", "no slot is left for its stages");
 }
 
 std::size_t fake_workers::alive() const {

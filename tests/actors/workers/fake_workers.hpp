@@ -32,6 +32,10 @@ class fake_workers {
   [[nodiscard]] std::deque<worker>& all() { return host_->members; }
   [[nodiscard]] std::size_t alive() const;
   [[nodiscard]] fake_host& host() { return *host_; }
+  [[nodiscard]] fake_host& second_host() { return *second_host_; }
+  /// Where the next worker of any stage is to live.
+  enum class place : std::uint8_t { first, second, none };
+  void next_live_on(place where) { place_ = where; }
   [[nodiscard]] worker& newest() { return all().back(); }
 
   void says_hello(worker& one);
@@ -64,17 +68,21 @@ class fake_workers {
     testing_config() { set("scheduler.policy", caf::atom("testing")); }
   };
   caf::scheduler::test_coordinator& scheduler();
+  [[nodiscard]] expected<worker_pool_actor> pool_of_now() const;
 
+  place place_ = place::first;
   std::shared_ptr<director_news> news_ = std::make_shared<director_news>();
   std::shared_ptr<worker_setup> setup_ = std::make_shared<worker_setup>();
   std::shared_ptr<worker_registry> registry_ = std::make_shared<worker_registry>();
   std::vector<std::string> log_;
   std::shared_ptr<fake_host> host_ =
       std::make_shared<fake_host>([this](const log_record& record) { log_.push_back(to_string(record)); });
+  std::shared_ptr<fake_host> second_host_ = std::make_shared<fake_host>(nullptr);
   testing_config config_;
   caf::actor_system system_{config_};
   director_actor director_;
   worker_pool_actor pool_;
+  worker_pool_actor second_pool_;
   std::vector<remote_stage_actor> stage_actors_;
 };
 

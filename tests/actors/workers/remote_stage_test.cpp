@@ -155,5 +155,37 @@ TEST(worker_registry, ends_the_worker_that_sat_there_when_it_was_asked_for) {
   EXPECT_FALSE(static_cast<bool>(registry.kill_switch_of({1, 0}))) << "a stage of this process";
 }
 
+TEST(remote_stage, takes_its_next_worker_from_where_the_stage_is_placed_now) {
+  fake_workers workers(1);
+  workers.next_live_on(fake_workers::place::second);
+  workers.says_hello(workers.all()[0]);
+  workers.is_shot(workers.all()[0]);  // before it began: the stage asks for another one
+  ASSERT_FALSE(workers.second_host().members.empty());
+  auto& moved = workers.second_host().members.front();
+  workers.says_hello(moved);
+  EXPECT_EQ(workers.worker_of(first), moved.worker);
+  EXPECT_TRUE(workers.news().failures.empty());
+}
+
+TEST(remote_stage, asks_elsewhere_when_the_place_where_it_waits_is_lost) {
+  fake_workers workers(1);
+  workers.host().close();
+  workers.next_live_on(fake_workers::place::second);
+  workers.ends(workers.all()[0], exit_kind::lost, 0);  // the pool starts another one, and is refused
+  ASSERT_FALSE(workers.second_host().members.empty());
+  workers.says_hello(workers.second_host().members.front());
+  EXPECT_EQ(workers.worker_of(first), workers.second_host().members.front().worker);
+  EXPECT_TRUE(workers.news().failures.empty());
+}
+
+TEST(remote_stage, fails_with_the_loss_of_its_node_where_no_other_can_take_it) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.next_live_on(fake_workers::place::none);
+  workers.is_shot(workers.all()[0]);
+  ASSERT_EQ(workers.news().failures.size(), 1U);
+  EXPECT_EQ(workers.news().failures.front().cause.code, error_code::node_lost);
+}
+
 }  // namespace
 }  // namespace troupe::testing
