@@ -14,9 +14,10 @@ struct loader_state {
 };
 
 /// The loader actor stands in front of the loader engine. It queues the director's messages as commands of the engine
-/// and never waits for room: a full queue is a failure (E0613) for the director, except for a stop_request, which is
-/// dropped then. The aggregator's low-water mark needs no queue: the engine has one cell for it and keeps the greatest.
-/// The engine's reports go on to the director, except for the size of a call, which goes to the aggregator.
+/// and never waits for room: a full queue is a failure (E0613) for the director. The queue always has room for a
+/// stop_request. The aggregator's low-water mark needs no queue: the engine has one cell for it and keeps
+/// the greatest. The engine's reports go on to the director, except for the size of a call, which goes to the
+/// aggregator.
 ///
 /// The actor ends when the director sends it an exit, or by an exception in one of its functions. After an exception
 /// the engine lives on, and the director gives it a new actor. Reports between the two actors are lost. The director

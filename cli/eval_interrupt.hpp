@@ -7,17 +7,20 @@
 
 namespace troupe::cli {
 
-/// What SIGINT and SIGTERM do to an evaluation: the first drains it, the second stops it at once, a third ends the
-/// process with status 130 whatever is going on; so does the first while the model is still being loaded. After
-/// detach() the first two change nothing any more. Lives to the end of the process: without it a signal that comes
-/// while the program ends would kill it, although the result is out.
+/// What SIGINT and SIGTERM, counted together, do to `troupe eval`. The first drains the evaluation, the second stops it
+/// at once. Before attach() there is nothing to drain: the first ends the process with status 130. A third does so at
+/// any time. After detach() the result is being written, and the first two change nothing.
+///
+/// The one instance lives to the end of the process: without it a signal that comes while the program ends would kill
+/// it, although the result is out. attach() and detach(): once each, any thread.
 class eval_interrupt {
  public:
-  /// Before any other thread. E0614.
+  /// Once, before another thread starts, as threads inherit which signals are blocked. The object is never destroyed.
+  /// E0614: the system gives no thread.
   [[nodiscard]] static expected<eval_interrupt*> start();
   eval_interrupt(const eval_interrupt&) = delete;
   eval_interrupt& operator=(const eval_interrupt&) = delete;
-  /// `evaluation` must live until detach().
+  /// From now on signals are for `evaluation`, which must live until detach().
   void attach(evaluator& evaluation);
   void detach();
 

@@ -7,16 +7,16 @@
 
 namespace troupe::cli {
 
-/// Results, to stdout, unbuffered and whole. A closed pipe or a full disk is E0611.
+/// Writes a result to stdout, all of it before it returns, and adds nothing. A closed pipe or a full disk is E0611.
 expected<void> print(std::string_view text);
 
-/// All else, to stderr. A missing reader is no error: where a full pipe or a stopped terminal takes nothing for
-/// limits::stderr_patience the text is lost, and a later one says that. Any thread.
+/// Writes all else to stderr, and adds nothing. A missing reader is no error: where a full pipe or a stopped terminal
+/// takes nothing for limits::stderr_patience the text is lost, and a later one says that. Any thread.
 void say(std::string_view text);
-/// The same for texts that nothing may wait for: lost at once where they would.
+/// The same, where the caller must not wait: a text that stderr does not take at once is lost.
 void say_if_read(std::string_view text);
 
-/// The error with its code's explanation pointed to.
+/// Says the error, and the command that explains its code.
 void say_error(const error& problem);
 void say_warning(std::string_view text);
 

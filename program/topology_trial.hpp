@@ -21,17 +21,20 @@ using trial_note = std::function<void(const std::string& place)>;
 /// cuts pipelines by the input that reaches them (cut()).
 class topology_trial {
  public:
-  /// All arguments outlive it. Of a block without inputs nothing is tried: pipelines are cut without a sample.
-  /// `journaled_cuts` (journal_pins.hpp): where a resumed run measured, it is cut there again.
+  /// `what`, `plan` and `bodies` outlive it. `first` has the run's first micro-batch; without inputs no stage is tried,
+  /// and pipelines are cut without a sample. `journaled_cuts`, boundaries by pipeline (journal_pins.hpp): a resumed run
+  /// is cut where it was, and not measured again.
   topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies, const sample_block& first,
                  std::map<std::string, std::string> journaled_cuts);
 
-  /// Adds the cuts of all pipelines to the bodies. Errors: E0602, naming the stage; those of open_model() and cut();
-  /// E0108 for a metric that does not fit its outputs, where the data is known; E0607. A stage that gets no sample is
-  /// not tried; a pipeline there is cut by `parameters` where it asks for `profile`.
+  /// Once. Adds the cuts of all pipelines to the bodies. Errors: E0602, naming the stage; those of open_model() and
+  /// cut(); E0108 for a metric that does not fit its outputs, where the data is known; E0607 after `stop`. A stage that
+  /// gets no sample, because a route sends none to it, is not tried; a pipeline there is cut by `parameters` where it
+  /// asks for `profile`.
   [[nodiscard]] expected<void> run(std::uint32_t classes, const trial_note& note, const std::stop_token& stop);
 
-  /// What passes over edges whose depth follows from it, for a whole micro-batch; 0 where that is not known.
+  /// After run(): most bytes of a whole micro-batch on an edge whose slots are counted by its bytes (follows_size()); 0
+  /// where that is not known.
   [[nodiscard]] std::uint64_t between_bytes() const;
 
  private:

@@ -38,7 +38,8 @@ struct worker_place {
 };
 [[nodiscard]] worker_place place_in(const wiring_plan& plan, stage_address at);
 
-/// The untrue field of a message, by name, and why; nothing if the message can be true.
+/// The untrue field of a message, by name, and why ("score.sink is 77, which is none of its own"); nothing if the
+/// message can be true.
 using objection = std::optional<std::string>;
 
 /// Compares the messages of a worker with what its driver knows, and finds fields that cannot be true. Numbers that the

@@ -8,18 +8,21 @@
 
 namespace troupe {
 
-/// The rows of a block, cut into parts of equal size (the last may be smaller) that share its storage and all start at
-/// limits::payload_alignment, so that the bits of a kernel's result do not depend on where in a block a micro-batch
-/// lay. Where the parts lie like that already nothing is copied; else the block is copied once, with gaps between the
-/// parts.
+/// The rows of a decoded block, cut into micro-batches: parts of equal size, of which the last may be smaller. Every
+/// part starts at an address that is a multiple of limits::payload_alignment, because the bits of a kernel's result
+/// depend on the alignment, and must not depend on a micro-batch's place in its block. Where the parts of `rows` start
+/// so already, nothing is copied; else the block is copied once, with gaps between the parts.
+/// Threads: any number may read.
 class aligned_rows {
  public:
+  /// No parts.
   aligned_rows() = default;
-  /// `rows` [N, ...] contiguous, on the CPU. Too little memory for the copy is an error (E0604).
+  /// `rows` [N, ...] with N >= 1, contiguous, on the CPU; rows_per_part >= 1. E0604: no memory for the copy.
   static expected<aligned_rows> cut(at::Tensor rows, std::int64_t rows_per_part);
 
   [[nodiscard]] std::int64_t parts() const noexcept;
-  /// Part `index`, contiguous, in constant time and without the dispatcher.
+  /// Part `index` < parts(): a contiguous view, which keeps the storage alive. Takes constant time, as it does not go
+  /// through LibTorch's dispatcher.
   [[nodiscard]] at::Tensor part(std::int64_t index) const;
 
  private:

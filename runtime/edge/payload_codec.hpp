@@ -18,16 +18,16 @@ class payload_codec {
   payload_codec& operator=(const payload_codec&) = delete;
   virtual ~payload_codec() = default;
 
-  /// Bytes that write() fills. Throws std::runtime_error for a payload that cannot become bytes; write() throws for
-  /// none that has a size.
+  /// Bytes that write() fills. Throws std::runtime_error, which says why, for a payload that cannot become bytes.
   [[nodiscard]] virtual std::size_t size_of(const payload& value) const = 0;
 
-  /// `into` starts at a multiple of limits::payload_alignment and has size_of(value) bytes.
+  /// `into` starts at a multiple of limits::payload_alignment and has size_of(value) bytes, which were asked for
+  /// before. Does not throw.
   virtual void write(const payload& value, std::span<std::byte> into) const = 0;
 
   /// Takes the bytes as untrusted: all sizes are checked before they are used, nothing is allocated in proportion to
   /// what they claim. `from` starts at a multiple of limits::payload_alignment and stays as it is while `owner` lives;
-  /// the payload views it and keeps `owner` for as long as anything of it lives. Errors: E0701, E0702.
+  /// the payload views it and keeps `owner` for as long as any of its tensors lives. Errors: E0701, E0702.
   [[nodiscard]] virtual expected<payload_ptr> read(std::span<const std::byte> from,
                                                    std::shared_ptr<const void> owner) const = 0;
 };
