@@ -71,6 +71,7 @@ class launched_nodes {
                                                                  const log_function& log);
   [[nodiscard]] expected<std::shared_ptr<worker_host>> open_own_host(std::size_t node, const worker_setup& workers,
                                                                      const log_function& log);
+  [[nodiscard]] expected<void> provide(const std::vector<file_identity>& files);
   void say(log_record record);
 
   const std::chrono::steady_clock::time_point join_deadline_;
