@@ -28,8 +28,11 @@ inline std::vector<std::byte> bytes_of(const std::string& content) {
 }
 
 inline std::string content_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(path, missing);
+  std::string content(missing ? 0 : size, '\0');
+  std::ifstream(path, std::ios::binary).read(content.data(), static_cast<std::streamsize>(content.size()));
+  return content;
 }
 
 class file_folder {

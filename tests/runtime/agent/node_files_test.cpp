@@ -171,7 +171,8 @@ TEST_F(node_files_test, the_next_file_ends_one_that_was_given_up) {
 TEST_F(node_files_test, where_no_cache_can_be_is_an_error_with_node_and_file) {
   const file_identity wanted{folder_.path("model.pt"), hash_of("weights"), 7};
   folder_.write(folder_.path("no_directory"), "");
-  for (const std::string cache : {std::string(), folder_.path("no_directory/files"), std::string("/proc/none/files")}) {
+  for (const std::string& cache :
+       {std::string(), folder_.path("no_directory/files"), std::string("/proc/none/files")}) {
     node_files files = new_node(cache);
     const auto refused = files.check({1, wanted});
     ASSERT_FALSE(refused) << cache;

@@ -12,11 +12,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Longer than what may be on its way, with no period that parts have.
+/// Longer than what may be on its way; its period is none of parts.
 std::string large_content() {
-  std::string content(limits::file_bytes_ahead_max + 3 * limits::blob_part_bytes + 1, ' ');
+  std::string period(10'007, ' ');
   std::uint32_t state = 1;
-  for (char& each : content) each = static_cast<char>((state = state * 1664525u + 1013904223u) >> 24u);
+  for (char& each : period) each = static_cast<char>((state = state * 1664525u + 1013904223u) >> 24u);
+  std::string content;
+  while (content.size() < limits::file_bytes_ahead_max + 3 * limits::blob_part_bytes) content += period;
   return content;
 }
 
