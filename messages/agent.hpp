@@ -156,4 +156,39 @@ struct workers_stopped {
   std::uint32_t all_ended = 0;
 };
 
+/// A file by its path and its content; the hash is its SHA-256 in 64 hexadecimal digits.
+struct file_identity {
+  std::string path;
+  std::string hash;
+  std::uint64_t size = 0;
+};
+
+/// driver -> agent: this file must be the same on the node, before workers read it. Reply: file_answers, of which one
+/// says that it is there; or agent_refusal. One file after the other: `number` ascends from 1.
+struct check_file {
+  std::uint64_t number = 0;
+  file_identity file;
+};
+
+/// What an agent does for a file. Each answer says more than the one before, in state or in bytes.
+enum class file_state : std::uint32_t {
+  looking,   ///< it has read so many bytes of a file that may be the one
+  fetching,  ///< it has none, and so many bytes of what the driver has sent
+  here,      ///< the last: workers can read it
+};
+
+/// agent -> driver. `state` is a file_state.
+struct file_answer {
+  std::uint64_t number = 0;
+  std::uint32_t state = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// driver -> agent: the next part of a file that it has not. Reply: a file_answer for each.
+struct file_part {
+  std::uint64_t number = 0;
+  std::uint64_t offset = 0;
+  std::vector<std::byte> content;
+};
+
 }  // namespace troupe

@@ -229,6 +229,16 @@ inline constexpr std::size_t blob_bytes_queued_max = 16u << 20;
 inline constexpr std::chrono::milliseconds telemetry_wait_max = 1s;
 /// Time without any byte leaving after which a node takes no blobs.
 inline constexpr std::chrono::milliseconds blob_stall_max = 10s;
+/// Model files of one run, and bytes of one of them, that an agent looks at or gets from its driver.
+inline constexpr std::size_t node_files_max = 512;
+inline constexpr std::uint64_t node_file_bytes_max = std::uint64_t{1} << 40;
+/// Bytes of a file that an agent has been sent and has not written yet.
+inline constexpr std::uint64_t file_bytes_ahead_max = 16u << 20;
+/// Bytes that an agent reads of a file from one report to the next.
+inline constexpr std::uint64_t file_report_bytes = 64u << 20;
+/// Time without a report after which a node does not get on with a file; and most time for all files of a run.
+inline constexpr std::chrono::milliseconds file_stall_max = 60s;
+inline constexpr std::chrono::milliseconds file_time_max = 4h;
 /// From the start of an agent until it has joined: its launcher or its scheduler ends it before.
 inline constexpr std::chrono::milliseconds agent_join_timeout = 300s;
 /// Refused connections of which each has a line in the log.
@@ -357,6 +367,7 @@ inline constexpr std::chrono::seconds journal_stall_max = 10s;
 static_assert(control_request_margin > heartbeat_max + 1s, "a worker that is silent is ended before its call is");
 static_assert(link_first_word_timeout > worker_hello_timeout, "a late worker is ended by its pool, which says so");
 static_assert(link_bytes_queued_max >= 2 * wire_message_bytes_max, "the largest message can wait behind another");
+static_assert(file_bytes_ahead_max >= 2 * blob_part_bytes, "a part of a file is written while the next one is sent");
 static_assert(window_extra >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");

@@ -13,6 +13,7 @@
 #include "messages/limits.hpp"
 #include "messages/version.hpp"
 #include "runtime/agent_host/agent_host.hpp"
+#include "runtime/agent_host/provide_files.hpp"
 #include "runtime/join/join_service.hpp"
 #include "runtime/join/network_text.hpp"
 #include "runtime/join/node_identity.hpp"
@@ -367,6 +368,17 @@ expected<log_function> launched_nodes::log_of_ranks(log_function log) const {
   });
 }
 
+expected<void> launched_nodes::provide(const std::vector<file_identity>& files) {
+  std::vector<std::shared_ptr<node_agent>> agents;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const member& each : members_) {
+      if (each.agent) agents.push_back(each.agent);
+    }
+  }
+  return provide_files(agents, files, steady_clock::now() + limits::file_time_max);
+}
+
 expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const worker_setup& workers,
                                                log_function to_log) {
   const auto with_files = log_of_ranks(std::move(to_log));
@@ -387,6 +399,7 @@ expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const wo
     made.all.push_back(std::move(*host));
     nodes.push_back({setup_.nodes[node].name, static_cast<std::uint32_t>(setup_.nodes[node].slots.size())});
   }
+  if (auto provided = provide(workers.files); !provided) return tl::make_unexpected(provided.error());
   const auto places = std::make_shared<stage_placement>(std::move(nodes), std::move(*first), setup_.allow_shrink);
   for (std::size_t node = 0; node < members_.size(); ++node) {
     const auto agent = members_[node].agent;

@@ -76,6 +76,7 @@ class launched_nodes {
                                                                      const worker_setup& workers) const;
   [[nodiscard]] expected<log_function> log_of_ranks(log_function log) const;
   void refused(const error& why);
+  [[nodiscard]] expected<void> provide(const std::vector<file_identity>& files);
   void say(log_record record);
 
   const std::chrono::steady_clock::time_point join_deadline_;

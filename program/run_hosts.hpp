@@ -26,8 +26,8 @@ struct run_hosts {
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace);
 };
 
-/// In a launch it waits until all nodes have joined. `log` as local_host_options has it. E0614; in a launch also E0103
-/// where stages are more than slots, E0617, E0618.
+/// In a launch it waits until all nodes have joined and have worker_setup::files. `log` as local_host_options has it.
+/// E0614; in a launch also E0103 where stages are more than slots, E0611, E0617, E0618.
 [[nodiscard]] expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log);
 
 }  // namespace troupe

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "program/local_file.hpp"
 
 namespace troupe {
 
 void spare_models::prepare(const std::string& name, const std::string& file,
                            const std::function<expected<layered_model_ptr>()>& load) {
   std::error_code unknown;
-  if (std::filesystem::file_size(file, unknown) > limits::spare_model_bytes_max || unknown) return;
+  if (std::filesystem::file_size(local_file(file), unknown) > limits::spare_model_bytes_max || unknown) return;
   if (!is_spare()) return;
   auto loaded = load();
   const std::lock_guard lock{mutex_};

@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "program/local_file.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
 #include "runtime/stage/function_body.hpp"
@@ -13,7 +14,7 @@ namespace troupe {
 namespace {
 
 expected<layer_chain> open_chain(const std::string& file, const std::string&, const cut_options& options) {
-  return load_chain(file, {.allow_effects = options.allow_effects});
+  return load_chain(local_file(file), {.allow_effects = options.allow_effects});
 }
 expected<layer_chain> open_chain(const torch::jit::Module& module, const std::string& name, const cut_options&) {
   return make_chain(module, name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "program/file_stamp.hpp"
 #include "program/journal_pins.hpp"
 #include "program/launched_nodes.hpp"
 #include "program/own_thread.hpp"
@@ -123,7 +124,10 @@ class starter {
     setup->fingerprint = options_.report ? options_.report->fingerprint : plan_fingerprint(plan_, settings_of(what_));
     setup->codec = std::make_shared<tensor_codec>();
     setup->silence_timeout = asked.timeout;
-    if (const auto* launched = launched_nodes::get()) setup->home = launched->home();
+    if (const auto* launched = launched_nodes::get()) {
+      setup->home = launched->home();
+      if (auto found = find_files(*setup); !found) return tl::make_unexpected(found.error());
+    }
     setup->start_deadline = asked.start_deadline;
     setup->forward_deadline = asked.forward_deadline;
     auto edges = open_edges(transport_name(asked.transport));
@@ -131,6 +135,18 @@ class starter {
     setup->edges = std::move(*edges);
     if (auto made = make_local_pages(*setup, plan_); !made) return tl::make_unexpected(made.error());
     return setup;
+  }
+
+  /// Of the pipelines in workers.
+  [[nodiscard]] expected<void> find_files(worker_setup& setup) const {
+    for (const auto& [name, asked] : what_.parts().pipelines) {
+      const auto* file = std::get_if<std::string>(&asked.model);
+      if (file == nullptr || !(options_.run.workers.enabled || asked.options.process)) continue;
+      auto identity = identity_of(*file);
+      if (!identity) return tl::make_unexpected(identity.error());
+      setup.files.push_back(std::move(*identity));
+    }
+    return {};
   }
 
   [[nodiscard]] expected<std::shared_ptr<transport>> open_edges(std::string_view name) const {

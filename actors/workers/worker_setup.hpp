@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "messages/agent.hpp"
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/transport.hpp"
@@ -36,6 +37,8 @@ struct worker_setup {
   std::function<assignment_data(stage_address address)> assignment;
   /// Of what workers are to build (plan_fingerprint.hpp).
   std::uint64_t fingerprint = 0;
+  /// Model files, which must be the same on every other node.
+  std::vector<file_identity> files = {};
   std::shared_ptr<const payload_codec> codec;
   /// Edges between processes. Not null.
   std::shared_ptr<transport> edges = nullptr;

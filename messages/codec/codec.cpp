@@ -75,6 +75,9 @@ TROUPE_CODEC(stop_workers);
 TROUPE_CODEC(workers_stopped);
 TROUPE_CODEC(ask_telemetry);
 TROUPE_CODEC(telemetry_told);
+TROUPE_CODEC(check_file);
+TROUPE_CODEC(file_answer);
+TROUPE_CODEC(file_part);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

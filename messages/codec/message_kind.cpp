@@ -39,6 +39,9 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::workers_stopped, "workers_stopped", "agent", "driver"},
     {message_kind::ask_telemetry, "ask_telemetry", "driver", "agent"},
     {message_kind::telemetry_told, "telemetry_told", "agent", "driver"},
+    {message_kind::check_file, "check_file", "driver", "agent"},
+    {message_kind::file_answer, "file_answer", "agent", "driver"},
+    {message_kind::file_part, "file_part", "driver", "agent"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

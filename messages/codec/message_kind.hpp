@@ -42,6 +42,9 @@ enum class message_kind : std::uint8_t {
   workers_stopped = 49,
   ask_telemetry = 50,
   telemetry_told = 51,
+  check_file = 52,
+  file_answer = 53,
+  file_part = 54,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

@@ -109,6 +109,12 @@ template <> struct schema<stop_workers> : message_of<message_kind::stop_workers,
 template <> struct schema<workers_stopped> : message_of<message_kind::workers_stopped, &workers_stopped::all_ended> {};
 template <> struct schema<ask_telemetry> : message_of<message_kind::ask_telemetry, &ask_telemetry::question> {};
 template <> struct schema<telemetry_told> : message_of<message_kind::telemetry_told, &telemetry_told::question> {};
+template <> struct schema<file_identity> : fields_of<&file_identity::path, &file_identity::hash, &file_identity::size> {};
+template <> struct schema<check_file> : message_of<message_kind::check_file, &check_file::number, &check_file::file> {};
+template <> struct schema<file_answer> : message_of<message_kind::file_answer,
+    &file_answer::number, &file_answer::state, &file_answer::bytes> {};
+template <> struct schema<file_part> : message_of<message_kind::file_part,
+    &file_part::number, &file_part::offset, &file_part::content> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 

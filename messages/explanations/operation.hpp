@@ -94,11 +94,13 @@ inline constexpr std::array operation = {
         "Micro-batches were lost and could not be evaluated again, so that the result would not count every sample "
         "exactly once. The message gives the first cause and the number of micro-batches. Nothing that is "
         "printed should be taken for the full result; run again."},
-    error_explanation{error_code::output_unwritable, exit_status::failure, "output cannot be written",
-                      "The directory or a file of --output, or the file of --log, could not be created or written. "
-                      "Missing permission "
-                      "and a full disk are the usual causes. The evaluation itself is not affected; name a place that "
-                      "can be written."},
+    error_explanation{
+        error_code::output_unwritable, exit_status::failure, "output cannot be written",
+        "The directory or a file of --output, or the file of --log, could not be created or written. "
+        "Missing permission "
+        "and a full disk are the usual causes. The evaluation itself is not affected; name a place that "
+        "can be written. On a node it is the cache of model files that has no room, or is not its user's alone; "
+        "TROUPE_CACHE_DIR says where it is."},
     error_explanation{
         error_code::data_exhausted, exit_status::failure, "data ran out",
         "A call asked for more micro-batches than the iterator had left. What came was evaluated and is in the "

@@ -13,6 +13,7 @@
 #include "messages/limits.hpp"
 #include "runtime/agent/agent_workers.hpp"
 #include "runtime/agent/blob_store.hpp"
+#include "runtime/agent/node_files.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/errno_text.hpp"
@@ -67,6 +68,11 @@ struct agent::core {
   expected<void> handle(const kill_worker& asked);
   expected<void> handle(const stop_workers& asked);
   expected<void> handle(const ask_telemetry& asked);
+  expected<void> handle(const check_file& asked);
+  expected<void> handle(const file_part& part);
+  expected<void> refuse_unless(const expected<void>& done);
+  [[nodiscard]] node_files_options file_options(const agent_setup& asked);
+  [[nodiscard]] bool is_ending();
   expected<void> open_host(milliseconds silence);
   [[nodiscard]] expected<blob> find(const blob_reference& what) const;
   /// True if no worker is left.
@@ -86,6 +92,8 @@ struct agent::core {
 
   // The thread of serve().
   std::optional<agent_setup> setup;
+  bool has_refused_file = false;
+  std::optional<node_files> files;
   blob_store blobs;
   milliseconds silence{0};
   std::shared_ptr<local_host> host;
@@ -137,9 +145,9 @@ expected<void> agent::core::serve() {
 
 expected<void> agent::core::obey(const codec::bytes& message) {
   expected<void> done;
-  const auto taken =
-      dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker, ask_telemetry,
-               stop_workers, agent_setup>(message, [&](const auto& what) { done = handle(what); });
+  const auto taken = dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker,
+                              ask_telemetry, stop_workers, file_part, check_file, agent_setup>(
+      message, [&](const auto& what) { done = handle(what); });
   return taken ? done : taken;
 }
 
@@ -152,6 +160,7 @@ expected<void> agent::core::handle(const agent_setup& asked) {
     return {};  // the driver reads it, and closes the link
   }
   setup = asked;
+  files.emplace(file_options(asked));
   workers->tell(agent_ready{static_cast<std::uint32_t>(::getpid())});
   return {};
 }
@@ -185,7 +194,10 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
       .network = options.network,
       .ranks = ranks,
       .bind_cores = setup->bind_cores == 1};
-  for (const named_value& each : setup->environment) what.environment.emplace_back(each.name, each.value);
+  for (const named_value& each : setup->environment) {
+    if (each.name != files_variable) what.environment.emplace_back(each.name, each.value);
+  }
+  if (!files->fetched().empty()) what.environment.emplace_back(files_variable, files->fetched().text());
   return local_host::create(std::move(what)).map([&](std::shared_ptr<local_host>&& made) { host = std::move(made); });
 }
 
@@ -228,6 +240,37 @@ expected<void> agent::core::handle(const kill_worker& asked) {
 expected<void> agent::core::handle(const ask_telemetry& asked) {
   workers->tell_telemetry();
   workers->tell(telemetry_told{asked.question});
+  return {};
+}
+
+node_files_options agent::core::file_options(const agent_setup& asked) {
+  return {.node = options.home.node,
+          .cache = cache_directory(asked.environment),
+          .answer = [this](const file_answer& what) { workers->tell(what); },
+          .is_ending = [this] { return is_ending(); }};
+}
+
+bool agent::core::is_ending() {
+  const std::lock_guard lock{mutex};
+  return has_ended;
+}
+
+expected<void> agent::core::handle(const check_file& asked) {
+  if (!files) return fail(error_code::wire_malformed, "check_file", "nothing is known of its program");
+  return has_refused_file ? expected<void>{} : refuse_unless(files->check(asked));
+}
+
+expected<void> agent::core::handle(const file_part& part) {
+  if (!files) return fail(error_code::wire_malformed, "file_part", "no file was asked for");
+  return has_refused_file ? expected<void>{} : refuse_unless(files->add(part));
+}
+
+/// The driver reads it, and closes the link; more of the file may be on its way.
+expected<void> agent::core::refuse_unless(const expected<void>& done) {
+  if (done || done.error().code == error_code::wire_malformed || done.error().code == error_code::wire_too_large)
+    return done;
+  has_refused_file = true;
+  workers->tell(agent_refusal{done.error()});
   return {};
 }
 

@@ -27,6 +27,7 @@ template void agent_workers::tell(const agent_refusal&) const;
 template void agent_workers::tell(const agent_log&) const;
 template void agent_workers::tell(const workers_stopped&) const;
 template void agent_workers::tell(const telemetry_told&) const;
+template void agent_workers::tell(const file_answer&) const;
 
 hosted_worker_ptr agent_workers::find(std::uint32_t rank) const {
   const std::lock_guard lock{mutex_};

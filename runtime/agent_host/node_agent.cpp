@@ -19,7 +19,11 @@ constexpr std::chrono::milliseconds look_again_after{1};
 }  // namespace
 
 node_agent::node_agent(host_place home, std::shared_ptr<message_link> link, log_function log)
-    : home_(std::move(home)), link_(std::move(link)), log_(std::move(log)) {}
+    : home_(std::move(home)),
+      link_(std::move(link)),
+      log_(std::move(log)),
+      files_(home_.node, {.check = [this](const check_file& asked) { tell(asked); },
+                          .send = [this](const file_part& part) { tell(part); }}) {}
 
 template <class Message>
 void node_agent::tell(const Message& message) {
@@ -61,7 +65,7 @@ void node_agent::on_lost(std::function<void(const error&)> told) {
 }
 
 error node_agent::loss_of(const error& why) const {
-  if (why.code == error_code::worker_mismatch) return why;
+  if (why.code == error_code::worker_mismatch || why.code == error_code::output_unwritable) return why;
   return {error_code::node_lost, "node " + home_.node, why.cause,
           "look at the node and at the network between it and the driver"};
 }
@@ -81,6 +85,7 @@ void node_agent::lose(const error& why) {
     told.swap(on_lost_);
     changed_.notify_all();
   }
+  files_.lose(cause);
   for (const auto& each : told) each(cause);
   exit_report report;
   report.kind = exit_kind::lost;
@@ -152,7 +157,7 @@ bool node_agent::refresh_telemetry(steady_clock::time_point deadline) {
 
 void node_agent::take(const codec::bytes& message) {
   const auto taken = dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log,
-                              worker_ended, workers_stopped, telemetry_told, agent_ready, agent_refusal>(
+                              worker_ended, workers_stopped, telemetry_told, file_answer, agent_ready, agent_refusal>(
       message, [this](const auto& said) { handle(said); });
   if (!taken) lose({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
 }
@@ -220,6 +225,10 @@ void node_agent::handle(const telemetry_told& said) {
   const std::lock_guard lock{mutex_};
   answered_ = said.question;
   changed_.notify_all();
+}
+
+void node_agent::handle(const file_answer& said) {
+  if (const auto fine = files_.answered(said); !fine) lose(fine.error());
 }
 
 }  // namespace troupe

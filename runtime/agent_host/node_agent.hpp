@@ -16,6 +16,7 @@
 #include "messages/codec/codec.hpp"
 #include "messages/limits.hpp"
 #include "runtime/agent_host/sent_blobs.hpp"
+#include "runtime/agent_host/sent_files.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/hosted_worker.hpp"
 
@@ -50,6 +51,12 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   /// The driver has given it up: its workers count as lost, and the agent ends with its link.
   void lose(const error& why);
 
+  /// Until workers of the node can read the file at its path: it is there, or it was sent. Errors: sent_files.
+  [[nodiscard]] expected<void> provide(const file_identity& file, std::chrono::steady_clock::time_point deadline,
+                                       const std::stop_token& stop) {
+    return files_.provide(file, deadline, stop);
+  }
+
   // --- for agent_host and its workers ---
 
   /// Known from now on, and asked for; E0618 where the node is lost.
@@ -78,6 +85,7 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   void handle(const worker_telemetry& said);
   void handle(const workers_stopped& said);
   void handle(const telemetry_told& said);
+  void handle(const file_answer& said);
   [[nodiscard]] std::shared_ptr<agent_worker> find(std::uint32_t rank) const;
   [[nodiscard]] error loss_of(const error& why) const;
   [[nodiscard]] expected<void> wait_for_room();
@@ -86,6 +94,7 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   const std::shared_ptr<message_link> link_;
   const log_function log_;
   sent_blobs blobs_;
+  sent_files files_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   phase phase_ = phase::joined;

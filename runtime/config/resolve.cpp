@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view config_variable = "TROUPE_CONFIG";
 
 /// Variables of the build, the tests and the set-up, which name no option.
-const std::vector<std::string> other_variables = {"TROUPE_DATA_DIR", "TROUPE_TORCH_ROOT", "TROUPE_CACHE_DIR",
-                                                  "TROUPE_SOURCE_DIR", "TROUPE_BINARY_DIR"};
+const std::vector<std::string> other_variables = {"TROUPE_DATA_DIR",   "TROUPE_TORCH_ROOT", "TROUPE_CACHE_DIR",
+                                                  "TROUPE_SOURCE_DIR", "TROUPE_BINARY_DIR", "TROUPE_FILES"};
 
 const std::string* find_value(const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view name) {
   for (const auto& [key, value] : pairs) {

@@ -21,7 +21,8 @@ using all_messages =
                      worker_hello, worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged, agent_setup,
                      agent_ready, agent_refusal, start_worker, worker_started, worker_message, blob_part,
                      hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log, worker_ended,
-                     worker_telemetry, stop_workers, workers_stopped, ask_telemetry, telemetry_told>;
+                     worker_telemetry, stop_workers, workers_stopped, ask_telemetry, telemetry_told, check_file,
+                     file_answer, file_part>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -139,6 +140,9 @@ class sample_maker {
   void fill(workers_stopped& m) { m = {u32()}; }
   void fill(ask_telemetry& m) { m = {u64()}; }
   void fill(telemetry_told& m) { m = {u64()}; }
+  void fill(check_file& m) { m = {u64(), {text(), text(), u64()}}; }
+  void fill(file_answer& m) { m = {u64(), u32(), u64()}; }
+  void fill(file_part& m) { m = {u64(), u64(), content()}; }
 
   template <class T>
   T make() {
@@ -266,6 +270,15 @@ inline auto key(const ask_telemetry& m) {
 }
 inline auto key(const telemetry_told& m) {
   return std::tuple(m.question);
+}
+inline auto key(const check_file& m) {
+  return std::tuple(m.number, m.file.path, m.file.hash, m.file.size);
+}
+inline auto key(const file_answer& m) {
+  return std::tuple(m.number, m.state, m.bytes);
+}
+inline auto key(const file_part& m) {
+  return std::tuple(m.number, m.offset, m.content);
 }
 inline auto key(const workers_stopped& m) {
   return std::tuple(m.all_ended);
