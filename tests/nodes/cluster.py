@@ -40,6 +40,7 @@ def wait_until(seen, seconds, what):
 class node:
     def __init__(self, cluster, number):
         self.cluster = cluster
+        self.name = f"w{number}"
         self.address = f"10.89.0.{number + 1}"
         self.space = f"{cluster.name}-{number}"
         self.sshd = None
@@ -84,6 +85,9 @@ class node:
         agents = set(self.agents())
         return [pid for pid, _ in self.processes() if parent_of(pid) in agents]
 
+    def forget(self):
+        """What is left on the machine, after the node's end."""
+
     def link(self, state):
         subprocess.run(["ip", "-n", self.space, "link", "set", "eth0", state], check=True)
 
@@ -106,13 +110,33 @@ def send(pid, number):
         pass
 
 
+class named_node(node):
+    """A node with a host name of its own, by which the others find it."""
+
+    def __init__(self, cluster, number):
+        super().__init__(cluster, number)
+        # ip-netns(8) lays it over /etc
+        self.etc = pathlib.Path("/etc/netns") / self.space
+
+    def run(self, command, **how):
+        self.etc.mkdir(parents=True, exist_ok=True)
+        hosts = "".join(f"{each.address} {each.name}\n" for each in self.cluster.nodes)
+        (self.etc / "hosts").write_text("127.0.0.1 localhost\n" + hosts)
+        return super().run(["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', self.name, *command], **how)
+
+    def forget(self):
+        shutil.rmtree(self.etc, ignore_errors=True)
+
+
 class cluster:
     """So many nodes on one switch; the first one is where launches start."""
 
-    def __init__(self, count):
+    def __init__(self, count, kind=node):
         self.name = f"troupe{os.getpid()}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-nodes-"))
-        self.nodes = [node(self, number) for number in range(count)]
+        # what a node's daemons have in their command lines
+        self.daemons = ["sshd"]
+        self.nodes = [kind(self, number) for number in range(count)]
 
     def __enter__(self):
         os.makedirs("/run/sshd", exist_ok=True)
@@ -147,6 +171,8 @@ class cluster:
                 each.sshd.wait(10)
         for space in [each.space for each in self.nodes] + [f"{self.name}-hub"]:
             subprocess.run(["ip", "netns", "del", space], check=False)
+        for each in self.nodes:
+            each.forget()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def hostfile(self, slots, nodes=None):
@@ -155,5 +181,5 @@ class cluster:
         return str(path)
 
     def left_over(self):
-        """All processes but the sshd's."""
-        return [one for each in self.nodes for one in each.processes() if "sshd" not in one[1]]
+        """All processes but the daemons."""
+        return [one for each in self.nodes for one in each.processes() if not any(part in one[1] for part in self.daemons)]

@@ -33,16 +33,12 @@ def evaluate_alone(*flags):
     return json.loads(done.stdout)
 
 
-class launch:
-    """A launch on its first node. Its standard error is read as it comes."""
+class started:
+    """A command on a node. Its standard error is read as it comes."""
 
-    def __init__(self, nodes, slots, flags=(), launcher=(), command=None, hosts=None, ssh=None, hostfile=None):
-        self.nodes = nodes
-        command = command or [TROUPE, "eval", *RESNET, *flags, "--json"]
-        words = [TROUPE, "launch", "--hostfile", hostfile or nodes.hostfile(slots, hosts), "--ssh",
-                 ssh or f"ssh -F {nodes.ssh_config}", "--address", nodes.nodes[0].address, *launcher, "--", *command]
-        self.process = nodes.nodes[0].run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                          stderr=subprocess.PIPE, text=True)
+    def __init__(self, node, words, **how):
+        self.process = node.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, **how)
         self.said = []
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -82,6 +78,16 @@ class launch:
         status = self.end()
         assert status == 0, f"status {status}:\n{self.text()}"
         return json.loads(self.out)
+
+
+class launch(started):
+    """A launch on its first node."""
+
+    def __init__(self, nodes, slots, flags=(), launcher=(), command=None, hosts=None, ssh=None, hostfile=None):
+        command = command or [TROUPE, "eval", *RESNET, *flags, "--json"]
+        super().__init__(nodes.nodes[0], [
+            TROUPE, "launch", "--hostfile", hostfile or nodes.hostfile(slots, hosts), "--ssh",
+            ssh or f"ssh -F {nodes.ssh_config}", "--address", nodes.nodes[0].address, *launcher, "--", *command])
 
 
 def expect_same_bits(result, alone):
@@ -255,28 +261,36 @@ TESTS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas, a_scri
          the_launcher_is_killed, sshd_is_killed, a_launch_is_told_to_end, a_node_that_does_not_answer_is_named]
 
 
+def run_tests(tests, nodes):
+    """The number of those that have failed; of a failed test nothing goes on."""
+    failed = 0
+    for test in tests:
+        begin = time.monotonic()
+        try:
+            test(nodes)
+            print(f"{test.__name__}: passed in {time.monotonic() - begin:.1f} s", flush=True)
+        except Exception:
+            failed += 1
+            traceback.print_exc()
+            print(f"{test.__name__}: FAILED", flush=True)
+            for pid, _ in nodes.left_over():
+                send(pid, signal.SIGCONT)
+                send(pid, signal.SIGKILL)
+    return failed
+
+
+def wanted_of(tests):
+    return [each for each in tests if not sys.argv[3:] or each.__name__ in sys.argv[3:]]
+
+
 def main():
     why = lacking()
     if why is not None:
         print(f"skipped: {why}")
         return 77
-    wanted = [each for each in TESTS if not sys.argv[3:] or each.__name__ in sys.argv[3:]]
-    failed = 0
+    wanted = wanted_of(TESTS)
     with cluster(3) as nodes:
-        for test in wanted:
-            started = time.monotonic()
-            try:
-                test(nodes)
-                print(f"{test.__name__}: passed in {time.monotonic() - started:.1f} s", flush=True)
-            except Exception:
-                failed += 1
-                traceback.print_exc()
-                print(f"{test.__name__}: FAILED", flush=True)
-                for each in nodes.nodes:
-                    for pid, line in each.processes():
-                        if "sshd" not in line:
-                            send(pid, signal.SIGCONT)
-                            send(pid, signal.SIGKILL)
+        failed = run_tests(wanted, nodes)
     print(f"{len(wanted) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
