@@ -144,6 +144,30 @@ TEST(sent_blobs, after_clear_all_are_sent_again_under_new_numbers) {
   EXPECT_EQ(agent.parts.back().size, 1U);
 }
 
+TEST(sent_blobs, a_blob_that_left_in_part_is_dropped_there_and_sent_again) {
+  sent_blobs blobs;
+  taken_parts agent;
+  const blob one = empty_blob(1);
+  const auto refused = blobs.reference_to(one, refuse(error_code::node_lost));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::node_lost);
+  const auto sent = blobs.reference_to(one, agent.send());
+  ASSERT_TRUE(sent);
+  EXPECT_THAT(blobs.take_unused(), ElementsAre(sent->blob - 1)) << "what the agent has of the first one";
+}
+
+TEST(sent_blobs, what_leaves_while_the_agent_drops_all_is_not_taken_for_known) {
+  sent_blobs blobs;
+  taken_parts agent;
+  const blob one = empty_blob(1);
+  const auto before = blobs.reference_to(one, [&](const blob_part&) -> expected<void> {
+    blobs.clear();
+    return {};
+  });
+  ASSERT_TRUE(before);
+  EXPECT_NE(blobs.reference_to(one, agent.send())->blob, before->blob);
+}
+
 TEST(sent_blobs, pages_are_named_by_rank_and_never_sent) {
   sent_blobs blobs;
   const blob page = empty_blob(4096);
