@@ -81,6 +81,7 @@ TEST(agent_reports, an_end_that_no_process_has_is_refused) {
   for (const std::uint32_t bad : {4u, greatest}) expect_refused(&worker_ended::kind, bad);
   for (const std::uint32_t bad : {256u, greatest}) expect_refused(&worker_ended::value, bad);
   for (const std::uint32_t bad : {2u, greatest}) expect_refused(&worker_ended::core_dumped, bad);
+  for (const std::uint32_t bad : {1u << 31, greatest}) expect_refused(&worker_ended::pid, bad);
 }
 
 // --- telemetry -------------------------------------------------------------------------------------------------------
