@@ -21,6 +21,7 @@ namespace troupe {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 /// The same as in its driver, in path and content.
 expected<void> check_program(const agent_setup& asked, const std::string& node) {
@@ -57,7 +58,8 @@ struct agent::core {
   void end(std::optional<error> why);
   void take(codec::bytes message);
 
-  expected<void> obey(const codec::bytes& message);
+  std::optional<codec::bytes> next_order();
+  void obey(const codec::bytes& message);
   expected<void> handle(const agent_setup& asked);
   expected<void> handle(const start_worker& asked);
   expected<void> handle(const worker_message& asked);
@@ -96,11 +98,13 @@ struct agent::core {
 void agent::core::end(std::optional<error> why) {
   const std::lock_guard lock{mutex};
   if (!std::exchange(has_ended, true)) cause = std::move(why);
+  orders.clear();
   changed.notify_all();
 }
 
 void agent::core::take(codec::bytes message) {
   const std::lock_guard lock{mutex};
+  if (has_ended) return;
   queued_bytes += message.size();
   orders.push_back(std::move(message));
   if (queued_bytes > limits::link_bytes_queued_max && !std::exchange(has_ended, true))
@@ -112,19 +116,16 @@ void agent::core::take(codec::bytes message) {
 
 expected<void> agent::core::serve() {
   std::unique_lock lock{mutex};
+  auto telemetry_at = steady_clock::now();
   while (!has_ended) {
-    if (orders.empty()) {
-      changed.wait_for(lock, liveness{silence}.heartbeat(), [&] { return has_ended || !orders.empty(); });
-      lock.unlock();
-      workers->tell_telemetry();
-      lock.lock();
-      continue;
-    }
-    const codec::bytes order = std::move(orders.front());
-    orders.pop_front();
-    queued_bytes -= order.size();
+    changed.wait_until(lock, telemetry_at, [&] { return has_ended || !orders.empty(); });
+    std::optional<codec::bytes> order = next_order();
     lock.unlock();
-    if (const auto done = obey(order); !done) end(done.error());
+    if (order) obey(*order);
+    if (steady_clock::now() >= telemetry_at) {
+      workers->tell_telemetry();
+      telemetry_at = steady_clock::now() + liveness{silence}.heartbeat();
+    }
     lock.lock();
   }
   lock.unlock();
@@ -133,11 +134,21 @@ expected<void> agent::core::serve() {
   return {};
 }
 
-expected<void> agent::core::obey(const codec::bytes& message) {
+/// Under the lock.
+std::optional<codec::bytes> agent::core::next_order() {
+  if (orders.empty()) return std::nullopt;
+  codec::bytes first = std::move(orders.front());
+  orders.pop_front();
+  queued_bytes -= first.size();
+  return first;
+}
+
+void agent::core::obey(const codec::bytes& message) {
   expected<void> done;
   const auto taken = dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker,
                               stop_workers, agent_setup>(message, [&](const auto& what) { done = handle(what); });
-  return taken ? done : taken;
+  if (!taken) return end(taken.error());
+  if (!done) end(done.error());
 }
 
 expected<void> agent::core::handle(const agent_setup& asked) {
@@ -155,6 +166,7 @@ expected<void> agent::core::handle(const agent_setup& asked) {
 
 expected<void> agent::core::handle(const start_worker& asked) {
   if (!setup) return fail(error_code::wire_malformed, "start_worker", "nothing is known of its program");
+  if (workers->find(asked.rank)) return fail(error_code::wire_malformed, "start_worker", "its rank is another's");
   auto open = open_host(time_of(asked.silence_ms));
   auto made = open.and_then([&] { return host->start_as(asked.rank, workers); });
   if (made) {

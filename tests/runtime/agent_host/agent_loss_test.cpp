@@ -152,12 +152,36 @@ TEST(agent_nonsense, a_second_setup_ends_it) {
   EXPECT_EQ(one.serve().code, error_code::wire_malformed);
 }
 
+TEST(agent_nonsense, two_workers_of_one_rank_end_it) {
+  told_agent one;
+  one.tell(probe_setup());
+  one.tell(start_worker{.rank = 7, .silence_ms = 10'000});
+  one.tell(start_worker{.rank = 7, .silence_ms = 10'000});
+  EXPECT_EQ(one.serve().code, error_code::wire_malformed);
+}
+
 TEST(agent_nonsense, a_blob_that_never_came_ends_it) {
   told_agent one;
   one.tell(probe_setup());
   one.tell(start_worker{.rank = 0, .silence_ms = 10'000});
   one.tell(hand_over_blobs{.rank = 0, .name = "cut", .blobs = {{.blob = 3, .page_of = {}}}});
   EXPECT_EQ(one.serve().code, error_code::wire_malformed);
+}
+
+TEST(agent_words, tell_telemetry_no_more_often_than_heartbeats) {
+  told_agent one;
+  one.tell(probe_setup());
+  one.tell(start_worker{.rank = 0, .silence_ms = 10'000});
+  auto served = std::async(std::launch::async, [&] { return one.serve(); });
+  const auto before = std::chrono::steady_clock::now();
+  for (std::size_t i = 1; i <= 100; ++i) {
+    one.tell(worker_message{.rank = 0, .message = bytes_of("work page 0 " + std::to_string(i))});
+    ASSERT_TRUE(one.heard.has_times("worker_message", i));
+  }
+  const auto heartbeats = (std::chrono::steady_clock::now() - before) / liveness{10'000ms}.heartbeat();
+  EXPECT_LE(one.heard.count("worker_telemetry"), heartbeats + 2);
+  one.tell(agent_ready{});  // ends it
+  served.get();
 }
 
 TEST(agent_nonsense, workers_that_are_not_there_are_left_alone) {
@@ -180,6 +204,22 @@ std::uint64_t resident_bytes() {
   std::uint64_t pages = 0;
   status >> pages >> pages;
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(agent_nonsense, an_agent_that_has_ended_keeps_nothing_of_what_it_is_told) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "sanitizers keep what was freed, or as much again";
+#endif
+  told_agent one;
+  one.tell(agent_ready{});  // ends it
+  EXPECT_EQ(one.serve().code, error_code::wire_unknown_kind);
+  const std::uint64_t before = resident_bytes();
+  const codec::bytes large(limits::wire_message_bytes_max, std::byte{1});  // given back to the system once it is freed
+  for (int i = 0; i < 10; ++i) {
+    one.tell_bytes(large);
+    one.wait_until_sent();
+  }
+  EXPECT_LT(resident_bytes(), before + 400'000'000) << "640 MiB were said";
 }
 
 }  // namespace
