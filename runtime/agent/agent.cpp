@@ -242,7 +242,8 @@ expected<void> agent::core::handle(const stop_workers& asked) {
 bool agent::core::close_host(milliseconds grace) {
   if (!host) return true;
   host->close();
-  const bool all_ended = host->stop(std::chrono::steady_clock::now() + grace + limits::worker_reap_time, grace);
+  const bool all_ended = host->stop(steady_clock::now() + grace + limits::worker_reap_time, grace);
+  if (all_ended) workers->wait_for_ends(steady_clock::now() + limits::worker_reap_time_at_exit);
   host.reset();
   blobs.clear();
   return all_ended;
@@ -251,6 +252,7 @@ bool agent::core::close_host(milliseconds grace) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 agent::agent(agent_options options) : core_(std::make_shared<core>(std::move(options))) {}
+  workers->forget_all();
 
 agent::~agent() = default;
 

@@ -99,3 +99,19 @@ void agent_workers::exited(const hosted_worker_ptr& worker, const exit_report& r
 }
 
 }  // namespace troupe
+  changed_.notify_all();
+}
+
+void agent_workers::wait_for_ends(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock{mutex_};
+  changed_.wait_until(lock, deadline, [&] { return workers_.empty(); });
+}
+
+void agent_workers::forget_all() {
+  const std::lock_guard lock{mutex_};
+  for (const auto& [rank, one] : workers_) {
+    exit_report report;
+    report.pid = static_cast<pid_t>(one.worker->pid().value_or(0));
+    tell(message_of(report, rank));
+  }
+  workers_.clear();

@@ -26,6 +26,22 @@ TEST(agent_stop, ends_all_workers_and_tells_it_before) {
   EXPECT_EQ(n1.log.count("ended before it had a stage"), 0) << "ends are those of the run";
 }
 
+TEST(agent_stop, tells_the_end_of_a_worker_whose_link_is_held_by_another_process) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker one(host);
+  const auto holder = static_cast<pid_t>(std::stoi(one.ask("fork")));
+  EXPECT_TRUE(host.stop(in_time(), limits::worker_stop_grace));
+  EXPECT_EQ(::kill(holder, SIGKILL), 0);
+  ASSERT_TRUE(one.news->has_ended());
+  EXPECT_EQ(one.news->end()->value, SIGTERM);
+  one.worker->kill("too late");
+  agent_host next = n1.new_host();
+  started_worker other(next);
+  EXPECT_EQ(other.ask("echo alive"), "alive") << "the agent knows nothing of it any more";
+}
+
 TEST(agent_stop, kills_those_that_do_not_end) {
   agent_node n1;
   n1.be_ready();
