@@ -188,6 +188,7 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
           [told = workers](const log_record& record) {
             told->tell(agent_log{record.rank, static_cast<std::uint32_t>(record.level), record.text});
           },
+      .logs_lives = false,
       .program = setup->program,
       .arguments = setup->arguments,
       .home = options.home,

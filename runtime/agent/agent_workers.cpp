@@ -1,5 +1,6 @@
 #include "runtime/agent/agent_workers.hpp"
 
+#include <csignal>
 #include <tuple>
 #include <utility>
 
@@ -92,6 +93,8 @@ void agent_workers::exited(const hosted_worker_ptr& worker, const exit_report& r
   announce(worker);
   tell(message_of(worker->telemetry(), worker->rank(), steady_now()));
   const std::lock_guard lock{mutex_};
+  const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
+  if (was_killed && !worker->killed_for().empty()) worker->log_end(report, "was ended by its agent");
   tell(message_of(report, worker->rank()));
   entry& one = workers_.at(worker->rank());
   one.has_ended = true;

@@ -28,12 +28,12 @@ class agent_host final : public worker_host {
 
   /// E0618 where the node is lost.
   [[nodiscard]] expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener> listener) override;
-  void close() noexcept override { closed_ = true; }
+  void close() noexcept override { *closed_ = true; }
   bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) override;
 
  private:
   const agent_host_options options_;
-  std::atomic<bool> closed_{false};
+  const std::shared_ptr<std::atomic<bool>> closed_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace troupe

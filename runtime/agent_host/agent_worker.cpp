@@ -5,11 +5,12 @@
 namespace troupe {
 
 agent_worker::agent_worker(std::uint32_t rank, log_function log, std::shared_ptr<node_agent> agent, blob page,
-                           std::shared_ptr<worker_listener> listener)
+                           std::shared_ptr<worker_listener> listener, run_state run)
     : hosted_worker("worker " + std::to_string(rank), rank, std::move(log), agent->home()),
       agent_(std::move(agent)),
       page_(std::move(page)),
-      listener_(std::move(listener)) {
+      listener_(std::move(listener)),
+      run_(std::move(run)) {
   agent_->blobs().know_page(page_, rank);
 }
 
@@ -72,5 +73,6 @@ void agent_worker::ended(const exit_report& report) {
   }
   listener_->exited(shared_from_this(), report);
 }
+  if (!*run_ && !has_stage()) log_end(report, "ended before it had a stage");
 
 }  // namespace troupe

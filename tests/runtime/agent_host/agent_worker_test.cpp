@@ -202,6 +202,35 @@ TEST(agent_worker, prints_into_the_log_with_its_rank) {
   EXPECT_TRUE(n1.log.has("warning: [stage 1, rank 0] error E0708: worker: its driver is gone"));
 }
 
+TEST(agent_worker, has_its_end_in_the_log_where_it_had_no_stage) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker spare(host);
+  started_worker stage(host);
+  EXPECT_EQ(stage.ask("echo ready"), "ready");
+  stage.worker->rename("stage 1");
+  stage.say("exit 3");
+  ASSERT_TRUE(stage.news->end());
+  EXPECT_EQ(spare.ask("echo ready"), "ready");
+  spare.say("exit 4");
+  ASSERT_TRUE(spare.news->end());
+  EXPECT_TRUE(n1.log.has("(" + spare.worker->place() + ") ended before it had a stage: exited with status 4"));
+  EXPECT_EQ(n1.log.count("exited with status"), 1) << "the end of a stage is told with its stage";
+}
+
+TEST(agent_worker, is_logged_once_when_it_starts) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker one(host);
+  EXPECT_EQ(one.ask("echo ready"), "ready");
+  EXPECT_EQ(one.ask("print later"), "done");
+  EXPECT_TRUE(n1.log.has("later"));
+  EXPECT_EQ(n1.log.count("was started"), 1);
+  EXPECT_EQ(n1.log.count("(" + one.worker->place() + ") was started"), 1);
+}
+
 /// Polls: telemetry comes with heartbeats.
 bool has_samples(const hosted_worker& worker, std::uint64_t samples) {
   const auto give_up_at = in_time();
