@@ -29,10 +29,12 @@ std::optional<std::uint32_t> agent_worker::pid() const {
 }
 
 void agent_worker::send(codec::bytes message) {
-  agent_->tell(worker_message{rank(), std::move(message)});
+  if (!agent_->send(worker_message{rank(), std::move(message)})) kill("a message to it is too large for its node");
 }
 
 expected<void> agent_worker::hand_over(const std::string& name, std::span<const blob> blobs) {
+  if (name.empty() || name.size() > limits::channel_tag_bytes_max || blobs.size() > limits::channel_fds_max)
+    return fail(error_code::wire_too_large, hosted_worker::name(), "blobs that its channel does not take");
   return agent_->hand_over(rank(), name, blobs);
 }
 

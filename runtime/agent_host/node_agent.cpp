@@ -17,17 +17,20 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds look_again_after{1};
 
 }  // namespace
+template <class Message>
+expected<void> node_agent::send(const Message& message) {
+  return codec::encode(message).map([this](codec::bytes&& bytes) { link_->send(std::move(bytes)); });
+}
+template expected<void> node_agent::send(const worker_message&);
+
 
 node_agent::node_agent(host_place home, std::shared_ptr<message_link> link, log_function log)
     : home_(std::move(home)), link_(std::move(link)), log_(std::move(log)) {}
 
 template <class Message>
 void node_agent::tell(const Message& message) {
-  auto bytes = codec::encode(message);
-  if (!bytes) return lose(bytes.error());
-  link_->send(std::move(*bytes));
+  if (auto sent = send(message); !sent) lose(sent.error());
 }
-template void node_agent::tell(const worker_message&);
 template void node_agent::tell(const kill_worker&);
 
 void node_agent::set_up(const agent_setup& setup) {

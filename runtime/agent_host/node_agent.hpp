@@ -56,7 +56,10 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   [[nodiscard]] expected<void> start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence);
   [[nodiscard]] expected<void> hand_over(std::uint32_t rank, const std::string& name, std::span<const blob> blobs);
   [[nodiscard]] sent_blobs& blobs() noexcept { return blobs_; }
-  /// Nothing happens once it is lost.
+  /// Nothing happens once it is lost. E0701 for a message that is too large.
+  template <class Message>
+  [[nodiscard]] expected<void> send(const Message& message);
+  /// One that is not.
   template <class Message>
   void tell(const Message& message);
   /// True if the agent said that no worker is left, or is lost, by `deadline`.

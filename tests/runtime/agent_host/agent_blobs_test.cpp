@@ -128,5 +128,16 @@ TEST_F(agent_blobs, page_of_a_worker_that_has_ended_is_one_that_is_not_used) {
 
 // --- workers that take nothing ---------------------------------------------------------------------------------------
 
+TEST_F(agent_blobs, too_many_at_once_are_refused_as_on_the_host_of_the_driver) {
+  const std::vector<blob> many(limits::channel_fds_max + 1, blob_with("x"));
+  const auto refused = one.worker->hand_over("many", many);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::wire_too_large);
+  const auto nameless = one.worker->hand_over("", std::span(many).first(1));
+  ASSERT_FALSE(nameless);
+  EXPECT_EQ(nameless.error().code, error_code::wire_too_large);
+  EXPECT_EQ(one.ask("echo alive"), "alive");
+}
+
 }  // namespace
 }  // namespace troupe::testing

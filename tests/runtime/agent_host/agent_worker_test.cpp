@@ -188,6 +188,20 @@ TEST(agent_worker, that_says_more_than_a_message_holds_is_killed_and_its_node_li
   EXPECT_EQ(other.ask("echo alive"), "alive");
 }
 
+TEST(agent_worker, that_is_told_more_than_a_message_holds_is_killed_and_its_node_lives) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker one(host);
+  started_worker other(host);
+  one.worker->send(codec::bytes(limits::wire_message_bytes_max));
+  const auto end = one.news->end();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->value, SIGKILL);
+  EXPECT_THAT(one.worker->killed_for(), HasSubstr("too large"));
+  EXPECT_EQ(other.ask("echo alive"), "alive");
+}
+
 // --- what is seen of it ----------------------------------------------------------------------------------------------
 
 TEST(agent_worker, prints_into_the_log_with_its_rank) {
