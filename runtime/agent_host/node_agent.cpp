@@ -17,15 +17,15 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds look_again_after{1};
 
 }  // namespace
+
+node_agent::node_agent(host_place home, std::shared_ptr<message_link> link, log_function log)
+    : home_(std::move(home)), link_(std::move(link)), log_(std::move(log)) {}
+
 template <class Message>
 expected<void> node_agent::send(const Message& message) {
   return codec::encode(message).map([this](codec::bytes&& bytes) { link_->send(std::move(bytes)); });
 }
 template expected<void> node_agent::send(const worker_message&);
-
-
-node_agent::node_agent(host_place home, std::shared_ptr<message_link> link, log_function log)
-    : home_(std::move(home)), link_(std::move(link)), log_(std::move(log)) {}
 
 template <class Message>
 void node_agent::tell(const Message& message) {
@@ -35,7 +35,11 @@ template void node_agent::tell(const kill_worker&);
 
 void node_agent::set_up(const agent_setup& setup) {
   link_->start({.on_message = [self = shared_from_this()](const codec::bytes& message) { self->take(message); },
-                .on_lost = [self = shared_from_this()](const error& why) { self->lose(why); }});
+                .on_lost =
+                    [self = shared_from_this()](const error& why) {
+                      static_cast<void>(self->note_loss(why));
+                      self->tell_loss();
+                    }});
   tell(setup);
 }
 
@@ -69,20 +73,38 @@ error node_agent::loss_of(const error& why) const {
           "look at the node and at the network between it and the driver"};
 }
 
-/// First who places stages hears of it, and then the stages do: none is placed there again.
+/// The link tells it, after what it is telling now, and then its other end that it is closed.
 void node_agent::lose(const error& why) {
+  if (note_loss(why)) link_->peer_has_ended([self = shared_from_this()] { self->tell_loss(); });
+}
+
+/// The same on the thread of the link.
+void node_agent::lose_now(const error& why) {
+  if (!note_loss(why)) return;
+  link_->peer_has_ended([] {});
+  tell_loss();
+}
+
+/// False if it was lost before.
+bool node_agent::note_loss(const error& why) {
+  const std::lock_guard lock{mutex_};
+  if (phase_ == phase::lost) return false;
+  phase_ = phase::lost;
+  loss_ = loss_of(why);
+  changed_.notify_all();
+  return true;
+}
+
+/// First who places stages hears of it, and then the stages do: none is placed there again.
+void node_agent::tell_loss() {
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> ended;
   std::vector<std::function<void(const error&)>> told;
   error cause;
   {
     const std::lock_guard lock{mutex_};
-    if (phase_ == phase::lost) return;
-    phase_ = phase::lost;
-    cause = loss_of(why);
-    loss_ = cause;
+    cause = *loss_;
     ended.swap(workers_);
     told.swap(on_lost_);
-    changed_.notify_all();
   }
   for (const auto& each : told) each(cause);
   exit_report report;
@@ -145,10 +167,11 @@ bool node_agent::stop(steady_clock::time_point deadline, std::chrono::millisecon
 // --- what the agent says: the thread of its link ---------------------------------------------------------------------
 
 void node_agent::take(const codec::bytes& message) {
+  if (loss()) return;
   const auto taken =
       dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log, worker_ended,
                workers_stopped, agent_ready, agent_refusal>(message, [this](const auto& said) { handle(said); });
-  if (!taken) lose({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
+  if (!taken) lose_now({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
 }
 
 std::shared_ptr<agent_worker> node_agent::find(std::uint32_t rank) const {
@@ -164,7 +187,7 @@ void node_agent::handle(const agent_ready&) {
 }
 
 void node_agent::handle(const agent_refusal& said) {
-  lose(said.cause);
+  lose_now(said.cause);
 }
 
 void node_agent::handle(const worker_started& said) {
@@ -188,7 +211,7 @@ void node_agent::handle(const agent_log& said) {
 
 void node_agent::handle(const worker_ended& said) {
   const auto report = report_of(said);
-  if (!report) return lose(report.error());
+  if (!report) return lose_now(report.error());
   std::shared_ptr<agent_worker> worker;
   {
     const std::lock_guard lock{mutex_};

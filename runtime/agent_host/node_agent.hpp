@@ -47,7 +47,8 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   [[nodiscard]] std::optional<error> loss() const;
   /// `told` is called when it is lost, or now if it is; before the ends of its workers are told. Not under a lock.
   void on_lost(std::function<void(const error&)> told);
-  /// The driver has given it up: its workers count as lost, and the agent ends with its link.
+  /// The driver gives it up: it is lost, the agent ends with its link, and its workers are told as lost a moment later,
+  /// on the thread of the link.
   void lose(const error& why);
 
   // --- for agent_host and its workers ---
@@ -80,6 +81,9 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   void handle(const workers_stopped& said);
   [[nodiscard]] std::shared_ptr<agent_worker> find(std::uint32_t rank) const;
   [[nodiscard]] error loss_of(const error& why) const;
+  [[nodiscard]] bool note_loss(const error& why);
+  void tell_loss();
+  void lose_now(const error& why);
   [[nodiscard]] expected<void> wait_for_room();
 
   const host_place home_;

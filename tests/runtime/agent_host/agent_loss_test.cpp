@@ -81,6 +81,22 @@ TEST(agent_loss, of_the_driver_ends_all_workers_of_the_agent) {
   EXPECT_FALSE(has_children());
 }
 
+TEST(agent_loss, by_the_will_of_the_driver_ends_agent_and_workers) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker one(host);
+  EXPECT_EQ(one.ask("echo ready"), "ready");
+  n1.node->lose({error_code::node_lost, {}, "it is too slow", {}});
+  ASSERT_TRUE(n1.node->loss());
+  EXPECT_EQ(n1.node->loss()->cause, "it is too slow");
+  const auto end = one.news->end();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->note, "its node was lost: it is too slow");
+  EXPECT_FALSE(n1.join()) << "the agent hears of it, though the driver lives on";
+  EXPECT_FALSE(lives(*one.worker->pid()));
+}
+
 // --- nonsense --------------------------------------------------------------------------------------------------------
 
 /// An agent with the other end of its link as it is.

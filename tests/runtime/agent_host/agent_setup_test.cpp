@@ -17,6 +17,8 @@ error refused(const agent_setup& setup) {
   n1.node->set_up(setup);
   const auto ready = n1.node->wait_until_ready(in_time());
   EXPECT_FALSE(ready);
+  const auto served = n1.join();
+  EXPECT_FALSE(served) << "the agent ends by itself";
   EXPECT_EQ(n1.node->loss().has_value(), !ready);
   return ready ? error{} : ready.error();
 }

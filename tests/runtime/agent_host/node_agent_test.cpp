@@ -90,6 +90,17 @@ TEST(node_agent, is_ready_when_its_agent_says_so) {
   EXPECT_TRUE(n1.node->wait_until_ready(in_time()));
 }
 
+TEST(node_agent, that_refuses_is_lost_with_its_own_words) {
+  scripted_node n1;
+  n1.node->set_up({});
+  n1.say(agent_refusal{{error_code::worker_mismatch, "node n1, /program", "it is another", "copy it"}});
+  const auto ready = n1.node->wait_until_ready(in_time());
+  ASSERT_FALSE(ready);
+  EXPECT_EQ(ready.error().code, error_code::worker_mismatch);
+  EXPECT_EQ(ready.error().where, "node n1, /program");
+  EXPECT_THAT(n1.heard.first(2), ElementsAre("agent_setup", "lost")) << "its agent can end";
+}
+
 TEST(node_agent, worker_is_told_what_is_said_of_it_and_its_end_once) {
   scripted_node n1;
   n1.be_ready();
@@ -142,6 +153,49 @@ TEST(node_agent, that_ends_a_worker_as_no_process_ends_is_lost) {
   n1.say(worker_ended{.rank = worker->rank(), .kind = 9, .last_lines = {}});
   EXPECT_EQ(news->end()->kind, exit_kind::lost);
   EXPECT_TRUE(n1.node->loss());
+}
+
+TEST(node_agent, that_says_nonsense_is_lost_and_hears_of_it) {
+  scripted_node n1;
+  n1.be_ready();
+  const auto news = std::make_shared<noted_worker>();
+  const auto worker = n1.start(news);
+  n1.say_bytes(bytes_of("no message at all"));
+  n1.say(worker_message{.rank = worker->rank(), .message = bytes_of("after nonsense")});
+  const auto end = news->end();
+  ASSERT_TRUE(end);
+  EXPECT_THAT(end->note, HasSubstr("it sent nonsense"));
+  EXPECT_THAT(news->events.now(), ::testing::IsEmpty());
+  ASSERT_TRUE(n1.node->loss());
+  EXPECT_EQ(n1.node->loss()->code, error_code::node_lost);
+  EXPECT_THAT(n1.heard.first(3), ElementsAre("agent_setup", "start_worker", "lost"));
+}
+
+/// Hears its first word until it is let go.
+struct busy_listener final : worker_listener {
+  void said(const hosted_worker_ptr&, codec::bytes) override {
+    hears.set_value();
+    let_go.get_future().wait();
+  }
+  void link_lost(const hosted_worker_ptr&) override {}
+  void exited(const hosted_worker_ptr&, const exit_report&) override { events.note("ended"); }
+  noted_events events;
+  std::promise<void> hears;
+  std::promise<void> let_go;
+};
+
+TEST(node_agent, given_up_tells_the_end_of_a_worker_after_what_it_says) {
+  scripted_node n1;
+  n1.be_ready();
+  const auto news = std::make_shared<busy_listener>();
+  const auto worker = n1.start(news);
+  n1.say(worker_message{.rank = worker->rank(), .message = bytes_of("hello")});
+  ASSERT_EQ(news->hears.get_future().wait_for(noted_events::patience), std::future_status::ready);
+  n1.node->lose({error_code::node_lost, {}, "the driver says so", {}});
+  EXPECT_TRUE(n1.node->loss());
+  EXPECT_EQ(news->events.count("ended"), 0) << "while it is heard";
+  news->let_go.set_value();
+  EXPECT_THAT(news->events.first(1), ElementsAre("ended"));
 }
 
 // --- stop ------------------------------------------------------------------------------------------------------------
