@@ -119,7 +119,6 @@ expected<void> node_agent::start(const std::shared_ptr<agent_worker>& worker, st
   {
     const std::lock_guard lock{mutex_};
     if (loss_) return tl::make_unexpected(*loss_);
-    stopped_.reset();
     workers_.insert_or_assign(worker->rank(), worker);
   }
   tell(start_worker{.rank = worker->rank(), .silence_ms = static_cast<std::uint64_t>(silence.count())});
@@ -157,11 +156,15 @@ expected<void> node_agent::wait_for_room() {
 }
 
 bool node_agent::stop(steady_clock::time_point deadline, std::chrono::milliseconds grace) {
-  tell(stop_workers{static_cast<std::uint64_t>(grace.count())});
   std::unique_lock lock{mutex_};
-  changed_.wait_until(lock, deadline, [&] { return stopped_.has_value() || phase_ == phase::lost; });
+  const std::uint64_t mine = ++stops_asked_;
+  tell(stop_workers{static_cast<std::uint64_t>(grace.count())});  // in the order of the numbers
+  const auto answered = [&] { return stops_answered_ >= mine; };
+  changed_.wait_until(lock, deadline, [&] { return answered() || phase_ == phase::lost; });
+  const bool all_ended = answered() ? all_ended_ : phase_ == phase::lost;
+  lock.unlock();
   blobs_.clear();
-  return stopped_.value_or(phase_ == phase::lost);
+  return all_ended;
 }
 
 // --- what the agent says: the thread of its link ---------------------------------------------------------------------
@@ -229,7 +232,9 @@ void node_agent::handle(const worker_telemetry& said) {
 
 void node_agent::handle(const workers_stopped& said) {
   const std::lock_guard lock{mutex_};
-  stopped_ = said.all_ended != 0;
+  if (stops_answered_ == stops_asked_) return;
+  ++stops_answered_;
+  all_ended_ = said.all_ended != 0;
   changed_.notify_all();
 }
 

@@ -94,7 +94,11 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   std::condition_variable changed_;
   phase phase_ = phase::joined;
   std::optional<error> loss_;
-  std::optional<bool> stopped_;
+  /// An agent answers each, in order.
+  std::uint64_t stops_asked_ = 0;
+  std::uint64_t stops_answered_ = 0;
+  /// The last answer.
+  bool all_ended_ = false;
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> workers_;
   std::vector<std::function<void(const error&)>> on_lost_;
 };

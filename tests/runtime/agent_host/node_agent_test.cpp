@@ -200,6 +200,22 @@ TEST(node_agent, given_up_tells_the_end_of_a_worker_after_what_it_says) {
 
 // --- stop ------------------------------------------------------------------------------------------------------------
 
+TEST(node_agent, stop_waits_for_its_own_answer) {
+  scripted_node n1;
+  n1.be_ready();
+  EXPECT_FALSE(n1.node->stop(std::chrono::steady_clock::now(), 0ms)) << "no answer in time";
+  const auto news = std::make_shared<noted_worker>();
+  const auto worker = n1.start(news);  // of the next run
+  n1.say(workers_stopped{.all_ended = 1});
+  n1.settle();
+  EXPECT_FALSE(n1.node->stop(std::chrono::steady_clock::now(), 0ms)) << "the answer was the first one's";
+  auto stopped = std::async(std::launch::async, [&] { return n1.node->stop(in_time(), 0ms); });
+  ASSERT_TRUE(n1.heard.has_times("stop_workers", 3));
+  n1.say(workers_stopped{.all_ended = 0});
+  n1.say(workers_stopped{.all_ended = 1});
+  EXPECT_TRUE(stopped.get());
+}
+
 TEST(node_agent, stop_knows_that_some_live_on) {
   scripted_node n1;
   n1.be_ready();
