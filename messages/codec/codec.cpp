@@ -73,6 +73,7 @@ TROUPE_CODEC(worker_ended);
 TROUPE_CODEC(worker_telemetry);
 TROUPE_CODEC(stop_workers);
 TROUPE_CODEC(workers_stopped);
+TROUPE_CODEC(blob_part_taken);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

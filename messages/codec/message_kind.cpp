@@ -37,6 +37,7 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::worker_telemetry, "worker_telemetry", "agent", "driver"},
     {message_kind::stop_workers, "stop_workers", "driver", "agent"},
     {message_kind::workers_stopped, "workers_stopped", "agent", "driver"},
+    {message_kind::blob_part_taken, "blob_part_taken", "agent", "driver"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

@@ -40,6 +40,7 @@ enum class message_kind : std::uint8_t {
   worker_telemetry = 47,
   stop_workers = 48,
   workers_stopped = 49,
+  blob_part_taken = 50,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

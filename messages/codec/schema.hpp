@@ -107,6 +107,7 @@ template <> struct schema<worker_telemetry> : message_of<message_kind::worker_te
     &worker_telemetry::forward_ns, &worker_telemetry::busy_ns> {};
 template <> struct schema<stop_workers> : message_of<message_kind::stop_workers, &stop_workers::grace_ms> {};
 template <> struct schema<workers_stopped> : message_of<message_kind::workers_stopped, &workers_stopped::all_ended> {};
+template <> struct schema<blob_part_taken> : message_of<message_kind::blob_part_taken, &blob_part_taken::bytes> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 

@@ -63,7 +63,7 @@ struct agent::core {
   expected<void> handle(const agent_setup& asked);
   expected<void> handle(const start_worker& asked);
   expected<void> handle(const worker_message& asked);
-  expected<void> handle(const blob_part& part) { return blobs.add(part); }
+  expected<void> handle(const blob_part& part);
   expected<void> handle(const hand_over_blobs& asked);
   expected<void> handle(const drop_blob& asked);
   expected<void> handle(const kill_worker& asked);
@@ -203,6 +203,12 @@ expected<void> agent::core::handle(const worker_message& asked) {
   return {};
 }
 
+expected<void> agent::core::handle(const blob_part& part) {
+  return blobs.add(part).map([&] {
+    if (!part.content.empty()) workers->tell(blob_part_taken{part.content.size()});
+  });
+}
+
 expected<void> agent::core::handle(const hand_over_blobs& asked) {
   const auto worker = workers->find(asked.rank);
   if (!worker) return {};
@@ -246,6 +252,7 @@ bool agent::core::close_host(milliseconds grace) {
   const bool all_ended = host->stop(steady_clock::now() + grace + limits::worker_reap_time, grace);
   if (all_ended) workers->wait_for_ends(steady_clock::now() + limits::worker_reap_time_at_exit);
   host.reset();
+  workers->forget_all();
   blobs.clear();
   return all_ended;
 }
@@ -253,7 +260,6 @@ bool agent::core::close_host(milliseconds grace) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 agent::agent(agent_options options) : core_(std::make_shared<core>(std::move(options))) {}
-  workers->forget_all();
 
 agent::~agent() = default;
 

@@ -27,6 +27,7 @@ template void agent_workers::tell(const agent_ready&) const;
 template void agent_workers::tell(const agent_refusal&) const;
 template void agent_workers::tell(const agent_log&) const;
 template void agent_workers::tell(const workers_stopped&) const;
+template void agent_workers::tell(const blob_part_taken&) const;
 
 hosted_worker_ptr agent_workers::find(std::uint32_t rank) const {
   const std::lock_guard lock{mutex_};
@@ -92,16 +93,13 @@ void agent_workers::link_lost(const hosted_worker_ptr& worker) {
 void agent_workers::exited(const hosted_worker_ptr& worker, const exit_report& report) {
   announce(worker);
   tell(message_of(worker->telemetry(), worker->rank(), steady_now()));
-  const std::lock_guard lock{mutex_};
   const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
   if (was_killed && !worker->killed_for().empty()) worker->log_end(report, "was ended by its agent");
+  const std::lock_guard lock{mutex_};
   tell(message_of(report, worker->rank()));
   entry& one = workers_.at(worker->rank());
   one.has_ended = true;
   if (one.is_added) workers_.erase(worker->rank());
-}
-
-}  // namespace troupe
   changed_.notify_all();
 }
 
@@ -118,3 +116,6 @@ void agent_workers::forget_all() {
     tell(message_of(report, rank));
   }
   workers_.clear();
+}
+
+}  // namespace troupe

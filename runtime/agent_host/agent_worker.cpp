@@ -73,8 +73,8 @@ void agent_worker::ended(const exit_report& report) {
     const std::lock_guard lock{mutex_};
     pid_ = static_cast<std::uint32_t>(report.pid);
   }
+  if (!*run_ && !has_stage()) log_end(report, "ended before it had a stage");
   listener_->exited(shared_from_this(), report);
 }
-  if (!*run_ && !has_stage()) log_end(report, "ended before it had a stage");
 
 }  // namespace troupe

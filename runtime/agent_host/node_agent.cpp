@@ -1,6 +1,5 @@
 #include "runtime/agent_host/node_agent.hpp"
 
-#include <thread>
 #include <utility>
 
 #include "messages/codec/dispatch.hpp"
@@ -12,9 +11,6 @@ namespace troupe {
 namespace {
 
 using std::chrono::steady_clock;
-
-/// Between two looks at a link that is full.
-constexpr std::chrono::milliseconds look_again_after{1};
 
 }  // namespace
 
@@ -130,7 +126,7 @@ expected<void> node_agent::hand_over(std::uint32_t rank, const std::string& name
   for (const std::uint64_t unused : blobs_.take_unused()) tell(drop_blob{unused});
   for (const blob& each : blobs) {
     auto reference =
-        blobs_.reference_to(each, [this](const blob_part& part) { return wait_for_room().map([&] { tell(part); }); });
+        blobs_.reference_to(each, [this](const blob_part& part) { return take_room(part).map([&] { tell(part); }); });
     if (!reference) return tl::make_unexpected(reference.error());
     order.blobs.push_back(*reference);
   }
@@ -138,20 +134,17 @@ expected<void> node_agent::hand_over(std::uint32_t rank, const std::string& name
   return {};
 }
 
-/// As long as something leaves, it is waited for.
-expected<void> node_agent::wait_for_room() {
-  std::size_t least = link_->queued_bytes();
-  auto give_up_at = steady_clock::now() + limits::blob_stall_max;
-  while (least > limits::blob_bytes_queued_max) {
-    if (auto lost = loss()) return tl::make_unexpected(*lost);
-    if (steady_clock::now() >= give_up_at)
+/// As long as the agent takes something, it is waited for.
+expected<void> node_agent::take_room(const blob_part& part) {
+  std::unique_lock lock{mutex_};
+  while (!loss_ && blob_bytes_on_way_ + part.content.size() > limits::blob_bytes_on_way_max) {
+    const auto taken = [&, before = blob_bytes_on_way_] { return loss_ || blob_bytes_on_way_ < before; };
+    if (!changed_.wait_for(lock, limits::blob_stall_max, taken))
       return fail(error_code::process_failed, "node " + home_.node, "it takes no memory",
-                  "look at the network between it and the driver");
-    std::this_thread::sleep_for(look_again_after);
-    const std::size_t now = link_->queued_bytes();
-    if (now < least) give_up_at = steady_clock::now() + limits::blob_stall_max;
-    least = now;
+                  "look at the node, and at the network between it and the driver");
   }
+  if (loss_) return tl::make_unexpected(*loss_);
+  blob_bytes_on_way_ += part.content.size();
   return {};
 }
 
@@ -171,9 +164,9 @@ bool node_agent::stop(steady_clock::time_point deadline, std::chrono::millisecon
 
 void node_agent::take(const codec::bytes& message) {
   if (loss()) return;
-  const auto taken =
-      dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log, worker_ended,
-               workers_stopped, agent_ready, agent_refusal>(message, [this](const auto& said) { handle(said); });
+  const auto taken = dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log,
+                              worker_ended, blob_part_taken, workers_stopped, agent_ready, agent_refusal>(
+      message, [this](const auto& said) { handle(said); });
   if (!taken) lose_now({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
 }
 
@@ -236,6 +229,18 @@ void node_agent::handle(const workers_stopped& said) {
   ++stops_answered_;
   all_ended_ = said.all_ended != 0;
   changed_.notify_all();
+}
+
+void node_agent::handle(const blob_part_taken& said) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (said.bytes <= blob_bytes_on_way_) {
+      blob_bytes_on_way_ -= said.bytes;
+      changed_.notify_all();
+      return;
+    }
+  }
+  lose_now({error_code::wire_malformed, {}, "it has taken more memory than it was sent", {}});
 }
 
 }  // namespace troupe

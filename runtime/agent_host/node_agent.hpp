@@ -79,12 +79,13 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   void handle(const worker_ended& said);
   void handle(const worker_telemetry& said);
   void handle(const workers_stopped& said);
+  void handle(const blob_part_taken& said);
   [[nodiscard]] std::shared_ptr<agent_worker> find(std::uint32_t rank) const;
   [[nodiscard]] error loss_of(const error& why) const;
   [[nodiscard]] bool note_loss(const error& why);
   void tell_loss();
   void lose_now(const error& why);
-  [[nodiscard]] expected<void> wait_for_room();
+  [[nodiscard]] expected<void> take_room(const blob_part& part);
 
   const host_place home_;
   const std::shared_ptr<message_link> link_;
@@ -99,6 +100,7 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   std::uint64_t stops_answered_ = 0;
   /// The last answer.
   bool all_ended_ = false;
+  std::size_t blob_bytes_on_way_ = 0;
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> workers_;
   std::vector<std::function<void(const error&)>> on_lost_;
 };

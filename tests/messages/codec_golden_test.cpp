@@ -89,6 +89,7 @@ TEST(codec_golden, messages_of_agents) {
                "93 01 2f 99 01 01 92 00 07 08 c0 01 02 03 04");
   expect_bytes(stop_workers{5000}, "93 01 30 91 cd 13 88");
   expect_bytes(workers_stopped{1}, "93 01 31 91 01");
+  expect_bytes(blob_part_taken{300}, "93 01 32 91 cd 01 2c");
 }
 
 TEST(codec_golden, longer_forms_of_a_number_are_read_too) {

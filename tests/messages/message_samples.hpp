@@ -21,7 +21,7 @@ using all_messages =
                      worker_hello, worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged, agent_setup,
                      agent_ready, agent_refusal, start_worker, worker_started, worker_message, blob_part,
                      hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log, worker_ended,
-                     worker_telemetry, stop_workers, workers_stopped>;
+                     worker_telemetry, stop_workers, workers_stopped, blob_part_taken>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -137,6 +137,7 @@ class sample_maker {
   }
   void fill(stop_workers& m) { m = {u64()}; }
   void fill(workers_stopped& m) { m = {u32()}; }
+  void fill(blob_part_taken& m) { m = {u64()}; }
 
   template <class T>
   T make() {
@@ -211,7 +212,8 @@ inline auto key(const failure& m) {
 inline auto key(const agent_setup& m) {
   std::vector<std::pair<std::string, std::string>> variables;
   for (const named_value& each : m.environment) variables.emplace_back(each.name, each.value);
-  return std::tuple(m.program, m.program_hash, m.directory, m.arguments, variables, m.slots, m.first_rank, m.world_size);
+  return std::tuple(m.program, m.program_hash, m.directory, m.arguments, variables, m.slots, m.first_rank,
+                    m.world_size);
 }
 inline auto key(const agent_ready& m) {
   return std::tuple(m.pid);
@@ -257,6 +259,9 @@ inline auto key(const worker_telemetry& m) {
 }
 inline auto key(const stop_workers& m) {
   return std::tuple(m.grace_ms);
+}
+inline auto key(const blob_part_taken& m) {
+  return std::tuple(m.bytes);
 }
 inline auto key(const workers_stopped& m) {
   return std::tuple(m.all_ended);

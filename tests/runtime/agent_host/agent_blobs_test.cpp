@@ -139,5 +139,24 @@ TEST_F(agent_blobs, too_many_at_once_are_refused_as_on_the_host_of_the_driver) {
   EXPECT_EQ(one.ask("echo alive"), "alive");
 }
 
+TEST_F(agent_blobs, a_frozen_worker_is_ended_and_its_node_takes_large_ones_after_it) {
+  EXPECT_EQ(one.ask("echo ready"), "ready");
+  ASSERT_EQ(::kill(static_cast<pid_t>(*one.worker->pid()), SIGSTOP), 0);
+  const blob small = blob_with("x");
+  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(one.worker->hand_over("small", {&small, 1}));
+  // more than may wait at a link, while the agent waits for the frozen one
+  std::string content(limits::link_bytes_queued_max + 16 * mebibyte, ' ');
+  for (std::size_t i = 0; i < content.size(); i += 4096) content[i] = static_cast<char>(i >> 12u);
+  const blob large = blob_with(content);
+  const auto given = other.worker->hand_over("large", {&large, 1});
+  ASSERT_TRUE(given) << to_string(given.error());
+  EXPECT_GE(std::stoull(other.ask("kibibytes large 0")), content.size() >> 10U);
+  EXPECT_EQ(other.ask("read large 0 40960 1"), std::string(1, '\n'));
+  const auto end = one.news->end();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->value, SIGKILL);
+  EXPECT_TRUE(n1.log.has("takes no descriptors")) << "the reason is in the log";
+}
+
 }  // namespace
 }  // namespace troupe::testing

@@ -234,6 +234,57 @@ TEST(node_agent, stop_ends_with_the_loss_of_the_node) {
   EXPECT_TRUE(stopped.get());
 }
 
+// --- blobs -----------------------------------------------------------------------------------------------------------
+
+blob large_blob() {
+  return *blob::make("test", 2 * limits::blob_bytes_on_way_max,
+                     [](std::span<std::byte> place) { std::ranges::fill(place, std::byte{1}); });
+}
+
+TEST(node_agent, sends_no_more_than_its_agent_has_taken) {
+  scripted_node n1;
+  n1.be_ready();
+  const auto worker = n1.start(std::make_shared<noted_worker>());
+  const blob large = large_blob();
+  constexpr std::size_t parts = 2 * limits::blob_bytes_on_way_max / limits::blob_part_bytes;
+  auto given = std::async(std::launch::async, [&] { return worker->hand_over("large", {&large, 1}); });
+  ASSERT_TRUE(n1.heard.has("blob_part"));
+  // setup, start, the size, and half of the content
+  n1.heard.first(3 + parts / 2);
+  EXPECT_EQ(given.wait_for(200ms), std::future_status::timeout) << "it waits for its agent";
+  EXPECT_LE(n1.heard.now().size(), 3 + parts / 2);
+  for (std::size_t i = 1; i <= parts; ++i) {
+    ASSERT_TRUE(n1.heard.has_times("blob_part", i + 1));
+    n1.say(blob_part_taken{.bytes = limits::blob_part_bytes});
+  }
+  EXPECT_TRUE(given.get());
+  n1.heard.first(3 + parts + 1);
+  EXPECT_EQ(n1.heard.count("hand_over_blobs"), 1);
+}
+
+TEST(node_agent, lost_while_it_takes_a_blob_is_told_to_who_hands_it_over) {
+  scripted_node n1;
+  n1.be_ready();
+  const auto worker = n1.start(std::make_shared<noted_worker>());
+  const blob large = large_blob();
+  auto given = std::async(std::launch::async, [&] { return worker->hand_over("large", {&large, 1}); });
+  ASSERT_TRUE(n1.heard.has("blob_part"));
+  n1.say_bytes(bytes_of("nonsense"));
+  const auto done = given.get();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, error_code::node_lost);
+}
+
+TEST(node_agent, that_has_taken_more_than_was_sent_is_lost) {
+  scripted_node n1;
+  n1.be_ready();
+  const auto news = std::make_shared<noted_worker>();
+  const auto worker = n1.start(news);
+  n1.say(blob_part_taken{.bytes = 1});
+  EXPECT_TRUE(news->end());
+  EXPECT_TRUE(n1.node->loss());
+}
+
 // --- hostile agents --------------------------------------------------------------------------------------------------
 
 /// Some message of an agent, with ranks that there are.
@@ -260,6 +311,8 @@ codec::bytes some_message(sample_maker& make) {
       return *codec::encode(make.make<workers_stopped>());
     case 7:
       return *codec::encode(make.make<agent_ready>());
+    case 8:
+      return *codec::encode(blob_part_taken{.bytes = 0});
     default:
       return codec::bytes(make.below(40), make.byte());
   }
