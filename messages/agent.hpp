@@ -76,6 +76,11 @@ struct blob_part {
   std::vector<std::byte> content;
 };
 
+/// agent -> driver: so many bytes of content have been put in their place. What is on its way is bounded by it.
+struct blob_part_taken {
+  std::uint64_t bytes = 0;
+};
+
 /// A blob that the agent has: of this number, or, if it has a rank, the page of that worker.
 struct blob_reference {
   std::uint64_t blob = 0;

@@ -218,17 +218,16 @@ inline constexpr std::chrono::milliseconds link_first_word_timeout = 120s;
 /// Of messages that wait at one end of a link; more, and the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
 
-// --- agents of other nodes
-// --------------------------------------------------------------------------------------------
+// --- agents of other nodes -------------------------------------------------------------------------------------------
 /// Blobs of a driver that one agent keeps: two for each edge of a node, of the last two epochs, and warm-up inputs.
 inline constexpr std::size_t agent_blobs_max = 1u << 17;
-/// Bytes of a blob in one message; and of those that wait on a link before another one is sent.
+/// Bytes of a blob in one message; and of all that were sent and that the agent has not put in their place.
 inline constexpr std::size_t blob_part_bytes = 1u << 20;
-inline constexpr std::size_t blob_bytes_queued_max = 16u << 20;
+inline constexpr std::size_t blob_bytes_on_way_max = 16u << 20;
 /// Wait for the counters of other nodes' stages at the end of a call.
 inline constexpr std::chrono::milliseconds telemetry_wait_max = 1s;
-/// Time without any byte leaving after which a node takes no blobs.
-inline constexpr std::chrono::milliseconds blob_stall_max = 10s;
+/// Time without any progress after which a node takes no blobs; an agent waits channel_timeout for a frozen worker.
+inline constexpr std::chrono::milliseconds blob_stall_max = 30s;
 /// Model files of one run, and bytes of one of them, that an agent looks at or gets from its driver.
 inline constexpr std::size_t node_files_max = 512;
 inline constexpr std::uint64_t node_file_bytes_max = std::uint64_t{1} << 40;
@@ -364,6 +363,9 @@ inline constexpr std::chrono::seconds journal_sync_interval = 1s;
 /// A full queue that does not move for this time fails the run.
 inline constexpr std::chrono::seconds journal_stall_max = 10s;
 
+static_assert(blob_part_bytes <= blob_bytes_on_way_max && blob_bytes_on_way_max < link_bytes_queued_max,
+              "a part can be sent, and all that are on their way can wait at an end of a link");
+static_assert(blob_stall_max > 2 * channel_timeout, "a node with a frozen worker takes blobs");
 static_assert(control_request_margin > heartbeat_max + 1s, "a worker that is silent is ended before its call is");
 static_assert(link_first_word_timeout > worker_hello_timeout, "a late worker is ended by its pool, which says so");
 static_assert(link_bytes_queued_max >= 2 * wire_message_bytes_max, "the largest message can wait behind another");

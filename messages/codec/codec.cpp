@@ -78,6 +78,7 @@ TROUPE_CODEC(telemetry_told);
 TROUPE_CODEC(check_file);
 TROUPE_CODEC(file_answer);
 TROUPE_CODEC(file_part);
+TROUPE_CODEC(blob_part_taken);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

@@ -45,6 +45,7 @@ enum class message_kind : std::uint8_t {
   check_file = 52,
   file_answer = 53,
   file_part = 54,
+  blob_part_taken = 55,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

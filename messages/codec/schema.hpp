@@ -115,6 +115,7 @@ template <> struct schema<file_answer> : message_of<message_kind::file_answer,
     &file_answer::number, &file_answer::state, &file_answer::bytes> {};
 template <> struct schema<file_part> : message_of<message_kind::file_part,
     &file_part::number, &file_part::offset, &file_part::content> {};
+template <> struct schema<blob_part_taken> : message_of<message_kind::blob_part_taken, &blob_part_taken::bytes> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 

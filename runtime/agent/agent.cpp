@@ -22,6 +22,7 @@ namespace troupe {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 /// The same as in its driver, in path and content.
 expected<void> check_program(const agent_setup& asked, const std::string& node) {
@@ -58,11 +59,12 @@ struct agent::core {
   void end(std::optional<error> why);
   void take(codec::bytes message);
 
-  expected<void> obey(const codec::bytes& message);
+  std::optional<codec::bytes> next_order();
+  void obey(const codec::bytes& message);
   expected<void> handle(const agent_setup& asked);
   expected<void> handle(const start_worker& asked);
   expected<void> handle(const worker_message& asked);
-  expected<void> handle(const blob_part& part) { return blobs.add(part); }
+  expected<void> handle(const blob_part& part);
   expected<void> handle(const hand_over_blobs& asked);
   expected<void> handle(const drop_blob& asked);
   expected<void> handle(const kill_worker& asked);
@@ -105,11 +107,13 @@ struct agent::core {
 void agent::core::end(std::optional<error> why) {
   const std::lock_guard lock{mutex};
   if (!std::exchange(has_ended, true)) cause = std::move(why);
+  orders.clear();
   changed.notify_all();
 }
 
 void agent::core::take(codec::bytes message) {
   const std::lock_guard lock{mutex};
+  if (has_ended) return;
   queued_bytes += message.size();
   orders.push_back(std::move(message));
   if (queued_bytes > limits::link_bytes_queued_max && !std::exchange(has_ended, true))
@@ -121,19 +125,16 @@ void agent::core::take(codec::bytes message) {
 
 expected<void> agent::core::serve() {
   std::unique_lock lock{mutex};
+  auto telemetry_at = steady_clock::now();
   while (!has_ended) {
-    if (orders.empty()) {
-      changed.wait_for(lock, liveness{silence}.heartbeat(), [&] { return has_ended || !orders.empty(); });
-      lock.unlock();
-      workers->tell_telemetry();
-      lock.lock();
-      continue;
-    }
-    const codec::bytes order = std::move(orders.front());
-    orders.pop_front();
-    queued_bytes -= order.size();
+    changed.wait_until(lock, telemetry_at, [&] { return has_ended || !orders.empty(); });
+    std::optional<codec::bytes> order = next_order();
     lock.unlock();
-    if (const auto done = obey(order); !done) end(done.error());
+    if (order) obey(*order);
+    if (steady_clock::now() >= telemetry_at) {
+      workers->tell_telemetry();
+      telemetry_at = steady_clock::now() + liveness{silence}.heartbeat();
+    }
     lock.lock();
   }
   lock.unlock();
@@ -143,12 +144,22 @@ expected<void> agent::core::serve() {
   return {};
 }
 
-expected<void> agent::core::obey(const codec::bytes& message) {
+/// Under the lock.
+std::optional<codec::bytes> agent::core::next_order() {
+  if (orders.empty()) return std::nullopt;
+  codec::bytes first = std::move(orders.front());
+  orders.pop_front();
+  queued_bytes -= first.size();
+  return first;
+}
+
+void agent::core::obey(const codec::bytes& message) {
   expected<void> done;
   const auto taken = dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker,
                               ask_telemetry, stop_workers, file_part, check_file, agent_setup>(
       message, [&](const auto& what) { done = handle(what); });
-  return taken ? done : taken;
+  if (!taken) return end(taken.error());
+  if (!done) end(done.error());
 }
 
 expected<void> agent::core::handle(const agent_setup& asked) {
@@ -167,6 +178,7 @@ expected<void> agent::core::handle(const agent_setup& asked) {
 
 expected<void> agent::core::handle(const start_worker& asked) {
   if (!setup) return fail(error_code::wire_malformed, "start_worker", "nothing is known of its program");
+  if (workers->find(asked.rank)) return fail(error_code::wire_malformed, "start_worker", "its rank is another's");
   auto open = open_host(time_of(asked.silence_ms));
   auto made = open.and_then([&] { return host->start_as(asked.rank, workers); });
   if (made) {
@@ -188,6 +200,7 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
           [told = workers](const log_record& record) {
             told->tell(agent_log{record.rank, static_cast<std::uint32_t>(record.level), record.text});
           },
+      .logs_lives = false,
       .program = setup->program,
       .arguments = setup->arguments,
       .home = options.home,
@@ -204,6 +217,12 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
 expected<void> agent::core::handle(const worker_message& asked) {
   if (const auto worker = workers->find(asked.rank)) worker->send(asked.message);
   return {};
+}
+
+expected<void> agent::core::handle(const blob_part& part) {
+  return blobs.add(part).map([&] {
+    if (!part.content.empty()) workers->tell(blob_part_taken{part.content.size()});
+  });
 }
 
 expected<void> agent::core::handle(const hand_over_blobs& asked) {
@@ -283,8 +302,10 @@ expected<void> agent::core::handle(const stop_workers& asked) {
 bool agent::core::close_host(milliseconds grace) {
   if (!host) return true;
   host->close();
-  const bool all_ended = host->stop(std::chrono::steady_clock::now() + grace + limits::worker_reap_time, grace);
+  const bool all_ended = host->stop(steady_clock::now() + grace + limits::worker_reap_time, grace);
+  if (all_ended) workers->wait_for_ends(steady_clock::now() + limits::worker_reap_time_at_exit);
   host.reset();
+  workers->forget_all();
   blobs.clear();
   return all_ended;
 }

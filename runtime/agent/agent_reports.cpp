@@ -1,6 +1,7 @@
 #include "runtime/agent/agent_reports.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace troupe {
@@ -32,7 +33,9 @@ worker_ended message_of(const exit_report& report, std::uint32_t rank) {
 }
 
 expected<exit_report> report_of(const worker_ended& said) {
-  if (said.kind > static_cast<std::uint32_t>(exit_kind::lost) || said.value > status_max || said.core_dumped > 1)
+  constexpr auto pid_max = static_cast<std::uint32_t>(std::numeric_limits<pid_t>::max());
+  if (said.kind > static_cast<std::uint32_t>(exit_kind::lost) || said.value > status_max || said.core_dumped > 1 ||
+      said.pid > pid_max)
     return fail(error_code::wire_malformed, "worker_ended", "no process ends like that",
                 "run the same version of Troupe everywhere");
   exit_report made;

@@ -11,7 +11,7 @@
 namespace troupe {
 
 [[nodiscard]] worker_ended message_of(const exit_report& report, std::uint32_t rank);
-/// E0702 for a kind or a status that no process ends with.
+/// E0702 for a kind, a status or a number that no process has.
 [[nodiscard]] expected<exit_report> report_of(const worker_ended& said);
 
 /// Clocks of two nodes have nothing in common: the message says how long ago the forward began, by `now` of its node.

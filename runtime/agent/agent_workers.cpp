@@ -1,5 +1,6 @@
 #include "runtime/agent/agent_workers.hpp"
 
+#include <csignal>
 #include <tuple>
 #include <utility>
 
@@ -28,6 +29,7 @@ template void agent_workers::tell(const agent_log&) const;
 template void agent_workers::tell(const workers_stopped&) const;
 template void agent_workers::tell(const telemetry_told&) const;
 template void agent_workers::tell(const file_answer&) const;
+template void agent_workers::tell(const blob_part_taken&) const;
 
 hosted_worker_ptr agent_workers::find(std::uint32_t rank) const {
   const std::lock_guard lock{mutex_};
@@ -93,11 +95,29 @@ void agent_workers::link_lost(const hosted_worker_ptr& worker) {
 void agent_workers::exited(const hosted_worker_ptr& worker, const exit_report& report) {
   announce(worker);
   tell(message_of(worker->telemetry(), worker->rank(), steady_now()));
+  const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
+  if (was_killed && !worker->killed_for().empty()) worker->log_end(report, "was ended by its agent");
   const std::lock_guard lock{mutex_};
   tell(message_of(report, worker->rank()));
   entry& one = workers_.at(worker->rank());
   one.has_ended = true;
   if (one.is_added) workers_.erase(worker->rank());
+  changed_.notify_all();
+}
+
+void agent_workers::wait_for_ends(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock{mutex_};
+  changed_.wait_until(lock, deadline, [&] { return workers_.empty(); });
+}
+
+void agent_workers::forget_all() {
+  const std::lock_guard lock{mutex_};
+  for (const auto& [rank, one] : workers_) {
+    exit_report report;
+    report.pid = static_cast<pid_t>(one.worker->pid().value_or(0));
+    tell(message_of(report, rank));
+  }
+  workers_.clear();
 }
 
 }  // namespace troupe

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -28,6 +30,10 @@ class agent_workers final : public worker_listener {
   void refuse(std::uint32_t rank, const error& cause);
   /// What has changed since the last time.
   void tell_telemetry();
+  /// Of all that were added.
+  void wait_for_ends(std::chrono::steady_clock::time_point deadline);
+  /// Their host has ended: those of which no end is known are told as ended somehow.
+  void forget_all();
 
   void said(const hosted_worker_ptr& worker, codec::bytes message) override;
   void link_lost(const hosted_worker_ptr& worker) override;
@@ -49,6 +55,7 @@ class agent_workers final : public worker_listener {
 
   const std::shared_ptr<message_link> driver_;
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
   std::map<std::uint32_t, entry> workers_;
 };
 

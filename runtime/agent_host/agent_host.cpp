@@ -5,16 +5,16 @@
 namespace troupe {
 
 expected<hosted_worker_ptr> agent_host::start(std::shared_ptr<worker_listener> listener) {
-  if (closed_) return fail(error_code::engine_stopped, "workers", "the run is stopping");
+  if (*closed_) return fail(error_code::engine_stopped, "workers", "the run is stopping");
   auto page = shared_page::create();
   if (!page) return tl::make_unexpected(page.error());
   auto made = std::make_shared<agent_worker>(options_.next_rank(), options_.log, options_.agent, page->memory(),
-                                             std::move(listener));
+                                             std::move(listener), closed_);
   return options_.agent->start(made, options_.silence).map([&] { return hosted_worker_ptr(std::move(made)); });
 }
 
 bool agent_host::stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) {
-  closed_ = true;
+  close();
   return options_.agent->stop(deadline, grace);
 }
 

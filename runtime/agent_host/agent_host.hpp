@@ -31,12 +31,12 @@ class agent_host final : public worker_host {
   void refresh_telemetry(std::chrono::steady_clock::time_point deadline) override {
     static_cast<void>(options_.agent->refresh_telemetry(deadline));
   }
-  void close() noexcept override { closed_ = true; }
+  void close() noexcept override { *closed_ = true; }
   bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) override;
 
  private:
   const agent_host_options options_;
-  std::atomic<bool> closed_{false};
+  const std::shared_ptr<std::atomic<bool>> closed_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace troupe

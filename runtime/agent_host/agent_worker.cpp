@@ -5,11 +5,12 @@
 namespace troupe {
 
 agent_worker::agent_worker(std::uint32_t rank, log_function log, std::shared_ptr<node_agent> agent, blob page,
-                           std::shared_ptr<worker_listener> listener)
+                           std::shared_ptr<worker_listener> listener, run_state run)
     : hosted_worker("worker " + std::to_string(rank), rank, std::move(log), agent->home()),
       agent_(std::move(agent)),
       page_(std::move(page)),
-      listener_(std::move(listener)) {
+      listener_(std::move(listener)),
+      run_(std::move(run)) {
   agent_->blobs().know_page(page_, rank);
 }
 
@@ -28,10 +29,12 @@ std::optional<std::uint32_t> agent_worker::pid() const {
 }
 
 void agent_worker::send(codec::bytes message) {
-  agent_->tell(worker_message{rank(), std::move(message)});
+  if (!agent_->send(worker_message{rank(), std::move(message)})) kill("a message to it is too large for its node");
 }
 
 expected<void> agent_worker::hand_over(const std::string& name, std::span<const blob> blobs) {
+  if (name.empty() || name.size() > limits::channel_tag_bytes_max || blobs.size() > limits::channel_fds_max)
+    return fail(error_code::wire_too_large, hosted_worker::name(), "blobs that its channel does not take");
   return agent_->hand_over(rank(), name, blobs);
 }
 
@@ -70,6 +73,7 @@ void agent_worker::ended(const exit_report& report) {
     const std::lock_guard lock{mutex_};
     pid_ = static_cast<std::uint32_t>(report.pid);
   }
+  if (!*run_ && !has_stage()) log_end(report, "ended before it had a stage");
   listener_->exited(shared_from_this(), report);
 }
 

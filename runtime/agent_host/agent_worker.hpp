@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,8 +17,10 @@ namespace troupe {
 /// the page there: it can be handed to workers of the same node alone, and nothing is read in it.
 class agent_worker final : public hosted_worker, public std::enable_shared_from_this<agent_worker> {
  public:
+  /// True once its run ends, and its end with it (worker_host::close()).
+  using run_state = std::shared_ptr<const std::atomic<bool>>;
   agent_worker(std::uint32_t rank, log_function log, std::shared_ptr<node_agent> agent, blob page,
-               std::shared_ptr<worker_listener> listener);
+               std::shared_ptr<worker_listener> listener, run_state run);
   ~agent_worker() override;
 
   [[nodiscard]] std::string place() const override;
@@ -42,8 +45,9 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
 
   const std::shared_ptr<node_agent> agent_;
   const blob page_;
+  const std::shared_ptr<worker_listener> listener_;
+  const run_state run_;
   mutable std::mutex mutex_;
-  std::shared_ptr<worker_listener> listener_;
   std::optional<std::uint32_t> pid_;
   stage_telemetry telemetry_;
 };

@@ -1,6 +1,5 @@
 #include "runtime/agent_host/node_agent.hpp"
 
-#include <thread>
 #include <utility>
 
 #include "messages/codec/dispatch.hpp"
@@ -13,9 +12,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Between two looks at a link that is full.
-constexpr std::chrono::milliseconds look_again_after{1};
-
 }  // namespace
 
 node_agent::node_agent(host_place home, std::shared_ptr<message_link> link, log_function log)
@@ -26,17 +22,24 @@ node_agent::node_agent(host_place home, std::shared_ptr<message_link> link, log_
                           .send = [this](const file_part& part) { tell(part); }}) {}
 
 template <class Message>
-void node_agent::tell(const Message& message) {
-  auto bytes = codec::encode(message);
-  if (!bytes) return lose(bytes.error());
-  link_->send(std::move(*bytes));
+expected<void> node_agent::send(const Message& message) {
+  return codec::encode(message).map([this](codec::bytes&& bytes) { link_->send(std::move(bytes)); });
 }
-template void node_agent::tell(const worker_message&);
+template expected<void> node_agent::send(const worker_message&);
+
+template <class Message>
+void node_agent::tell(const Message& message) {
+  if (auto sent = send(message); !sent) lose(sent.error());
+}
 template void node_agent::tell(const kill_worker&);
 
 void node_agent::set_up(const agent_setup& setup) {
   link_->start({.on_message = [self = shared_from_this()](const codec::bytes& message) { self->take(message); },
-                .on_lost = [self = shared_from_this()](const error& why) { self->lose(why); }});
+                .on_lost =
+                    [self = shared_from_this()](const error& why) {
+                      static_cast<void>(self->note_loss(why));
+                      self->tell_loss();
+                    }});
   tell(setup);
 }
 
@@ -70,20 +73,38 @@ error node_agent::loss_of(const error& why) const {
           "look at the node and at the network between it and the driver"};
 }
 
-/// First who places stages hears of it, and then the stages do: none is placed there again.
+/// The link tells it, after what it is telling now, and then its other end that it is closed.
 void node_agent::lose(const error& why) {
+  if (note_loss(why)) link_->peer_has_ended([self = shared_from_this()] { self->tell_loss(); });
+}
+
+/// The same on the thread of the link.
+void node_agent::lose_now(const error& why) {
+  if (!note_loss(why)) return;
+  link_->peer_has_ended([] {});
+  tell_loss();
+}
+
+/// False if it was lost before.
+bool node_agent::note_loss(const error& why) {
+  const std::lock_guard lock{mutex_};
+  if (phase_ == phase::lost) return false;
+  phase_ = phase::lost;
+  loss_ = loss_of(why);
+  changed_.notify_all();
+  return true;
+}
+
+/// First who places stages hears of it, and then the stages do: none is placed there again.
+void node_agent::tell_loss() {
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> ended;
   std::vector<std::function<void(const error&)>> told;
   error cause;
   {
     const std::lock_guard lock{mutex_};
-    if (phase_ == phase::lost) return;
-    phase_ = phase::lost;
-    cause = loss_of(why);
-    loss_ = cause;
+    cause = *loss_;
     ended.swap(workers_);
     told.swap(on_lost_);
-    changed_.notify_all();
   }
   files_.lose(cause);
   for (const auto& each : told) each(cause);
@@ -99,7 +120,6 @@ expected<void> node_agent::start(const std::shared_ptr<agent_worker>& worker, st
   {
     const std::lock_guard lock{mutex_};
     if (loss_) return tl::make_unexpected(*loss_);
-    stopped_.reset();
     workers_.insert_or_assign(worker->rank(), worker);
   }
   tell(start_worker{.rank = worker->rank(), .silence_ms = static_cast<std::uint64_t>(silence.count())});
@@ -111,7 +131,7 @@ expected<void> node_agent::hand_over(std::uint32_t rank, const std::string& name
   for (const std::uint64_t unused : blobs_.take_unused()) tell(drop_blob{unused});
   for (const blob& each : blobs) {
     auto reference =
-        blobs_.reference_to(each, [this](const blob_part& part) { return wait_for_room().map([&] { tell(part); }); });
+        blobs_.reference_to(each, [this](const blob_part& part) { return take_room(part).map([&] { tell(part); }); });
     if (!reference) return tl::make_unexpected(reference.error());
     order.blobs.push_back(*reference);
   }
@@ -119,29 +139,30 @@ expected<void> node_agent::hand_over(std::uint32_t rank, const std::string& name
   return {};
 }
 
-/// As long as something leaves, it is waited for.
-expected<void> node_agent::wait_for_room() {
-  std::size_t least = link_->queued_bytes();
-  auto give_up_at = steady_clock::now() + limits::blob_stall_max;
-  while (least > limits::blob_bytes_queued_max) {
-    if (auto lost = loss()) return tl::make_unexpected(*lost);
-    if (steady_clock::now() >= give_up_at)
+/// As long as the agent takes something, it is waited for.
+expected<void> node_agent::take_room(const blob_part& part) {
+  std::unique_lock lock{mutex_};
+  while (!loss_ && blob_bytes_on_way_ + part.content.size() > limits::blob_bytes_on_way_max) {
+    const auto taken = [&, before = blob_bytes_on_way_] { return loss_ || blob_bytes_on_way_ < before; };
+    if (!changed_.wait_for(lock, limits::blob_stall_max, taken))
       return fail(error_code::process_failed, "node " + home_.node, "it takes no memory",
-                  "look at the network between it and the driver");
-    std::this_thread::sleep_for(look_again_after);
-    const std::size_t now = link_->queued_bytes();
-    if (now < least) give_up_at = steady_clock::now() + limits::blob_stall_max;
-    least = now;
+                  "look at the node, and at the network between it and the driver");
   }
+  if (loss_) return tl::make_unexpected(*loss_);
+  blob_bytes_on_way_ += part.content.size();
   return {};
 }
 
 bool node_agent::stop(steady_clock::time_point deadline, std::chrono::milliseconds grace) {
-  tell(stop_workers{static_cast<std::uint64_t>(grace.count())});
   std::unique_lock lock{mutex_};
-  changed_.wait_until(lock, deadline, [&] { return stopped_.has_value() || phase_ == phase::lost; });
+  const std::uint64_t mine = ++stops_asked_;
+  tell(stop_workers{static_cast<std::uint64_t>(grace.count())});  // in the order of the numbers
+  const auto answered = [&] { return stops_answered_ >= mine; };
+  changed_.wait_until(lock, deadline, [&] { return answered() || phase_ == phase::lost; });
+  const bool all_ended = answered() ? all_ended_ : phase_ == phase::lost;
+  lock.unlock();
   blobs_.clear();
-  return stopped_.value_or(phase_ == phase::lost);
+  return all_ended;
 }
 
 bool node_agent::refresh_telemetry(steady_clock::time_point deadline) {
@@ -156,10 +177,12 @@ bool node_agent::refresh_telemetry(steady_clock::time_point deadline) {
 // --- what the agent says: the thread of its link ---------------------------------------------------------------------
 
 void node_agent::take(const codec::bytes& message) {
-  const auto taken = dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log,
-                              worker_ended, workers_stopped, telemetry_told, file_answer, agent_ready, agent_refusal>(
-      message, [this](const auto& said) { handle(said); });
-  if (!taken) lose({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
+  if (loss()) return;
+  const auto taken =
+      dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log, worker_ended,
+               blob_part_taken, workers_stopped, telemetry_told, file_answer, agent_ready, agent_refusal>(
+          message, [this](const auto& said) { handle(said); });
+  if (!taken) lose_now({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
 }
 
 std::shared_ptr<agent_worker> node_agent::find(std::uint32_t rank) const {
@@ -175,7 +198,7 @@ void node_agent::handle(const agent_ready&) {
 }
 
 void node_agent::handle(const agent_refusal& said) {
-  lose(said.cause);
+  lose_now(said.cause);
 }
 
 void node_agent::handle(const worker_started& said) {
@@ -199,7 +222,7 @@ void node_agent::handle(const agent_log& said) {
 
 void node_agent::handle(const worker_ended& said) {
   const auto report = report_of(said);
-  if (!report) return lose(report.error());
+  if (!report) return lose_now(report.error());
   std::shared_ptr<agent_worker> worker;
   {
     const std::lock_guard lock{mutex_};
@@ -217,7 +240,9 @@ void node_agent::handle(const worker_telemetry& said) {
 
 void node_agent::handle(const workers_stopped& said) {
   const std::lock_guard lock{mutex_};
-  stopped_ = said.all_ended != 0;
+  if (stops_answered_ == stops_asked_) return;
+  ++stops_answered_;
+  all_ended_ = said.all_ended != 0;
   changed_.notify_all();
 }
 
@@ -228,7 +253,19 @@ void node_agent::handle(const telemetry_told& said) {
 }
 
 void node_agent::handle(const file_answer& said) {
-  if (const auto fine = files_.answered(said); !fine) lose(fine.error());
+  if (const auto fine = files_.answered(said); !fine) lose_now(fine.error());
+}
+
+void node_agent::handle(const blob_part_taken& said) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (said.bytes <= blob_bytes_on_way_) {
+      blob_bytes_on_way_ -= said.bytes;
+      changed_.notify_all();
+      return;
+    }
+  }
+  lose_now({error_code::wire_malformed, {}, "it has taken more memory than it was sent", {}});
 }
 
 }  // namespace troupe

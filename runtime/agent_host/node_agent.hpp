@@ -48,7 +48,8 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   [[nodiscard]] std::optional<error> loss() const;
   /// `told` is called when it is lost, or now if it is; before the ends of its workers are told. Not under a lock.
   void on_lost(std::function<void(const error&)> told);
-  /// The driver has given it up: its workers count as lost, and the agent ends with its link.
+  /// The driver gives it up: it is lost, the agent ends with its link, and its workers are told as lost a moment later,
+  /// on the thread of the link.
   void lose(const error& why);
 
   /// Until workers of the node can read the file at its path: it is there, or it was sent. Errors: sent_files.
@@ -63,7 +64,10 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   [[nodiscard]] expected<void> start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence);
   [[nodiscard]] expected<void> hand_over(std::uint32_t rank, const std::string& name, std::span<const blob> blobs);
   [[nodiscard]] sent_blobs& blobs() noexcept { return blobs_; }
-  /// Nothing happens once it is lost.
+  /// Nothing happens once it is lost. E0701 for a message that is too large.
+  template <class Message>
+  [[nodiscard]] expected<void> send(const Message& message);
+  /// One that is not.
   template <class Message>
   void tell(const Message& message);
   /// Asks for the telemetry of all workers as it is now; false if it has not come by `deadline`.
@@ -86,9 +90,13 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   void handle(const workers_stopped& said);
   void handle(const telemetry_told& said);
   void handle(const file_answer& said);
+  void handle(const blob_part_taken& said);
   [[nodiscard]] std::shared_ptr<agent_worker> find(std::uint32_t rank) const;
   [[nodiscard]] error loss_of(const error& why) const;
-  [[nodiscard]] expected<void> wait_for_room();
+  [[nodiscard]] bool note_loss(const error& why);
+  void tell_loss();
+  void lose_now(const error& why);
+  [[nodiscard]] expected<void> take_room(const blob_part& part);
 
   const host_place home_;
   const std::shared_ptr<message_link> link_;
@@ -99,9 +107,14 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   std::condition_variable changed_;
   phase phase_ = phase::joined;
   std::optional<error> loss_;
-  std::optional<bool> stopped_;
   std::uint64_t asked_ = 0;
   std::uint64_t answered_ = 0;
+  /// An agent answers each, in order.
+  std::uint64_t stops_asked_ = 0;
+  std::uint64_t stops_answered_ = 0;
+  /// The last answer.
+  bool all_ended_ = false;
+  std::size_t blob_bytes_on_way_ = 0;
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> workers_;
   std::vector<std::function<void(const error&)>> on_lost_;
 };

@@ -65,23 +65,29 @@ void sent_blobs::forget_page(const blob& page) {
 
 expected<blob_reference> sent_blobs::reference_to(const blob& what, const send_part& send) {
   const std::lock_guard in_turn{sending_};
-  if (const auto found = known(what)) return *found;
+  const auto [found, cleared_before] = known(what);
+  if (found) return *found;
   const blob_reference made{.blob = ++last_number_, .page_of = std::nullopt};
-  if (auto sent = send_content(what.descriptor(), made.blob, send); !sent) return tl::make_unexpected(sent.error());
+  const auto sent = send_content(what.descriptor(), made.blob, send);
   const std::lock_guard lock{mutex_};
-  known_.insert_or_assign(what.identity(), entry{what, made});
+  if (!sent) {
+    begun_.push_back(made.blob);
+    return tl::make_unexpected(sent.error());
+  }
+  // The agent may have dropped a part of it meanwhile: right for those that are being stopped, and for no other.
+  if (times_cleared_ == cleared_before) known_.insert_or_assign(what.identity(), entry{what, made});
   return made;
 }
 
-std::optional<blob_reference> sent_blobs::known(const blob& what) {
+std::pair<std::optional<blob_reference>, std::uint64_t> sent_blobs::known(const blob& what) {
   const std::lock_guard lock{mutex_};
   const auto found = known_.find(what.identity());
-  return found == known_.end() ? std::nullopt : std::optional(found->second.reference);
+  return {found == known_.end() ? std::nullopt : std::optional(found->second.reference), times_cleared_};
 }
 
 std::vector<std::uint64_t> sent_blobs::take_unused() {
   const std::lock_guard lock{mutex_};
-  std::vector<std::uint64_t> unused;
+  std::vector<std::uint64_t> unused = std::exchange(begun_, {});
   std::erase_if(known_, [&](const auto& each) {
     const entry& one = each.second;
     if (one.reference.page_of || one.kept.is_shared()) return false;
@@ -93,6 +99,7 @@ std::vector<std::uint64_t> sent_blobs::take_unused() {
 
 void sent_blobs::clear() {
   const std::lock_guard lock{mutex_};
+  ++times_cleared_;
   std::erase_if(known_, [](const auto& each) { return !each.second.reference.page_of; });
 }
 

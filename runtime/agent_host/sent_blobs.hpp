@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "messages/agent.hpp"
@@ -35,12 +36,16 @@ class sent_blobs {
     blob kept;
     blob_reference reference;
   };
-  [[nodiscard]] std::optional<blob_reference> known(const blob& what);
+  /// And how often all were dropped until now.
+  [[nodiscard]] std::pair<std::optional<blob_reference>, std::uint64_t> known(const blob& what);
 
   /// Held while content leaves, which may wait for the link; the other one is not.
   std::mutex sending_;
   std::mutex mutex_;
   std::map<const void*, entry> known_;
+  /// Of which a part has left, and no more will.
+  std::vector<std::uint64_t> begun_;
+  std::uint64_t times_cleared_ = 0;
   std::uint64_t last_number_ = 0;
 };
 

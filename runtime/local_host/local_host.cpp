@@ -78,7 +78,8 @@ expected<std::shared_ptr<local_worker>> local_host::make_worker(std::uint32_t lo
                           .page = std::move(*page),
                           .host = *host_,
                           .on_exit = on_exit(local_rank),
-                          .home = options_.home});
+                          .home = options_.home,
+                          .logs_start = options_.logs_lives});
   left.channel = std::move(ends->second);
   left.link = std::move(sockets->second);
   const blob memory = *made->page();
@@ -94,7 +95,7 @@ std::function<void(local_worker&, const exit_report&)> local_host::on_exit(std::
 
 /// The end of a worker with a stage is told with its stage, and all of them end with the run.
 void local_host::log_end(local_worker& ended, const exit_report& report) const {
-  if (!closed_ && !ended.has_stage()) ended.log_end(report, "ended before it had a stage");
+  if (options_.logs_lives && !closed_ && !ended.has_stage()) ended.log_end(report, "ended before it had a stage");
 }
 
 expected<spawn_request> local_host::request(std::string name, std::uint32_t local_rank, inheritance left) const {

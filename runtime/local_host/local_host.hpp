@@ -23,6 +23,8 @@ struct local_host_options {
   liveness times = {};
   /// Gets what workers print, their starts, and the ends of those without a stage. Any thread; may be null.
   log_function log = nullptr;
+  /// False: neither starts nor ends, which another host logs.
+  bool logs_lives = true;
   std::string program = "/proc/self/exe";
   /// With argv[0]; empty: this process's own.
   std::vector<std::string> arguments = {};

@@ -24,6 +24,7 @@ local_worker::local_worker(std::string name, std::uint32_t rank, log_function lo
       host_(made.host),
       page_(std::move(made.page)),
       on_exit_(std::move(made.on_exit)),
+      logs_start_(made.logs_start),
       link_(std::move(made.link)),
       channel_(std::move(made.channel)) {}
 
@@ -40,7 +41,7 @@ void local_worker::started(worker_id id) {
     if (pid) pid_ = pid;
     if (kill_when_started_) static_cast<void>(host_.kill(id, SIGKILL));
   }
-  if (pid) log(log_level::debug, "was started");
+  if (pid && logs_start_) log(log_level::debug, "was started");
   const hosted_worker_ptr self = shared_from_this();
   link_->start({.on_message = [self, to = listener_](codec::bytes message) { to->said(self, std::move(message)); },
                 .on_lost = [self, to = listener_](const error&) { to->link_lost(self); }});

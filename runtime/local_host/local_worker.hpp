@@ -30,6 +30,7 @@ class local_worker final : public hosted_worker,
     /// Once, after all output, on the host's thread; may be null.
     std::function<void(local_worker& ended, const exit_report&)> on_exit = nullptr;
     host_place home = {};
+    bool logs_start = true;
   };
   local_worker(std::string name, std::uint32_t rank, log_function log, parts made);
 
@@ -54,6 +55,7 @@ class local_worker final : public hosted_worker,
   process_host& host_;
   const shared_page page_;
   const std::function<void(local_worker&, const exit_report&)> on_exit_;
+  const bool logs_start_;
   const std::shared_ptr<message_link> link_;
   mutable std::mutex mutex_;
   std::shared_ptr<worker_listener> listener_;

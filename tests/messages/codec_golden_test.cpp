@@ -94,6 +94,7 @@ TEST(codec_golden, messages_of_agents) {
   expect_bytes(check_file{1, {"/m", "ab", 300}}, "93 01 34 92 01 93 a2 2f 6d a2 61 62 cd 01 2c");
   expect_bytes(file_answer{1, 2, 300}, "93 01 35 93 01 02 cd 01 2c");
   expect_bytes(file_part{1, 300, {std::byte{7}, std::byte{0}}}, "93 01 36 93 01 cd 01 2c c4 02 07 00");
+  expect_bytes(blob_part_taken{300}, "93 01 37 91 cd 01 2c");
 }
 
 TEST(codec_golden, longer_forms_of_a_number_are_read_too) {
