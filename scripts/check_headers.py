@@ -3,22 +3,28 @@
 
     scripts/check_headers.py BUILD_DIR
 
-clang reads each header in a file of its own. What a header includes of other libraries, itself or through our headers, may come
-precompiled, and nothing else: a header that uses a library without including it has no precompiled header of it, and fails. Headers that passed are remembered in
-BUILD_DIR/lint/headers.json, by the content of all that they include of the tree.
+clang reads each header in a file of its own. What a header includes, itself or through our headers, may come precompiled, and
+nothing else: a header that uses another without including it has no precompiled header of it, and fails. Headers that passed
+are remembered by the content of all that they include of the tree (lint_memory.py).
 """
 import concurrent.futures
 import functools
 import hashlib
-import json
+import heapq
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
-# What reading a header of a library takes, in units of an average one of the standard library.
-COSTS = {"torch/csrc/jit/api/": 60, "torch/": 60, "ATen/Functions.h": 60, "ATen/": 20, "c10/": 10, "caf/": 20, "asio": 15, "CLI/": 15, "gtest/": 15,
-         "gmock/": 15, "nlohmann/json.hpp": 10, "fmt/": 6, "msgpack": 10, "openssl/": 3}
+from lint_memory import Memory
+
+# Hundredths of a second that clang takes to read a header of a library, where it is much; another takes OTHER, one of ours OWN.
+COSTS = {"torch/csrc/jit/ir/": 300, "torch/": 350, "ATen/Functions.h": 350, "ATen/TensorOperators.h": 320, "ATen/core/function.h": 200,
+         "ATen/": 110, "c10/": 35, "caf/": 110, "asio/": 45, "CLI/": 90, "gtest/": 55, "gmock/": 60, "nlohmann/json.hpp": 90, "nlohmann/": 14, "fmt/": 20,
+         "msgpack.hpp": 60, "future": 24, "filesystem": 19, "string": 18, "condition_variable": 14, "thread": 12, "memory": 12, "tl/expected.hpp": 12,
+         "chrono": 11, "stop_token": 11, "functional": 10, "random": 10, "openssl/ssl.h": 6, "fstream": 6, "sstream": 5}
+OTHER, OWN, START = 1, 1, 25
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wno-unused-command-line-argument", "-Werror", "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED",
          "-DMSGPACK_NO_BOOST", '-DPROCESS_PROBE="a path that a test program is given"']
@@ -27,10 +33,8 @@ FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wno-unused-command-line-argument", 
 class Tree:
     """The headers of the tree and what they include."""
 
-    def __init__(self, files):
+    def __init__(self):
         self.text = {}
-        self.files = files
-        self.closures = {}
 
     def read(self, path):
         if path not in self.text:
@@ -57,11 +61,8 @@ class Tree:
                     others.add(angled)
         return own, others
 
-    def key(self, own):
-        content = hashlib.sha256(" ".join(FLAGS).encode())
-        for path in sorted(own):
-            content.update(path.encode() + b"\0" + self.read(path).encode() + b"\0")
-        return content.hexdigest()
+    def content(self, own):
+        return "".join(f"{path}\0{self.read(path)}\0" for path in sorted(own))
 
 
 def torch_flags(build_dir):
@@ -77,40 +78,64 @@ def compile_text(arguments, text):
 
 
 @functools.cache
+def cost_of(name):
+    """Names of ours have the folder that they are included from."""
+    if name.startswith(("./", "include/")):
+        return OWN
+    return next((COSTS[known] for known in COSTS if name == known or known.endswith("/") and name.startswith(known)), OTHER)
+
+
 def cost(names):
-    return sum(next((COSTS[prefix] for prefix in COSTS if name.startswith(prefix)), 1) for name in names)
+    """Headers of LibTorch include most of each other."""
+    torch = [cost_of(name) for name in names if name.startswith(("torch/", "ATen/", "c10/"))]
+    return sum(cost_of(name) for name in names if not name.startswith(("torch/", "ATen/", "c10/"))) + max(torch, default=0) + sum(torch) // 7
 
 
 def precompiled_sets(includes):
-    """For each header the set of libraries' headers to precompile: the most costly of a few sets of which it includes all."""
-    chosen = {header: frozenset() for header in includes}
-    candidates = set(includes.values())
-    while candidates:
-        def saved(candidate):
-            return sum(max(0, cost(candidate) - cost(chosen[header])) for header, names in includes.items() if candidate <= names)
+    """For each file the set of headers to precompile, all of which it includes itself: what two files have in common, as long as
+    that saves more than it takes."""
+    numbers = {name: number for number, name in enumerate(sorted(set().union(*includes.values())))}
+    masks = {file: sum(1 << numbers[name] for name in names) for file, names in includes.items()}
+    ordered = sorted(masks.values())
+    names_of = {one & other: None for place, one in enumerate(ordered) for other in ordered[: place + 1]}
+    for mask in names_of:
+        names_of[mask] = frozenset(name for name, number in numbers.items() if mask >> number & 1)
+    costs = {mask: cost(names) for mask, names in names_of.items()} | {0: 0}
+    chosen = dict.fromkeys(includes, 0)
 
-        best = max(sorted(candidates, key=sorted), key=saved)
-        if saved(best) < 3 * cost(best) + 20:
-            break
-        candidates.remove(best)
-        for header, names in includes.items():
-            if best <= names and cost(best) > cost(chosen[header]):
-                chosen[header] = best
-    return chosen
+    def saved(mask):
+        gains = (costs[mask] - costs[chosen[file]] for file, own in masks.items() if mask & ~own == 0)
+        return sum(gain for gain in gains if gain > 0) - costs[mask] * 3 // 2 - START
+
+    # What a set saves only falls as others are chosen, so that the best is known once it is first again.
+    waiting = [(-saved(mask), mask) for mask in names_of]
+    heapq.heapify(waiting)
+    while waiting:
+        _, best = heapq.heappop(waiting)
+        now = saved(best)
+        if now <= 0:
+            continue
+        if waiting and now < -waiting[0][0]:
+            heapq.heappush(waiting, (-now, best))
+            continue
+        for file, own in masks.items():
+            if best & ~own == 0 and costs[best] > costs[chosen[file]]:
+                chosen[file] = best
+    return {file: names_of.get(mask, frozenset()) for file, mask in chosen.items()}
+
+
+def include_of(name):
+    return f'#include "{name.removeprefix("./")}"\n' if name.startswith("./") else f'#include <{name.removeprefix("include/")}>\n'
 
 
 def precompile(folder, flags, names):
+    """Nothing where it does not compile: the check of the header that is to blame says so."""
     if not names:
         return None
-    text = "".join(f"#include <{name}>\n" for name in sorted(names))
-    path = os.path.join(folder, hashlib.sha256((text + " ".join(flags)).encode()).hexdigest()[:16] + ".pch")
-    if not os.path.exists(path):
-        partial = path + f".{os.getpid()}"
-        good, said = compile_text([*flags, "-x", "c++-header", "-fpch-instantiate-templates", "-o", partial], text)
-        if not good:
-            raise SystemExit(f"cannot precompile {sorted(names)}:\n{said}")
-        os.rename(partial, path)
-    return path
+    path = os.path.join(folder, hashlib.sha256(" ".join(sorted(names)).encode()).hexdigest()[:16] + ".pch")
+    text = "".join(include_of(name) for name in sorted(names))
+    good, _ = compile_text([*flags, "-x", "c++-header", "-fpch-instantiate-templates", "-o", path], text)
+    return path if good else None
 
 
 def check(flags, header, pch):
@@ -120,54 +145,38 @@ def check(flags, header, pch):
     return compile_text([*flags, *use, "-fsyntax-only", "-x", "c++"], f"#include {name}\n" * times)
 
 
-def save(path, stamps):
-    """All at once, so that a run that is stopped leaves the headers that had passed."""
-    with open(path + ".partial", "w", encoding="utf-8") as file:
-        json.dump(stamps, file, indent=0)
-    os.replace(path + ".partial", path)
-
-
 def main():
     build_dir = sys.argv[1]
-    folder = os.path.join(build_dir, "lint")
-    os.makedirs(folder, exist_ok=True)
-    stamps_path = os.path.join(folder, "headers.json")
-    stamps = {}
-    if os.path.exists(stamps_path):
-        with open(stamps_path, encoding="utf-8") as file:
-            stamps = json.load(file)
-
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.hpp", "bench/*.cpp"], capture_output=True, text=True,
                             check=True).stdout.split()
     headers = [h for h in listed if os.path.exists(h) and not h.endswith("_pch.hpp")]
-    tree = Tree(headers)
+    tree = Tree()
     flags = [*FLAGS, "-I.", "-Iinclude", *torch_flags(build_dir)]
-    includes, work, keys = {}, [], {}
+    memory = Memory("headers", "clang++", flags)
+    includes, keys = {}, {}
     for header in headers:
         own, others = tree.closure(header)
-        keys[header] = tree.key(own)
-        includes[header] = frozenset(others)
-        if stamps.get(header) != keys[header]:
-            work.append(header)
+        key = memory.key(header, tree.content(own))
+        if key not in memory.passed:
+            keys[header] = key
+            includes[header] = frozenset(others | {each if each.startswith("include/") else "./" + each for each in own - {header}})
 
-    failed = []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        chosen = precompiled_sets(includes)
-        sets = {header: chosen[header] for header in work}
+    failed = 0
+    os.makedirs(os.path.join(build_dir, "lint"), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.join(build_dir, "lint")) as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        sets = precompiled_sets(includes) if includes else {}
         wanted = sorted(set(sets.values()), key=cost, reverse=True)
         pchs = dict(zip(wanted, pool.map(lambda names: precompile(folder, flags, names), wanted)))
         jobs = {pool.submit(check, flags, header, pchs[names]): header for header, names in sets.items()}
-        for count, job in enumerate(concurrent.futures.as_completed(jobs)):
+        for job in concurrent.futures.as_completed(jobs):
             good, said = job.result()
             if good:
-                stamps[jobs[job]] = keys[jobs[job]]
+                memory.remember(keys[jobs[job]])
             else:
-                failed.append(jobs[job])
+                failed += 1
                 print(f"{jobs[job]} does not compile alone:\n{said}", file=sys.stderr)
-            if count % 20 == 0:
-                save(stamps_path, stamps)
-    save(stamps_path, {header: stamps[header] for header in headers if header in stamps})
-    print(f"lint: {len(jobs)} of {len(headers)} headers and benchmarks compiled alone, {len(failed)} failed", file=sys.stderr)
+    memory.forget_old()
+    print(f"lint: {len(jobs)} of {len(headers)} headers and benchmarks compiled alone, {failed} failed", file=sys.stderr)
     return 1 if failed else 0
 
 

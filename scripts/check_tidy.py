@@ -3,9 +3,10 @@
 
     scripts/check_tidy.py BUILD_DIR [--all]
 
-Changed are the files of the working tree that differ from the commit before; with TROUPE_BASE set, from that commit. A changed header is looked at through the source of its name, or else
-through one that includes it. Files that passed are remembered in BUILD_DIR/lint/tidy.json by the content of what they include of
-the tree. After 100 s no further source is begun, those with the most changed lines come first, and the others are named.
+Changed are the files of the working tree that differ from the commit before; with TROUPE_BASE set, from that commit. A changed header is
+looked at through the source of its name, or else through one that includes it. Files that passed are remembered by the content
+of what they include of the tree (lint_memory.py). After 100 s no further source is begun, those with the most changed lines come
+first, and the others are named.
 """
 import concurrent.futures
 import json
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import time
 
-from check_headers import Tree
+from check_headers import Tree, torch_flags
+from lint_memory import Memory
 
 SECONDS = 100  # for starting: each source takes 3 to 20 s
 CHECKED = ("messages/", "runtime/", "program/", "actors/", "cli/")
@@ -92,16 +94,11 @@ def main():
     folder = os.path.join(build_dir, "lint")
     os.makedirs(folder, exist_ok=True)
     clang_commands(build_dir, folder)
-    stamps_path = os.path.join(folder, "tidy.json")
-    stamps = {}
-    if os.path.exists(stamps_path):
-        with open(stamps_path, encoding="utf-8") as file:
-            stamps = json.load(file)
-
-    tree = Tree([])
+    tree = Tree()
+    memory = Memory("tidy", "clang-tidy", [tree.read(".clang-tidy"), *torch_flags(build_dir)])
     wanted = sources() if "--all" in sys.argv else changed_sources()
-    keys = {source: tree.key(tree.closure(source)[0] | {".clang-tidy"}) for source in wanted}
-    work = [source for source in wanted if stamps.get(source) != keys[source]]
+    keys = {source: memory.key(source, tree.content(tree.closure(source)[0])) for source in wanted}
+    work = [source for source in wanted if keys[source] not in memory.passed]
     failed, unseen = 0, []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         deadline = time.monotonic() + (SECONDS if "--all" not in sys.argv else float("inf"))
@@ -111,12 +108,11 @@ def main():
             if good is None:
                 unseen.append(jobs[job])
             elif good:
-                stamps[jobs[job]] = keys[jobs[job]]
+                memory.remember(keys[jobs[job]])
             else:
                 failed += 1
                 print(said, file=sys.stderr)
-    with open(stamps_path, "w", encoding="utf-8") as file:
-        json.dump(stamps, file, indent=0)
+    memory.forget_old()
     print(f"lint: clang-tidy looked at {len(work) - len(unseen)} of {len(wanted)} changed sources, {failed} failed", file=sys.stderr)
     if unseen:
         print(f"lint: no time was left for {len(unseen)}: {' '.join(unseen)}; `make tidy` looks at all", file=sys.stderr)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include "../../support/paths.hpp"
