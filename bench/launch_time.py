@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Time from a launch over two nodes to its first result: `troupe launch` with LeNet in two stages, against torchrun with an
-empty program of two processes (gloo, one barrier). Nodes are network namespaces with an sshd each; both are started from the
-first node and reach the second one by ssh. Runs alternate, and so does which of a pair is first; the first pair is discarded.
+"""Time from a launch over two nodes to its first result: `troupe launch` with LeNet in two stages, against torchrun
+with an empty program of two processes (gloo, one barrier). Nodes are network namespaces with an sshd each; both are
+started from the first node and reach the second one by ssh. Runs alternate, and so does which of a pair is first; the
+first pair is discarded.
 
 launch_time.py TROUPE TORCHRUN [--pairs N] [--json FILE]
 """
@@ -30,39 +31,41 @@ group.destroy_process_group()
 
 
 def read_and_end(processes):
-    """Milliseconds until the first of them has written its first line, and until all have ended; and that line."""
+    """Milliseconds until the first process has written a line, and until all have ended; and what it has written."""
     begin = time.monotonic()
     made = [make() for make in processes]
-    line = made[0].stdout.readline()
+    text = made[0].stdout.readline()
     first = time.monotonic() - begin
+    text += made[0].stdout.read()
     for each in made:
-        each.stdout.read()
         status = each.wait(PATIENCE)
         assert status == 0, f"{each.args}: status {status}"
-    return 1000 * first, 1000 * (time.monotonic() - begin), line
+    return 1000 * first, 1000 * (time.monotonic() - begin), text
 
 
 def silent(node, words):
-    return lambda: node.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return lambda: node.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            text=True)
 
 
 def run_troupe(nodes, troupe, _):
-    words = [troupe, "launch", "--hostfile", nodes.hostfile(1), "--ssh", f"ssh -F {nodes.ssh_config}", "--", troupe, "eval",
-             "--model", f"{SOURCE}/data/mnist/lenet.pt", "--data", f"mnist:{SOURCE}/data/mnist", "--stages", "2", "--limit",
-             str(SAMPLES), "--threads", "1", "--json"]
-    *times, line = read_and_end([silent(nodes.nodes[0], words)])
-    result = json.loads(line)
-    assert result["samples"] == SAMPLES and len(result["stages"]) == 2, line
+    words = [troupe, "launch", "--hostfile", nodes.hostfile(1), "--ssh", f"ssh -F {nodes.ssh_config}", "--",
+             troupe, "eval", "--model", f"{SOURCE}/data/mnist/lenet.pt", "--data", f"mnist:{SOURCE}/data/mnist",
+             "--stages", "2", "--limit", str(SAMPLES), "--threads", "1", "--json"]
+    *times, text = read_and_end([silent(nodes.nodes[0], words)])
+    result = json.loads(text)
+    assert result["samples"] == SAMPLES and len(result["stages"]) == 2, text
     return times
 
 
 def run_torchrun(nodes, torchrun, number):
     first, second = nodes.nodes
-    words = lambda rank: [torchrun, "--nnodes=2", "--nproc-per-node=1", f"--node-rank={rank}", f"--master-addr={first.address}",
-                          f"--master-port={29500 + number}", str(nodes.folder / "empty.py")]
+    words = lambda rank: [torchrun, "--nnodes=2", "--nproc-per-node=1", f"--node-rank={rank}",
+                          f"--master-addr={first.address}", f"--master-port={29500 + number}",
+                          str(nodes.folder / "empty.py")]
     ssh = ["ssh", "-F", str(nodes.ssh_config), second.address, "GLOO_SOCKET_IFNAME=eth0", *words(1)]
-    *times, line = read_and_end([silent(first, ["env", "GLOO_SOCKET_IFNAME=eth0", *words(0)]), silent(first, ssh)])
-    assert line == "first result\n", line
+    *times, text = read_and_end([silent(first, ["env", "GLOO_SOCKET_IFNAME=eth0", *words(0)]), silent(first, ssh)])
+    assert text == "first result\n", text
     return times
 
 
@@ -90,7 +93,8 @@ def report(times, load):
         results.append({"until": until, "troupe": summary(troupe), "torchrun": summary(torchrun),
                         "torchrun_over_troupe": summary([b / a for a, b in zip(troupe, torchrun)], 2)})
     return {"program": "launch_time.py", "load_before": load, "pairs": len(times["troupe"]),
-            "unit": "ms from the launch; ratios are of a pair", "target": "torchrun / troupe at least 3 until the first result",
+            "unit": "ms from the launch; ratios are of a pair",
+            "target": "torchrun / troupe at least 3 until the first result",
             "results": results}
 
 

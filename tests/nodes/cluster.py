@@ -26,14 +26,14 @@ def find(program):
     return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
-def wait_until(seen, seconds, what):
+def wait_until(seen, seconds, what, pause=0.01):
     """The first value of seen() that is true; an AssertionError if there is none in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = seen()
         if found:
             return found
-        time.sleep(0.01)
+        time.sleep(pause)
     raise AssertionError(f"{what}: not within {seconds} s")
 
 
@@ -182,4 +182,5 @@ class cluster:
 
     def left_over(self):
         """All processes but the daemons."""
-        return [one for each in self.nodes for one in each.processes() if not any(part in one[1] for part in self.daemons)]
+        found = [one for each in self.nodes for one in each.processes()]
+        return [(pid, line) for pid, line in found if not any(part in line for part in self.daemons)]

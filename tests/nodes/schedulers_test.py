@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Goal: Slurm, Open MPI and torchrun start a launch over their nodes with the bits of one process, and what ends it leaves
-nothing behind. Method: the real programs on nodes made of network namespaces; results are compared with those of one
-process; a task, the launcher and the whole job are ended in the middle.
+"""Goal: Slurm, Open MPI and torchrun start a launch over their nodes with the bits of one process, and what ends it
+leaves nothing behind. Method: the real programs on nodes made of network namespaces; results are compared with those of
+one process; a task, the launcher and the whole job are ended in the middle.
 
 A scheduler that is missing is named, and its tests are left out. TORCHRUN is the path of torchrun, where PATH has none.
 
@@ -10,6 +10,7 @@ schedulers_test.py TROUPE SOURCE_DIR [NAME...]
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import sys
@@ -73,16 +74,37 @@ def srun(nodes, count, tasks, flags):
                             *launch_words(["--join-file", join_file(nodes)], flags)])
 
 
-def result_of_batch(nodes, flags, words):
-    """The result that a script with one command prints."""
-    script, out, err, status = (nodes.folder / f"script{end}" for end in ("", ".out", ".err", ".status"))
-    status.unlink(missing_ok=True)
-    script.write_text(f"#!/bin/sh\n{shlex.join(words)}\necho $? > {status}.new && mv {status}.new {status}\n")
-    run = in_slurm(nodes, ["sbatch", f"--output={out}", f"--error={err}", *flags, str(script)])
-    assert run.end() == 0, run.text()
-    wait_until(status.exists, PATIENCE, "the script's end")
-    assert status.read_text() == "0\n", err.read_text()
-    return json.loads(out.read_text())
+class batch_job:
+    """A script with one command, which takes the script's place."""
+
+    def __init__(self, nodes, flags, words):
+        self.out, self.err = (nodes.folder / f"script.{end}" for end in ("out", "err"))
+        script = nodes.folder / "script"
+        script.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
+        for old in (self.out, self.err):
+            old.unlink(missing_ok=True)
+        # without --wait, which asks for the end ever less often
+        files = [f"--output={self.out}", f"--error={self.err}"]
+        sbatch = in_slurm(nodes, ["sbatch", "--parsable", *files, *flags, str(script)])
+        assert sbatch.end() == 0, sbatch.text()
+        self.number = sbatch.out.strip()
+        self.slurm = nodes.slurm
+
+    def end(self):
+        """The exit status: of a signal, 128 and more."""
+        wait_until(lambda: self.number not in self.slurm.jobs(), PATIENCE, "the script's end", pause=0.2)
+        shown = self.slurm.say("scontrol", "show", "job", self.number)
+        status, number = map(int, re.search(r"\bExitCode=(\d+):(\d+)", shown).groups())
+        return 128 + number if number else status
+
+    def wait_until_it_runs(self):
+        seen = lambda: self.err.exists() and re.search("[1-9][0-9]*/1000 samples", self.err.read_text())
+        wait_until(seen, PATIENCE, "samples")
+
+    def result(self):
+        status = self.end()
+        assert status == 0, f"status {status}: {self.err.read_text()}"
+        return json.loads(self.out.read_text())
 
 
 def by_ssh(nodes):
@@ -106,13 +128,13 @@ def srun_over_some_nodes_of_a_batch_job(nodes):
     """Nodes and ranks are those of the step, which has the last two nodes of the job."""
     words = ["srun", "--nodes=2", "--ntasks=2", "--relative=1",
              *launch_words(["--join-file", join_file(nodes)], ["--stages", "2"])]
-    expect_same_bits(result_of_batch(nodes, ["--nodes=3", "--ntasks-per-node=1"], words), evaluate_alone())
+    expect_same_bits(batch_job(nodes, ["--nodes=3", "--ntasks-per-node=1"], words).result(), evaluate_alone())
     expect_end(nodes)
 
 
 def a_batch_script_that_starts_agents_by_ssh(nodes):
     words = launch_words(by_ssh(nodes), ["--stages", "6"])
-    expect_same_bits(result_of_batch(nodes, ["--nodes=3", "--ntasks-per-node=2"], words), evaluate_alone())
+    expect_same_bits(batch_job(nodes, ["--nodes=3", "--ntasks-per-node=2"], words).result(), evaluate_alone())
     expect_end(nodes)
 
 
@@ -154,17 +176,39 @@ def the_launcher_in_srun_is_killed(nodes):
     expect_end(nodes)
 
 
-def a_job_is_cancelled(nodes):
-    run = srun(nodes, 3, 2, ["--stages", "6", *SMALL])
+def a_job_is_cancelled_and_resumed(nodes):
+    flags = ["--stages", "6", "--micro-batch", "4", "--journal", str(nodes.folder / "journal")]
+    run = srun(nodes, 3, 2, flags)
     run.wait_until_it_runs()
     nodes.slurm.say("scancel", *nodes.slurm.jobs())
     assert run.end() not in (0, None), run.text()
+    expect_end(nodes)
+    again = srun(nodes, 3, 2, [*flags, "--resume"])
+    expect_same_bits(again.result(), evaluate_alone("--micro-batch", "4"))
+    expect_end(nodes)
+
+
+def a_batch_script_is_told_to_drain(nodes):
+    """By the signal that goes to the script alone."""
+    flags = ["--stages", "6", "--micro-batch", "4", "--journal", str(nodes.folder / "drained")]
+    of_job = ["--nodes=3", "--ntasks-per-node=2"]
+    job = batch_job(nodes, of_job, launch_words(by_ssh(nodes), flags))
+    job.wait_until_it_runs()
+    nodes.slurm.say("scancel", "--batch", "--signal=TERM", job.number)
+    assert job.end() == 130, job.err.read_text()
+    said = job.err.read_text()
+    assert "interrupted: finishing" in said and "interrupted again" not in said, said
+    expect_end(nodes)
+    again = batch_job(nodes, of_job, launch_words(by_ssh(nodes), [*flags, "--resume"])).result()
+    expect_same_bits(again, evaluate_alone("--micro-batch", "4"))
+    assert again["delivery"]["resumed"] > 0
     expect_end(nodes)
 
 
 SLURM = [srun_over_two_nodes, srun_over_three_nodes_with_two_tasks_each, srun_over_some_nodes_of_a_batch_job,
          a_batch_script_that_starts_agents_by_ssh, salloc_from_a_node_outside_the_job, a_task_of_srun_is_killed,
-         a_task_of_srun_is_killed_and_no_slot_is_left, the_launcher_in_srun_is_killed, a_job_is_cancelled]
+         a_task_of_srun_is_killed_and_no_slot_is_left, the_launcher_in_srun_is_killed, a_job_is_cancelled_and_resumed,
+         a_batch_script_is_told_to_drain]
 
 
 # Open MPI
@@ -228,7 +272,7 @@ def mpirun_in_a_job_of_slurm(nodes):
     """Its processes have the variables of both; those of Slurm are of the daemon that started them."""
     words = ["mpirun", "--allow-run-as-root", "-N", "1", "--bind-to", "none", "--mca", "oob_tcp_if_include", "eth0",
              *launch_words(["--join-file", join_file(nodes), "--num-slots", "2"], ["--stages", "6"])]
-    expect_same_bits(result_of_batch(nodes, ["--nodes=3", "--ntasks-per-node=1"], words), evaluate_alone())
+    expect_same_bits(batch_job(nodes, ["--nodes=3", "--ntasks-per-node=1"], words).result(), evaluate_alone())
     expect_end(nodes)
 
 
@@ -237,8 +281,9 @@ def mpirun_in_a_job_of_slurm(nodes):
 
 def torchrun_over_two_nodes(nodes):
     words = launch_words(["--join-file", join_file(nodes), "--num-slots", "2"], ["--stages", "4"])
-    runs = [started(each, [TORCHRUN, "--no-python", "--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", "--rdzv-id=7",
-                           f"--rdzv-endpoint={nodes.nodes[0].address}:29400", *words]) for each in nodes.nodes[:2]]
+    runs = [started(each, [TORCHRUN, "--no-python", "--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d",
+                           "--rdzv-id=7", f"--rdzv-endpoint={nodes.nodes[0].address}:29400", *words])
+            for each in nodes.nodes[:2]]
     status = [run.end() for run in runs]
     assert status == [0, 0], "\n".join(run.text() for run in runs)
     # the endpoint's node need not have rank 0

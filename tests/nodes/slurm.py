@@ -4,7 +4,7 @@ import subprocess
 
 from cluster import find, wait_until
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "sinfo", "squeue")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "scontrol", "sinfo", "squeue")
 DAEMONS = ("slurmctld", "slurmd")
 
 
@@ -45,16 +45,19 @@ class slurm:
 
     def text(self):
         first = self.nodes.nodes[0]
-        lines = [f"SlurmctldHost={first.name}({first.address})", "ClusterName=troupe", "SlurmUser=root", "SlurmdUser=root",
-                 "AuthType=auth/munge", f"AuthInfo=socket={self.folder}/munge.socket", "CredType=cred/munge",
+        lines = [f"SlurmctldHost={first.name}({first.address})", "ClusterName=troupe", "SlurmUser=root",
+                 "SlurmdUser=root", "AuthType=auth/munge", f"AuthInfo=socket={self.folder}/munge.socket",
+                 "CredType=cred/munge",
                  f"StateSaveLocation={self.folder}/state", f"SlurmdSpoolDir={self.folder}/spool-%n",
                  f"SlurmctldPidFile={self.folder}/slurmctld.pid", f"SlurmdPidFile={self.folder}/slurmd-%n.pid",
                  f"SlurmctldLogFile={self.folder}/slurmctld.log", f"SlurmdLogFile={self.folder}/slurmd-%n.log",
-                 "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "SwitchType=switch/none", "MpiDefault=none",
+                 "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "SwitchType=switch/none",
+                 "MpiDefault=none",
                  "JobAcctGatherType=jobacct_gather/none", "AccountingStorageType=accounting_storage/none",
                  "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "SlurmdParameters=config_overrides",
                  "ReturnToService=2", "KillWait=10", "SchedulerParameters=sched_min_interval=0"]
-        lines += [f"NodeName={each.name} NodeAddr={each.address} CPUs={self.slots} State=UNKNOWN" for each in self.nodes.nodes]
+        lines += [f"NodeName={each.name} NodeAddr={each.address} CPUs={self.slots} State=UNKNOWN"
+                  for each in self.nodes.nodes]
         lines.append("PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP")
         return "\n".join(lines) + "\n"
 
