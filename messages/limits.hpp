@@ -215,6 +215,9 @@ inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
 /// From the start of a worker until the first word on its link; a worker without it is ended before
 /// (worker_hello_timeout).
 inline constexpr std::chrono::milliseconds link_first_word_timeout = 120s;
+/// Attempts of a node to make its link; the pause before the next is so much longer each time.
+inline constexpr std::uint32_t link_dials_max = 5;
+inline constexpr std::chrono::milliseconds link_dial_pause = 100ms;
 /// Of messages that wait at one end of a link; more, and the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
 
@@ -334,10 +337,14 @@ inline constexpr std::size_t frame_header_bytes_max = 128;
 inline constexpr std::uint64_t frame_payload_bytes_max = std::uint64_t{4} << 30;
 /// Bytes read from an unproven peer before its hello is complete; also the buffered part of a frame.
 inline constexpr std::size_t frame_buffer_bytes = 4096;
-/// Connections without a proof of the run's secret; the oldest is closed for a new one.
 /// What a transport tells both ends of an edge: a secret, or the name of a channel of some library.
 inline constexpr std::size_t edge_offer_words_max = 16;
-inline constexpr std::size_t tcp_untrusted_peers_max = 64;
+/// Connections without a proof of the run's secret or a certificate that was used. Where there are as many, the oldest
+/// is closed for a new one that has been idle for the first time, or has been there for the second. Connections that
+/// say nothing pass at 2500 per second: a full queue of the kernel (4096) delays a new peer by 1.6 s.
+inline constexpr std::size_t tcp_untrusted_peers_max = 128;
+inline constexpr std::chrono::milliseconds tcp_untrusted_idle_max = 50ms;
+inline constexpr std::chrono::milliseconds tcp_untrusted_time_max = 1s;
 /// From the first byte of a connection to the end of its handshake; TLS needs some round trips and signatures.
 inline constexpr std::chrono::milliseconds tcp_handshake_timeout = 10s;
 /// Wait of an accepted edge for its peer, which loads its model first.

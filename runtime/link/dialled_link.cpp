@@ -9,6 +9,8 @@ expected<std::shared_ptr<connection>> dialled_link::connect() {
   const auto made = on_.add(tls_->stream(new_tcp_socket(on_.core->executor, to_)),
                             limits_of(on_.times, limits::tcp_handshake_timeout), shared_from_this());
   say(link_frame{});
+  awaits_answer_ = false;
+  if (dials_++ == 0) dial_until_ = clock::now() + limits::tcp_handshake_timeout;
   made->dial(to_);
   return made;
 }
@@ -20,8 +22,11 @@ expected<void> dialled_link::on_handshake(connection& from) {
   return check_peer("peer " + from.peer(), name->node(), std::string{});
 }
 
-/// A driver that refuses a node just closes.
+/// A driver that refuses a node just closes; so does one with more peers than it has room for.
 void dialled_link::lost(const error& why, const std::string& peer) {
+  const bool is_from_peer = !peer.empty();
+  if (is_from_peer && !has_answer_ && dials_ < limits::link_dials_max && clock::now() < dial_until_)
+    return dial_later();
   error told = why;
   if (awaits_answer_ && why.code == error_code::peer_lost) {
     told.code = error_code::wire_handshake;
@@ -31,12 +36,21 @@ void dialled_link::lost(const error& why, const std::string& peer) {
   link_end::lost(told, peer);
 }
 
+/// The timer holds the link, as its connection did.
+void dialled_link::dial_later() {
+  const auto timer = std::make_shared<asio::steady_timer>(on_.core->executor, limits::link_dial_pause * dials_);
+  timer->async_wait([timer, self = shared_from_this()](std::error_code) {
+    if (!self->is_lost()) self->open();
+  });
+}
+
 expected<bool> dialled_link::greet(connection& from, const frame& head) {
   if (std::holds_alternative<ping_frame>(head)) return false;  // it takes its time
   const auto* answer = std::get_if<link_frame>(&head);
   if (answer == nullptr || !answer->silence_ms) return refuse_peer("peer " + from.peer(), "no answer to a link");
   talk();
   awaits_answer_ = false;
+  has_answer_ = true;
   from.assume(shared_from_this(),
               limits_of({std::chrono::milliseconds(*answer->silence_ms)}, limits::tcp_handshake_timeout));
   return false;

@@ -81,6 +81,10 @@ void link_end::begin(link_events events) {
   }
   if (is_lost()) return;  // its process has ended before
   events_ = std::move(events);
+  open();
+}
+
+void link_end::open() {
   const auto made = connect();
   if (!made) return lost(made.error(), {});
   connection_ = *made;

@@ -35,6 +35,8 @@ class link_end : public message_link, public connection_role, public std::enable
   [[nodiscard]] bool finished() const final;
   [[nodiscard]] bool leaving() const final { return leaves_; }
   void lost(const error& why, const std::string& peer) override;
+  /// By connect().
+  void open();
   /// From this side.
   void end(const error& why);
   [[nodiscard]] bool is_lost();
@@ -43,7 +45,7 @@ class link_end : public message_link, public connection_role, public std::enable
   void cut();
 
  protected:
-  /// At the start: the connection, which has this end for its role.
+  /// At the start, and where open() asks again: the connection, which has this end for its role.
   virtual expected<std::shared_ptr<connection>> connect() = 0;
   /// What comes before the other end has greeted. May call talk(); true: the frame is to be taken as any other.
   virtual expected<bool> greet(connection& from, const frame& head) = 0;

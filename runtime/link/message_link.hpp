@@ -70,9 +70,10 @@ class link_loop {
   [[nodiscard]] std::shared_ptr<message_link> open(unique_fd socket, link_side side);
 
   /// A link of a node to the driver's tcp_endpoint (link_acceptor.hpp) at this numeric address: TLS 1.3 with both
-  /// certificates, of which the other must be the driver's. Connects at start(), once: on_lost tells why it is not
-  /// reached (E0708) or refuses (E0707), within limits::tcp_handshake_timeout. Its liveness is the driver's. Errors:
-  /// E0404 for an address that is not numeric, and for unusable credentials.
+  /// certificates, of which the other must be the driver's. Connects at start(), and again if the driver closes before
+  /// its answer: it may have more peers than room. on_lost tells why the last of limits::link_dials_max attempts did
+  /// not reach it (E0708) or was refused (E0707), each within limits::tcp_handshake_timeout, as all begin. Its liveness
+  /// is the driver's. Errors: E0404 for an address that is not numeric, and for unusable credentials.
   [[nodiscard]] expected<std::shared_ptr<message_link>> dial(const std::string& address, std::uint16_t port,
                                                              const tls_credentials& own);
 

@@ -1,7 +1,11 @@
 #include "runtime/edge/tcp/connection.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 namespace troupe {
 namespace {
@@ -60,6 +64,16 @@ std::string connection::own_address() const {
   std::error_code failed;
   const auto own = stream_->socket().local_endpoint(failed);
   return numeric(own, failed);
+}
+
+/// By the kernel's account: a peer is not idle while this thread is late to read what it has said.
+bool connection::is_idle(std::chrono::milliseconds at_least) const {
+  std::error_code failed;
+  if (stream_->socket().available(failed) > 0) return false;
+  tcp_info known{};
+  socklen_t size = sizeof known;
+  if (::getsockopt(stream_->socket().native_handle(), IPPROTO_TCP, TCP_INFO, &known, &size) != 0) return true;
+  return std::chrono::milliseconds(std::min(known.tcpi_last_data_recv, known.tcpi_last_data_sent)) >= at_least;
 }
 
 void connection::serve() {

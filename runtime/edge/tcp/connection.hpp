@@ -93,6 +93,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   /// Ends an untrusted peer for the next one.
   void make_room();
 
+  /// Nothing has come and nothing has gone for so long, and nothing waits to be read. Of tcp.
+  [[nodiscard]] bool is_idle(std::chrono::milliseconds at_least) const;
   [[nodiscard]] bool is_untrusted() const { return !ended_ && role_->is_untrusted(); }
   [[nodiscard]] bool is_established() const noexcept { return established_; }
   [[nodiscard]] bool is_writing() const noexcept { return writing_; }

@@ -21,7 +21,7 @@ namespace {
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-/// How soon an acceptor that failed (no descriptors left) tries again, and a stop looks whether all is out.
+/// How soon an acceptor that failed (no descriptors left, no room) tries again, and a stop looks whether all is out.
 constexpr auto retry_after = 5ms;
 /// The other side accepts an edge at about the time that this one connects.
 constexpr auto dial_again_after = 10ms;
@@ -136,9 +136,11 @@ void tcp_core::accept_next() {
   });
 }
 
-/// False if the system has no descriptor left. A few at a time: what those before have said is read in between.
+/// False if the system has no descriptor left, or too many peers are about their handshake. A few at a time: what those
+/// before have said is read in between.
 bool tcp_core::accept_some() {
   for (std::size_t taken = 0; taken < accepted_per_turn; ++taken) {
+    if (!untrusted_.make_room()) return false;
     unique_fd socket(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
     std::error_code failed;
@@ -151,18 +153,9 @@ bool tcp_core::accept_some() {
   return true;
 }
 
-/// The oldest untrusted peer goes for the next: a peer that belongs to the run has said so with its first bytes.
 void tcp_core::welcome(tcp::socket socket) {
-  std::erase_if(untrusted_, [](const auto& each) {
-    const auto one = each.lock();
-    return !one || !one->is_untrusted();
-  });
-  if (untrusted_.size() >= limits::tcp_untrusted_peers_max) {
-    if (const auto oldest = untrusted_.front().lock()) oldest->make_room();
-    untrusted_.pop_front();
-  }
   const auto added = add(wire_socket(std::move(socket)), std::make_shared<untrusted_peer>(*this));
-  untrusted_.push_back(added);
+  untrusted_.add(added);
   added->serve();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "runtime/edge/tcp/connection.hpp"
 #include "runtime/edge/tcp/edge_registry.hpp"
 #include "runtime/edge/tcp/tcp_endpoint.hpp"
+#include "runtime/edge/tcp/untrusted_peers.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
@@ -86,8 +86,7 @@ class tcp_core {
   asio::steady_timer later_{io_};
   std::uint16_t port_ = 0;
   std::set<std::shared_ptr<connection>> connections_;
-  /// In the order they came.
-  std::deque<std::weak_ptr<connection>> untrusted_;
+  untrusted_peers untrusted_;
   std::mutex stopping_;
   std::atomic<bool> stopped_{false};
   std::thread thread_;

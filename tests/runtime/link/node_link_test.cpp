@@ -154,9 +154,11 @@ TEST(closed_node_link, delivers_what_was_sent_and_is_a_loss_at_the_other_end_alo
 TEST(closed_node_link, that_was_never_started_ends_at_the_node) {
   test_job job;
   node_process node(job.endpoint->port(), joined(*job.authority, "a"));
-  const auto told = job.next_link();
-  ASSERT_TRUE(told);
-  told->link->close();
+  for (std::uint32_t i = 0; i < limits::link_dials_max; ++i) {
+    const auto told = job.next_link();
+    ASSERT_TRUE(told);
+    told->link->close();
+  }
   const auto why = node.news.loss();
   ASSERT_TRUE(why);
   EXPECT_EQ(why->code, error_code::wire_handshake);
@@ -347,6 +349,21 @@ TEST(node_with_a_certificate, that_speaks_before_it_is_answered_loses_its_link) 
   ASSERT_TRUE(why);
   EXPECT_EQ(why->code, error_code::wire_malformed);
   EXPECT_FALSE(news.next(0ms));
+}
+
+TEST(node_link, is_dialled_again_while_the_driver_closes_before_its_answer) {
+  const auto authority = *job_authority::make();
+  const listening_socket listener;
+  node_process node(listener.port(), joined(authority, "a"));
+  for (std::uint32_t i = 1; i < limits::link_dials_max; ++i) unique_fd(listener.accept()).reset();
+  const tls_peer driver(unique_fd(listener.accept()), *authority.make_driver_credentials());
+  ASSERT_TRUE(driver.has_shaken_hands());
+  EXPECT_TRUE(std::holds_alternative<link_frame>(driver.hear()->head));
+  driver.say(link_frame{10'000});
+  node.link->send(message_of("up"));
+  const auto heard = driver.hear();
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->payload, "up");
 }
 
 TEST(crowd_of_strangers, disturbs_no_link) {

@@ -91,7 +91,7 @@ TEST_F(tcp_peer, strangers_get_nothing_and_are_dropped) {
   EXPECT_EQ(lost.count(), 0u);
 }
 
-/// Ten times as many as there is room for; each end that joins is one of the run.
+/// Five times as many as there is room for; each end that joins is one of the run.
 TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
   tcp_endpoint_options options = test_options();
   options.on_refused = refused.put();
@@ -99,7 +99,7 @@ TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
   const auto consumer = accept(1);
   const auto other = accept(2);
   std::vector<std::unique_ptr<raw_client>> crowd;
-  for (std::size_t i = 0; i < 10 * limits::tcp_untrusted_peers_max; ++i) {
+  for (std::size_t i = 0; i < 5 * limits::tcp_untrusted_peers_max; ++i) {
     crowd.push_back(std::make_unique<raw_client>(endpoint->port()));
     if (i % 2 == 0) crowd.back()->send("TRPE");
   }
@@ -109,6 +109,22 @@ TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
   EXPECT_TRUE(connect(key_of(2)));
   EXPECT_TRUE(eventually([&] { return endpoint->connections() <= limits::tcp_untrusted_peers_max + 4; }));
   EXPECT_EQ(lost.count(), 0u);
+}
+
+/// Nodes that join at the same time: however many others come, each has time for the round trips of its handshake.
+TEST_F(tcp_peer, a_peer_in_its_handshake_is_not_closed_for_others_before_it_is_idle) {
+  endpoint = must_open(test_options());
+  const raw_client first(endpoint->port());
+  first.send("TR");
+  std::vector<std::unique_ptr<raw_client>> others;
+  for (std::size_t i = 0; i < 2 * limits::tcp_untrusted_peers_max; ++i) {
+    others.push_back(std::make_unique<raw_client>(endpoint->port()));
+  }
+  const auto spoke_at = std::chrono::steady_clock::now();
+  first.send("PE");
+  EXPECT_EQ(first.drain(), "");
+  // the kernel counts in ticks of up to 10 ms
+  EXPECT_GE(std::chrono::steady_clock::now() - spoke_at, limits::tcp_untrusted_idle_max - 20ms);
 }
 
 TEST_F(tcp_peer, only_the_right_hello_is_let_in) {

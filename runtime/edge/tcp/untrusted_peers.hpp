@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+
+#include "runtime/edge/tcp/connection.hpp"
+
+namespace troupe {
+
+/// The connections to an endpoint that have not shown to belong to the run, at most limits::tcp_untrusted_peers_max.
+/// Many nodes that join at the same time wait in the listener's queue and are not closed; peers that say nothing make
+/// room for them. I/O thread only.
+class untrusted_peers {
+ public:
+  /// Whether there is room for one more. Where there is none, it closes the oldest that has been idle for
+  /// limits::tcp_untrusted_idle_max or has been here for limits::tcp_untrusted_time_max. False: there will be soon.
+  [[nodiscard]] bool make_room();
+  void add(const std::shared_ptr<connection>& one);
+
+ private:
+  using clock = std::chrono::steady_clock;
+  struct peer {
+    std::weak_ptr<connection> there;
+    clock::time_point since;
+  };
+
+  /// In the order they came.
+  std::deque<peer> peers_;
+};
+
+}  // namespace troupe
