@@ -57,6 +57,8 @@ inline constexpr std::size_t log_lines_max = 1024;
 inline constexpr std::chrono::seconds log_repeat_interval = 10s;
 /// Different lines among which equal ones are looked for.
 inline constexpr std::size_t log_repeats_kept = 128;
+/// Refused connections that have a line each, per interval; the others are counted.
+inline constexpr std::size_t refusals_told_max = 8;
 
 // --- supervision -----------------------------------------------------------------------------------------------------
 /// Deaths of one stage without the low-water mark moving in between.
@@ -243,8 +245,6 @@ inline constexpr std::chrono::milliseconds file_stall_max = 60s;
 inline constexpr std::chrono::milliseconds file_time_max = 4h;
 /// From the start of an agent until it has joined: its launcher or its scheduler ends it before.
 inline constexpr std::chrono::milliseconds agent_join_timeout = 300s;
-/// Refused connections of which each has a line in the log.
-inline constexpr std::uint64_t refusals_told = 16;
 /// From the start of a driver until its launcher has told it the nodes.
 inline constexpr std::chrono::milliseconds launch_setup_timeout = 30s;
 /// Greatest liveness::timeout and grace that an agent takes from its driver.

@@ -1,7 +1,6 @@
 #include "program/launched_nodes.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,6 +21,7 @@
 #include "runtime/launch/placement.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/log/rank_logs.hpp"
+#include "runtime/log/refusal_limit.hpp"
 #include "runtime/os/blocked_signals.hpp"
 #include "runtime/process/own_arguments.hpp"
 
@@ -120,13 +120,17 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   options.tls = std::move(*own);
   options.codec = std::move(codec);
   options.node_of = node_of_certificate;
-  options.on_refused = [this](const error& why) { refused(why); };
+  options.on_refused = [this, told = refusal_limit()](const error& why) mutable {
+    for (std::string& line : told.take(why, steady_clock::now()))
+      say({.level = log_level::warning, .text = std::move(line)});
+  };
   const liveness times{setup_.worker_timeout.value_or(limits::worker_silence_timeout)};
   options.links = make_link_acceptor(times, [this](node_link link) { joined(std::move(link)); });
-  options.joins = make_join_service({.tickets = tickets_,
-                                     .authority = authority_,
-                                     .version = version_text(),
-                                     .on_other_version = options.on_refused});
+  options.joins = make_join_service(
+      {.tickets = tickets_,
+       .authority = authority_,
+       .version = version_text(),
+       .on_other_version = [this](const error& why) { say({.level = log_level::warning, .text = to_string(why)}); }});
   auto endpoint = tcp_endpoint::open(std::move(options));
   if (!endpoint) return tl::make_unexpected(endpoint.error());
   endpoint_ = std::move(*endpoint);
@@ -272,14 +276,6 @@ void launched_nodes::failed(const launch_agent_failed& what) {
   }
   changed_.notify_all();
   if (agent) agent->lose({error_code::peer_lost, {}, what.cause, {}});
-}
-
-/// A flood of strangers does not become one of lines: after the first ones only each power of two is told.
-void launched_nodes::refused(const error& why) {
-  const std::uint64_t count = ++refusals_;
-  if (count > limits::refusals_told && !std::has_single_bit(count)) return;
-  say({.level = log_level::warning,
-       .text = fmt::format("refused a connection ({} so far): {}", count, to_string(why))});
 }
 
 /// Before the first run there is no log yet.

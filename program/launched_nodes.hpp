@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -75,7 +74,6 @@ class launched_nodes {
   [[nodiscard]] expected<std::map<stage_address, std::size_t>> place(const wiring_plan& plan,
                                                                      const worker_setup& workers) const;
   [[nodiscard]] expected<log_function> log_of_ranks(log_function log) const;
-  void refused(const error& why);
   [[nodiscard]] expected<void> provide(const std::vector<file_identity>& files);
   void say(log_record record);
 
@@ -95,7 +93,6 @@ class launched_nodes {
   std::vector<node_link> early_;
   std::vector<member> members_;
   std::uint32_t next_rank_ = 0;
-  std::atomic<std::uint64_t> refusals_{0};
   log_function log_;
   std::vector<log_record> unsaid_;
 

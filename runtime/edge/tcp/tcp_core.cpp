@@ -31,6 +31,17 @@ error loss(const edge_link& link, std::string cause) {
   return lost_edge(link.key, "unknown", {error_code::peer_lost, {}, std::move(cause), {}});
 }
 
+/// An address of IPv4; of IPv6 the network, as one machine has as many addresses there as it likes.
+asio::ip::address origin_of(const tcp::socket& peer) {
+  constexpr std::size_t network_bytes = 8;
+  std::error_code failed;
+  const auto address = peer.remote_endpoint(failed).address();
+  if (!address.is_v6() || address.to_v6().is_v4_mapped()) return address;
+  auto bytes = address.to_v6().to_bytes();
+  std::fill(bytes.begin() + network_bytes, bytes.end(), 0);
+  return asio::ip::address_v6(bytes);
+}
+
 }  // namespace
 
 tcp_core::tcp_core(tcp_endpoint_options options)
@@ -154,8 +165,9 @@ bool tcp_core::accept_some() {
 }
 
 void tcp_core::welcome(tcp::socket socket) {
+  const auto from = origin_of(socket);
   const auto added = add(wire_socket(std::move(socket)), std::make_shared<untrusted_peer>(*this));
-  untrusted_.add(added);
+  untrusted_.add(added, from);
   added->serve();
 }
 

@@ -6,8 +6,8 @@
 
 namespace troupe {
 
-void untrusted_peers::add(const std::shared_ptr<connection>& one) {
-  peers_.push_back({one, clock::now()});
+void untrusted_peers::add(const std::shared_ptr<connection>& one, const asio::ip::address& from) {
+  peers_.push_back({one, clock::now(), from});
 }
 
 bool untrusted_peers::make_room() {
@@ -20,8 +20,11 @@ bool untrusted_peers::make_room() {
     return now - each.since >= limits::tcp_untrusted_time_max ||
            each.there.lock()->is_idle(limits::tcp_untrusted_idle_max);
   };
-  const auto found = std::ranges::find_if(peers_, had_its_time);
-  if (found == peers_.end()) return false;
+  const auto neighbours = [&](const peer& each) {
+    return had_its_time(each) ? std::ranges::count(peers_, each.from, &peer::from) : std::ptrdiff_t{0};
+  };
+  const auto found = std::ranges::max_element(peers_, {}, neighbours);
+  if (!had_its_time(*found)) return false;
   const auto closed = found->there.lock();
   peers_.erase(found);
   closed->make_room();
