@@ -123,7 +123,7 @@ std::string settings_of(const topology& what) {
 
 expected<worker_description> describe_worker(const topology& what, const run_options& options, loss_function loss,
                                              std::shared_ptr<const node_network> network) {
-  const std::string_view transport = transport_name(options.workers.transport);
+  const std::string transport = transport_name(options.workers.transport);
   if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
   auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
