@@ -36,7 +36,7 @@ struct local_host_options {
   std::function<std::uint32_t()> next_rank = nullptr;
 };
 
-/// Workers that are processes of this host (docs/processes.md). Each inherits its channel, its link, and on several
+/// Workers that are processes of this host (docs/workers.md). Each inherits its channel, its link, and on several
 /// nodes the text of its network, and nothing else.
 class local_host final : public worker_host {
  public:
