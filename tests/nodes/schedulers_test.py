@@ -180,6 +180,9 @@ def a_job_is_cancelled_and_resumed(nodes):
     flags = ["--stages", "6", "--micro-batch", "4", "--journal", str(nodes.folder / "journal")]
     run = srun(nodes, 3, 2, flags)
     run.wait_until_it_runs()
+    # so that it cannot be done before the job is cancelled
+    for pid in nodes.nodes[2].workers():
+        send(pid, signal.SIGSTOP)
     nodes.slurm.say("scancel", *nodes.slurm.jobs())
     assert run.end() not in (0, None), run.text()
     expect_end(nodes)
@@ -190,7 +193,7 @@ def a_job_is_cancelled_and_resumed(nodes):
 
 def a_batch_script_is_told_to_drain(nodes):
     """By the signal that goes to the script alone."""
-    flags = ["--stages", "6", "--micro-batch", "4", "--journal", str(nodes.folder / "drained")]
+    flags = ["--stages", "6", "--micro-batch", "1", "--journal", str(nodes.folder / "drained")]
     of_job = ["--nodes=3", "--ntasks-per-node=2"]
     job = batch_job(nodes, of_job, launch_words(by_ssh(nodes), flags))
     job.wait_until_it_runs()
@@ -200,7 +203,7 @@ def a_batch_script_is_told_to_drain(nodes):
     assert "interrupted: finishing" in said and "interrupted again" not in said, said
     expect_end(nodes)
     again = batch_job(nodes, of_job, launch_words(by_ssh(nodes), [*flags, "--resume"])).result()
-    expect_same_bits(again, evaluate_alone("--micro-batch", "4"))
+    expect_same_bits(again, evaluate_alone("--micro-batch", "1"))
     assert again["delivery"]["resumed"] > 0
     expect_end(nodes)
 
@@ -321,7 +324,7 @@ def main():
             print(f"{name} is left out: {missing}", flush=True)
     wanted = {name: wanted_of(tests) if missing is None else [] for name, missing, tests in groups}
     count = sum(map(len, wanted.values()))
-    if count == 0:
+    if all(missing is not None for _, missing, _ in groups):
         print("skipped: no scheduler is here")
         return 77
     with cluster(3, named_node) as nodes:
