@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* agent_examples =
     "  troupe agent --join-file FILE\n"
-    "  ssh NODE troupe agent --stdin < FILE\n";
+    "  (cat FILE; cat) | ssh NODE troupe agent --stdin\n";
 
 }  // namespace
 

@@ -57,6 +57,8 @@ inline constexpr std::size_t log_lines_max = 1024;
 inline constexpr std::chrono::seconds log_repeat_interval = 10s;
 /// Different lines among which equal ones are looked for.
 inline constexpr std::size_t log_repeats_kept = 128;
+/// Refused connections that have a line each, per interval; the others are counted.
+inline constexpr std::size_t refusals_told_max = 8;
 
 // --- supervision -----------------------------------------------------------------------------------------------------
 /// Deaths of one stage without the low-water mark moving in between.
@@ -323,9 +325,10 @@ inline constexpr std::size_t frame_header_bytes_max = 128;
 inline constexpr std::uint64_t frame_payload_bytes_max = std::uint64_t{4} << 30;
 /// Bytes read from an unproven peer before its hello is complete; also the buffered part of a frame.
 inline constexpr std::size_t frame_buffer_bytes = 4096;
-/// Connections without a proof of the run's secret; the oldest is closed for a new one.
 /// What a transport tells both ends of an edge: a secret, or the name of a channel of some library.
 inline constexpr std::size_t edge_offer_words_max = 16;
+/// Connections that have not said yet that they belong to the run; the oldest of the address with most of them is
+/// closed for a new one.
 inline constexpr std::size_t tcp_untrusted_peers_max = 64;
 /// From the first byte of a connection to the end of its handshake; TLS needs some round trips and signatures.
 inline constexpr std::chrono::milliseconds tcp_handshake_timeout = 10s;

@@ -18,6 +18,7 @@
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/launch/placement.hpp"
 #include "runtime/local_host/local_host.hpp"
+#include "runtime/log/refusal_limit.hpp"
 #include "runtime/os/blocked_signals.hpp"
 #include "runtime/process/own_arguments.hpp"
 
@@ -116,15 +117,17 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   options.tls = std::move(*own);
   options.codec = std::move(codec);
   options.node_of = node_of_certificate;
-  options.on_refused = [this](const error& why) {
-    say({.level = log_level::warning, .text = "refused a connection: " + to_string(why)});
+  options.on_refused = [this, told = refusal_limit()](const error& why) mutable {
+    for (std::string& line : told.take(why, steady_clock::now()))
+      say({.level = log_level::warning, .text = std::move(line)});
   };
   const liveness times{setup_.worker_timeout.value_or(limits::worker_silence_timeout)};
   options.links = make_link_acceptor(times, [this](node_link link) { joined(std::move(link)); });
-  options.joins = make_join_service({.tickets = tickets_,
-                                     .authority = authority_,
-                                     .version = version_text(),
-                                     .on_other_version = options.on_refused});
+  options.joins = make_join_service(
+      {.tickets = tickets_,
+       .authority = authority_,
+       .version = version_text(),
+       .on_other_version = [this](const error& why) { say({.level = log_level::warning, .text = to_string(why)}); }});
   auto endpoint = tcp_endpoint::open(std::move(options));
   if (!endpoint) return tl::make_unexpected(endpoint.error());
   endpoint_ = std::move(*endpoint);

@@ -3,11 +3,14 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <poll.h>
 #include <pthread.h>
@@ -62,27 +65,60 @@ void wait_for_end_of_input() {
   }
 }
 
-/// Threads that wait until the end of the process.
-expected<void> watch(agent& served, const request& asked) {
-  auto signals = start_thread("signals", [&served] {
-    const sigset_t set = ending_signals();
-    int number = 0;
-    ::sigwait(&set, &number);
-    served.stop();
-  });
-  if (!signals) return tl::make_unexpected(signals.error());
-  signals->detach();
-  if (!asked.from_stdin) return {};
+/// What ends the agent: at once while it joins, in order while it serves. Any thread.
+class agent_end {
+ public:
+  void serves(agent& served) {
+    const std::lock_guard lock{mutex_};
+    served_ = &served;
+  }
+  void come(int status) {
+    const std::lock_guard lock{mutex_};
+    if (served_ == nullptr) std::_Exit(status);
+    served_->stop();
+  }
+
+ private:
+  std::mutex mutex_;
+  agent* served_ = nullptr;
+};
+
+/// Until the end of the process, as the threads that wait for it are.
+agent_end& the_end() {
+  static auto* const of_this_process = new agent_end;
+  return *of_this_process;
+}
+
+expected<void> watch_signals() {
+  return start_thread("signals",
+                      [] {
+                        const sigset_t set = ending_signals();
+                        int number = 0;
+                        ::sigwait(&set, &number);
+                        the_end().come(128 + number);
+                      })
+      .map([](std::thread&& signals) { signals.detach(); });
+}
+
+expected<void> watch_input() {
   return start_thread("input",
-                      [&served] {
+                      [] {
                         wait_for_end_of_input();
-                        served.stop();
+                        the_end().come(static_cast<int>(exit_status::failure));
                       })
       .map([](std::thread&& input) { input.detach(); });
 }
 
+expected<join_ticket> await_ticket(const request& asked) {
+  if (auto watched = watch_signals(); !watched) return tl::make_unexpected(watched.error());
+  if (!asked.from_stdin) return read_join_file(asked.file);
+  return read_join_ticket(STDIN_FILENO).and_then([](join_ticket&& ticket) {
+    return watch_input().map([&] { return std::move(ticket); });
+  });
+}
+
 expected<void> serve(const request& asked) {
-  const auto ticket = asked.from_stdin ? read_join_ticket(STDIN_FILENO) : read_join_file(asked.file);
+  const auto ticket = await_ticket(asked);
   if (!ticket) return tl::make_unexpected(ticket.error());
   auto joined = join_job(*ticket, version_text(), limits::agent_join_timeout);
   if (!joined) return tl::make_unexpected(joined.error());
@@ -96,7 +132,7 @@ expected<void> serve(const request& asked) {
   auto link = (*links)->dial(joined->address, joined->port, joined->credentials);
   if (!link) return tl::make_unexpected(link.error());
   agent served({.driver = *link, .home = home, .network = std::make_shared<const memory_file>(std::move(*file))});
-  if (auto watched = watch(served, asked); !watched) return watched;
+  the_end().serves(served);
   const auto ended = served.serve();
   std::fflush(nullptr);
   if (ended) std::_Exit(0);  // its threads still wait

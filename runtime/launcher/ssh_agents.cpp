@@ -92,7 +92,7 @@ class ssh_agents::output_of_node final : public process_listener {
 
 std::vector<std::string> openssh_words(std::string program, std::chrono::milliseconds patience) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(patience).count();
-  return {std::move(program), "-o", "BatchMode=yes", "-o", fmt::format("ConnectTimeout={}", seconds)};
+  return {std::move(program), "-a", "-o", "BatchMode=yes", "-o", fmt::format("ConnectTimeout={}", seconds)};
 }
 
 std::string remote_command(const ssh_options& options) {

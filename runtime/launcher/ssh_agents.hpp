@@ -27,8 +27,8 @@ struct ssh_options {
   std::chrono::steady_clock::time_point retry_until;
 };
 
-/// The words of OpenSSH's command before HOST: no questions, and no longer wait for a connection than `patience`. All
-/// else is as the user's configuration has it.
+/// The words of OpenSSH's command before HOST: no questions, no keys of the user's agent for the node, and no longer
+/// wait for a connection than `patience`. All else is as the user's configuration has it.
 std::vector<std::string> openssh_words(std::string program, std::chrono::milliseconds patience);
 
 /// What the shell of the node is given: it changes to the directory and becomes the agent.

@@ -7,6 +7,7 @@
 #include "examples/chain/topology.hpp"
 #include "examples/crops/topology.hpp"
 #include "examples/ensemble/topology.hpp"
+#include "examples/many_nodes/topology.hpp"
 #include "examples/own_parts/topology.hpp"
 #include "examples/replicas/topology.hpp"
 #include "plain_programs.hpp"
@@ -195,6 +196,40 @@ TEST_P(topologies, replicas) {
   expect_equal(
       run_it(examples::replicas(dir_, layout_.replicas + 1, {.num_pipe_buffers = layout_.num_pipe_buffers})).metrics,
       plain);
+}
+
+TEST_P(topologies, many_nodes) {
+  plain_counts plain;
+  std::uint64_t thin = 0;
+  auto lenet = lenet_alone(dir_);
+  for_each([&](const at::Tensor& images, const at::Tensor& labels) {
+    at::Tensor drawn = images.clone();
+    const auto source = images.accessor<float, 4>();
+    auto target = drawn.accessor<float, 4>();
+    const std::int64_t height = images.size(2);
+    const std::int64_t width = images.size(3);
+    for (std::int64_t n = 0; n < images.size(0); ++n) {
+      double ink = 0;
+      for (std::int64_t y = 0; y < height; ++y) {
+        for (std::int64_t x = 0; x < width; ++x) ink += static_cast<double>(source[n][0][y][x]);
+      }
+      if (ink / static_cast<double>(height * width) >= examples::thin_below) continue;
+      ++thin;
+      for (std::int64_t y = 0; y < height; ++y) {
+        for (std::int64_t x = 0; x < width; ++x) {
+          for (const auto& [down, right] : {std::pair{0, 1}, {1, 0}, {1, 1}}) {
+            if (y + down >= height || x + right >= width) continue;
+            target[n][0][y][x] = std::max(target[n][0][y][x], source[n][0][y + down][x + right]);
+          }
+        }
+      }
+    }
+    plain.add(lenet(drawn), labels);
+  });
+  const auto result = run_it(examples::many_nodes(dir_, each()));
+  expect_equal(result.metrics, plain);
+  ASSERT_GT(thin, 0u);
+  EXPECT_EQ(result.sinks.at(1).samples, thin);
 }
 
 TEST_P(topologies, own_parts) {

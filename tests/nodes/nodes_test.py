@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import cluster, lacking, send, wait_until  # noqa: E402
 
 TROUPE, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+PROGRAM = str(pathlib.Path(TROUPE).parent / "many_nodes")
 RESNET = ["--model", f"{SOURCE}/data/cifar10/resnet20.pt", "--data", f"cifar10:{SOURCE}/data/cifar10/test_batch_1000.bin",
           "--metrics", "accuracy,cross_entropy", "--threads", "1"]
 # Against hanging; no test waits so long.
@@ -249,20 +250,47 @@ def a_node_that_does_not_answer_is_named(nodes):
     expect_nothing_left(nodes)
 
 
+def many_nodes_alone():
+    done = subprocess.run([PROGRAM, f"{SOURCE}/data"], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert "nll sum 0x" in done.stdout and "0 lost" in done.stdout, done.stdout
+    return done.stdout
+
+
+def a_program_of_ones_own(nodes):
+    """examples/many_nodes: a route, a join and a stage in C++ on three nodes; workers are on each of them."""
+    run = launch(nodes, 2, command=[PROGRAM, f"{SOURCE}/data"])
+    agents = [node for node in nodes.nodes if node.address != nodes.nodes[0].address]
+    wait_until(lambda: all(node.workers() for node in agents), PATIENCE, "workers on all nodes")
+    assert run.end() == 0, run.text()
+    assert run.out == many_nodes_alone(), run.out
+    expect_nothing_left(nodes)
+
+
+def a_worker_of_a_program_of_ones_own_is_killed(nodes):
+    run = launch(nodes, 2, command=[PROGRAM, f"{SOURCE}/data"])
+    run.wait_for(r"\n[1-9][0-9]* of 10000 samples")
+    send(nodes.nodes[1].workers()[0], signal.SIGKILL)
+    assert run.end() == 0, run.text()
+    assert re.search("SIGKILL|killed", run.text()), run.text()
+    assert run.out == many_nodes_alone(), run.out
+    expect_nothing_left(nodes)
+
+
 TESTS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas, a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
          the_network_of_a_node_is_cut, an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
-         the_launcher_is_killed, sshd_is_killed, a_launch_is_told_to_end, a_node_that_does_not_answer_is_named]
+         the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end, a_node_that_does_not_answer_is_named]
 
 
-def main():
+def main(tests, count):
     why = lacking()
     if why is not None:
         print(f"skipped: {why}")
         return 77
-    wanted = [each for each in TESTS if not sys.argv[3:] or each.__name__ in sys.argv[3:]]
+    wanted = [each for each in tests if not sys.argv[3:] or each.__name__ in sys.argv[3:]]
     failed = 0
-    with cluster(3) as nodes:
+    with cluster(count) as nodes:
         for test in wanted:
             started = time.monotonic()
             try:
@@ -282,4 +310,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(TESTS, 3))

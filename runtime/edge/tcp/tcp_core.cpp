@@ -31,6 +31,17 @@ error loss(const edge_link& link, std::string cause) {
   return lost_edge(link.key, "unknown", {error_code::peer_lost, {}, std::move(cause), {}});
 }
 
+/// An address of IPv4; of IPv6 the network, as one machine has as many addresses there as it likes.
+asio::ip::address origin_of(const tcp::socket& peer) {
+  constexpr std::size_t network_bytes = 8;
+  std::error_code failed;
+  const auto address = peer.remote_endpoint(failed).address();
+  if (!address.is_v6() || address.to_v6().is_v4_mapped()) return address;
+  auto bytes = address.to_v6().to_bytes();
+  std::fill(bytes.begin() + network_bytes, bytes.end(), 0);
+  return asio::ip::address_v6(bytes);
+}
+
 }  // namespace
 
 tcp_core::tcp_core(tcp_endpoint_options options)
@@ -151,19 +162,27 @@ bool tcp_core::accept_some() {
   return true;
 }
 
-/// The oldest untrusted peer goes for the next: a peer that belongs to the run has said so with its first bytes.
 void tcp_core::welcome(tcp::socket socket) {
-  std::erase_if(untrusted_, [](const auto& each) {
-    const auto one = each.lock();
+  std::erase_if(untrusted_, [](const stranger& each) {
+    const auto one = each.peer.lock();
     return !one || !one->is_untrusted();
   });
-  if (untrusted_.size() >= limits::tcp_untrusted_peers_max) {
-    if (const auto oldest = untrusted_.front().lock()) oldest->make_room();
-    untrusted_.pop_front();
-  }
+  if (untrusted_.size() >= limits::tcp_untrusted_peers_max) make_room();
+  const auto from = origin_of(socket);
   const auto added = add(wire_socket(std::move(socket)), std::make_shared<untrusted_peer>(*this));
-  untrusted_.push_back(added);
+  untrusted_.push_back({from, added});
   added->serve();
+}
+
+/// The oldest untrusted peer of the place that has most goes for the next: a crowd from one place is in its own way
+/// alone. A peer that belongs to the run has said so with its first bytes.
+void tcp_core::make_room() {
+  const auto neighbours = [this](const stranger& one) {
+    return std::ranges::count(untrusted_, one.from, &stranger::from);
+  };
+  const auto goes = std::ranges::max_element(untrusted_, {}, neighbours);
+  if (const auto oldest = goes->peer.lock()) oldest->make_room();
+  untrusted_.erase(goes);
 }
 
 expected<void> tcp_core::find_name(connection& of) const {

@@ -64,6 +64,7 @@ class tcp_core {
   void accept_next();
   bool accept_some();
   void welcome(asio::ip::tcp::socket socket);
+  void make_room();
   std::shared_ptr<connection> add(wire_socket socket, std::shared_ptr<connection_role> role);
   void attend(edge_link& link);
   using time_point = std::chrono::steady_clock::time_point;
@@ -86,8 +87,12 @@ class tcp_core {
   asio::steady_timer later_{io_};
   std::uint16_t port_ = 0;
   std::set<std::shared_ptr<connection>> connections_;
+  struct stranger {
+    asio::ip::address from;
+    std::weak_ptr<connection> peer;
+  };
   /// In the order they came.
-  std::deque<std::weak_ptr<connection>> untrusted_;
+  std::deque<stranger> untrusted_;
   std::mutex stopping_;
   std::atomic<bool> stopped_{false};
   std::thread thread_;

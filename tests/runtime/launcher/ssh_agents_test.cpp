@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 TEST(ssh_command, is_what_openssh_takes) {
   EXPECT_THAT(openssh_words("/usr/bin/ssh", 1500ms),
-              ElementsAre("/usr/bin/ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=2"));
+              ElementsAre("/usr/bin/ssh", "-a", "-o", "BatchMode=yes", "-o", "ConnectTimeout=2"));
   const ssh_options options{{"ssh"}, "/opt/it's/troupe-agent", "/home/a b", {}};
   EXPECT_EQ(remote_command(options), "cd '/home/a b' && exec '/opt/it'\\''s/troupe-agent' --stdin");
 }

@@ -111,6 +111,19 @@ TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
   EXPECT_EQ(lost.count(), 0u);
 }
 
+/// A node on a slow network has its time, however many come from elsewhere.
+TEST_F(tcp_peer, a_crowd_at_one_address_keeps_out_itself_alone) {
+  endpoint = must_open(test_options());  // with a deadline that no untrusted peer reaches
+  const auto consumer = accept(1);
+  const raw_client slow(endpoint->port(), "127.0.0.2");
+  std::vector<std::unique_ptr<raw_client>> crowd;
+  for (std::size_t i = 0; i < 10 * limits::tcp_untrusted_peers_max; ++i)
+    crowd.push_back(std::make_unique<raw_client>(endpoint->port(), "127.0.0.3"));
+  EXPECT_EQ(crowd.front()->drain(), "") << "the crowd's oldest was not closed";
+  join(slow, key_of(1), 2);
+  EXPECT_EQ(std::get<welcome_frame>(slow.hear()).slots, 2u);
+}
+
 TEST_F(tcp_peer, only_the_right_hello_is_let_in) {
   const auto waiting = accept(3, 4, 2);
   const auto try_first = [&](const frame& first, const char* why) {

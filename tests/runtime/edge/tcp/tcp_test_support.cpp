@@ -68,7 +68,13 @@ std::unique_ptr<tcp_endpoint> must_open(tcp_endpoint_options options) {
   return opened ? std::move(*opened) : nullptr;
 }
 
-raw_client::raw_client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+raw_client::raw_client(std::uint16_t port, const char* from) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  if (from != nullptr) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    EXPECT_EQ(::inet_pton(AF_INET, from, &own.sin_addr), 1);
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&own), sizeof(own)), 0);
+  }
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(port);

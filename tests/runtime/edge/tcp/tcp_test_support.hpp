@@ -107,7 +107,8 @@ bool eventually(Condition is_true) {
 /// A client that speaks for itself: a blocking socket to a port of this machine.
 class raw_client {
  public:
-  explicit raw_client(std::uint16_t port);
+  /// `from`: an address of this machine (127.0.0.2 is one, too); null: any.
+  explicit raw_client(std::uint16_t port, const char* from = nullptr);
   explicit raw_client(int connected) : fd_(connected) {}
   ~raw_client();
   raw_client(const raw_client&) = delete;
