@@ -13,6 +13,7 @@
 #include "messages/version.hpp"
 #include "runtime/agent_host/agent_host.hpp"
 #include "runtime/agent_host/provide_files.hpp"
+#include "runtime/join/host_resolver.hpp"
 #include "runtime/join/join_service.hpp"
 #include "runtime/join/network_text.hpp"
 #include "runtime/join/node_identity.hpp"
@@ -36,13 +37,22 @@ launched_nodes*& the_launch() noexcept {
   return of_this_process;
 }
 
-/// Numeric addresses come first; a name is for agents alone.
-std::string first_numeric(const std::vector<std::string>& addresses) {
-  const auto is_numeric = [](const std::string& each) {
-    return each.find(':') != std::string::npos || each.find_first_not_of("0123456789.") == std::string::npos;
-  };
-  const auto found = std::ranges::find_if(addresses, is_numeric);
-  return found == addresses.end() ? std::string() : *found;
+bool is_loopback(const std::string& address) {
+  return address == "::1" || address.starts_with("127.");
+}
+
+/// Where other nodes find edges of this host: numeric, as its own name may mean loopback here and something else there.
+expected<std::string> address_for_edges(const std::vector<std::string>& addresses) {
+  const auto until = steady_clock::now() + limits::own_address_timeout;
+  for (const std::string& each : addresses) {
+    const auto found = host_resolver(each).find(until);
+    if (!found) continue;
+    const auto usable = std::ranges::find_if_not(*found, is_loopback);
+    if (usable != found->end()) return *usable;
+    if (is_loopback(each)) return each;  // a launch on this host alone, whose nodes are names for it
+  }
+  return fail(error_code::config_bad_value, "--address", addresses.front() + " leads to no address of this host",
+              "give a numeric address that the other nodes reach");
 }
 
 /// Of the process, as other nodes find it.
@@ -103,7 +113,6 @@ launched_nodes::launched_nodes(std::unique_ptr<driver_channel> channel, job_auth
           join_target{.addresses = setup_.addresses, .port = 0, .authority = authority_->fingerprint()})),
       members_(setup_.nodes.size()) {
   if (setup_.driver_node) home_.node = setup_.nodes[*setup_.driver_node].name;
-  home_.address = first_numeric(setup_.addresses);
 }
 
 // --- before nodes join -----------------------------------------------------------------------------------------------
@@ -113,6 +122,9 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   auto own = authority_->make_driver_credentials();
   if (!own) return tl::make_unexpected(own.error());
   const bool is_alone = setup_.nodes.size() == 1 && setup_.driver_node.has_value();
+  auto address = is_alone ? expected<std::string>("127.0.0.1") : address_for_edges(setup_.addresses);
+  if (!address) return tl::make_unexpected(address.error());
+  home_.address = std::move(*address);
   const bool is_v6 = home_.address.find(':') != std::string::npos;
   tcp_endpoint_options options;
   options.address = is_alone ? "127.0.0.1" : is_v6 ? "::" : "0.0.0.0";
@@ -134,7 +146,6 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   auto endpoint = tcp_endpoint::open(std::move(options));
   if (!endpoint) return tl::make_unexpected(endpoint.error());
   endpoint_ = std::move(*endpoint);
-  if (is_alone) home_.address = "127.0.0.1";
   return {};
 }
 

@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import cluster, lacking, send, wait_until  # noqa: E402
 
 TROUPE, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+PROGRAM = str(pathlib.Path(TROUPE).parent / "many_nodes")
 RESNET = ["--model", f"{SOURCE}/data/cifar10/resnet20.pt", "--data", f"cifar10:{SOURCE}/data/cifar10/test_batch_1000.bin",
           "--metrics", "accuracy,cross_entropy", "--threads", "1"]
 # Against hanging; no test waits so long.
