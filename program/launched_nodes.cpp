@@ -6,22 +6,14 @@
 #include <filesystem>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/version.hpp"
-#include "runtime/agent_host/agent_host.hpp"
-#include "runtime/agent_host/provide_files.hpp"
 #include "runtime/join/host_resolver.hpp"
 #include "runtime/join/join_service.hpp"
 #include "runtime/join/network_text.hpp"
 #include "runtime/join/node_identity.hpp"
 #include "runtime/journal/file_hash.hpp"
-#include "runtime/launch/explicit_placement.hpp"
-#include "runtime/launch/placement.hpp"
-#include "runtime/local_host/local_host.hpp"
-#include "runtime/log/rank_logs.hpp"
 #include "runtime/log/refusal_limit.hpp"
 #include "runtime/os/blocked_signals.hpp"
 #include "runtime/process/own_arguments.hpp"
@@ -64,22 +56,6 @@ std::string path_of_program() {
 std::string working_directory() {
   std::error_code ignored;
   return std::filesystem::current_path(ignored).string();
-}
-
-error never_came(const std::string& node, std::string cause) {
-  return {error_code::node_lost, "node " + node, std::move(cause),
-          "look at the node, at its agent's last lines and at the network between it and the driver, or raise "
-          "--join-timeout"};
-}
-
-/// All that may live in workers, in the order of their ranks.
-std::vector<stage_address> ranked(const wiring_plan& plan, const worker_setup& workers) {
-  std::vector<stage_address> found;
-  for (const wired_instance& each : plan.instances) {
-    const bool is_source = plan.nodes[each.address.stage].kind == node_kind::source;
-    if (!is_source && workers.is_remote(each.address)) found.push_back(each.address);
-  }
-  return found;
 }
 
 }  // namespace
@@ -294,126 +270,6 @@ void launched_nodes::say(log_record record) {
   const std::lock_guard lock{mutex_};
   if (log_) return log_(std::move(record));
   if (unsaid_.size() < limits::log_lines_max) unsaid_.push_back(std::move(record));
-}
-
-// --- a run -----------------------------------------------------------------------------------------------------------
-
-expected<std::shared_ptr<node_agent>> launched_nodes::wait_for(std::size_t node) {
-  const std::string& name = setup_.nodes[node].name;
-  std::shared_ptr<node_agent> agent;
-  {
-    std::unique_lock lock{mutex_};
-    const member& wanted = members_[node];
-    changed_.wait_until(lock, join_deadline_, [&] { return wanted.agent || !wanted.failure.empty(); });
-    if (!wanted.agent) {
-      const double seconds = std::chrono::duration<double>(setup_.join_timeout).count();
-      return tl::make_unexpected(never_came(
-          name, wanted.failure.empty() ? fmt::format("it did not join within {} s", seconds) : wanted.failure));
-    }
-    agent = wanted.agent;
-  }
-  // a later run may come long after the deadline
-  const auto deadline = std::max(join_deadline_, steady_clock::now() + limits::control_request_timeout);
-  return agent->wait_until_ready(deadline).map([&] { return std::move(agent); });
-}
-
-expected<std::shared_ptr<worker_host>> launched_nodes::open_own_host(std::size_t node, const worker_setup& workers,
-                                                                     const log_function& log) {
-  return local_host::create({.times = {workers.silence_timeout},
-                             .log = log,
-                             .environment = environment_of(node),
-                             .home = home_,
-                             .network = own_network_,
-                             .ranks = own_ranks_,
-                             .bind_cores = setup_.bind_cores,
-                             .next_rank =
-                                 [this] {
-                                   const std::lock_guard lock{mutex_};
-                                   return next_rank_++;
-                                 }})
-      .map([](std::shared_ptr<local_host>&& made) { return std::shared_ptr<worker_host>(std::move(made)); });
-}
-
-expected<std::shared_ptr<worker_host>> launched_nodes::open_host(std::size_t node, const worker_setup& workers,
-                                                                 const log_function& log) {
-  if (node == setup_.driver_node) return open_own_host(node, workers, log);
-  auto agent = wait_for(node);
-  if (!agent) return tl::make_unexpected(agent.error());
-  return std::make_shared<agent_host>(agent_host_options{
-      .agent = std::move(*agent), .silence = workers.silence_timeout, .log = log, .next_rank = [this] {
-        const std::lock_guard lock{mutex_};
-        return next_rank_++;
-      }});
-}
-
-expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wiring_plan& plan,
-                                                                     const worker_setup& workers) const {
-  const std::vector<stage_address> stages = ranked(plan, workers);
-  std::map<stage_address, std::size_t> first;
-  if (!setup_.placement) {
-    const auto placed = place_ranks(stages.size(), setup_.nodes);
-    if (!placed) return tl::make_unexpected(placed.error());
-    for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], placed->ranks[rank].node);
-    return first;
-  }
-  std::vector<ranked_stage> named;
-  for (const stage_address& each : stages) named.push_back({plan.nodes[each.stage].name, each.replica});
-  const auto placed = place_explicitly(*setup_.placement, named, setup_.nodes);
-  if (!placed) return tl::make_unexpected(placed.error());
-  for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], (*placed)[rank]);
-  return first;
-}
-
-/// With --log-dir a file per rank takes what workers print.
-expected<log_function> launched_nodes::log_of_ranks(log_function log) const {
-  if (!setup_.log_dir) return log;
-  return rank_logs::open(*setup_.log_dir).map([&](const std::shared_ptr<rank_logs>& files) -> log_function {
-    return [files, log = std::move(log), tees = setup_.tee](log_record record) {
-      const bool is_taken = files->take(record);
-      if (!is_taken || tees) log(std::move(record));
-    };
-  });
-}
-
-expected<void> launched_nodes::provide(const std::vector<file_identity>& files) {
-  std::vector<std::shared_ptr<node_agent>> agents;
-  {
-    const std::lock_guard lock{mutex_};
-    for (const member& each : members_) {
-      if (each.agent) agents.push_back(each.agent);
-    }
-  }
-  return provide_files(agents, files, steady_clock::now() + limits::file_time_max);
-}
-
-expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const worker_setup& workers,
-                                               log_function to_log) {
-  const auto with_files = log_of_ranks(std::move(to_log));
-  if (!with_files) return tl::make_unexpected(with_files.error());
-  const log_function& log = *with_files;
-  {
-    const std::lock_guard lock{mutex_};
-    log_ = log;
-    for (log_record& each : std::exchange(unsaid_, {})) log(std::move(each));
-  }
-  auto first = place(plan, workers);
-  if (!first) return tl::make_unexpected(first.error());
-  std::vector<stage_placement::placed_node> nodes;
-  run_hosts made;
-  for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
-    auto host = open_host(node, workers, log);
-    if (!host) return tl::make_unexpected(host.error());
-    made.all.push_back(std::move(*host));
-    nodes.push_back({setup_.nodes[node].name, static_cast<std::uint32_t>(setup_.nodes[node].slots.size())});
-  }
-  if (auto provided = provide(workers.files); !provided) return tl::make_unexpected(provided.error());
-  const auto places = std::make_shared<stage_placement>(std::move(nodes), std::move(*first), setup_.allow_shrink);
-  for (std::size_t node = 0; node < members_.size(); ++node) {
-    const auto agent = members_[node].agent;
-    if (agent) agent->on_lost([places, node](const error& why) { places->lose(node, why); });
-  }
-  made.find = [places](stage_address at) { return places->node_for(at); };
-  return made;
 }
 
 }  // namespace troupe
