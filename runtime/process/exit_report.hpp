@@ -28,7 +28,7 @@ struct exit_report {
   std::string name;  ///< as in its spawn_request: "stage 1/replica 0"
   pid_t pid = 0;     ///< no longer this process's; for messages only
   exit_kind kind = exit_kind::unknown;
-  int value = 0;  ///< the exit status, or the signal's number
+  int value = 0;          ///< the exit status, or the signal's number
   std::string note = {};  ///< of a lost one: what happened
   bool core_dumped = false;
   /// The greatest resident size, from getrusage(2). The driver's own size when it forked counts: the kernel does not

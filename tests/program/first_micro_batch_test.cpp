@@ -3,8 +3,8 @@
 // start and an end as labels, against a plain loop.
 #include <atomic>
 
-#include <gmock/gmock.h>
 #include <ATen/Functions.h>
+#include <gmock/gmock.h>
 
 #include "tests/program/support/numbers.hpp"
 #include <troupe/evaluator.hpp>
