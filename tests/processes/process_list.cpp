@@ -65,7 +65,7 @@ std::optional<int> link_of(pid_t process) {
   const auto told = environment.find("TROUPE_WORKER=");
   const auto link = told == std::string::npos ? told : environment.find("link=", told);
   if (link == std::string::npos) return std::nullopt;
-  return number(std::string_view(environment).substr(link + 5, environment.find('\0', link) - link - 5));
+  return number(std::string_view(environment).substr(link + 5, environment.find(';', link) - link - 5));
 }
 
 std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
