@@ -168,7 +168,7 @@ def a_run_may_shrink(nodes):
 
 
 def the_network_of_a_node_is_cut(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "3"], ["--worker-timeout", "3"])
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "6"], ["--worker-timeout", "6"])
     run.wait_until_it_runs()
     nodes.nodes[1].link("down")
     try:
@@ -179,7 +179,7 @@ def the_network_of_a_node_is_cut(nodes):
 
 
 def an_agent_is_frozen(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "3"], ["--worker-timeout", "3"])
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "6"], ["--worker-timeout", "6"])
     run.wait_until_it_runs()
     frozen = nodes.nodes[1].agents()
     for pid in frozen:
@@ -191,7 +191,7 @@ def an_agent_is_frozen(nodes):
 
 
 def a_whole_node_is_frozen(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "3"], ["--worker-timeout", "3"])
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "6"], ["--worker-timeout", "6"])
     run.wait_until_it_runs()
     nodes.nodes[1].signal_all(signal.SIGSTOP)
     expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
