@@ -57,6 +57,7 @@ struct agent::core {
 
   expected<void> serve();
   void end(std::optional<error> why);
+  void lose_driver(const error& why);
   void take(codec::bytes message);
 
   std::optional<codec::bytes> next_order();
@@ -91,6 +92,8 @@ struct agent::core {
   bool has_ended = false;
   /// Nothing after stop().
   std::optional<error> cause;
+  /// The cause is the end of the link.
+  bool is_driver_gone = false;
 
   // The thread of serve().
   std::optional<agent_setup> setup;
@@ -109,6 +112,14 @@ void agent::core::end(std::optional<error> why) {
   if (!std::exchange(has_ended, true)) cause = std::move(why);
   orders.clear();
   changed.notify_all();
+}
+
+void agent::core::lose_driver(const error& why) {
+  {
+    const std::lock_guard lock{mutex};
+    is_driver_gone = !has_ended;
+  }
+  end(why);
 }
 
 void agent::core::take(codec::bytes message) {
@@ -138,9 +149,9 @@ expected<void> agent::core::serve() {
     lock.lock();
   }
   lock.unlock();
-  const bool was_idle = host == nullptr;
+  const bool is_over = is_driver_gone && setup && host == nullptr;
   static_cast<void>(close_host(milliseconds{0}));
-  if (cause && !was_idle) return tl::make_unexpected(*cause);
+  if (cause && !is_over) return tl::make_unexpected(*cause);
   return {};
 }
 
@@ -318,7 +329,7 @@ agent::~agent() = default;
 
 expected<void> agent::serve() {
   core_->options.driver->start({.on_message = [core = core_](codec::bytes message) { core->take(std::move(message)); },
-                                .on_lost = [core = core_](const error& why) { core->end(why); }});
+                                .on_lost = [core = core_](const error& why) { core->lose_driver(why); }});
   return core_->serve();
 }
 
