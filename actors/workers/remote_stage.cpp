@@ -290,9 +290,10 @@ std::optional<micro_batch_id> remote_stage_state::working_on() const {
   return id && options_.sent->find(*id).now == handed_out::standing::never ? std::nullopt : id;
 }
 
-/// It never began to become the stage, so that the stage has no part in its death.
+/// It never began to become the stage, so that the stage has no part in its death. Telemetry of another node may be
+/// late: a stage that was ready has its edges, and only the director makes new ones.
 bool remote_stage_state::was_dead_before() const {
-  return !driver_failed_ && !worker_->telemetry().has_begun;
+  return !driver_failed_ && !ready_ && !worker_->telemetry().has_begun;
 }
 
 void remote_stage_state::ask_for_another(const error& cause) {

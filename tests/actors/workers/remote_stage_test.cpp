@@ -155,6 +155,16 @@ TEST(worker_registry, ends_the_worker_that_sat_there_when_it_was_asked_for) {
   EXPECT_FALSE(static_cast<bool>(registry.kill_switch_of({1, 0}))) << "a stage of this process";
 }
 
+TEST(remote_stage, that_was_ready_is_lost_also_where_its_telemetry_is_late) {
+  fake_workers workers(1);
+  auto& one = workers.all()[0];
+  workers.says_hello(one);
+  one.listener->said(one.worker, *codec::encode(stage_ready{first, 0}));
+  workers.settle();
+  workers.ends(one, exit_kind::lost, 0);
+  EXPECT_EQ(workers.news().lost.size(), 1U);
+}
+
 TEST(remote_stage, takes_its_next_worker_from_where_the_stage_is_placed_now) {
   fake_workers workers(1);
   workers.next_live_on(fake_workers::place::second);
