@@ -117,7 +117,7 @@ void agent::core::end(std::optional<error> why) {
 void agent::core::lose_driver(const error& why) {
   {
     const std::lock_guard lock{mutex};
-    is_driver_gone = !has_ended;
+    if (!has_ended) is_driver_gone = true;
   }
   end(why);
 }
@@ -148,8 +148,8 @@ expected<void> agent::core::serve() {
     }
     lock.lock();
   }
-  lock.unlock();
   const bool is_over = is_driver_gone && setup && host == nullptr;
+  lock.unlock();
   static_cast<void>(close_host(milliseconds{0}));
   if (cause && !is_over) return tl::make_unexpected(*cause);
   return {};
