@@ -4,18 +4,18 @@
 
 namespace troupe {
 
-agent_worker::agent_worker(std::uint32_t rank, log_function log, std::shared_ptr<node_agent> agent, blob page,
+agent_worker::agent_worker(std::uint32_t rank, log_function log, const std::shared_ptr<node_agent>& agent, blob page,
                            std::shared_ptr<worker_listener> listener, run_state run)
     : hosted_worker("worker " + std::to_string(rank), rank, std::move(log), agent->home()),
-      agent_(std::move(agent)),
+      agent_(agent),
       page_(std::move(page)),
       listener_(std::move(listener)),
       run_(std::move(run)) {
-  agent_->blobs().know_page(page_, rank);
+  agent->blobs().know_page(page_, rank);
 }
 
 agent_worker::~agent_worker() {
-  agent_->blobs().forget_page(page_);
+  if (const auto agent = agent_.lock()) agent->blobs().forget_page(page_);
 }
 
 std::string agent_worker::place() const {
@@ -29,13 +29,16 @@ std::optional<std::uint32_t> agent_worker::pid() const {
 }
 
 void agent_worker::send(codec::bytes message) {
-  if (!agent_->send(worker_message{rank(), std::move(message)})) kill("a message to it is too large for its node");
+  const auto agent = agent_.lock();
+  if (agent && !agent->send(worker_message{rank(), std::move(message)}))
+    kill("a message to it is too large for its node");
 }
 
 expected<void> agent_worker::hand_over(const std::string& name, std::span<const blob> blobs) {
   if (name.empty() || name.size() > limits::channel_tag_bytes_max || blobs.size() > limits::channel_fds_max)
     return fail(error_code::wire_too_large, hosted_worker::name(), "blobs that its channel does not take");
-  return agent_->hand_over(rank(), name, blobs);
+  if (const auto agent = agent_.lock()) return agent->hand_over(rank(), name, blobs);
+  return fail(error_code::node_lost, hosted_worker::name(), "its node is gone");
 }
 
 stage_telemetry agent_worker::telemetry() const {
@@ -44,7 +47,7 @@ stage_telemetry agent_worker::telemetry() const {
 }
 
 void agent_worker::end_now() {
-  agent_->tell(kill_worker{rank()});
+  if (const auto agent = agent_.lock()) agent->tell(kill_worker{rank()});
 }
 
 void agent_worker::started(std::uint32_t pid) {

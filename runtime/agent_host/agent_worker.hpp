@@ -19,7 +19,7 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
  public:
   /// True once its run ends, and its end with it (worker_host::close()).
   using run_state = std::shared_ptr<const std::atomic<bool>>;
-  agent_worker(std::uint32_t rank, log_function log, std::shared_ptr<node_agent> agent, blob page,
+  agent_worker(std::uint32_t rank, log_function log, const std::shared_ptr<node_agent>& agent, blob page,
                std::shared_ptr<worker_listener> listener, run_state run);
   ~agent_worker() override;
 
@@ -43,7 +43,8 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
  private:
   void end_now() override;
 
-  const std::shared_ptr<node_agent> agent_;
+  /// Owns this worker until its end.
+  const std::weak_ptr<node_agent> agent_;
   const blob page_;
   const std::shared_ptr<worker_listener> listener_;
   const run_state run_;
