@@ -308,7 +308,7 @@ TEST(agent_worker, has_its_last_telemetry_at_its_end) {
   worker->send(bytes_of("work page 0 78"));
   worker->send(bytes_of("die-of " + std::to_string(SIGKILL)));
   ASSERT_TRUE(news->end());
-  n1.end_driver();  // after what it tells
+  n1.end_driver();         // after what it tells
   news->on_end = nullptr;  // it keeps the worker, which keeps it
   EXPECT_EQ(at_end->samples, 78U);
   EXPECT_EQ(at_end->working_on, (micro_batch_id{1, 78}));
