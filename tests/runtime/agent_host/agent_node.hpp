@@ -17,6 +17,10 @@
 #include "runtime/journal/file_hash.hpp"
 #include "tests/runtime/agent_host/noted_events.hpp"
 
+#ifndef AGENT_PROBE
+#define AGENT_PROBE ""  // the build names the program
+#endif
+
 namespace troupe::testing {
 
 /// Of workers and agents: long enough for a slow machine, with heartbeats of a second.
