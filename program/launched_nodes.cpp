@@ -234,12 +234,12 @@ void launched_nodes::joined(node_link link) {
     const std::lock_guard lock{mutex_};
     if (!common_) return early_.push_back(std::move(link));
   }
-  if (const auto node = find(link.node)) return admit(*node, std::move(link));
+  if (const auto node = find(link.node)) return admit(*node, link);
   link.link->close();
 }
 
 /// A node that was lost does not come back: its stages live elsewhere.
-void launched_nodes::admit(std::size_t node, node_link link) {
+void launched_nodes::admit(std::size_t node, const node_link& link) {
   const auto agent = std::make_shared<node_agent>(host_place{.node = link.node, .address = link.address}, link.link,
                                                   [this](log_record record) { say(std::move(record)); });
   {

@@ -60,7 +60,7 @@ class launched_nodes {
   [[nodiscard]] expected<void> heed_launcher();
 
   void joined(node_link link);
-  void admit(std::size_t node, node_link link);
+  void admit(std::size_t node, const node_link& link);
   void failed(const launch_agent_failed& what);
   [[nodiscard]] agent_setup setup_for(std::size_t node) const;
   [[nodiscard]] node_ranks ranks_of(std::size_t node) const;

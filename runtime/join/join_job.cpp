@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "messages/check.hpp"
+#include "messages/limits.hpp"
 #include "runtime/join/host_resolver.hpp"
 #include "runtime/join/join_attempt.hpp"
 #include "runtime/join/node_identity.hpp"
