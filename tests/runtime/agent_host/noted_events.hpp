@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 /// Strings in the order in which they came, from any thread.
 class noted_events {
  public:
-  static constexpr std::chrono::seconds patience{60};
+  static constexpr std::chrono::seconds patience{120};
   struct contains {
     std::string text;
     bool operator()(const std::string& each) const { return each.find(text) != std::string::npos; }

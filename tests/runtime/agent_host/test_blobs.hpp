@@ -15,6 +15,14 @@ namespace troupe::testing {
 
 inline constexpr std::uint64_t mebibyte = 1u << 20;
 
+/// Under which a byte costs so much that large blobs are smaller there.
+inline constexpr bool costs_more =
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    true;
+#else
+    false;
+#endif
+
 /// A hole from its begin to its end.
 inline blob empty_blob(std::uint64_t bytes) {
   return blob(std::move(*shared_memory::create("test", bytes)).release());
