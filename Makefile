@@ -2,8 +2,8 @@
 # under a second when nothing is missing).
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
-# Tests of processes often wait.
-TEST_JOBS ?= $(shell expr $(JOBS) + 1)
+# Tests of processes compute for about half of their time.
+TEST_JOBS ?= $(shell expr $(JOBS) + 2)
 MODEL ?= data/mnist/lenet.pt
 DATA ?= mnist:data/mnist
 

@@ -133,16 +133,21 @@ function(troupe_test_pch name header)
   troupe_test_code(${name})
 endfunction()
 
-# troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [RUNS program...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds] [OPTIMIZED] [QUICK])
-# One program and one ctest entry per NAME; those that may take long start first. RUNS: programs that the test starts. OPTIMIZED:
-# compiled as the product is. With a TIMEOUT of ten minutes or more it has the label slow, which `make quick` leaves out, unless it
-# is QUICK. Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
+# troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [RUNS program...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds] [COST seconds]
+#   [OPTIMIZED] [QUICK])
+# One program and one ctest entry per NAME. RUNS: programs that the test starts. COST: what it takes, where that is 5 s or more (else
+# a hundredth of TIMEOUT); the longest start first, so that none runs alone at the end. OPTIMIZED: compiled as the product is. With a
+# TIMEOUT of ten minutes or more it has the label slow, which `make quick` leaves out, unless it is QUICK. Tests that need files find
+# the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
 function(troupe_test name)
-  cmake_parse_arguments(arg "OPTIMIZED;QUICK" "PCH;TIMEOUT" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;QUICK" "PCH;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   elseif(arg_TIMEOUT GREATER_EQUAL 600 AND NOT arg_QUICK)
     list(APPEND arg_LABELS slow)
+  endif()
+  if(NOT arg_COST)
+    math(EXPR arg_COST "${arg_TIMEOUT} / 100")
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE troupe_warnings ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
@@ -160,7 +165,7 @@ function(troupe_test name)
     troupe_use_pch(${name} ${arg_PCH})
   endif()
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_COST} LABELS "${arg_LABELS}"
     ENVIRONMENT "TROUPE_SOURCE_DIR=${PROJECT_SOURCE_DIR};TROUPE_BINARY_DIR=${PROJECT_BINARY_DIR}")
   if(arg_RUNS)
     add_dependencies(${name} ${arg_RUNS})

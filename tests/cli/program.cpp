@@ -58,6 +58,24 @@ std::vector<std::string> environment_for(const program_call& call) {
   return result;
 }
 
+/// A shell starts what runs in its background with these ignored, and the program would inherit that from its test.
+constexpr std::array signals_of_a_shell = {SIGINT, SIGQUIT, SIGHUP};
+
+/// With the usual actions of signals_of_a_shell.
+int spawn(pid_t& child, const std::string& program, const posix_spawn_file_actions_t& actions, char** arguments,
+          char** environment) {
+  sigset_t usual;
+  sigemptyset(&usual);
+  for (const int each : signals_of_a_shell) sigaddset(&usual, each);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int status = ::posix_spawn(&child, program.c_str(), &actions, &attributes, arguments, environment);
+  posix_spawnattr_destroy(&attributes);
+  return status;
+}
+
 pid_t start(const program_call& call, int out, int err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -74,8 +92,7 @@ pid_t start(const program_call& call, int out, int err) {
   arguments.insert(arguments.end(), call.arguments.begin(), call.arguments.end());
   std::vector<std::string> environment = environment_for(call);
   pid_t child = -1;
-  const int status = ::posix_spawn(&child, program.c_str(), &actions, nullptr, pointers(arguments).data(),
-                                   pointers(environment).data());
+  const int status = spawn(child, program, actions, pointers(arguments).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   TROUPE_CHECK(status == 0, "the program is built before its tests");
   return child;
@@ -92,6 +109,7 @@ pid_t start_body(const program_call& call, int out, int err) {
   const pid_t child = ::fork();
   TROUPE_CHECK(child >= 0, "a test may start a process");
   if (child > 0) return child;
+  for (const int each : signals_of_a_shell) ::signal(each, SIG_DFL);
   TROUPE_CHECK(::chdir(call.directory.c_str()) == 0, "a test's directory exists");
   redirect(::open("/dev/null", O_RDONLY), STDIN_FILENO);
   const bool has_file = !call.stdout_file.empty();

@@ -55,8 +55,16 @@ else()
     endif()
   endforeach()
 endif()
+# What was compiled before from the same installed files need not be compiled again.
+set(ENV{CCACHE_BASEDIR} ${SOURCE_DIR})
+set(ENV{CCACHE_NOHASHDIR} 1)
+set(ENV{CCACHE_SLOPPINESS} time_macros,include_file_mtime,include_file_ctime)
+if(NOT CCACHE)
+  set(CCACHE "")
+endif()
 step(configure ${without_headers} ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/consumer -B ${build} -G ${GENERATOR}
-  -D BLOCKS_DIR=${SCRATCH_DIR}/blocks -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
+  -D BLOCKS_DIR=${SCRATCH_DIR}/blocks -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX_COMPILER}
+  -D CMAKE_CXX_COMPILER_LAUNCHER=${CCACHE} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
 step(build ${without_headers} ${CMAKE_COMMAND} --build ${build})
 step(run ${build}/consumer ${SOURCE_DIR}/data)
 expect("${run_output}" "correct 9904 of 10000 in 2 stages")
