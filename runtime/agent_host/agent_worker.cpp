@@ -51,7 +51,7 @@ void agent_worker::end_now() {
 }
 
 void agent_worker::started(std::uint32_t pid) {
-  {
+  if (pid != 0) {
     const std::lock_guard lock{mutex_};
     pid_ = pid;
   }

@@ -32,6 +32,7 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
 
   // --- what the agent says of it: on the thread of its link ---
 
+  /// 0: its agent does not know it, as it had ended by then.
   void started(std::uint32_t pid);
   void said(codec::bytes message);
   void link_lost();

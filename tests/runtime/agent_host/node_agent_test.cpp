@@ -119,6 +119,16 @@ TEST(node_agent, worker_is_told_what_is_said_of_it_and_its_end_once) {
   EXPECT_EQ(worker->pid(), 42U);
 }
 
+TEST(node_agent, worker_whose_number_its_agent_does_not_know_has_none) {
+  scripted_node n1;
+  n1.be_ready();
+  const auto worker = n1.start(std::make_shared<noted_worker>());
+  n1.say(worker_started{.rank = worker->rank(), .pid = 0});
+  n1.settle();
+  EXPECT_FALSE(worker->pid());
+  EXPECT_EQ(worker->place(), "process unknown on n1");
+}
+
 TEST(node_agent, words_of_workers_that_are_not_there_are_left_alone) {
   scripted_node n1;
   n1.be_ready();
