@@ -40,8 +40,8 @@ class message_link {
   virtual void send(codec::bytes message) = 0;
   /// Of messages that are sent and have not left.
   [[nodiscard]] virtual std::size_t queued_bytes() const = 0;
-  /// The process at the other end has ended. After all that it had said `done` is called, on the loop's thread, and
-  /// nothing after it; on_lost is not. Once. For make_link_sockets() alone: no end of a remote process is known.
+  /// The process at the other end has ended, or is given up. After all that it had said, at most a moment later, `done`
+  /// is called, on the loop's thread, and nothing after it; on_lost is not. The connection ends with that. Once.
   virtual void peer_has_ended(std::function<void()> done) = 0;
   /// Soon nothing is told any more; a message may be on its way to on_message. What was sent before still goes out, if
   /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives
