@@ -334,11 +334,22 @@ inline constexpr std::size_t wire_dimensions_max = 32;
 inline constexpr std::size_t wire_tensor_name_bytes_max = 255;
 inline constexpr std::size_t score_words_max = 1u << 20;
 /// Frames of the data plane (docs/wire.md). A header has at most 11 numbers of 9 bytes; a payload is one micro-batch.
-inline constexpr std::uint16_t frame_version = 3;
+inline constexpr std::uint16_t frame_version = 4;
 inline constexpr std::size_t frame_header_bytes_max = 128;
 inline constexpr std::uint64_t frame_payload_bytes_max = std::uint64_t{4} << 30;
 /// Bytes read from an unproven peer before its hello is complete; also the buffered part of a frame.
 inline constexpr std::size_t frame_buffer_bytes = 4096;
+/// Given to a socket, or read from it, with one system call: few calls, and the bytes stay in a core's caches from the
+/// checksum to the kernel's copy, and back.
+inline constexpr std::size_t tcp_chunk_bytes = 2u << 20;
+/// Encrypted before they are sent, and read before they are decrypted: each TLS connection has buffers for as much.
+inline constexpr std::size_t tls_chunk_bytes = 256u << 10;
+/// Of a payload that lacks at least twice as much, so many bytes come before its reader is woken.
+inline constexpr std::size_t tcp_wake_bytes = 1u << 20;
+/// Places that a chunk is gathered from.
+inline constexpr std::size_t tcp_chunk_pieces_max = 64;
+/// Of one connection before others have their turn.
+inline constexpr std::size_t tcp_chunks_per_turn = 4;
 /// What a transport tells both ends of an edge: a secret, or the name of a channel of some library.
 inline constexpr std::size_t edge_offer_words_max = 16;
 /// Connections without a proof of the run's secret or a certificate that was used. Where there are as many, the oldest

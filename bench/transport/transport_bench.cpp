@@ -1,7 +1,8 @@
 // Hop latency and bandwidth of every edge between two processes, against plain ways to move bytes, interleaved in one
 // run; docs/benchmarks.md says what is measured and how.
 //
-//   transport_bench [--quick] [--json FILE] [--only LANE]... [--rounds N] [--seconds-per-measurement S] [--spin-us US]
+//   transport_bench [--quick] [--json FILE] [--only LANE]... [--bytes N]... [--rounds N]
+//                   [--seconds-per-measurement S] [--spin-us US]
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -80,6 +81,8 @@ int main(int argc, char** argv) {
   app.add_flag("--quick", quick, "Few small sizes, for moments only: to see that it runs");
   app.add_option("--json", options.json_file, "Write all figures to this file");
   app.add_option("--only", options.only, "Only this transport; may be repeated")->check(CLI::IsMember(lane_names()));
+  app.add_option("--bytes", options.measured.sizes, "Messages of this size in place of all; may be repeated")
+      ->check(CLI::Range(std::size_t{64}, all_sizes.back()));
   app.add_option("--rounds", options.measured.rounds, "Rounds of all transports")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

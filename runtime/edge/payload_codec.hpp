@@ -5,6 +5,7 @@
 #include <span>
 
 #include "messages/payload.hpp"
+#include "runtime/edge/gathered_bytes.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -24,6 +25,10 @@ class payload_codec {
   /// `into` starts at a multiple of limits::payload_alignment and has size_of(value) bytes, which were asked for
   /// before. Does not throw.
   virtual void write(const payload& value, std::span<std::byte> into) const = 0;
+
+  /// The bytes that write() makes, where they lie already, else copied. `value` must stay as it is while `into` is
+  /// read. `into` has a multiple of limits::payload_alignment bytes before. Throws as size_of().
+  virtual void gather(const payload& value, gathered_bytes& into) const { write(value, into.own(size_of(value))); }
 
   /// Takes the bytes as untrusted: all sizes are checked before they are used, nothing is allocated in proportion to
   /// what they claim. `from` starts at a multiple of limits::payload_alignment and stays as it is while `owner` lives;

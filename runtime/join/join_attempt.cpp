@@ -32,9 +32,9 @@ class joining_node final : public connection_role {
     auto place = std::make_shared<aligned_buffer>();
     return place->reserve(bytes) ? place : nullptr;
   }
-  expected<bool> next(outgoing& out) override {
+  expected<bool> next(outgoing_frame& out) override {
     if (std::exchange(is_said_, true)) return false;
-    out = {encode_head(join_frame{request_.view().size()}), std::as_bytes(std::span(request_.view()))};
+    out.begin(join_frame{request_.view().size()}, std::as_bytes(std::span(request_.view())));
     return true;
   }
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,

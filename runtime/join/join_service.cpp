@@ -19,9 +19,9 @@ class join_reply final : public connection_role {
                           std::shared_ptr<aligned_buffer>) override {
     return unexpected_frame("nothing follows a request to join");
   }
-  expected<bool> next(outgoing& out) override {
+  expected<bool> next(outgoing_frame& out) override {
     if (std::exchange(is_said_, true)) return false;
-    out = {encode_head(join_frame{text_.view().size()}), std::as_bytes(std::span(text_.view()))};
+    out.begin(join_frame{text_.view().size()}, std::as_bytes(std::span(text_.view())));
     return true;
   }
   [[nodiscard]] bool finished() const override { return is_said_; }

@@ -175,9 +175,9 @@ expected<void> link_end::take(const frame& head, std::span<const std::byte> payl
   return {};
 }
 
-expected<bool> link_end::next(outgoing& out) {
+expected<bool> link_end::next(outgoing_frame& out) {
   if (owes_) {
-    out = {encode_head(*std::exchange(owes_, std::nullopt)), {}};
+    out.begin(*std::exchange(owes_, std::nullopt));
     return true;
   }
   const std::lock_guard lock{mutex_};
@@ -185,7 +185,7 @@ expected<bool> link_end::next(outgoing& out) {
   current_ = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= current_.size();
-  out = {encode_head(control_frame{current_.size()}), current_};
+  out.begin(control_frame{current_.size()}, current_);
   return true;
 }
 

@@ -31,7 +31,7 @@ class link_end : public message_link, public connection_role, public std::enable
   std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) final;
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) final;
-  expected<bool> next(outgoing& out) final;
+  expected<bool> next(outgoing_frame& out) final;
   [[nodiscard]] bool finished() const final;
   [[nodiscard]] bool leaving() const final { return leaves_; }
   void lost(const error& why, const std::string& peer) override;

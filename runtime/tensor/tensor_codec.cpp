@@ -275,6 +275,24 @@ void tensor_codec::write(const payload& value, std::span<std::byte> into) const 
   });
 }
 
+void tensor_codec::gather(const payload& value, gathered_bytes& into) const {
+  const tensor_set& set = tensors_of(value);
+  const std::uint64_t start = into.size();
+  word_writer out(into.own(description_bytes(set)));
+  out.word(magic | set.tensors().size());
+  place(set, [&](std::size_t index, std::size_t offset) {
+    const at::Tensor& tensor = set.tensors()[index];
+    describe(tensor, set.stored_name(index), offset, out);
+    into.pad_to(limits::payload_alignment);
+    TROUPE_CHECK(into.size() - start == offset, "the payload begins at a multiple of its alignment");
+    if (is_plain(tensor)) {
+      into.view({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+    } else {
+      copy_values(tensor, into.own(tensor.nbytes()));
+    }
+  });
+}
+
 expected<payload_ptr> tensor_codec::read(std::span<const std::byte> from, std::shared_ptr<const void> owner) const {
   word_reader in(from);
   const auto first = in.word();

@@ -7,7 +7,7 @@ namespace troupe {
 /// tensor_set as bytes: CPU tensors of every dtype with whole bytes, with names, sizes and strides. Dense tensors keep
 /// their strides (a transposed or channels-last one too), as layout changes the bits of some kernels; all others are
 /// laid out anew, contiguously. Of views whose values are not what their memory holds (conjugated, negated) the values
-/// are written. They are copied once, to where write() is to put them. Every tensor starts at a multiple of
+/// are written. write() copies them once, gather() none that is dense. Every tensor starts at a multiple of
 /// limits::payload_alignment, so that what is read views the bytes in place.
 ///
 /// Layout, native byte order, both ends being the same version on the same kind of machine (docs/wire.md):
@@ -23,6 +23,8 @@ class tensor_codec final : public payload_codec {
  public:
   [[nodiscard]] std::size_t size_of(const payload& value) const override;
   void write(const payload& value, std::span<std::byte> into) const override;
+  /// Views the memory of dense tensors; copies the others.
+  void gather(const payload& value, gathered_bytes& into) const override;
   [[nodiscard]] expected<payload_ptr> read(std::span<const std::byte> from,
                                            std::shared_ptr<const void> owner) const override;
 };

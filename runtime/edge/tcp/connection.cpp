@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include <asio/post.hpp>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -37,6 +38,14 @@ std::string name_of(const wire_socket::endpoint_type& peer) {
 std::string numeric(const wire_socket::endpoint_type& one, std::error_code failed) {
   const auto named = failed ? std::nullopt : tcp_endpoint_of(one);
   return named ? address_of(named->address()) : std::string{};
+}
+
+tl::unexpected<error> is_closed(std::error_code why) {
+  return fail(error_code::peer_lost, {}, "connection closed: " + why.message());
+}
+
+tl::unexpected<error> cannot_write(std::error_code why) {
+  return fail(error_code::peer_lost, {}, "cannot write: " + why.message());
 }
 
 std::string in_ms(std::chrono::milliseconds time) {
@@ -103,8 +112,8 @@ void connection::begin(bool as_server) {
     if (failed) return self->fail(error_code::wire_handshake, "TLS handshake: " + failed.message());
     self->secured_ = true;
     if (const auto fits = self->role_->on_handshake(*self); !fits) return self->fail(fits.error());
-    self->read();
     self->pump();
+    if (!self->ended_) self->read();
   });
 }
 
@@ -119,18 +128,55 @@ void connection::assume(std::shared_ptr<connection_role> role, const std::option
   watch(limits_.keep_alive / 2);
 }
 
+/// A few chunks at a time: other connections have the same thread.
 void connection::read() {
+  for (std::size_t turn = 0; turn < limits::tcp_chunks_per_turn; ++turn) {
+    const auto more = read_chunk();
+    if (ended_) return;
+    if (!more) return fail(more.error());
+    pump();
+    if (ended_) return;
+    if (!*more) return wait_to_read();
+  }
+  after_others([](connection& self) { self.read(); });
+}
+
+/// False if nothing is there now.
+expected<bool> connection::read_chunk() {
   const auto room = decoder_.room();
-  stream_->read_some(room, [self = shared_from_this()](std::error_code failed, std::size_t bytes) {
+  const auto got = stream_->read_some(room.first(std::min(room.size(), limits::tcp_chunk_bytes)));
+  if (got.failed && finishing_) {
+    drop();
+    return false;
+  }
+  if (got.failed) return is_closed(got.failed);
+  if (got.bytes == 0) return false;
+  last_read_ = clock::now();
+  decoder_.arrived(got.bytes);
+  return take().map([] { return true; });
+}
+
+void connection::wait_to_read() {
+  wake_level_.raise(stream_->socket(), decoder_.missing());
+  stream_->wait_readable([self = shared_from_this()](std::error_code failed) {
     if (self->ended_) return;
-    if (failed && self->finishing_) return self->drop();
-    if (failed) return self->fail(error_code::peer_lost, "connection closed: " + failed.message());
-    self->last_read_ = clock::now();
-    self->decoder_.arrived(bytes);
-    if (auto taken = self->take(); !taken) return self->fail(std::move(taken).error());
+    if (failed) return self->fail(error_code::peer_lost, "cannot wait: " + failed.message());
+    self->read();
+  });
+}
+
+void connection::wait_to_write() {
+  stream_->wait_writable([self = shared_from_this()](std::error_code failed) {
     if (self->ended_) return;
-    self->pump();
-    if (!self->ended_) self->read();
+    if (failed) return self->fail(error_code::peer_lost, "cannot wait: " + failed.message());
+    self->write();
+  });
+}
+
+template <class Act>
+void connection::after_others(Act act) {
+  asio::post(executor(), [self = shared_from_this(), act] {
+    if (!self->ended_) act(*self);
   });
 }
 
@@ -172,23 +218,48 @@ expected<void> connection::deliver(std::span<const std::byte> payload) {
 
 void connection::pump() {
   if (ended_ || writing_ || !secured_ || finishing_) return;
-  auto more = role_->next(out_);
-  if (!more) return fail(std::move(more).error());
-  if (*more) return write(out_, true);
-  if (role_->finished()) finish();
+  if (begin_next()) write();
 }
 
-void connection::write(const outgoing& out, bool counts) {
-  writing_ = true;
-  stream_->write(out.head.view(), out.payload,
-                 [self = shared_from_this(), counts](std::error_code failed, std::size_t) {
-                   self->writing_ = false;
-                   if (!failed && counts) ++self->traffic_.written;  // also when the peer has read it and gone since
-                   if (self->ended_) return;
-                   if (failed) return self->fail(error_code::peer_lost, "cannot write: " + failed.message());
-                   self->last_written_ = clock::now();
-                   self->pump();
-                 });
+/// False if there is nothing to say, or no more.
+bool connection::begin_next() {
+  const auto more = role_->next(out_);
+  if (!more) {
+    fail(more.error());
+    return false;
+  }
+  writing_ = out_counts_ = *more;
+  if (!*more && role_->finished()) finish();
+  return *more;
+}
+
+/// What has begun, and what comes after it, as far as the socket takes it.
+void connection::write() {
+  for (std::size_t turn = 0; turn < limits::tcp_chunks_per_turn; ++turn) {
+    const auto goes_on = write_chunk();
+    if (!goes_on) return fail(goes_on.error());
+    if (!*goes_on) return wait_to_write();
+    if (!writing_ && !begin_next()) return;
+  }
+  after_others([](connection& self) { self.write(); });
+}
+
+/// False if the socket takes nothing now.
+expected<bool> connection::write_chunk() {
+  if (!out_.is_done()) {
+    const auto taken = stream_->write_some(out_.chunk());
+    if (taken.failed) return cannot_write(taken.failed);
+    if (taken.bytes == 0) return false;
+    out_.sent(taken.bytes);
+    if (!out_.is_done()) return true;
+  }
+  const auto left = stream_->flush();
+  if (left.failed) return cannot_write(left.failed);
+  if (left.bytes > 0) return false;
+  writing_ = false;
+  if (out_counts_) ++traffic_.written;
+  last_written_ = clock::now();
+  return true;
 }
 
 // The socket stays until the other side has closed its own: closing it with a late ping unread would make the kernel
@@ -234,14 +305,18 @@ void connection::look_at_the_clock() {
     const auto code = connected_ ? error_code::wire_handshake : error_code::peer_lost;
     return fail(code, "no handshake within " + in_ms(limits_.handshake));
   }
+  wake_level_.lower(stream_->socket());
   const auto now = clock::now();
   if (freezes_->lasted(last_read_.time_since_epoch(), now.time_since_epoch()) >= limits_.silence) {
     if (finishing_) return drop();
     return fail(error_code::peer_lost, "silent for " + in_ms(limits_.silence));
   }
   if (!writing_ && !finishing_ && now - last_written_ >= limits_.keep_alive) {
-    out_ = {encode_head(ping_frame{}), {}};
-    write(out_, false);
+    out_.begin(ping_frame{});
+    writing_ = true;
+    out_counts_ = false;
+    write();
+    if (ended_) return;
   }
   watch(limits_.keep_alive / 2);
 }

@@ -13,18 +13,14 @@
 
 #include "runtime/edge/tcp/buffer_pool.hpp"
 #include "runtime/edge/tcp/frame_decoder.hpp"
+#include "runtime/edge/tcp/outgoing_frame.hpp"
+#include "runtime/edge/tcp/socket_io.hpp"
 #include "runtime/edge/tcp/wire_stream.hpp"
 #include "runtime/os/freeze_watch.hpp"
 
 namespace troupe {
 
 class connection;
-
-struct outgoing {
-  frame_head_bytes head;
-  /// Stays until the next call of connection_role::next().
-  std::span<const std::byte> payload;
-};
 
 /// What a connection is about: an untrusted peer, a caller, the sending or the receiving end of an edge. I/O thread
 /// only.
@@ -42,8 +38,8 @@ class connection_role {
   /// An error ends the connection. `payload` is empty and `owner` null where there is none.
   virtual expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                                   std::shared_ptr<aligned_buffer> owner) = 0;
-  /// The next frame to write, if there is one.
-  virtual expected<bool> next(outgoing& out) = 0;
+  /// Begins the next frame, if there is one. What it views must stay until the next call.
+  virtual expected<bool> next(outgoing_frame& out) = 0;
   /// Both sides have closed.
   [[nodiscard]] virtual bool finished() const { return false; }
   /// This side has closed and the other not yet: worth waiting for when an endpoint stops.
@@ -115,10 +111,17 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   void begin(bool as_server);
   void read();
+  expected<bool> read_chunk();
   expected<void> take();
   expected<void> take_head();
   expected<void> deliver(std::span<const std::byte> payload);
-  void write(const outgoing& out, bool counts);
+  void write();
+  expected<bool> write_chunk();
+  bool begin_next();
+  void wait_to_read();
+  void wait_to_write();
+  template <class Act>
+  void after_others(Act act);
   void finish();
   void fail(const error& why);
   void fail(error_code code, const std::string& cause);
@@ -133,8 +136,10 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::string peer_;
   std::optional<std::string> node_;
   frame_decoder decoder_{0};
+  wake_level wake_level_;
   std::shared_ptr<aligned_buffer> payload_;
-  outgoing out_;
+  outgoing_frame out_;
+  bool out_counts_ = false;
   asio::steady_timer timer_;
   clock::time_point last_read_;
   /// Looks at the clock as often as watch() says, unless this process is frozen.

@@ -1,6 +1,5 @@
 #include "runtime/edge/tcp/edge_receiver.hpp"
 
-#include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
@@ -28,20 +27,20 @@ bool edge_receiver::leaving() const {
   return link_->closed.load(std::memory_order_acquire) && !finished();
 }
 
-expected<bool> edge_receiver::next(outgoing& out) {
+expected<bool> edge_receiver::next(outgoing_frame& out) {
   if (!std::exchange(welcomed_, true)) {
-    out = {encode_head(welcome_frame{link_->slots}), {}};
+    out.begin(welcome_frame{link_->slots});
     return true;
   }
   if (close_sent_) return false;
   if (link_->closed.load(std::memory_order_acquire)) {
     close_sent_ = true;
-    out = {encode_head(close_frame{}), {}};
+    out.begin(close_frame{});
     return true;
   }
   const std::uint64_t released = link_->released.load(std::memory_order_acquire);
   if (released == std::exchange(told_, released)) return false;
-  out = {encode_head(credit_frame{released}), {}};
+  out.begin(credit_frame{released});
   return true;
 }
 
@@ -61,9 +60,6 @@ expected<void> edge_receiver::on_frame(connection&, const frame& head, std::span
 expected<void> edge_receiver::on_activation(const activation_frame& head, std::span<const std::byte> payload,
                                             std::shared_ptr<aligned_buffer> owner) {
   if (head.epoch != link_->key.epoch) return unexpected_frame("an activation of epoch " + std::to_string(head.epoch));
-  if (head.payload_crc && *head.payload_crc != crc32c(payload)) {
-    return fail(error_code::wire_checksum, to_string(head.id), "the payload does not match its checksum");
-  }
   auto message = rebuild(head, payload, owner);
   if (!message) return tl::make_unexpected(std::move(message).error());
   owner.reset();
@@ -85,7 +81,7 @@ expected<activation> edge_receiver::rebuild(const activation_frame& head, std::s
     message.labels = std::move(*labels);
   }
   if (head.rows) {
-    auto rows = read_rows(payload.subspan(layout.rows_at), head.samples.size());
+    auto rows = read_rows(payload.subspan(layout.rows_at, layout.checksum_at - layout.rows_at), head.samples.size());
     if (!rows) return tl::make_unexpected(std::move(rows).error());
     message.rows = std::move(*rows);
   }

@@ -18,7 +18,7 @@ class edge_receiver final : public connection_role {
   std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) override { return pool_.take(bytes); }
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
-  expected<bool> next(outgoing& out) override;
+  expected<bool> next(outgoing_frame& out) override;
   [[nodiscard]] bool finished() const override { return close_sent_ && peer_closed_; }
   [[nodiscard]] bool leaving() const override;
   void lost(const error& why, const std::string& peer) override;

@@ -1,8 +1,7 @@
 #include "runtime/edge/tcp/edge_sender.hpp"
 
-#include <cstring>
+#include <new>
 
-#include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
@@ -18,11 +17,6 @@ void write_rows(const row_set& rows, std::span<std::byte> into) noexcept {
   }
 }
 
-/// Zeros between the parts: bytes of an earlier payload must not leave the process.
-void clear(std::span<std::byte> bytes, std::uint64_t from, std::uint64_t to) noexcept {
-  if (from < to) std::memset(bytes.data() + from, 0, to - from);
-}
-
 }  // namespace
 
 bool edge_sender::leaving() const {
@@ -30,51 +24,60 @@ bool edge_sender::leaving() const {
 }
 
 // `exhausted` is read first: what it says about flushes and messages is then true of all that follow.
-expected<bool> edge_sender::next(outgoing& out) {
+expected<bool> edge_sender::next(outgoing_frame& out) {
+  sending_ = {};
   if (close_sent_) return false;
   const bool closed = link_->closed.load(std::memory_order_acquire);
   const bool exhausted = link_->queue->exhausted();
   const auto ended = link_->queue->flushed_through();
   if (ended && (!flushed_ || *ended > *flushed_)) {
     flushed_ = ended;
-    out = {encode_head(flush_frame{*ended}), {}};
+    out.begin(flush_frame{*ended});
     return true;
   }
-  if (const auto message = link_->queue->try_receive()) {
+  if (auto message = link_->queue->try_receive()) {
     ++taken_;
-    return serialise(*message, out).map([] { return true; });
+    sending_ = std::move(*message);
+    return begin(out).map([] { return true; });
   }
   if (!exhausted && !(closed && peer_closed_)) return false;
   close_sent_ = true;
-  out = {encode_head(close_frame{link_->sent.load(std::memory_order_acquire)}), {}};
+  out.begin(close_frame{link_->sent.load(std::memory_order_acquire)});
   return true;
 }
 
-expected<void> edge_sender::serialise(const activation& message, outgoing& out) {
-  activation_frame head{message.id, message.samples, link_->key.epoch, {}, {}, {}, {}};
-  if (message.rows) head.rows = message.rows->size();
-  head.tensor_bytes = size_of(codec_, message.tensors);
-  head.label_bytes = size_of(codec_, message.labels);
+expected<void> edge_sender::begin(outgoing_frame& out) {
+  activation_frame head{sending_.id, sending_.samples, link_->key.epoch, {}, {}, {}, payload_crc_};
+  if (sending_.rows) head.rows = sending_.rows->size();
+  head.tensor_bytes = size_of(codec_, sending_.tensors);
+  head.label_bytes = size_of(codec_, sending_.labels);
   const std::uint64_t tensor_bytes = head.tensor_bytes.value_or(0);
   const std::uint64_t label_bytes = head.label_bytes.value_or(0);
   constexpr std::uint64_t most = limits::frame_payload_bytes_max;
   if (tensor_bytes > most || label_bytes > most || head.rows.value_or(0) > limits::micro_batch_max ||
-      layout_of(head).bytes > most || !buffer_.reserve(layout_of(head).bytes)) {
-    return fail(error_code::wire_too_large, to_string(message.id),
+      layout_of(head).bytes > most) {
+    return fail(error_code::wire_too_large, to_string(sending_.id),
                 "its tensors have " + std::to_string(tensor_bytes) + " bytes, its labels " +
                     std::to_string(label_bytes) + ", together at most " + std::to_string(most),
                 "Use smaller micro-batches");
   }
-  const payload_layout layout = layout_of(head);
-  const auto bytes = buffer_.first(layout.bytes);
-  if (message.tensors) codec_.write(*message.tensors, bytes.first(tensor_bytes));
-  if (message.labels) codec_.write(*message.labels, bytes.subspan(layout.labels_at, label_bytes));
-  if (message.rows) write_rows(*message.rows, bytes.subspan(layout.rows_at));
-  clear(bytes, tensor_bytes, layout.labels_at);
-  clear(bytes, layout.labels_at + label_bytes, layout.rows_at);
-  if (payload_crc_) head.payload_crc = crc32c(bytes);
-  out = {encode_head(head), bytes};
+  out.begin(head);
+  try {
+    gather(out.body());
+  } catch (const std::bad_alloc&) {
+    return fail(error_code::wire_too_large, to_string(sending_.id),
+                "no memory to lay out " + std::to_string(tensor_bytes + label_bytes) + " bytes",
+                "Use smaller micro-batches");
+  }
   return {};
+}
+
+void edge_sender::gather(gathered_bytes& body) const {
+  if (sending_.tensors) codec_.gather(*sending_.tensors, body);
+  body.pad_to(limits::payload_alignment);
+  if (sending_.labels) codec_.gather(*sending_.labels, body);
+  body.pad_to(limits::payload_alignment);
+  if (sending_.rows) write_rows(*sending_.rows, body.own(sending_.rows->size() * sizeof(std::uint32_t)));
 }
 
 expected<void> edge_sender::on_frame(connection&, const frame& head, std::span<const std::byte>,

@@ -17,7 +17,7 @@ class edge_sender final : public connection_role {
 
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
-  expected<bool> next(outgoing& out) override;
+  expected<bool> next(outgoing_frame& out) override;
   [[nodiscard]] bool finished() const override { return close_sent_ && peer_closed_; }
   [[nodiscard]] bool leaving() const override;
   void lost(const error& why, const std::string& peer) override;
@@ -25,12 +25,14 @@ class edge_sender final : public connection_role {
  private:
   expected<void> on_credit(const credit_frame& credit);
   void on_close();
-  expected<void> serialise(const activation& message, outgoing& out);
+  expected<void> begin(outgoing_frame& out);
+  void gather(gathered_bytes& body) const;
 
   const std::shared_ptr<sender_link> link_;
   const payload_codec& codec_;
   const bool payload_crc_;
-  aligned_buffer buffer_;
+  /// Its tensors are sent from where they lie.
+  activation sending_;
   std::uint64_t taken_ = 0;
   std::uint64_t released_ = 0;
   std::optional<call_number> flushed_;

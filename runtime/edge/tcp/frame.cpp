@@ -52,13 +52,6 @@ std::string objection(const link_frame& f) {
   return f.silence_ms == std::optional<std::uint32_t>(0) ? "a link that is lost at once" : "";
 }
 
-std::uint64_t payload_bytes_of(const frame& value) noexcept {
-  if (const auto* sent = std::get_if<activation_frame>(&value)) return layout_of(*sent).bytes;
-  if (const auto* asked = std::get_if<join_frame>(&value)) return asked->bytes;
-  const auto* said = std::get_if<control_frame>(&value);
-  return said == nullptr ? 0 : said->bytes;
-}
-
 template <class Frame>
 bool read_if(frame_kind kind, std::uint64_t items, field_reader& in, frame& value) {
   if (kind != frame_fields::kind<Frame>) return false;
@@ -93,8 +86,24 @@ payload_layout layout_of(const activation_frame& head) noexcept {
   payload_layout layout;
   layout.labels_at = aligned(head.tensor_bytes.value_or(0));
   layout.rows_at = layout.labels_at + aligned(head.label_bytes.value_or(0));
-  layout.bytes = layout.rows_at + head.rows.value_or(0) * sizeof(std::uint32_t);
+  layout.checksum_at = layout.rows_at + head.rows.value_or(0) * sizeof(std::uint32_t);
+  layout.bytes = layout.checksum_at + (head.has_checksum ? payload_checksum_bytes : 0);
   return layout;
+}
+
+void write_checksum(std::uint32_t crc, std::span<std::byte, payload_checksum_bytes> into) noexcept {
+  set(into, 0, into.size(), crc);
+}
+
+std::uint32_t read_checksum(std::span<const std::byte, payload_checksum_bytes> from) noexcept {
+  return static_cast<std::uint32_t>(get(from, 0, from.size()));
+}
+
+std::uint64_t payload_bytes_of(const frame& value) noexcept {
+  if (const auto* sent = std::get_if<activation_frame>(&value)) return layout_of(*sent).bytes;
+  if (const auto* asked = std::get_if<join_frame>(&value)) return asked->bytes;
+  const auto* said = std::get_if<control_frame>(&value);
+  return said == nullptr ? 0 : said->bytes;
 }
 
 std::uint32_t head_checksum(std::span<const std::byte> head) noexcept {

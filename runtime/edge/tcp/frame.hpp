@@ -36,11 +36,12 @@ struct activation_frame {
   micro_batch_id id;
   sample_range samples;
   epoch_number epoch = 0;
-  /// Nothing where the activation is the whole micro-batch, has no tensors, has no labels, carries no checksum.
+  /// Nothing where the activation is the whole micro-batch, has no tensors, has no labels.
   std::optional<std::uint64_t> rows;
   std::optional<std::uint64_t> tensor_bytes;
   std::optional<std::uint64_t> label_bytes;
-  std::optional<std::uint32_t> payload_crc;
+  /// The payload ends with the CRC32C of all its bytes before.
+  bool has_checksum = false;
   friend bool operator==(const activation_frame&, const activation_frame&) = default;
 };
 /// Counted since the connection began, so that one frame stands for any number of releases.
@@ -101,12 +102,15 @@ using frame = std::variant<activation_frame, credit_frame, flush_frame, close_fr
 [[nodiscard]] frame_kind kind_of(const frame& value) noexcept;
 
 /// Where the parts of a payload are: tensors first, labels and rows each at the next multiple of
-/// limits::payload_alignment.
+/// limits::payload_alignment; then the checksum, if there is one, in payload_checksum_bytes. It comes last, so that a
+/// sender reads the payload once: it sums up each piece as it sends it.
 struct payload_layout {
   std::uint64_t labels_at = 0;
   std::uint64_t rows_at = 0;
+  std::uint64_t checksum_at = 0;
   std::uint64_t bytes = 0;
 };
+inline constexpr std::size_t payload_checksum_bytes = 4;
 /// All lengths of `head` must be at most limits::frame_payload_bytes_max, as decode_head() assures.
 [[nodiscard]] payload_layout layout_of(const activation_frame& head) noexcept;
 
@@ -124,6 +128,13 @@ class frame_head_bytes {
   std::array<std::byte, frame_prelude_bytes + limits::frame_header_bytes_max> bytes_{};
   std::size_t size_ = 0;
 };
+
+/// Big-endian, as all numbers of a frame.
+void write_checksum(std::uint32_t crc, std::span<std::byte, payload_checksum_bytes> into) noexcept;
+[[nodiscard]] std::uint32_t read_checksum(std::span<const std::byte, payload_checksum_bytes> from) noexcept;
+
+/// Of what follows the head.
+[[nodiscard]] std::uint64_t payload_bytes_of(const frame& value) noexcept;
 
 /// The shortest form; equal frames are equal bytes. The payload's length follows from the frame.
 [[nodiscard]] frame_head_bytes encode_head(const frame& value) noexcept;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "messages/check.hpp"
+#include "runtime/edge/tcp/crc32c.hpp"
 
 namespace troupe {
 
@@ -20,8 +21,15 @@ void frame_decoder::arrived(std::size_t bytes) noexcept {
   if (missing_.empty()) {
     end_ += bytes;
   } else {
+    sum_up(missing_.first(bytes));
     missing_ = missing_.subspan(bytes);
   }
+}
+
+void frame_decoder::sum_up(std::span<const std::byte> arrived) noexcept {
+  const auto covered = arrived.first(std::min<std::size_t>(arrived.size(), to_sum_up_));
+  crc_ = crc32c(covered, crc_);
+  to_sum_up_ -= covered.size();
 }
 
 void frame_decoder::consume(std::size_t bytes) noexcept {
@@ -33,14 +41,24 @@ void frame_decoder::payload_into(std::span<std::byte> place) noexcept {
   TROUPE_CHECK(in_payload_ && place.size() == payload_bytes_, "a payload has the size that its head says");
   const auto here = buffered().first(std::min<std::size_t>(place.size(), end_ - begin_));
   std::memcpy(place.data(), here.data(), here.size());
+  sum_up(here);
   consume(here.size());
+  place_ = place;
   missing_ = place.subspan(here.size());
 }
 
 expected<decode_step> frame_decoder::step() {
   if (!in_payload_) return read_head();
   if (!missing_.empty()) return decode_step::more;
+  return end_payload();
+}
+
+expected<decode_step> frame_decoder::end_payload() {
   in_payload_ = false;
+  const auto* sent = std::get_if<activation_frame>(&head_);
+  if (sent != nullptr && sent->has_checksum && read_checksum(place_.last<payload_checksum_bytes>()) != crc_) {
+    return fail(error_code::wire_checksum, to_string(sent->id), "the payload does not match its checksum");
+  }
   return decode_step::payload;
 }
 
@@ -56,6 +74,9 @@ expected<decode_step> frame_decoder::read_head() {
   consume(head_bytes);
   payload_bytes_ = prelude->payload_bytes;
   in_payload_ = payload_bytes_ > 0;
+  const auto* sent = std::get_if<activation_frame>(&head_);
+  to_sum_up_ = sent != nullptr && sent->has_checksum ? layout_of(*sent).checksum_at : 0;
+  crc_ = 0;
   return decode_step::head;
 }
 

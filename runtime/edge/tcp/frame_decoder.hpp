@@ -16,7 +16,8 @@ enum class decode_step : std::uint8_t {
 };
 
 /// Frames out of a stream of bytes that comes in pieces of any size. Small frames gather in a buffer of fixed size;
-/// what is left of a payload is read where it is to lie. Allocates nothing unless it fails.
+/// what is left of a payload is read where it is to lie, and summed up as it arrives. Allocates nothing unless it
+/// fails.
 ///
 /// Order: while step() returns `more`, read into room(), arrived(n), step(). After an error the stream is lost: do not
 /// call anything again. Threads: one.
@@ -28,10 +29,12 @@ class frame_decoder {
 
   /// Where the next bytes of the stream go; never empty when step() has returned `more`.
   [[nodiscard]] std::span<std::byte> room() noexcept;
+  /// Of a payload whose place is known.
+  [[nodiscard]] std::size_t missing() const noexcept { return missing_.size(); }
   /// At most room().size().
   void arrived(std::size_t bytes) noexcept;
 
-  /// Errors: as decode_prelude() and decode_head().
+  /// Errors: as decode_prelude() and decode_head(); E0706 for a payload that does not match the checksum at its end.
   [[nodiscard]] expected<decode_step> step();
 
   [[nodiscard]] const frame& head() const noexcept { return head_; }
@@ -44,7 +47,9 @@ class frame_decoder {
     return std::span(buffer_).subspan(begin_, end_ - begin_);
   }
   void consume(std::size_t bytes) noexcept;
+  void sum_up(std::span<const std::byte> arrived) noexcept;
   expected<decode_step> read_head();
+  expected<decode_step> end_payload();
 
   std::array<std::byte, limits::frame_buffer_bytes> buffer_;
   std::size_t begin_ = 0;
@@ -53,7 +58,11 @@ class frame_decoder {
   frame head_;
   std::uint64_t payload_bytes_ = 0;
   bool in_payload_ = false;
+  std::span<std::byte> place_;
   std::span<std::byte> missing_;
+  /// Of the payload: what its checksum covers and has not arrived.
+  std::uint64_t to_sum_up_ = 0;
+  std::uint32_t crc_ = 0;
 };
 
 }  // namespace troupe

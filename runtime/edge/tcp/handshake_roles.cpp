@@ -66,9 +66,9 @@ expected<void> untrusted_peer::admit(connection& from, const frame& head) {
   return {};
 }
 
-expected<bool> untrusted_peer::next(outgoing& out) {
+expected<bool> untrusted_peer::next(outgoing_frame& out) {
   if (!due_) return false;
-  out = {encode_head(*std::exchange(due_, std::nullopt)), {}};
+  out.begin(*std::exchange(due_, std::nullopt));
   return true;
 }
 
@@ -81,7 +81,7 @@ expected<void> caller::on_handshake(connection& from) {
   return check_peer("handshake", from.peer_node(), link_->peer);
 }
 
-expected<bool> caller::next(outgoing& out) {
+expected<bool> caller::next(outgoing_frame& out) {
   if (!said_) {
     const auto nonce = make_nonce();
     if (!nonce) return tl::make_unexpected(nonce.error());
@@ -89,7 +89,7 @@ expected<bool> caller::next(outgoing& out) {
     due_ = make_hello(*said_);
   }
   if (!due_) return false;
-  out = {encode_head(*std::exchange(due_, std::nullopt)), {}};
+  out.begin(*std::exchange(due_, std::nullopt));
   return true;
 }
 

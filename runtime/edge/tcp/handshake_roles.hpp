@@ -20,7 +20,7 @@ class untrusted_peer final : public connection_role {
   std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) override;
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
-  expected<bool> next(outgoing& out) override;
+  expected<bool> next(outgoing_frame& out) override;
   [[nodiscard]] bool is_untrusted() const override { return !said_; }
   void lost(const error& why, const std::string& peer) override;
 
@@ -45,7 +45,7 @@ class caller final : public connection_role {
   expected<void> on_handshake(connection& from) override;
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
-  expected<bool> next(outgoing& out) override;
+  expected<bool> next(outgoing_frame& out) override;
   void lost(const error& why, const std::string& peer) override;
 
  private:

@@ -1,57 +1,32 @@
 #include "runtime/edge/tcp/wire_stream.hpp"
 
-#include <array>
 #include <utility>
 
 #include <asio/post.hpp>
-#include <asio/ssl.hpp>
-#include <asio/write.hpp>
+#include <asio/ssl/context.hpp>
 #include <sys/socket.h>
 
+#include "runtime/edge/tcp/socket_io.hpp"
+#include "runtime/edge/tcp/tls_stream.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
 namespace {
 
-using tls_socket = asio::ssl::stream<wire_socket>;
-
-/// What both kinds of stream do alike.
-template <class Stream>
-class stream_over : public wire_stream {
+class plain final : public wire_stream {
  public:
-  template <class... Arguments>
-  explicit stream_over(Arguments&&... arguments) : stream_(std::forward<Arguments>(arguments)...) {}
+  explicit plain(wire_socket socket) : socket_(std::move(socket)) {}
 
-  void read_some(std::span<std::byte> into, on_bytes done) override {
-    stream_.async_read_some(asio::buffer(into.data(), into.size()), std::move(done));
-  }
-  void write(std::span<const std::byte> head, std::span<const std::byte> body, on_bytes done) override {
-    const std::array both = {asio::const_buffer(head.data(), head.size()),
-                             asio::const_buffer(body.data(), body.size())};
-    asio::async_write(stream_, both, std::move(done));
-  }
-
- protected:
-  Stream stream_;
-};
-
-class plain final : public stream_over<wire_socket> {
- public:
-  using stream_over::stream_over;
   void handshake(bool, on_done done) override {
-    asio::post(stream_.get_executor(), [done = std::move(done)] { done({}); });
+    asio::post(socket_.get_executor(), [done = std::move(done)] { done({}); });
   }
-  wire_socket& socket() noexcept override { return stream_; }
-};
+  transfer read_some(std::span<std::byte> into) override { return receive_some(socket_, into); }
+  transfer write_some(pieces from) override { return send_some(socket_, from); }
+  transfer flush() override { return {}; }
+  wire_socket& socket() noexcept override { return socket_; }
 
-class encrypted final : public stream_over<tls_socket> {
- public:
-  using stream_over::stream_over;
-  void handshake(bool as_server, on_done done) override {
-    stream_.async_handshake(as_server ? tls_socket::server : tls_socket::client, std::move(done));
-  }
-  wire_socket& socket() noexcept override { return stream_.next_layer(); }
-  x509_st* peer_certificate() noexcept override { return SSL_get0_peer_certificate(stream_.native_handle()); }
+ private:
+  wire_socket socket_;
 };
 
 asio::const_buffer pem(const std::string& text) {
@@ -88,7 +63,7 @@ class openssl_context final : public tls_context {
     return limit();
   }
   std::unique_ptr<wire_stream> stream(wire_socket socket) override {
-    return std::make_unique<encrypted>(std::move(socket), context_);
+    return std::make_unique<tls_stream>(std::move(socket), *context_.native_handle());
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/generic/stream_protocol.hpp>
@@ -24,13 +25,20 @@ namespace troupe {
 /// Of tcp, or a unix socket that a process has inherited.
 using wire_socket = asio::generic::stream_protocol::socket;
 
+/// What one call has moved. No bytes and no error: the socket has nothing, or no room, now.
+struct transfer {
+  std::size_t bytes = 0;
+  std::error_code failed;
+};
+
 /// The bytes of one connection, as they are or through TLS. With connection.hpp, tcp_core.hpp, runtime/link and
-/// runtime/join the only place that knows asio. Threads: the I/O thread. One read and one write may be under way at a
-/// time; what they name must stay until their handler was called. Handlers are called later, never from within.
+/// runtime/join the only place that knows asio. Threads: the I/O thread. Reading and writing never wait; each is tried
+/// again when its wait is over. At most one wait for each may be under way. Handlers are called later, never from
+/// within, and must keep this stream alive.
 class wire_stream {
  public:
   using on_done = std::function<void(std::error_code)>;
-  using on_bytes = std::function<void(std::error_code, std::size_t)>;
+  using pieces = std::span<const std::span<const std::byte>>;
 
   wire_stream() = default;
   wire_stream(const wire_stream&) = delete;
@@ -38,12 +46,19 @@ class wire_stream {
   virtual ~wire_stream() = default;
 
   virtual void handshake(bool as_server, on_done done) = 0;
-  virtual void read_some(std::span<std::byte> into, on_bytes done) = 0;
-  /// All of `head` and then all of `body`.
-  virtual void write(std::span<const std::byte> head, std::span<const std::byte> body, on_bytes done) = 0;
+  /// At most into.size() bytes. The end of the stream is the error asio::error::eof.
+  [[nodiscard]] virtual transfer read_some(std::span<std::byte> into) = 0;
+  /// Takes some of these bytes, in order. They are on their way when flush() has found nothing left.
+  [[nodiscard]] virtual transfer write_some(pieces from) = 0;
+  /// `bytes` are those that were taken and are not with the kernel yet.
+  [[nodiscard]] virtual transfer flush() = 0;
   virtual wire_socket& socket() noexcept = 0;
   /// After the handshake: what the other side showed and this side believed; null without TLS, and if it showed none.
   [[nodiscard]] virtual x509_st* peer_certificate() noexcept { return nullptr; }
+
+  /// Until read_some(), or write_some() and flush(), are worth another try.
+  void wait_readable(on_done done) { socket().async_wait(wire_socket::wait_read, std::move(done)); }
+  void wait_writable(on_done done) { socket().async_wait(wire_socket::wait_write, std::move(done)); }
 };
 
 /// Whether a client without a certificate gets through the handshake. It is shown the authority's certificate beside

@@ -3,6 +3,7 @@
 // seeded damage.
 #include "runtime/tensor/tensor_codec.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -29,6 +30,17 @@ buffer written(const payload& value) {
   const tensor_codec codec;
   buffer made(codec.size_of(value));
   codec.write(value, made.bytes);
+  return made;
+}
+
+/// Behind a block of another payload, as labels lie.
+buffer gathered(const payload& value) {
+  gathered_bytes pieces;
+  (void)pieces.own(limits::payload_alignment);
+  tensor_codec{}.gather(value, pieces);
+  buffer made(pieces.size() - limits::payload_alignment);
+  std::byte* at = made.bytes.data();
+  for (const auto piece : pieces.pieces().subspan(1)) at = std::copy(piece.begin(), piece.end(), at);
   return made;
 }
 
@@ -60,10 +72,12 @@ TEST(tensor_codec, gives_back_the_same_bits_sizes_strides_and_names) {
   odd[2] = -0.0;
   const auto check = [](std::vector<at::Tensor> tensors, std::vector<std::string> names = {}) {
     const auto given = std::make_shared<const tensor_set>(std::move(tensors), std::move(names));
-    const buffer bytes = written(*given);
-    auto read = tensor_codec{}.read(bytes.bytes, bytes.memory);
-    ASSERT_TRUE(read) << to_string(read.error());
-    expect_same(as_tensors(*read), *given);
+    for (const buffer& bytes : {written(*given), gathered(*given)}) {
+      EXPECT_EQ(bytes.bytes.size(), tensor_codec{}.size_of(*given));
+      auto read = tensor_codec{}.read(bytes.bytes, bytes.memory);
+      ASSERT_TRUE(read) << to_string(read.error());
+      expect_same(as_tensors(*read), *given);
+    }
   };
   check({});
   check({image});
@@ -136,6 +150,21 @@ TEST(tensor_codec, copies_once_straight_to_its_place_whatever_the_strides) {
     codec.write(given, bytes.bytes);
     EXPECT_EQ(counter.count, 0) << tensor.sizes() << " with strides " << tensor.strides();
   }
+}
+
+TEST(tensor_codec, gathers_dense_tensors_from_where_they_lie) {
+  const at::Tensor dense = at::randn({8, 4}).t();
+  const at::Tensor sparse_rows = at::randn({8, 4}).slice(0, 0, 8, 2);
+  const tensor_set given({dense, sparse_rows});
+  gathered_bytes pieces;
+  tensor_codec{}.gather(given, pieces);
+  const auto lies_at = [&](const at::Tensor& tensor) {
+    return std::ranges::any_of(pieces.pieces(), [&](const auto& each) {
+      return each.data() == tensor.const_data_ptr() && each.size() == tensor.nbytes();
+    });
+  };
+  EXPECT_TRUE(lies_at(dense));
+  EXPECT_FALSE(lies_at(sparse_rows)) << "its memory has rows that are not its own";
 }
 
 TEST(tensor_codec, views_the_bytes_and_keeps_their_owner) {

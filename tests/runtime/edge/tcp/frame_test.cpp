@@ -16,12 +16,12 @@ namespace {
 using bytes = std::vector<std::byte>;
 
 activation_frame whole() {
-  return {{1, 300}, {3000, 3064}, 7, std::nullopt, 100, 20, 0xdeadbeef};
+  return {{1, 300}, {3000, 3064}, 7, std::nullopt, 100, 20, true};
 }
 
 std::vector<frame> all_frames() {
-  activation_frame empty_part{{0, 0}, {0, 0}, 0, 0, std::nullopt, std::nullopt, std::nullopt};
-  activation_frame extreme{{UINT64_MAX - 1, UINT64_MAX}, {UINT64_MAX - 5, UINT64_MAX}, UINT32_MAX, 5, 0, 0, 0};
+  activation_frame empty_part{{0, 0}, {0, 0}, 0, 0, std::nullopt, std::nullopt, false};
+  activation_frame extreme{{UINT64_MAX - 1, UINT64_MAX}, {UINT64_MAX - 5, UINT64_MAX}, UINT32_MAX, 5, 0, 0, true};
   return {whole(),
           empty_part,
           extreme,
@@ -78,13 +78,13 @@ TEST(frame, arrives_as_it_left) {
 }
 
 TEST(frame, has_the_bytes_that_are_documented) {
-  EXPECT_EQ(encoded(credit_frame{300}), from_hex("54525045 0003 0005 0000000000000000 0626b45b 92 02 cd012c"));
-  EXPECT_EQ(encoded(link_frame{}), from_hex("54525045 0003 0003 0000000000000000 1554a6ff 92 0f c0"));
-  EXPECT_EQ(encoded(link_frame{10'000}), from_hex("54525045 0003 0005 0000000000000000 3de178a7 92 0f cd2710"));
-  EXPECT_EQ(encoded(join_frame{512}), from_hex("54525045 0003 0005 0000000000000200 d93a96e0 92 10 cd0200"));
-  EXPECT_EQ(encoded(ping_frame{}), from_hex("54525045 0003 0002 0000000000000000 2a8dece1 91 0b"));
-  EXPECT_EQ(encoded(whole()), from_hex("54525045 0003 0015 00000000000000c0 dad4e0a8 9a 01 01 cd012c cd0bb8 cd0bf8 07 "
-                                       "c0 64 14 cedeadbeef"));
+  EXPECT_EQ(encoded(credit_frame{300}), from_hex("54525045 0004 0005 0000000000000000 d3da7843 92 02 cd012c"));
+  EXPECT_EQ(encoded(link_frame{}), from_hex("54525045 0004 0003 0000000000000000 bcac7adc 92 0f c0"));
+  EXPECT_EQ(encoded(link_frame{10'000}), from_hex("54525045 0004 0005 0000000000000000 e81db4bf 92 0f cd2710"));
+  EXPECT_EQ(encoded(join_frame{512}), from_hex("54525045 0004 0005 0000000000000200 0cc65af8 92 10 cd0200"));
+  EXPECT_EQ(encoded(ping_frame{}), from_hex("54525045 0004 0002 0000000000000000 b8b345da 91 0b"));
+  EXPECT_EQ(encoded(whole()), from_hex("54525045 0004 0011 00000000000000c4 1e830cda 9a 01 01 cd012c cd0bb8 cd0bf8 07 "
+                                       "c0 64 14 01"));
 }
 
 TEST(frame, lays_its_payload_out_at_multiples_of_64) {
@@ -93,7 +93,10 @@ TEST(frame, lays_its_payload_out_at_multiples_of_64) {
   const payload_layout layout = layout_of(head);
   EXPECT_EQ(layout.labels_at, 128u);
   EXPECT_EQ(layout.rows_at, 192u);
-  EXPECT_EQ(layout.bytes, 204u);
+  EXPECT_EQ(layout.checksum_at, 204u);
+  EXPECT_EQ(layout.bytes, 208u);
+  head.has_checksum = false;
+  EXPECT_EQ(layout_of(head).bytes, 204u);
 }
 
 TEST(frame, refuses_every_flipped_bit) {
@@ -153,19 +156,19 @@ TEST(frame, names_the_code_and_the_byte_of_what_is_wrong) {
     EXPECT_THAT(got.error().where, ::testing::EndsWith(place));
   };
   expect(from_hex("47455420 0001 0002 0000000000000000 00000000 91 0b"), error_code::wire_malformed, "byte 0");
-  expect(from_hex("54525045 0002 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
-  expect(from_hex("54525045 0004 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
-  expect(from_hex("54525045 0003 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
-  expect(from_hex("54525045 0003 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
-  expect(from_hex("54525045 0003 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
-  expect(from_hex("54525045 0003 0002 0000000000000000 00000000 91 11"), error_code::wire_unknown_kind, "byte 21");
-  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
-  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
-  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
-  expect(from_hex("54525045 0003 0005 0000000000000000 00000000 92 0a cd0101"), error_code::wire_too_large, "byte 22");
-  expect(from_hex("54525045 0003 0003 0000000000000000 00000000 92 0f 00"), error_code::wire_malformed, "byte 22");
-  expect(from_hex("54525045 0003 0005 0000000000000c01 00000000 92 10 cd0c01"), error_code::wire_too_large, "byte 22");
-  expect(from_hex("54525045 0003 0006 0000000000000000 00000000 dd7fffffff 0b"), error_code::wire_too_large, "byte 20");
+  expect(from_hex("54525045 0003 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
+  expect(from_hex("54525045 0005 0002 0000000000000000 00000000 91 0b"), error_code::wire_wrong_version, "byte 4");
+  expect(from_hex("54525045 0004 0081 0000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 6");
+  expect(from_hex("54525045 0004 0002 8000000000000000 00000000 91 0b"), error_code::wire_too_large, "byte 8");
+  expect(from_hex("54525045 0004 0002 0000000000000001 00000000 91 0b"), error_code::wire_malformed, "byte 8");
+  expect(from_hex("54525045 0004 0002 0000000000000000 00000000 91 11"), error_code::wire_unknown_kind, "byte 21");
+  expect(from_hex("54525045 0004 0003 0000000000000000 00000000 92 0b 00"), error_code::wire_malformed, "byte 20");
+  expect(from_hex("54525045 0004 0003 0000000000000000 00000000 91 0b 00"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0004 0003 0000000000000000 00000000 92 02 c3"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0004 0005 0000000000000000 00000000 92 0a cd0101"), error_code::wire_too_large, "byte 22");
+  expect(from_hex("54525045 0004 0003 0000000000000000 00000000 92 0f 00"), error_code::wire_malformed, "byte 22");
+  expect(from_hex("54525045 0004 0005 0000000000000c01 00000000 92 10 cd0c01"), error_code::wire_too_large, "byte 22");
+  expect(from_hex("54525045 0004 0006 0000000000000000 00000000 dd7fffffff 0b"), error_code::wire_too_large, "byte 20");
 }
 
 TEST(frame_decoder, refuses_lengths_beyond_all_limits_at_once) {
@@ -179,6 +182,50 @@ TEST(frame_decoder, refuses_lengths_beyond_all_limits_at_once) {
     std::memcpy(decoder.room().data(), huge.data(), huge.size());
     decoder.arrived(huge.size());
     EXPECT_EQ(decoder.step().error().code, error_code::wire_too_large);
+  }
+}
+
+/// The checksum of a payload, at its end.
+void seal(bytes& payload) {
+  const std::span all(payload);
+  write_checksum(crc32c(all.first(all.size() - payload_checksum_bytes)), all.last<payload_checksum_bytes>());
+}
+
+/// What ends a stream of one frame, in pieces of `piece` bytes: its payload, or an error.
+expected<decode_step> end_of(const bytes& stream, std::size_t piece) {
+  frame_decoder decoder(1 << 20);
+  bytes payload;
+  for (std::size_t at = 0;;) {
+    const auto step = decoder.step();
+    if (!step || *step == decode_step::payload) return step;
+    if (*step == decode_step::head) {
+      payload.resize(decoder.payload_bytes());
+      decoder.payload_into(payload);
+    } else {
+      const std::size_t size = std::min({piece, decoder.room().size(), stream.size() - at});
+      std::memcpy(decoder.room().data(), stream.data() + at, size);
+      decoder.arrived(size);
+      at += size;
+    }
+  }
+}
+
+TEST(frame_decoder, finds_every_flipped_bit_of_a_payload_with_a_checksum) {
+  const bytes head = encoded(whole());
+  bytes payload(layout_of(whole()).bytes, std::byte{0x5a});
+  seal(payload);
+  for (const std::size_t piece : {1u, 100u, 4096u}) {
+    bytes stream = head;
+    stream.insert(stream.end(), payload.begin(), payload.end());
+    EXPECT_TRUE(end_of(stream, piece));
+    for (std::size_t bit = head.size() * 8; bit < stream.size() * 8; ++bit) {
+      bytes wrong = stream;
+      wrong[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+      const auto got = end_of(wrong, piece);
+      ASSERT_FALSE(got) << "bit " << bit;
+      EXPECT_EQ(got.error().code, error_code::wire_checksum);
+      EXPECT_EQ(got.error().where, to_string(whole().id));
+    }
   }
 }
 
@@ -222,6 +269,7 @@ TEST(frame_decoder, takes_a_stream_in_pieces_of_any_size) {
                     : asked != nullptr ? asked->bytes
                                        : 0);
       for (std::byte& b : payload) b = static_cast<std::byte>(random());
+      if (sent != nullptr && sent->has_checksum) seal(payload);
       const bytes head = encoded(value);
       stream.insert(stream.end(), head.begin(), head.end());
       stream.insert(stream.end(), payload.begin(), payload.end());

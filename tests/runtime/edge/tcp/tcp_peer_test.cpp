@@ -168,7 +168,7 @@ TEST_F(tcp_peer, only_the_right_hello_is_let_in) {
   changed.key.epoch = 2;
   try_first(changed, "secret");
   try_first(ping_frame{}, "no hello");
-  try_first(activation_frame{{0, 0}, {0, 1}, 2, {}, 8, {}, {}}, "E0701");
+  try_first(activation_frame{{0, 0}, {0, 1}, 2, {}, 8, {}, false}, "E0701");
   const raw_client right(endpoint->port());
   join(right, key_of(3, 2), 4);
   EXPECT_EQ(std::get<welcome_frame>(right.hear()).slots, 4u);
@@ -257,7 +257,7 @@ class tcp_damage : public tcp_peer {
     while (consumer->try_receive()) {
     }
   }
-  static activation_frame numbered(std::uint64_t index) { return {{0, index}, {0, 4}, 1, {}, 8, {}, {}}; }
+  static activation_frame numbered(std::uint64_t index) { return {{0, index}, {0, 4}, 1, {}, 8, {}, false}; }
 
  private:
   std::uint32_t next_ = 10;
@@ -270,8 +270,8 @@ TEST_F(tcp_damage, makes_the_end_silent_and_names_the_edge) {
   expect_lost_after({numbered(0), numbered(1), numbered(2)}, "without credit", eight + std::string(56, '\0'));
   expect_lost_after({close_frame{1}}, "a close after 1 activations, of which 0 arrived");
   auto damaged = numbered(0);
-  damaged.payload_crc = 1;
-  expect_lost_after({damaged}, "E0706", eight + std::string(56, '\0'));
+  damaged.has_checksum = true;
+  expect_lost_after({damaged}, "E0706", eight + std::string(56 + payload_checksum_bytes, '\0'));
   auto short_payload = numbered(0);
   short_payload.tensor_bytes = 3;
   expect_lost_after({short_payload}, "E0702", std::string(64, '\0'));

@@ -1,0 +1,130 @@
+#include "runtime/edge/tcp/tls_stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <asio/error.hpp>
+#include <asio/post.hpp>
+#include <asio/ssl/error.hpp>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t record_bytes = SSL3_RT_MAX_PLAIN_LENGTH;
+
+}  // namespace
+
+void tls_stream::free_ssl::operator()(ssl_st* ssl) const {
+  SSL_free(ssl);
+}
+
+tls_stream::tls_stream(wire_socket socket, ssl_ctx_st& context) : socket_(std::move(socket)), ssl_(SSL_new(&context)) {
+  TROUPE_CHECK(ssl_ != nullptr, "OpenSSL fails for want of memory alone");
+  records_.serve(*ssl_);
+}
+
+x509_st* tls_stream::peer_certificate() noexcept {
+  return SSL_get0_peer_certificate(ssl_.get());
+}
+
+std::error_code tls_stream::failure(int returned) const {
+  const int why = SSL_get_error(ssl_.get(), returned);
+  if (why == SSL_ERROR_WANT_READ) return {};
+  if (why == SSL_ERROR_ZERO_RETURN) return asio::error::eof;
+  const unsigned long reason = ERR_get_error();
+  if (reason == 0) return asio::ssl::error::unspecified_system_error;
+  return {static_cast<int>(reason), asio::error::get_ssl_category()};
+}
+
+void tls_stream::handshake(bool as_server, on_done done) {
+  as_server ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
+  asio::post(socket_.get_executor(), [this, done = std::move(done)]() mutable { shake_hands(std::move(done)); });
+}
+
+/// What OpenSSL has to say, an alert too, leaves before anything else is done.
+void tls_stream::shake_hands(on_done done) {
+  ERR_clear_error();
+  const int returned = SSL_do_handshake(ssl_.get());
+  const auto failed = returned == 1 ? std::error_code() : failure(returned);
+  if (failed) {
+    static_cast<void>(flush());
+    return done(failed);
+  }
+  send_and_go_on(std::move(done));
+}
+
+void tls_stream::send_and_go_on(on_done done) {
+  const auto left = flush();
+  if (left.failed) return done(left.failed);
+  if (left.bytes > 0) {
+    return wait_writable([this, done = std::move(done)](std::error_code failed) mutable {
+      return failed ? done(failed) : send_and_go_on(std::move(done));
+    });
+  }
+  if (SSL_is_init_finished(ssl_.get()) == 1) return done({});
+  wait_readable([this, done = std::move(done)](std::error_code failed) mutable {
+    if (!failed) failed = records_.fill(socket_).failed;
+    return failed ? done(failed) : shake_hands(std::move(done));
+  });
+}
+
+transfer tls_stream::read_some(std::span<std::byte> into) {
+  transfer all;
+  while (all.bytes < into.size()) {
+    transfer one = read_record(into.subspan(all.bytes));
+    if (one.bytes == 0 && !one.failed) {
+      const transfer filled = records_.fill(socket_);
+      one.failed = filled.failed;
+      if (filled.bytes > 0) continue;
+    }
+    all.bytes += one.bytes;
+    // An error comes again when it is all that is left.
+    if (one.failed && all.bytes == 0) all.failed = one.failed;
+    if (one.bytes == 0) break;
+  }
+  return all;
+}
+
+transfer tls_stream::read_record(std::span<std::byte> into) {
+  ERR_clear_error();
+  transfer got;
+  const int returned = SSL_read_ex(ssl_.get(), into.data(), into.size(), &got.bytes);
+  if (returned != 1) got = {0, failure(returned)};
+  return got;
+}
+
+transfer tls_stream::write_some(pieces from) {
+  const auto before = flush();
+  if (before.failed || before.bytes > 0) return {0, before.failed};
+  transfer taken;
+  joined_.clear();
+  for (auto piece : from) {
+    piece = piece.first(std::min(piece.size(), limits::tls_chunk_bytes - taken.bytes));
+    taken.bytes += piece.size();
+    while (!piece.empty() && !taken.failed) {
+      const bool is_whole = joined_.empty() && piece.size() >= record_bytes;
+      const auto part = piece.first(std::min(piece.size(), record_bytes - joined_.size()));
+      piece = piece.subspan(part.size());
+      if (!is_whole) joined_.insert(joined_.end(), part.begin(), part.end());
+      if (is_whole || joined_.size() == record_bytes) taken.failed = encrypt(is_whole ? part : joined_);
+      if (!is_whole && joined_.size() == record_bytes) joined_.clear();
+    }
+  }
+  if (!joined_.empty() && !taken.failed) taken.failed = encrypt(joined_);
+  if (!taken.failed) taken.failed = flush().failed;
+  return taken;
+}
+
+std::error_code tls_stream::encrypt(std::span<const std::byte> record) {
+  ERR_clear_error();
+  std::size_t done = 0;
+  const int returned = SSL_write_ex(ssl_.get(), record.data(), record.size(), &done);
+  return returned == 1 ? std::error_code() : failure(returned);
+}
+
+}  // namespace troupe
