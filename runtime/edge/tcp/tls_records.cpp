@@ -84,6 +84,7 @@ transfer tls_records::drain(wire_socket& to) {
 
 std::size_t tls_records::take(std::span<std::byte> into) noexcept {
   const std::size_t size = std::min(into.size(), in_end_ - in_begin_);
+  if (size == 0) return 0;  // there may be no buffer yet
   std::memcpy(into.data(), in_.data() + in_begin_, size);
   in_begin_ += size;
   return size;
