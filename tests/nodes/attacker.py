@@ -20,6 +20,8 @@ PATIENCE = 15
 LINK = bytes([0x92, 0x0f, 0xc0])
 PING = bytes([0x91, 0x0b])
 REQUEST = b"-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"
+# limits::frame_version: another one is refused before anything of an attack is looked at.
+FRAME_VERSION = 4
 
 
 def crc32c(data):
@@ -32,7 +34,7 @@ def crc32c(data):
 
 
 def frame(header, payload=b""):
-    start = b"TRPE" + struct.pack(">HHQ", 3, len(header), len(payload))
+    start = b"TRPE" + struct.pack(">HHQ", FRAME_VERSION, len(header), len(payload))
     return start + struct.pack(">I", crc32c(start + header)) + header + payload
 
 
