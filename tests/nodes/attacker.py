@@ -1,7 +1,6 @@
 """What a stranger on the network does to the processes of a launch; started by attacks_test.py inside a namespace.
 
-attacker.py KIND TARGET... [--count N] [--seconds S] [--pause S] [--credentials DIR] [--node NAME] [--secret HEX]
-            [--version TEXT]
+attacker.py KIND TARGET... [--count N] [--seconds S] [--credentials DIR] [--node NAME] [--secret HEX] [--version TEXT]
 
 A TARGET is ADDRESS:PORT. Prints one line of JSON: "tried", "connected", and "gained": bytes that a peer sent inside
 TLS, or outside of it that are no TLS record. DIR has cert.pem, key.pem and ca.pem. Frames: docs/wire.md.
@@ -148,7 +147,6 @@ class attack:
         while self.tried < self.given.count and time.monotonic() < end:
             for target in self.given.targets:
                 held.append(self.connect(target))
-                time.sleep(self.given.pause)
 
     def hold(self):
         """Connects and says nothing; each socket stays open until its peer closes it."""
@@ -213,7 +211,6 @@ def main():
     reader.add_argument("targets", nargs="+")
     reader.add_argument("--count", type=int, default=1)
     reader.add_argument("--seconds", type=float, default=60)
-    reader.add_argument("--pause", type=float, default=0)
     for name in ("credentials", "node", "secret", "version"):
         reader.add_argument(f"--{name}", default="")
     made = attack(reader.parse_args())
