@@ -103,10 +103,10 @@ std::size_t description_bytes(const tensor_set& set) {
   return bytes;
 }
 
-/// Calls `visit` with each tensor's index and the offset of its data; what it returns is the size of all.
+/// Calls `visit` with each tensor's index and the offset of its data, which follows `end` bytes, the descriptions; what
+/// it returns is the size of all.
 template <class Visit>
-std::size_t place(const tensor_set& set, const Visit& visit) {
-  std::size_t end = description_bytes(set);
+std::size_t place(const tensor_set& set, std::size_t end, const Visit& visit) {
   for (std::size_t index = 0; index < set.tensors().size(); ++index) {
     const std::size_t offset = round_up(end, limits::payload_alignment);
     visit(index, offset);
@@ -260,7 +260,8 @@ tl::unexpected<error> malformed(std::size_t at, std::string cause) {
 }  // namespace
 
 std::size_t tensor_codec::size_of(const payload& value) const {
-  return place(tensors_of(value), [](std::size_t, std::size_t) {});
+  const tensor_set& set = tensors_of(value);
+  return place(set, description_bytes(set), [](std::size_t, std::size_t) {});
 }
 
 void tensor_codec::write(const payload& value, std::span<std::byte> into) const {
@@ -268,7 +269,7 @@ void tensor_codec::write(const payload& value, std::span<std::byte> into) const 
   TROUPE_CHECK(into.size() == size_of(value), "the caller asked size_of()");
   word_writer out(into);
   out.word(magic | set.tensors().size());
-  place(set, [&](std::size_t index, std::size_t offset) {
+  place(set, description_bytes(set), [&](std::size_t index, std::size_t offset) {
     const at::Tensor& tensor = set.tensors()[index];
     describe(tensor, set.stored_name(index), offset, out);
     copy_values(tensor, into.subspan(offset, tensor.nbytes()));
@@ -278,9 +279,10 @@ void tensor_codec::write(const payload& value, std::span<std::byte> into) const 
 void tensor_codec::gather(const payload& value, gathered_bytes& into) const {
   const tensor_set& set = tensors_of(value);
   const std::uint64_t start = into.size();
-  word_writer out(into.own(description_bytes(set)));
+  const std::size_t head_bytes = description_bytes(set);
+  word_writer out(into.own(head_bytes));
   out.word(magic | set.tensors().size());
-  place(set, [&](std::size_t index, std::size_t offset) {
+  place(set, head_bytes, [&](std::size_t index, std::size_t offset) {
     const at::Tensor& tensor = set.tensors()[index];
     describe(tensor, set.stored_name(index), offset, out);
     into.pad_to(limits::payload_alignment);

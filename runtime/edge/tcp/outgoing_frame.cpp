@@ -8,7 +8,7 @@
 namespace troupe {
 
 void outgoing_frame::begin(const frame& value, std::span<const std::byte> payload) {
-  clear();
+  body_.clear();
   head_ = encode_head(value);
   const auto* sent = std::get_if<activation_frame>(&value);
   checksum_bytes_ = sent != nullptr && sent->has_checksum ? payload_checksum_bytes : 0;
@@ -17,11 +17,6 @@ void outgoing_frame::begin(const frame& value, std::span<const std::byte> payloa
   summed_ = head_.view().size();
   crc_ = 0;
   body_.view(payload);
-}
-
-void outgoing_frame::clear() noexcept {
-  body_.clear();
-  bytes_ = sent_ = 0;
 }
 
 /// The head, the pieces of the body, the checksum.

@@ -19,12 +19,10 @@ class outgoing_frame {
  public:
   using pieces = std::span<const std::span<const std::byte>>;
 
-  /// `payload` must stay as it is until the next begin() or clear().
+  /// `payload` must stay as it is until the frame is done.
   void begin(const frame& value, std::span<const std::byte> payload = {});
   /// For a payload of several pieces: all but the checksum, which follows by itself. As many bytes as the frame says.
   [[nodiscard]] gathered_bytes& body() noexcept { return body_; }
-  /// Looks at no payload any more.
-  void clear() noexcept;
 
   /// What comes next; empty only if the frame is done. Valid until the next call here.
   [[nodiscard]] pieces chunk();

@@ -102,22 +102,36 @@ transfer tls_stream::write_some(pieces from) {
   const auto before = flush();
   if (before.failed || before.bytes > 0) return {0, before.failed};
   transfer taken;
-  joined_.clear();
-  for (auto piece : from) {
-    piece = piece.first(std::min(piece.size(), limits::tls_chunk_bytes - taken.bytes));
-    taken.bytes += piece.size();
-    while (!piece.empty() && !taken.failed) {
-      const bool is_whole = joined_.empty() && piece.size() >= record_bytes;
-      const auto part = piece.first(std::min(piece.size(), record_bytes - joined_.size()));
-      piece = piece.subspan(part.size());
-      if (!is_whole) joined_.insert(joined_.end(), part.begin(), part.end());
-      if (is_whole || joined_.size() == record_bytes) taken.failed = encrypt(is_whole ? part : joined_);
-      if (!is_whole && joined_.size() == record_bytes) joined_.clear();
-    }
+  for (const auto& piece : from) {
+    const auto part = piece.first(std::min(piece.size(), limits::tls_chunk_bytes - taken.bytes));
+    taken.bytes += part.size();
+    if (taken.failed = add(part); taken.failed) return taken;
   }
-  if (!joined_.empty() && !taken.failed) taken.failed = encrypt(joined_);
+  taken.failed = end_record();
   if (!taken.failed) taken.failed = flush().failed;
   return taken;
+}
+
+/// Full records of one piece are encrypted from where they lie.
+std::error_code tls_stream::add(std::span<const std::byte> bytes) {
+  std::error_code failed;
+  while (!bytes.empty() && !failed) {
+    const auto part = bytes.first(std::min(bytes.size(), record_bytes - joined_.size()));
+    bytes = bytes.subspan(part.size());
+    if (part.size() == record_bytes) {
+      failed = encrypt(part);
+    } else {
+      joined_.insert(joined_.end(), part.begin(), part.end());
+      if (joined_.size() == record_bytes) failed = end_record();
+    }
+  }
+  return failed;
+}
+
+std::error_code tls_stream::end_record() {
+  const auto failed = joined_.empty() ? std::error_code() : encrypt(joined_);
+  joined_.clear();
+  return failed;
 }
 
 std::error_code tls_stream::encrypt(std::span<const std::byte> record) {

@@ -31,13 +31,15 @@ class tls_stream final : public wire_stream {
   void shake_hands(on_done done);
   void send_and_go_on(on_done done);
   [[nodiscard]] transfer read_record(std::span<std::byte> into);
+  [[nodiscard]] std::error_code add(std::span<const std::byte> bytes);
+  [[nodiscard]] std::error_code end_record();
   [[nodiscard]] std::error_code encrypt(std::span<const std::byte> record);
   [[nodiscard]] std::error_code failure(int returned) const;
 
   wire_socket socket_;
   tls_records records_;
   std::unique_ptr<ssl_st, free_ssl> ssl_;
-  /// A record of several pieces.
+  /// What there is of a record of several pieces.
   std::vector<std::byte> joined_;
 };
 
