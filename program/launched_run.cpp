@@ -87,6 +87,7 @@ expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wirin
                                                                      const worker_setup& workers) const {
   const std::vector<stage_address> stages = ranked(plan, workers);
   std::vector<ranked_stage> named;
+  named.reserve(stages.size());
   for (const stage_address& each : stages) {
     named.push_back({.name = plan.nodes[each.stage].name,
                      .replica = each.replica,

@@ -36,7 +36,7 @@ error loss(const edge_link& link, std::string cause) {
 asio::ip::address origin_of(const tcp::socket& peer) {
   constexpr std::size_t network_bytes = 8;
   std::error_code failed;
-  const auto address = peer.remote_endpoint(failed).address();
+  auto address = peer.remote_endpoint(failed).address();
   if (!address.is_v6() || address.to_v6().is_v4_mapped()) return address;
   auto bytes = address.to_v6().to_bytes();
   std::fill(bytes.begin() + network_bytes, bytes.end(), 0);
