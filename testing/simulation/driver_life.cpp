@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "actors/aggregator.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
@@ -97,18 +98,27 @@ driver_life::driver_life(const world_parts& parts)
   ledger.deduplicate = parts_.what.broken != mutant::deduplication;
   director_ = parts_.system.spawn(
       director,
-      director_plan{.engines = engines_,
-                    .ledger = std::make_shared<fold_ledger>(ledger),
-                    .host = own_engines_,
-                    .provider = std::make_shared<worker_stages>(
-                        engines_, own_engines_, setup_, registry_,
-                        [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
-                    .reports = std::make_shared<report_box>(),
-                    .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
-                                                             setup_->silence_timeout + limits::control_request_margin),
-                    .restarts = parts_.what.broken == mutant::restart_budget ? restart_limits{without_end, without_end}
-                                                                             : restart_limits{},
-                    .on_stopped = [this] { is_stopped_ = true; }});
+      director_plan{
+          .engines = engines_,
+          .ledger = std::make_shared<fold_ledger>(ledger),
+          .host = own_engines_,
+          .provider = std::make_shared<worker_stages>(
+              engines_, own_engines_, setup_, registry_,
+              [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
+          .reports = std::make_shared<report_box>(),
+          .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
+                                                   setup_->silence_timeout + limits::control_request_margin),
+          .restarts = parts_.what.broken == mutant::restart_budget ? restart_limits{without_end, without_end}
+                                                                   : restart_limits{},
+          .on_child =
+              [this](const caf::actor& child) {
+                // In this order they are made, first and later.
+                const bool aggregates =
+                    dynamic_cast<const caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(child))->name() ==
+                    std::string_view(aggregator_state::name);
+                (aggregates ? aggregators_ : loaders_).push_back(caf::actor_cast<caf::actor_addr>(child));
+              },
+          .on_stopped = [this] { is_stopped_ = true; }});
   look_after();
 }
 
@@ -136,6 +146,11 @@ void driver_life::submit(std::vector<std::shared_ptr<call_fold>> folds, std::vec
     parts_.seen.note({.at_ns = around_.now.count(), .what = happening::submitted, .call = call});
     post(director_, open_ticket{tickets_.back()});
   }
+}
+
+void driver_life::kill_actor(bool aggregates) {
+  const auto& of = aggregates ? aggregators_ : loaders_;
+  if (!of.empty()) caf::anon_send_exit(of.back(), caf::exit_reason::kill);
 }
 
 driver_life::outcome driver_life::run(const bounds& within,

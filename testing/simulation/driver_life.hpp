@@ -55,6 +55,8 @@ class driver_life {
   [[nodiscard]] wire_network& network() noexcept { return *network_; }
   [[nodiscard]] worker_surroundings& around() noexcept { return around_; }
   [[nodiscard]] std::uint64_t window() const noexcept { return engines_->window; }
+  /// Of the two that can be replaced.
+  void kill_actor(bool aggregates);
   /// The driver's process ends: at the next step.
   void kill() noexcept { is_killed_ = true; }
 
@@ -99,6 +101,9 @@ class driver_life {
   bool is_stopped_ = false;
   worker_pool_actor pool_;
   director_actor director_;
+  /// Loaders' actors and aggregators, the newest last.
+  std::vector<caf::actor_addr> loaders_;
+  std::vector<caf::actor_addr> aggregators_;
 };
 
 }  // namespace troupe::simulation

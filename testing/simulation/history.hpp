@@ -19,6 +19,7 @@ enum class happening : std::uint8_t {
   folded,           ///< call, index, value, other: samples; incarnation of the sender
   acknowledged,     ///< call: the result was given out, as all of it is on the disk
   journal_hurt,     ///< a bit of it was changed
+  disk_filled,      ///< nothing more can be written
   journal_refused,  ///< it was found damaged, and another one begun
   worker_started,   ///< worker
   worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one

@@ -32,7 +32,7 @@ constexpr std::uint64_t process_failed = 614;
 constexpr std::uint64_t restarts_spent = 616;
 constexpr std::uint64_t wire_codes_begin = 701;
 constexpr std::uint64_t wire_codes_end = 709;
-constexpr std::uint64_t journal_damaged = 802;
+constexpr std::uint64_t journal_unwritable = 803;
 
 /// Deaths of one replica without progress after which it is not started again; one more, as progress is told a moment
 /// after it happened.
@@ -86,6 +86,9 @@ class hearing {
         return;
       case happening::journal_hurt:
         is_hurt_ = true;
+        return;
+      case happening::disk_filled:
+        is_disk_full_ = true;
         return;
       case happening::journal_refused:
         if (!is_hurt_) broken("journal-kept", "the journal was refused, and nothing had happened to it");
@@ -206,7 +209,7 @@ class hearing {
                          (each.value == process_failed && starts_failed_ >= failed_starts) ||
                          (each.value == restarts_spent && std::ranges::any_of(replicas_, died)) ||
                          (each.value >= wire_codes_begin && each.value < wire_codes_end && edges_lost_ >= lost_edges) ||
-                         (each.value == journal_damaged && plan_.has_journal);
+                         (each.value == journal_unwritable && is_disk_full_);
     if (!is_fine)
       broken("licensed-error", "call {} ended with E{:04}, for which nothing happened", each.call, each.value);
   }
@@ -354,6 +357,7 @@ class hearing {
   std::set<std::uint64_t> acknowledged_;
   std::uint64_t recovered_ = 0;
   bool is_hurt_ = false;
+  bool is_disk_full_ = false;
   std::uint64_t window_ = 0;
   std::map<std::uint32_t, worker_seen> workers_;
   std::map<replica, replica_seen> replicas_;

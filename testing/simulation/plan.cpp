@@ -10,9 +10,9 @@ namespace troupe::simulation {
 namespace {
 
 constexpr std::array<const char*, fault_kinds> fault_names = {
-    "kill",         "kill-spare",     "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
-    "corrupt",      "poison",         "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
-    "kill-machine", "corrupt-journal"};
+    "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
+    "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
+    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
     "none",           "deduplication",  "low-water-mark",      "frame-checksums", "journal-checksums", "credit-check",
@@ -51,19 +51,18 @@ class drawing {
 
  private:
   fault_kind draw_kind(const plan& of) {
-    constexpr std::array frequent = {fault_kind::kill,        fault_kind::kill,         fault_kind::kill_in_forward,
-                                     fault_kind::freeze,      fault_kind::kill_spare,   fault_kind::kill_starting,
-                                     fault_kind::unlink,      fault_kind::start_late,   fault_kind::fail_start,
-                                     fault_kind::kill_driver, fault_kind::kill_machine, fault_kind::kill};
+    constexpr std::array frequent = {fault_kind::kill,       fault_kind::kill,       fault_kind::kill,
+                                     fault_kind::freeze,     fault_kind::kill_spare, fault_kind::kill_in_forward,
+                                     fault_kind::unlink,     fault_kind::start_late, fault_kind::kill_starting,
+                                     fault_kind::kill_actor, fault_kind::fail_start};
+    constexpr std::array of_drivers = {fault_kind::kill_driver, fault_kind::kill_machine, fault_kind::kill_machine,
+                                       fault_kind::corrupt_journal, fault_kind::fill_disk};
+    if (of.has_journal && one_in(3)) return of_drivers[below(of_drivers.size())];
     if (of.loses_edges && one_in(3)) return one_in(2) ? fault_kind::lose_edge : fault_kind::damage_edge;
     if (one_in(12)) return fault_kind::poison;
     if (one_in(24)) return fault_kind::crash_loop;
     if (one_in(24)) return fault_kind::throw_in_forward;
-    const fault_kind found = frequent[below(frequent.size())];
-    const bool ends_driver = found == fault_kind::kill_driver || found == fault_kind::kill_machine;
-    if (!ends_driver) return found;
-    if (!of.has_journal) return fault_kind::kill;
-    return one_in(4) ? fault_kind::corrupt_journal : found;
+    return frequent[below(frequent.size())];
   }
 
   fault draw_fault(const plan& of) {

@@ -24,8 +24,10 @@ enum class fault_kind : std::uint8_t {
   kill_driver,       ///< the process; what it wrote is in the file, synced or not
   kill_machine,      ///< what was not synced is lost
   corrupt_journal,   ///< a bit of the file, and then the driver's process
+  fill_disk,         ///< nothing more can be written from then on
+  kill_actor,        ///< the loader's actor, or with an odd index the aggregator
 };
-inline constexpr std::size_t fault_kinds = 16;
+inline constexpr std::size_t fault_kinds = 18;
 
 /// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
 struct fault {

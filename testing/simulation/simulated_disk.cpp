@@ -1,6 +1,8 @@
 #include "testing/simulation/simulated_disk.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "messages/limits.hpp"
 #include "runtime/journal/journal_reader.hpp"
@@ -25,6 +27,12 @@ std::vector<record> records_of(std::span<const std::uint8_t> content) {
 }
 
 }  // namespace
+
+int simulated_disk::write(std::span<const std::uint8_t> content) {
+  const auto fitting = is_full_ ? content.first(content.size() / 3) : content;
+  content_.insert(content_.end(), fitting.begin(), fitting.end());
+  return is_full_ ? ENOSPC : 0;
+}
 
 void simulated_disk::lose_power(chance& random) {
   const std::size_t kept = synced_ + random.below(content_.size() - synced_ + 1);
@@ -57,6 +65,7 @@ void simulated_disk::flip_bit(chance& random, bool unseen) {
 }
 
 expected<void> simulated_journal::append(const score& state) {
+  if (failure_) return tl::make_unexpected(*failure_);
   const bool was_empty = queue_.empty();
   journal_format::append_state(queue_, state);
   if (was_empty) later_.at(now_ + limits::journal_write_interval, [this] { turn(); });
@@ -64,8 +73,20 @@ expected<void> simulated_journal::append(const score& state) {
 }
 
 void simulated_journal::turn() {
-  static_cast<void>(tail_.put(std::exchange(queue_, {}), false, now_));
+  put(false);
+  if (failure_) return;
   if (const auto next = tail_.next_sync()) later_.at(*next, [this] { turn(); });
+}
+
+void simulated_journal::put(bool last) {
+  if (failure_) return;
+  const int reason = tail_.put(std::exchange(queue_, {}), last, now_);
+  if (reason != 0) failure_ = error{error_code::journal_unwritable, "journal", std::strerror(reason), {}};
+}
+
+bool simulated_journal::close() {
+  put(true);
+  return !failure_;
 }
 
 void begin_journal(simulated_disk& disk) {

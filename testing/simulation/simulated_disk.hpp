@@ -20,10 +20,9 @@ class simulated_disk final : public journal_file {
   /// Mutant: a sync does nothing.
   explicit simulated_disk(bool syncs) : syncs_(syncs) {}
 
-  [[nodiscard]] int write(std::span<const std::uint8_t> content) override {
-    content_.insert(content_.end(), content.begin(), content.end());
-    return 0;
-  }
+  /// Of what does not fit a part is written.
+  [[nodiscard]] int write(std::span<const std::uint8_t> content) override;
+  void fill() noexcept { is_full_ = true; }
   [[nodiscard]] int sync() override {
     if (syncs_) synced_ = content_.size();
     return 0;
@@ -42,6 +41,7 @@ class simulated_disk final : public journal_file {
 
  private:
   const bool syncs_;
+  bool is_full_ = false;
   std::vector<std::uint8_t> content_;
   std::size_t synced_ = 0;
 };
@@ -54,15 +54,18 @@ class simulated_journal final : public journal_appender {
       : tail_(disk), now_(now), later_(later) {}
 
   [[nodiscard]] expected<void> append(const score& state) override;
-  void close() { static_cast<void>(tail_.put(std::exchange(queue_, {}), true, now_)); }
+  /// False: not all of it is on the disk.
+  [[nodiscard]] bool close();
 
  private:
   void turn();
+  void put(bool last);
 
   journal_tail tail_;
   const nanoseconds& now_;
   timeline& later_;
   journal_format::bytes queue_;
+  std::optional<error> failure_;
 };
 
 /// What the production reader finds on the disk, whose file is cut behind the last whole record. Errors: E0802.

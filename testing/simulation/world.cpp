@@ -141,8 +141,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
         life.run({.steps_max = run.steps + steps_max, .time_max = std::max(run.healed, run.clock.now) + time_to_heal},
                  [&](bool is_complete) {
                    if (!journal) return;
-                   journal->close();
-                   if (!is_complete) return;
+                   if (!journal->close() || !is_complete) return;
                    seen.note({.at_ns = run.clock.now.count(), .what = happening::acknowledged});
                  });
   }
@@ -246,6 +245,11 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
       return static_cast<void>(life.network().lose_one());
     case fault_kind::damage_edge:
       return static_cast<void>(life.network().damage_one());
+    case fault_kind::kill_actor:
+      return life.kill_actor(what.index % 2 == 1);
+    case fault_kind::fill_disk:
+      seen.note({.at_ns = run.clock.now.count(), .what = happening::disk_filled});
+      return run.disk.fill();
     case fault_kind::start_late:
       return host.start_next_late(std::chrono::microseconds{what.for_us});
     case fault_kind::fail_start:
