@@ -23,6 +23,8 @@ class simulated_disk final : public journal_file {
   /// Of what does not fit a part is written.
   [[nodiscard]] int write(std::span<const std::uint8_t> content) override;
   void fill() noexcept { is_full_ = true; }
+  /// As the error of a full disk tells its user to.
+  void make_room() noexcept { is_full_ = false; }
   [[nodiscard]] int sync() override {
     if (syncs_) synced_ = content_.size();
     return 0;

@@ -59,6 +59,7 @@ struct simulator::state {
     chance random = chance(what.seed);
     std::vector<fault> armed = {};
     std::vector<fault> timed = {};
+    std::vector<bool> has_struck = {};
     std::vector<std::weak_ptr<engine>> engines = {};
     std::uint64_t steps = 0;
     nanoseconds healed{0};
@@ -88,6 +89,7 @@ void simulator::state::begin(run_state& run) {
     (waits ? run.armed : run.timed).push_back(each);
     last = std::max<nanoseconds>(last, std::chrono::microseconds{each.at_us + each.for_us});
   }
+  run.has_struck.resize(run.timed.size(), false);
   run.healed = start_of_time + last;
 }
 
@@ -156,6 +158,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
 std::vector<call_start> simulator::state::resume(run_state& run) {
   std::vector<call_start> starts(run.what.calls.size());
   if (!run.what.has_journal) return starts;
+  run.disk.make_room();
   const auto states = read_journal(run.disk);
   if (!states) {
     seen.note({.at_ns = run.clock.now.count(), .what = happening::journal_refused});
@@ -204,12 +207,16 @@ void simulator::state::end_driver(const run_state& run) {
   system = std::make_unique<caf::actor_system>(config);
 }
 
+/// Those that have not struck: what falls into the time between two drivers strikes the next one.
 void simulator::state::plan_faults(run_state& run, driver_life& life) {
-  for (const fault& each : std::exchange(run.timed, {})) {
-    const nanoseconds when = start_of_time + std::chrono::microseconds{each.at_us};
-    if (when < run.clock.now) continue;
-    run.timed.push_back(each);
-    life.later().at(when, [this, each, &run, &life] { strike(run, each, life); });
+  for (std::size_t at = 0; at < run.timed.size(); ++at) {
+    const nanoseconds when = start_of_time + std::chrono::microseconds{run.timed[at].at_us};
+    if (run.has_struck[at]) continue;
+    life.later().at(std::max(when, run.clock.now), [this, at, &run, &life] {
+      if (seen.is_silent) return;
+      run.has_struck[at] = true;
+      strike(run, run.timed[at], life);
+    });
   }
 }
 

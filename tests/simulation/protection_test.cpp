@@ -58,5 +58,25 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+TEST(shrinking, leaves_the_faults_without_which_a_plan_does_not_fail) {
+  simulator world;
+  std::size_t shrunk = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    plan what = draw_plan(seed);
+    what.broken = mutant::deduplication;
+    if (what.faults.size() < 3 || world.run(what).wrong.empty()) continue;
+    const std::vector<std::size_t> least = shrink(world, what);
+    ASSERT_FALSE(least.empty());
+    EXPECT_NE(world.run(with_faults(what, least)).wrong, "") << "seed " << seed;
+    for (std::size_t left_out = 0; left_out < least.size(); ++left_out) {
+      std::vector<std::size_t> fewer = least;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(left_out));
+      EXPECT_EQ(world.run(with_faults(what, fewer)).wrong, "") << "seed " << seed;
+    }
+    if (least.size() < what.faults.size()) ++shrunk;
+  }
+  EXPECT_GT(shrunk, 3u);
+}
+
 }  // namespace
 }  // namespace troupe::simulation
