@@ -22,6 +22,7 @@ director_actor::behavior_type director(director_actor::stateful_pointer<director
 
 director_actor::behavior_type director_state::start(director_plan plan) {
   plan_ = std::move(plan);
+  budget_ = restart_budget(plan_.restarts);
   spawn_children();
   return {
       guarded<open_ticket>([this](const auto& open) { submit(open.ticket); }),

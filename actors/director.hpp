@@ -32,6 +32,8 @@ struct director_plan {
   std::shared_ptr<report_box> reports;
   /// In all, for each acknowledgement of a call; longer than the time after which a stage that is silent is replaced.
   std::chrono::nanoseconds request_timeout = limits::control_request_timeout;
+  /// How often a stage is started again.
+  restart_limits restarts = {};
   /// For tests that make actors die: the loader's actor and the aggregator, each time one is made. May be empty.
   std::function<void(const caf::actor& child)> on_child = {};
   /// Called once, when a stop was asked for, every engine has finished and every child was told to exit.

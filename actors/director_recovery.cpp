@@ -69,9 +69,12 @@ bool director_state::may_restart(const stage_lost& lost) {
   return poison;
 }
 
-/// A connection may break between two processes that live: new edges, all over again.
+/// A connection may break between two processes that live: new edges, all over again. What was draining through it, of
+/// calls that are answered, no longer does.
 void director_state::edge_is_lost(const edge_lost& lost) {
-  if (lost.epoch == epochs_.epoch()) make_new_edges(lost.cause);
+  if (lost.epoch != epochs_.epoch()) return;
+  if (phase_ == run_phase::stopping) return stop_stages(stop_mode::abort);
+  make_new_edges(lost.cause);
 }
 
 /// What a worker or an edge has lost without a word is sent again, as after a death.

@@ -20,6 +20,7 @@ constexpr std::array commands = {
     command{"launch", "Run a program over many nodes", &run_launch_command},
     command{"agent", "Join a launch as one of its nodes", &run_agent},
     command{"schedule", "Print the instruction lists of a pipeline schedule", &run_schedule},
+    command{"simulate", "Run the control plane in virtual time, under faults that seeds draw", &run_simulate},
     command{"inspect", "Show the layers of a model, or why it is no chain", &run_inspect},
     command{"explain", "Explain an error code, or list all of them", &run_explain},
     command{"print-config", "Show the options in force and where each came from", &run_print_config},

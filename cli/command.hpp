@@ -44,6 +44,7 @@ expected<exit_status> run_agent(const arguments& given);
 /// Becomes the program troupe-agent beside this one, with these arguments: it returns where that fails, E0614.
 tl::unexpected<error> become_agent(const arguments& given);
 expected<exit_status> run_schedule(const arguments& given);
+expected<exit_status> run_simulate(const arguments& given);
 expected<exit_status> run_inspect(const arguments& given);
 expected<exit_status> run_explain(const arguments& given);
 expected<exit_status> run_print_config(const arguments& given);

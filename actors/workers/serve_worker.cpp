@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include "actors/actor_config.hpp"
+#include "actors/engine_threads.hpp"
+#include "actors/workers/descriptor_box.hpp"
 #include "actors/workers/room_of.hpp"
 #include "actors/workers/worker_actor.hpp"
 #include "messages/limits.hpp"
+#include "runtime/engine/shared_page.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/start_thread.hpp"
@@ -25,6 +28,27 @@ namespace {
 void close_all_in_exec() {
   static_cast<void>(::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC));
 }
+
+class this_process final : public worker_process {
+ public:
+  explicit this_process(descriptor_box& descriptors) : descriptors_(descriptors) {}
+  [[nodiscard]] std::uint32_t pid() const override { return static_cast<std::uint32_t>(::getpid()); }
+  [[nodiscard]] expected<void> make_room(std::uint32_t threads) override { return ensure_room(room_of_stage(threads)); }
+  [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) override {
+    return descriptors_.take(tag, count);
+  }
+  [[nodiscard]] expected<std::shared_ptr<engine_page>> take_page(const std::string& tag) override {
+    return descriptors_.take(tag, 1)
+        .and_then([](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); })
+        .map([](shared_page&& adopted) { return adopted.page(); });
+  }
+  [[nodiscard]] engine_host& engines() override { return threads_; }
+  [[noreturn]] void end(const error& cause) override { end_worker(cause); }
+
+ private:
+  descriptor_box& descriptors_;
+  engine_threads threads_;
+};
 
 /// The process may end in its middle. Without room for that the worker is as good, and slower to take a stage.
 void prepare_when_idle(std::function<void()> prepare) {
@@ -49,6 +73,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
   if (!links) end_worker(links.error());
   const auto to_driver = (*links)->open(std::move(*link), link_side::worker);
 
+  this_process process(descriptors);
   actor_config config;
   caf::actor_system system{config};
   auto edges = description.edges->between(
@@ -58,7 +83,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
   prepare_when_idle(description.prepare);
   const worker_actor_type worker = system.spawn(
       worker_actor,
-      std::make_shared<worker_body>(worker_body{std::move(description), descriptors, std::move(*edges), to_driver}));
+      std::make_shared<worker_body>(worker_body{std::move(description), process, std::move(*edges), to_driver}));
   to_driver->start({.on_message = [worker](codec::bytes message) { post(worker, from_driver{std::move(message)}); },
                     .on_lost =
                         [](const error& why) {

@@ -5,11 +5,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "actors/workers/room_of.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
 #include "runtime/edge/checked_consumer.hpp"
-#include "runtime/os/room.hpp"
 #include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
@@ -35,10 +33,10 @@ void send_in_parts(std::vector<score> scores, const Send& send) {
 
 /// From any thread; what one thread sends stays in order.
 template <class Message>
-void tell_driver(message_link& driver, const Message& message) {
+void send_to_driver(worker_body& from, const Message& message) {
   auto bytes = codec::encode(message);
-  if (!bytes) end_worker(bytes.error());
-  driver.send(std::move(*bytes));
+  if (!bytes) from.process.end(bytes.error());
+  from.driver->send(std::move(*bytes));
 }
 
 /// What comes over an edge can only be what the loader has sent. On another node than the loader's (null) the driver
@@ -66,21 +64,26 @@ worker_actor_type::behavior_type worker_actor(worker_actor_type::stateful_pointe
   return self->state.start(std::move(body));
 }
 
+template <class Message>
+void worker_actor_state::tell_driver(const Message& message) const {
+  send_to_driver(*body_, message);
+}
+
 worker_actor_type::behavior_type worker_actor_state::start(std::shared_ptr<worker_body> body) {
   body_ = std::move(body);
   orders_.emplace(body_->description.plan, *body_->edges);
-  const worker_hello hello{.pid = static_cast<std::uint32_t>(::getpid()), .edge_contact = body_->edges->contact()};
-  tell_driver(*body_->driver, hello);
+  const worker_hello hello{.pid = body_->process.pid(), .edge_contact = body_->edges->contact()};
+  tell_driver(hello);
   return {[this](const from_driver& order) { obey(order); }};
 }
 
 void worker_actor_state::obey(const from_driver& order) {
   const auto taken = dispatch<open_call, release_call, cancel_call, wiring_order, stop_request, worker_assignment>(
       order.message, [this](const auto& what) {
-        if (auto fine = orders_->check(what); !fine) end_worker(fine.error());
+        if (auto fine = orders_->check(what); !fine) body_->process.end(fine.error());
         handle(what);
       });
-  if (!taken) end_worker(taken.error());
+  if (!taken) body_->process.end(taken.error());
 }
 
 // --- becoming a stage ------------------------------------------------------------------------------------------------
@@ -91,18 +94,17 @@ void worker_actor_state::handle(const worker_assignment& to) {
   is_assigned_ = true;
   if (auto assigned = become_stage(to); !assigned) {
     engine_.reset();  // it may be there, and never step
-    tell_driver(*body_->driver, failure{to.address, to.incarnation, {}, std::nullopt, assigned.error(), 0});
+    tell_driver(failure{to.address, to.incarnation, {}, std::nullopt, assigned.error(), 0});
   }
 }
 
 expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   const worker_description& what = body_->description;
   if (auto same = check_fingerprint(to); !same) return same;
-  if (auto room = ensure_room(room_of_stage(to.threads)); !room) return room;
-  auto page = body_->descriptors.take("page", 1).and_then(
-      [](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); });
+  if (auto room = body_->process.make_room(to.threads); !room) return room;
+  const auto page = body_->process.take_page("page");
   if (!page) return tl::make_unexpected(page.error());
-  page->page()->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
+  (*page)->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
   if (auto bounds = take_loader_page(to); !bounds) return bounds;
   const auto warm_up = warm_up_of(to);
   if (!warm_up) return tl::make_unexpected(warm_up.error());
@@ -110,17 +112,15 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   if (!stage) return tl::make_unexpected(stage.error());
   // Once more: a file that was replaced while it was read is another one by now.
   if (auto same = check_fingerprint(to); !same) return same;
-  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), page->page());
+  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), *page);
   engine_->listen(report_to_driver());
-  threads_ = std::make_shared<engine_threads>();
-  return threads_->start(engine_);
+  return body_->process.engines().start(engine_);
 }
 
 expected<void> worker_actor_state::take_loader_page(const worker_assignment& to) {
   if (to.loader_pages == 0) return {};
-  return body_->descriptors.take("loader", 1)
-      .and_then([](std::vector<unique_fd>&& fds) { return shared_page::adopt(std::move(fds.front())); })
-      .map([this](shared_page&& loader) { loader_page_ = loader.page(); });
+  return body_->process.take_page("loader").map(
+      [this](std::shared_ptr<engine_page>&& page) { loader_page_ = std::move(page); });
 }
 
 /// A spare may have waited since long before.
@@ -132,7 +132,7 @@ expected<void> worker_actor_state::check_fingerprint(const worker_assignment& to
 
 expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to) {
   if (to.warm_up_bytes == 0) return payload_ptr{};
-  auto descriptors = body_->descriptors.take("warm-up", 1);
+  auto descriptors = body_->process.take("warm-up", 1);
   if (!descriptors) return tl::make_unexpected(descriptors.error());
   const auto memory = shared_memory::adopt(std::move(descriptors->front()), to.warm_up_bytes);
   if (!memory) return tl::make_unexpected(memory.error());
@@ -144,7 +144,7 @@ expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to
 
 /// On the engine's thread; what it sends stays in order.
 stage_listener worker_actor_state::report_to_driver() const {
-  const auto send = [driver = body_->driver](const auto& message) { tell_driver(*driver, message); };
+  const auto send = [body = body_](const auto& message) { send_to_driver(*body, message); };
   return {.on_ready = [send, ready = stage_ready{assignment_.address, assignment_.incarnation}] { send(ready); },
           .on_scores =
               [send, incarnation = assignment_.incarnation](std::vector<score> scores) {
@@ -173,12 +173,12 @@ void worker_actor_state::handle(const open_call& begin) {
   for (const std::uint32_t sink : engine_->sinks()) {
     auto made = body_->description.make_scorer(sink, begin.scores);
     if (!made)
-      return tell_driver(*body_->driver, failure{assignment_.address, assignment_.incarnation, engine_->name(),
-                                                 std::nullopt, made.error(), 0});
+      return tell_driver(
+          failure{assignment_.address, assignment_.incarnation, engine_->name(), std::nullopt, made.error(), 0});
     command.scorers.push_back(std::move(*made));
   }
   order(std::move(command));
-  tell_driver(*body_->driver, call_opened{begin.call});
+  tell_driver(call_opened{begin.call});
 }
 
 void worker_actor_state::handle(const release_call& end) {
@@ -194,13 +194,13 @@ void worker_actor_state::handle(const stop_request& stop) {
   if (engine_) return engine_->stop();
   if (!is_assigned_) return;
   // it never became a stage
-  tell_driver(*body_->driver, stopped{.address = assignment_.address, .incarnation = assignment_.incarnation});
+  tell_driver(stopped{.address = assignment_.address, .incarnation = assignment_.incarnation});
 }
 
 void worker_actor_state::handle(const wiring_order& wiring) {
   if (!engine_) return;
   auto edges = open_edges(wiring);
-  if (!edges) end_worker(edges.error());
+  if (!edges) body_->process.end(edges.error());
   order(stage_command::start_epoch{std::make_shared<engine_wiring>(std::move(*edges)), wiring.from});
 }
 
@@ -242,8 +242,8 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
       .offer = {.memory = std::nullopt, .words = offered->words},
       .peer = wiring.edge_contacts[static_cast<std::size_t>(position)],
       .on_lost =
-          [driver = body_->driver, epoch = wiring.epoch](const error& why) {
-            tell_driver(*driver, edge_lost{epoch, why});
+          [body = body_, epoch = wiring.epoch](const error& why) {
+            send_to_driver(*body, edge_lost{epoch, why});
           },
       .on_damaged = accusation(wiring.epoch, channel)};
   site.shape.producer_bell = site.shape.consumer_bell = &engine_->bell();
@@ -253,7 +253,7 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
 
 /// The memory of an edge, and the page of the engine at its other end.
 expected<void> worker_actor_state::take_memory(edge_site& site) {
-  auto descriptors = body_->descriptors.take(edge_tag(site.epoch, site.channel), 2);
+  auto descriptors = body_->process.take(edge_tag(site.epoch, site.channel), 2);
   if (!descriptors) return tl::make_unexpected(descriptors.error());
   const auto page = shared_page::adopt(std::move((*descriptors)[1]));
   if (!page) return tl::make_unexpected(page.error());
@@ -264,14 +264,14 @@ expected<void> worker_actor_state::take_memory(edge_site& site) {
 
 /// Said on the engine's thread: the edge is silent from then on, and this worker waits for new ones.
 std::function<void(const error&)> worker_actor_state::accusation(epoch_number epoch, std::size_t channel) const {
-  return [driver = body_->driver, epoch, channel](const error& what) {
-    tell_driver(*driver, edge_damaged{epoch, channel, what});
+  return [body = body_, epoch, channel](const error& what) {
+    send_to_driver(*body, edge_damaged{epoch, channel, what});
   };
 }
 
 void worker_actor_state::order(stage_command_t command) {
   if (!engine_ || engine_->command(std::move(command))) return;
-  end_worker(
+  body_->process.end(
       {error_code::queue_full, engine_->name(), "the queue of its commands is full", "submit fewer calls at a time"});
 }
 

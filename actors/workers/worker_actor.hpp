@@ -3,10 +3,9 @@
 #include <memory>
 
 #include "actors/caf.hpp"
-#include "actors/engine_threads.hpp"
-#include "actors/workers/descriptor_box.hpp"
 #include "actors/workers/driver_orders.hpp"
 #include "actors/workers/serve_worker.hpp"
+#include "actors/workers/worker_process.hpp"
 #include "runtime/edge/transport.hpp"
 #include "runtime/engine/assembly.hpp"
 #include "runtime/engine/make_wiring.hpp"
@@ -18,7 +17,7 @@ namespace troupe {
 /// Owned outside the actor, for the life of the process.
 struct worker_body {
   worker_description description;
-  descriptor_box& descriptors;
+  worker_process& process;
   std::shared_ptr<transport> edges;
   std::shared_ptr<message_link> driver;
 };
@@ -41,6 +40,8 @@ class worker_actor_state {
 
  private:
   void obey(const from_driver& order);
+  template <class Message>
+  void tell_driver(const Message& message) const;
   void handle(const worker_assignment& to);
   void handle(const open_call& begin);
   void handle(const release_call& end);
@@ -66,13 +67,12 @@ class worker_actor_state {
   /// Where the bounds stand of what was sent; null on another node.
   std::shared_ptr<const engine_page> loader_page_;
   std::shared_ptr<stage_engine> engine_;
-  std::shared_ptr<engine_threads> threads_;
 };
 
 worker_actor_type::behavior_type worker_actor(worker_actor_type::stateful_pointer<worker_actor_state> self,
                                               std::shared_ptr<worker_body> body);
 
-/// What cannot be repaired from inside: the last words on stderr, and the end of the process. Its driver replaces it.
+/// worker_process::end() of a real process.
 [[noreturn]] void end_worker(const error& cause);
 
 }  // namespace troupe

@@ -123,7 +123,11 @@ struct worker_pool_state {
     std::uint64_t edge_contact = 0;
     remote_stage_actor stage = {};
   };
-  std::map<hosted_worker_ptr, worker> workers;
+  /// The oldest first.
+  struct by_rank {
+    bool operator()(const hosted_worker_ptr& a, const hosted_worker_ptr& b) const { return a->rank() < b->rank(); }
+  };
+  std::map<hosted_worker_ptr, worker, by_rank> workers;
   std::deque<remote_stage_actor> waiting;
   start_budget budget;
 };

@@ -56,13 +56,11 @@ std::size_t most_of(item_type type) {
 expected<head> check_size(std::span<const std::byte> input, std::size_t offset, const head& found) {
   if (found.type == item_type::nil || found.type == item_type::unsigned_integer) return found;
   const std::size_t most = most_of(found.type);
+  if (found.value <= most && found.value <= input.size() - found.end) return found;
   const std::string what = std::string(name_of(found.type)) + " of " + std::to_string(found.value) +
                            (found.type == item_type::array ? " items" : " bytes");
-  if (found.value > most) {
-    return fail_at(error_code::wire_too_large, offset, what + ", the limit is " + std::to_string(most));
-  }
-  if (found.value > input.size() - found.end) return cut_short(input, offset, what);
-  return found;
+  if (found.value <= most) return cut_short(input, offset, what);
+  return fail_at(error_code::wire_too_large, offset, what + ", the limit is " + std::to_string(most));
 }
 
 std::string hex(std::uint8_t byte) {

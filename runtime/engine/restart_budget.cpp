@@ -35,11 +35,11 @@ std::optional<error> restart_budget::note(const stage_lost& death, std::chrono::
   stage.recent.push_back(now);
   while (now - stage.recent.front() > limits::death_window) stage.recent.pop_front();
 
-  if (stage.without_progress >= limits::deaths_without_progress_max) {
+  if (stage.without_progress >= most_.deaths_without_progress_max) {
     return spent("it died " + std::to_string(stage.without_progress) + " times without a micro-batch being finished",
                  stage.first_cause, "first", stage.suspect);
   }
-  if (stage.recent.size() >= limits::deaths_in_window_max) {
+  if (stage.recent.size() >= most_.deaths_in_window_max) {
     return spent("it died " + std::to_string(stage.recent.size()) + " times within " +
                      std::to_string(limits::death_window.count()) + " s",
                  death.cause, "last", std::nullopt);

@@ -1,20 +1,29 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 
 #include "messages/lifecycle.hpp"
+#include "messages/limits.hpp"
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
 
 namespace troupe {
 
-/// Says when restarting a stage once more would not help: limits::deaths_without_progress_max deaths without the
-/// low-water mark moving, or limits::deaths_in_window_max within limits::death_window. Threads: one.
+struct restart_limits {
+  /// Deaths of one stage without the low-water mark moving, and within limits::death_window.
+  std::uint32_t deaths_without_progress_max = limits::deaths_without_progress_max;
+  std::uint32_t deaths_in_window_max = limits::deaths_in_window_max;
+};
+
+/// Says when restarting a stage once more would not help: as many deaths as one of the limits. Threads: one.
 class restart_budget {
  public:
+  explicit restart_budget(restart_limits most = {}) : most_(most) {}
+
   /// `low_water`: everything below it was folded at the time of the death. Nothing: start it again. An error (E0616):
   /// the budget is spent; it has the first cause of a row of deaths without progress, and names the micro-batch if all
   /// of them fell on the same one, or the last cause of many within the time.
@@ -32,6 +41,7 @@ class restart_budget {
     std::optional<micro_batch_id> suspect;
     std::deque<std::chrono::nanoseconds> recent;
   };
+  restart_limits most_;
   std::map<stage_address, record> stages_;
 };
 

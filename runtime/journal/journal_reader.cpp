@@ -74,7 +74,8 @@ expected<std::optional<std::span<const std::uint8_t>>> journal_reader::next_payl
   if (auto got = read(head); !got) return tl::make_unexpected(got.error());
   const auto length = decode_head(head);
   if (!length) {
-    const auto zeros = all_zero(head) ? only_zeros_left(left - head_bytes) : expected<bool>(false);
+    // A page that was not written may begin within a head, too.
+    const auto zeros = only_zeros_left(left - head_bytes);
     if (!zeros) return tl::make_unexpected(zeros.error());
     if (*zeros) return std::nullopt;
     return damaged("the length of a record does not match its checksum");

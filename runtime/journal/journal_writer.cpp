@@ -9,17 +9,13 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 namespace {
 
 using steady = std::chrono::steady_clock;
-
-/// Some file systems cannot sync and say EINVAL.
-int sync(int fd) {
-  return ::fdatasync(fd) == 0 || errno == EINVAL ? 0 : errno;
-}
 
 }  // namespace
 
@@ -72,7 +68,7 @@ expected<void> journal_writer::close() {
   room_.notify_all();
   const std::lock_guard one_joins(joining_);
   if (thread_.joinable()) thread_.join();
-  file_.reset();
+  file_.close();
   const std::lock_guard lock(mutex_);
   if (failure_) return tl::make_unexpected(*failure_);
   return {};
@@ -80,12 +76,14 @@ expected<void> journal_writer::close() {
 
 void journal_writer::work() {
   journal_format::bytes writing;
-  std::optional<steady::time_point> next_sync;
+  journal_tail tail(file_);
   std::unique_lock lock(mutex_);
   const auto is_asked = [this] { return closing_ || !queue_.empty(); };
   const auto is_pressed = [this] { return closing_ || queue_.size() >= limits::journal_queue_bytes_max / 2; };
   for (bool last = false; !last;) {
-    next_sync ? static_cast<void>(more_.wait_until(lock, *next_sync, is_asked)) : more_.wait(lock, is_asked);
+    const auto next_sync = tail.next_sync();
+    next_sync ? static_cast<void>(more_.wait_until(lock, steady::time_point(*next_sync), is_asked))
+              : more_.wait(lock, is_asked);
     // Several states in one write.
     if (is_asked()) more_.wait_for(lock, limits::journal_write_interval, is_pressed);
     writing.clear();
@@ -93,18 +91,13 @@ void journal_writer::work() {
     last = closing_;
     lock.unlock();
     room_.notify_all();
-    int reason = write_out(writing);
-    if (!writing.empty() && !next_sync) next_sync = steady::now() + limits::journal_sync_interval;
-    if (reason == 0 && next_sync && (last || steady::now() >= *next_sync)) {
-      reason = sync(file_.get());
-      next_sync.reset();
-    }
+    const int reason = tail.put(writing, last, steady_now());
     lock.lock();
     if (reason != 0) return keep_failure(reason);
   }
 }
 
-int journal_writer::write_out(const journal_format::bytes& content) const {
+int journal_writer::open_file::write(std::span<const std::uint8_t> content) {
   for (std::span<const std::uint8_t> rest = content; !rest.empty();) {
     const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
@@ -112,6 +105,11 @@ int journal_writer::write_out(const journal_format::bytes& content) const {
     rest = rest.subspan(static_cast<std::size_t>(written));
   }
   return 0;
+}
+
+/// Some file systems cannot sync and say EINVAL.
+int journal_writer::open_file::sync() {
+  return ::fdatasync(file_.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
 void journal_writer::keep_failure(int reason) {

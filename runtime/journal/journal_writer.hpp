@@ -5,11 +5,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "messages/score.hpp"
 #include "runtime/journal/journal_format.hpp"
+#include "runtime/journal/journal_tail.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include <troupe/error.hpp>
 
@@ -19,27 +22,36 @@ namespace troupe {
 /// syncs it every limits::journal_sync_interval, so that who folds does not wait for the disk. Any thread may append
 /// and close. What could not be written is E0803 from then on; the file then ends with a whole record or a cut one,
 /// which a reader leaves out.
-class journal_writer {
+class journal_writer final : public journal_appender {
  public:
   /// E0614 if the system gives no thread; else as the constructor.
   [[nodiscard]] static expected<std::shared_ptr<journal_writer>> start(unique_fd file, std::string path);
   /// Writes behind the descriptor's position; what it locks stays locked until close() or the end. Without a thread
   /// every append() and close() is E0614.
   journal_writer(unique_fd file, std::string path);
-  journal_writer(const journal_writer&) = delete;
-  journal_writer& operator=(const journal_writer&) = delete;
   /// Closes, and keeps an error to itself.
-  ~journal_writer();
+  ~journal_writer() override;
 
   /// Waits only while limits::journal_queue_bytes_max wait for the disk, and at most limits::journal_stall_max. Does
   /// nothing after close().
-  [[nodiscard]] expected<void> append(const score& state);
+  [[nodiscard]] expected<void> append(const score& state) override;
   /// Writes and syncs what is left. May be called again.
   [[nodiscard]] expected<void> close();
 
  private:
+  /// Of the system.
+  class open_file final : public journal_file {
+   public:
+    explicit open_file(unique_fd file) : file_(std::move(file)) {}
+    [[nodiscard]] int write(std::span<const std::uint8_t> content) override;
+    [[nodiscard]] int sync() override;
+    void close() { file_.reset(); }
+
+   private:
+    unique_fd file_;
+  };
+
   void work();
-  [[nodiscard]] int write_out(const journal_format::bytes& content) const;
   void keep_failure(int reason);
 
   std::string path_;
@@ -49,7 +61,7 @@ class journal_writer {
   journal_format::bytes queue_;
   bool closing_ = false;
   std::optional<error> failure_;
-  unique_fd file_;
+  open_file file_;
   std::mutex joining_;
   std::thread thread_;
 };

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/engine/call_fold.hpp"
-#include "runtime/journal/journal_writer.hpp"
+#include "runtime/journal/journal_tail.hpp"
 
 namespace troupe {
 
@@ -12,7 +12,7 @@ namespace troupe {
 /// journal that cannot be written (E0803) fails the fold, and so its call.
 class journaling_fold final : public call_fold {
  public:
-  journaling_fold(std::shared_ptr<call_fold> inner, std::shared_ptr<journal_writer> journal)
+  journaling_fold(std::shared_ptr<call_fold> inner, std::shared_ptr<journal_appender> journal)
       : inner_(std::move(inner)), journal_(std::move(journal)) {}
 
   [[nodiscard]] expected<void> fold(const score& next) override {
@@ -22,7 +22,7 @@ class journaling_fold final : public call_fold {
 
  private:
   std::shared_ptr<call_fold> inner_;
-  std::shared_ptr<journal_writer> journal_;
+  std::shared_ptr<journal_appender> journal_;
 };
 
 }  // namespace troupe

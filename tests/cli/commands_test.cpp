@@ -27,7 +27,7 @@ program_outcome good(std::vector<std::string> arguments, std::vector<std::string
 TEST(help, of_the_program_and_of_every_command_goes_to_stdout_with_examples) {
   for (const char* flag : {"--help", "-h"}) {
     EXPECT_THAT(good({flag}).out, HasSubstr("Usage: troupe COMMAND"));
-    for (const char* name : {"eval", "plan", "schedule", "inspect", "explain", "print-config", "doctor"}) {
+    for (const char* name : {"eval", "plan", "schedule", "simulate", "inspect", "explain", "print-config", "doctor"}) {
       const auto outcome = good({name, flag});
       EXPECT_THAT(outcome.out, HasSubstr("Usage: troupe " + std::string(name)));
       EXPECT_THAT(outcome.out, HasSubstr("Examples:\n  "));
@@ -63,6 +63,25 @@ TEST(schedule, prints_the_reference_vector_as_json) {
 TEST(schedule, draws_a_grid) {
   EXPECT_THAT(good({"schedule", "--kind", "train", "--micro-batches", "3", "--stages", "2"}).out,
               HasSubstr("RG0 SA1 B0"));
+}
+
+TEST(simulate, gives_each_seed_the_same_hash_every_time) {
+  const auto simulated = [](const std::string& seeds) {
+    return json::parse(good({"simulate", "--seeds", seeds, "--json"}).out)["runs"];
+  };
+  const json all = simulated("3..12");
+  ASSERT_EQ(all.size(), 10u);
+  EXPECT_EQ(simulated("12..12"), json::array({all[9]}));
+  EXPECT_EQ(all[9]["seed"], 12);
+  EXPECT_GT(all[9]["steps"], 0);
+  EXPECT_EQ(all[9]["trace_hash"].get<std::string>().size(), 16u);
+  EXPECT_NE(all[0]["trace_hash"], all[1]["trace_hash"]);
+}
+
+TEST(simulate, leaves_faults_out) {
+  const auto undisturbed = good({"simulate", "--seeds", "0..20", "--faults", "none", "--json"});
+  for (const json& run : json::parse(undisturbed.out)["runs"]) EXPECT_EQ(run["outcome"], "same bits");
+  EXPECT_THAT(good({"simulate", "--seeds", "0..20", "--standard"}).out, HasSubstr("simulated seconds per second"));
 }
 
 TEST(plan, cuts_bare_weights) {

@@ -61,8 +61,9 @@ fs::path place_of(const fs::path& path) {
 }
 
 /// Who may include whom: the same layer, and any of a smaller number. troupe.hpp ("all") is for programs, testing/ for
-/// tests, which have no layer.
+/// tests, which have no layer; the simulator is a command, too.
 std::optional<int> level_of(const fs::path& path) {
+  if (path.string().starts_with("testing/simulation/")) return 3;
   static const std::map<std::string, int> levels = {{"messages", 0}, {"runtime", 1}, {"actors", 2},   {"program", 3},
                                                     {"all", 4},      {"cli", 5},     {"examples", 5}, {"testing", 6}};
   const auto found = levels.find(part(place_of(path), 0));

@@ -52,7 +52,8 @@ struct deaf_stage_state {
 };
 
 inline stage_actor::behavior_type deaf_stage(stage_actor::stateful_pointer<deaf_stage_state> self,
-                                             std::shared_ptr<int> times_asked) {
+                                             std::shared_ptr<int> times_asked,
+                                             std::shared_ptr<std::vector<stop_mode>> told_to_stop) {
   return {[=](const open_ticket&) -> caf::result<call_opened> {
             ++*times_asked;
             self->state.asked.push_back(self->make_response_promise<call_opened>());
@@ -62,7 +63,7 @@ inline stage_actor::behavior_type deaf_stage(stage_actor::stateful_pointer<deaf_
           [](const cancel_call&) {},
           [](const start_stage_epoch&) {},
           [](const meet_aggregator&) {},
-          [](const stop_request&) {},
+          [=](const stop_request& stop) { told_to_stop->push_back(stop.mode); },
           [](const stage_ready&) {},
           [](const score_batch&) {},
           [](const failure&) {},
@@ -75,7 +76,7 @@ struct noting_provider final : local_stages {
       : local_stages(std::move(engines), std::move(host)) {}
   [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
                                             stage_address at, incarnation_number incarnation) override {
-    if (deaf) return stage_actor{director->spawn<caf::monitored>(deaf_stage, times_asked)};
+    if (deaf) return stage_actor{director->spawn<caf::monitored>(deaf_stage, times_asked, told_to_stop)};
     return introduce(*std::ranges::find(engines_->stages, at, &stage_engine::address), director, aggregator,
                      incarnation);
   }
@@ -91,6 +92,8 @@ struct noting_provider final : local_stages {
   /// Faces that are made from now on answer nothing.
   bool deaf = false;
   std::shared_ptr<int> times_asked = std::make_shared<int>(0);
+  /// The same faces.
+  std::shared_ptr<std::vector<stop_mode>> told_to_stop = std::make_shared<std::vector<stop_mode>>();
 };
 
 inline std::shared_ptr<assembly> one_stage() {

@@ -112,6 +112,19 @@ TEST_F(damaged_journal, with_zeros_where_power_was_lost_goes_on_before_them) {
   expect_damaged(cut + std::string(5000, '\0') + "x", "does not match its checksum");
 }
 
+// Found by the simulator.
+TEST_F(damaged_journal, with_zeros_from_within_a_head_on_goes_on_before_it) {
+  const std::size_t last = whole_.size() - record_bytes_;
+  for (std::size_t kept = 1; kept < 8; ++kept) {
+    const std::string cut = whole_.substr(0, last + kept) + std::string(5000, '\0');
+    const resumed found = resume(cut);
+    ASSERT_TRUE(found.outcome) << to_string(found.outcome.error());
+    EXPECT_EQ(found.states.size(), states - 1);
+    EXPECT_EQ(content_of(directory_.file()), whole_.substr(0, last));
+    expect_damaged(cut + "x", "the length of a record does not match its checksum");
+  }
+}
+
 TEST_F(damaged_journal, with_more_zeros_than_a_loss_of_power_leaves_is_refused_without_reading_them) {
   for (const std::size_t cut : {0U, 10U}) {
     write_content(directory_.file(), whole_.substr(0, whole_.size() - cut));

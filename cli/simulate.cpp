@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "messages/limits.hpp"
+#include "output.hpp"
+#include "parse.hpp"
+#include "testing/simulation/world.hpp"
+
+namespace troupe::cli {
+namespace {
+
+constexpr const char* no_faults = "none";
+
+struct simulate_flags {
+  std::string seeds;
+  std::string faults;
+  bool standard = false;
+  bool json = false;
+};
+
+struct seed_range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+bool read_number(std::string_view text, std::uint64_t& into) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), into);
+  return read.ec == std::errc{} && read.ptr == text.data() + text.size();
+}
+
+expected<seed_range> read_seeds(const std::string& text) {
+  seed_range made;
+  const std::size_t dots = text.find("..");
+  const bool is_range = dots != std::string::npos && read_number(std::string_view(text).substr(0, dots), made.first) &&
+                        read_number(std::string_view(text).substr(dots + 2), made.last);
+  if (!is_range) {
+    return fail(error_code::value_out_of_range, "--seeds", "\"" + text + "\" is not of the form A..B",
+                "give --seeds 0..999");
+  }
+  if (made.last < made.first) {
+    return fail(error_code::value_out_of_range, "--seeds", text + " ends before it begins",
+                "put the smaller seed first");
+  }
+  if (made.last - made.first >= limits::simulated_seeds_max) {
+    return fail(error_code::value_out_of_range, "--seeds",
+                text + " are more than " + std::to_string(limits::simulated_seeds_max) + " seeds",
+                "give several ranges, one after another");
+  }
+  return made;
+}
+
+/// "0,2": of the plan's faults these stay; "none" of them.
+expected<void> keep_faults(simulation::plan& of, const std::string& text) {
+  std::vector<simulation::fault> kept;
+  for (std::string_view rest = text == no_faults ? std::string_view() : text; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    std::uint64_t number = 0;
+    if (!read_number(rest.substr(0, comma), number) || number >= of.faults.size()) {
+      return fail(error_code::value_out_of_range, "--faults",
+                  "\"" + std::string(rest.substr(0, comma)) + "\" is no number of a fault of this plan",
+                  "give numbers below " + std::to_string(of.faults.size()) + ", as in --faults 0,2");
+    }
+    kept.push_back(of.faults[number]);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  of.faults = std::move(kept);
+  return {};
+}
+
+class simulating {
+ public:
+  simulating(const simulate_flags& flags, const parser& given)
+      : flags_(flags), picks_faults_(given.is_given("--faults")) {}
+
+  expected<exit_status> run(const seed_range& seeds) {
+    const std::clock_t started = std::clock();
+    for (std::uint64_t seed = seeds.first;; ++seed) {
+      if (auto done = run(seed); !done) return tl::make_unexpected(done.error());
+      if (seed == seeds.last) break;
+    }
+    const double core_seconds = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+    return print(conclusion(std::max(core_seconds, 1e-6))).map([this] {
+      return failed_ == 0 ? exit_status::ok : exit_status::failure;
+    });
+  }
+
+ private:
+  expected<void> run(std::uint64_t seed) {
+    simulation::plan what = flags_.standard ? simulation::draw_standard_plan(seed) : simulation::draw_plan(seed);
+    if (picks_faults_) {
+      if (auto kept = keep_faults(what, flags_.faults); !kept) return kept;
+    }
+    const simulation::run_report report = world_.run(what);
+    ++runs_;
+    steps_ += report.steps;
+    simulated_seconds_ += report.seconds;
+    if (flags_.json) {
+      rows_ += fmt::format("{}\n  {{\"seed\": {}, \"trace_hash\": \"{:016x}\", \"outcome\": {}, \"steps\": {}}}",
+                           rows_.empty() ? "" : ",", seed, report.trace_hash,
+                           nlohmann::json(report.wrong.empty() ? report.ended : report.wrong).dump(), report.steps);
+    }
+    if (report.wrong.empty()) return {};
+    ++failed_;
+    say(failure_text(what, report));
+    return {};
+  }
+
+  /// The expanded plan, and the least of it that still fails.
+  std::string failure_text(const simulation::plan& what, const simulation::run_report& report) {
+    const std::vector<std::size_t> least = simulation::shrink(world_, what);
+    std::string numbers;
+    for (const std::size_t each : least) numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", each);
+    if (numbers.empty()) numbers = no_faults;
+    return fmt::format("seed {} fails: {}\n{}  the least that fails: troupe simulate --seeds {}..{} --faults {}{}\n",
+                       what.seed, report.wrong, describe(what), what.seed, what.seed, numbers,
+                       flags_.standard ? " --standard" : "");
+  }
+
+  /// It takes one core.
+  [[nodiscard]] std::string conclusion(double core_seconds) const {
+    const double seeds_per_second = static_cast<double>(runs_) / core_seconds;
+    const double time_ratio = simulated_seconds_ / core_seconds;
+    if (flags_.json) {
+      return fmt::format(
+          "{{\"runs\": [{}\n], \"failed\": {}, \"seeds_per_second\": {:.0f}, \"simulated_seconds_per_second\": "
+          "{:.0f}}}\n",
+          rows_, failed_, seeds_per_second, time_ratio);
+    }
+    return fmt::format(
+        "{} runs, {} failed, {} steps in {:.2f} s of a core: {:.0f} seeds per second, {:.0f} simulated seconds per "
+        "second\n",
+        runs_, failed_, steps_, core_seconds, seeds_per_second, time_ratio);
+  }
+
+  const simulate_flags& flags_;
+  const bool picks_faults_;
+  simulation::simulator world_;
+  std::uint64_t runs_ = 0;
+  std::uint64_t failed_ = 0;
+  std::uint64_t steps_ = 0;
+  double simulated_seconds_ = 0;
+  std::string rows_;
+};
+
+}  // namespace
+
+expected<exit_status> run_simulate(const arguments& given) {
+  simulate_flags flags;
+  parser reader("simulate", "Run the control plane in one thread and virtual time, under faults that seeds draw.",
+                "  troupe simulate --seeds 0..9999\n"
+                "  troupe simulate --seeds 17..17 --faults 0,2 --json\n");
+  reader.add_text("--seeds", flags.seeds, "First and last seed", "A..B", parser::presence::required);
+  reader.add_text("--faults", flags.faults, "Of each plan these faults alone, by number; or none", "N,N");
+  reader.add_toggle("--standard", flags.standard, "Always 3 stages, 2 replicas and 20 micro-batches");
+  reader.add_toggle("--json", flags.json, "Print one JSON object: runs[] = seed, trace_hash, outcome, steps");
+  const auto read = parse(reader, given);
+  if (!read) return tl::make_unexpected(read.error());
+  if (*read == parsed::help_printed) return exit_status::ok;
+  return read_seeds(flags.seeds).and_then([&](const seed_range& seeds) {
+    return simulating(flags, reader).run(seeds);
+  });
+}
+
+}  // namespace troupe::cli

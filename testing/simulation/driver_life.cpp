@@ -1,0 +1,295 @@
+#include "testing/simulation/driver_life.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "actors/aggregator.hpp"
+#include "actors/workers/worker_stages.hpp"
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+
+namespace troupe::simulation {
+namespace {
+
+constexpr nanoseconds look_interval = 500ms;
+
+wiring_plan wiring_of(const plan& what) {
+  auto made = expand(
+      make_chain({.stages = what.stages,
+                  .replicas = what.replicas,
+                  .num_pipe_buffers = what.pipe_buffers == 0 ? std::nullopt : std::optional(what.pipe_buffers)}));
+  TROUPE_CHECK(made, "plans have valid graphs");
+  return std::move(*made);
+}
+
+bool is_ready(const std::future<call_outcome>& outcome) {
+  return outcome.valid() && outcome.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
+}
+
+/// Stages live in workers; the driver has no edge within itself.
+struct no_edges final : edge_factory {
+  [[nodiscard]] edge_ends make(const edge_options&) override {
+    TROUPE_CHECK(false, "all stages are in workers");
+    return {};
+  }
+};
+
+/// Mutant: the loader is told that more is folded than is.
+class hasty_fold final : public call_fold {
+ public:
+  hasty_fold(std::shared_ptr<call_fold> inner, std::shared_ptr<loader_engine> loader)
+      : inner_(std::move(inner)), loader_(std::move(loader)) {}
+  [[nodiscard]] expected<void> fold(const score& next) override {
+    loader_->low_water({next.id.call, next.id.index + 3});
+    return inner_->fold(next);
+  }
+
+ private:
+  std::shared_ptr<call_fold> inner_;
+  std::shared_ptr<loader_engine> loader_;
+};
+
+constexpr std::uint32_t without_end = ~std::uint32_t{0};
+
+}  // namespace
+
+driver_life::driver_life(const world_parts& parts)
+    : parts_(parts),
+      around_{.what = parts.what,
+              .system = parts.system,
+              .now = parts.clock.now,
+              .later = later_,
+              .seen = parts.seen,
+              .random = parts.random,
+              .network =
+                  network_.emplace(wire_network::options{.loses_ends = parts.what.loses_edges,
+                                                         .enforce_credits = parts.what.broken != mutant::credit_check,
+                                                         .checks_frames = parts.what.broken != mutant::frame_checksums},
+                                   parts.clock.now, later_, parts.seen, parts.random),
+              .wiring = wiring_of(parts.what),
+              .loader_page = nullptr,
+              .silence = limits::worker_silence_timeout,
+              .armed = parts.armed} {
+  const edge_depths depths{.from_loader = parts_.what.slots_from_loader, .between_stages = parts_.what.slots_between};
+  const stage_address loader_at{parts_.what.stages, 0};
+  auto page = shared_page::create();
+  TROUPE_CHECK(page, "the machine has a page of memory");
+  around_.loader_page = page->page();
+  setup_->is_remote = [](stage_address) { return true; };
+  setup_->assignment = [](stage_address) { return assignment_data{}; };
+  setup_->fingerprint = 1;
+  setup_->codec = std::make_shared<hash_codec>();
+  setup_->edges = network_->of(own_process_);
+  setup_->local_pages.emplace(loader_at, std::move(*page));
+  const auto no_body = [](stage_address) -> expected<std::shared_ptr<stage_body>> { return nullptr; };
+  auto made = assemble(
+      wiring_plan(around_.wiring), std::make_shared<no_edges>(), no_body,
+      {.depths = depths, .is_elsewhere = [](stage_address) { return true; }, .page_of = setup_->page_finder()});
+  TROUPE_CHECK(made, "only a loader is assembled here");
+  engines_ = std::make_shared<assembly>(std::move(*made));
+  parts_.engines.push_back(engines_->loader);
+  host_ = std::make_shared<simulated_host>(around_);
+  losses_.emplace(setup_->silence_timeout + limits::lost_work_margin);
+
+  const auto patience = std::max(limits::worker_hello_patience, setup_->silence_timeout);
+  pool_ = parts_.system.spawn(worker_pool, host_, patience, setup_->edges);
+  auto ledger = engines_->ledger_options();
+  ledger.deduplicate = parts_.what.broken != mutant::deduplication;
+  director_ = parts_.system.spawn(
+      director,
+      director_plan{
+          .engines = engines_,
+          .ledger = std::make_shared<fold_ledger>(ledger),
+          .host = own_engines_,
+          .provider = std::make_shared<worker_stages>(
+              engines_, own_engines_, setup_, registry_,
+              [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
+          .reports = std::make_shared<report_box>(),
+          .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
+                                                   setup_->silence_timeout + limits::control_request_margin),
+          .restarts = parts_.what.broken == mutant::restart_budget ? restart_limits{without_end, without_end}
+                                                                   : restart_limits{},
+          .on_child =
+              [this](const caf::actor& child) {
+                // In this order they are made, first and later.
+                const bool aggregates =
+                    dynamic_cast<const caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(child))->name() ==
+                    std::string_view(aggregator_state::name);
+                (aggregates ? aggregators_ : loaders_).push_back(caf::actor_cast<caf::actor_addr>(child));
+              },
+          .on_stopped = [this] { is_stopped_ = true; }});
+  look_after();
+}
+
+driver_life::~driver_life() {
+  director_ = nullptr;
+  pool_ = nullptr;
+  engines_.reset();
+  own_engines_->entries.clear();
+}
+
+void driver_life::submit(std::vector<std::shared_ptr<call_fold>> folds, std::vector<call_start> starts) {
+  for (std::size_t call = 0; call < parts_.what.calls.size(); ++call) {
+    tickets_.push_back(std::make_shared<call_ticket>());
+    call_ticket& ticket = *tickets_.back();
+    ticket.source =
+        std::make_shared<hash_source>(call, parts_.what.calls[call], starts[call].first(), parts_.what.is_rereadable);
+    ticket.folds = {folds[call]};
+    if (parts_.what.broken == mutant::low_water_mark) {
+      ticket.folds = {std::make_shared<hasty_fold>(folds[call], engines_->loader)};
+    }
+    ticket.start = starts[call];
+    ticket.score_words = {1};
+    outcomes_.push_back(ticket.done.get_future());
+    is_answered_.push_back(false);
+    parts_.seen.note({.at_ns = around_.now.count(), .what = happening::submitted, .call = call});
+    post(director_, open_ticket{tickets_.back()});
+  }
+}
+
+void driver_life::kill_actor(bool aggregates) {
+  const auto& of = aggregates ? aggregators_ : loaders_;
+  if (!of.empty()) caf::anon_send_exit(of.back(), caf::exit_reason::kill);
+}
+
+driver_life::outcome driver_life::run(const bounds& within,
+                                      const std::function<void(bool is_complete)>& when_all_are_answered) {
+  const bool answered = move_until(within, [this] {
+    watch_answers();
+    return is_killed_ || std::ranges::all_of(is_answered_, [](bool each) { return each; });
+  });
+  if (answered && !is_killed_) when_all_are_answered(is_complete_);
+  if (answered && !is_killed_) {
+    post(director_, stop_request{stop_mode::drain});
+    const bool stopped = move_until(within, [this] { return is_killed_ || is_stopped_; });
+    if (stopped && !is_killed_) {
+      tidy_up();
+      return outcome::ended;
+    }
+    if (!stopped) return tidy_up(), outcome::is_stuck;
+  }
+  tidy_up();
+  return answered ? outcome::killed : outcome::is_stuck;
+}
+
+/// What is left of a driver that is no more; nothing of it is noted.
+void driver_life::tidy_up() {
+  parts_.seen.is_silent = !is_stopped_;
+  host_->close();
+  host_->end_all(exit_cause::at_the_end);
+  post(director_, stop_request{stop_mode::abort});
+  const bounds enough{.steps_max = parts_.steps + 100'000, .time_max = around_.now + 3600s};
+  static_cast<void>(move_until(enough, [this] { return is_stopped_; }));
+  caf::anon_send_exit(pool_, caf::exit_reason::user_shutdown);
+  director_ = nullptr;
+  pool_ = nullptr;
+  around_.scheduler().clock().cancel_all();
+  while (around_.scheduler().try_run_once()) continue;
+  around_.scheduler().clock().cancel_all();
+  parts_.seen.is_silent = false;
+}
+
+// --- one step --------------------------------------------------------------------------------------------------------
+
+template <class Done>
+bool driver_life::move_until(const bounds& within, Done done) {
+  while (!done()) {
+    if (++parts_.steps > within.steps_max || around_.now > within.time_max) return false;
+    if (!move() && !advance()) return false;
+  }
+  return true;
+}
+
+void driver_life::collect_ready() {
+  ready_.clear();
+  next_engine_ = stepped_engines::never;
+  const auto look = [this](simulated_process* process, stepped_engines& host) {
+    for (std::size_t at = 0; at < host.entries.size(); ++at) {
+      const nanoseconds due = stepped_engines::due(host.entries[at]);
+      if (due <= around_.now) ready_.push_back({process, &host, at});
+      next_engine_ = std::min(next_engine_, due);
+    }
+  };
+  look(nullptr, *own_engines_);
+  for (const auto& each : host_->all()) {
+    simulated_process& process = each->process();
+    if (process.lives() && !process.is_frozen()) look(&process, process.stepped());
+  }
+}
+
+bool driver_life::move() {
+  collect_ready();
+  const std::size_t jobs = around_.scheduler().jobs.size();
+  const auto next = later_.next();
+  const bool has_event = next && *next <= around_.now;
+  const std::size_t choices = jobs + ready_.size() + (has_event ? 1 : 0);
+  if (choices == 0) return false;
+  choose(choices, jobs, has_event);
+  return true;
+}
+
+/// One seeded choice among all jobs of actors, all engines that may have work, and what is due.
+void driver_life::choose(std::size_t choices, std::size_t jobs, bool has_event) {
+  const std::size_t choice = choices == 1 ? 0 : parts_.random.below(choices);
+  if (choice < jobs) {
+    auto& queue = around_.scheduler().jobs;
+    std::swap(queue[choice], queue.front());
+    around_.scheduler().run_once();
+  } else if (has_event && choice + 1 == choices) {
+    later_.do_next();
+  } else {
+    const ready_engine& chosen = ready_[choice - jobs];
+    stepped_engines::entry& each = chosen.host->entries[chosen.position];
+    if (chosen.process != nullptr) return chosen.process->step_engine(each);
+    step(each, around_.now, nanoseconds{parts_.random.between(200, 3'000)});
+  }
+}
+
+/// To the next moment at which something can happen.
+bool driver_life::advance() {
+  nanoseconds to = next_engine_;
+  if (const auto next = later_.next()) to = std::min(to, *next);
+  auto& clock = around_.scheduler().clock();
+  if (!clock.schedule().empty()) to = std::min(to, nanoseconds{clock.schedule().begin()->first.time_since_epoch()});
+  if (to == stepped_engines::never) return false;
+  const nanoseconds passed = std::max(to - around_.now, nanoseconds{0});
+  parts_.clock.now += passed;
+  around_.scheduler().advance_time(passed);
+  return true;
+}
+
+void driver_life::watch_answers() {
+  for (std::size_t call = 0; call < outcomes_.size(); ++call) {
+    if (is_answered_[call] || !is_ready(outcomes_[call])) continue;
+    is_answered_[call] = true;
+    const call_outcome answer = outcomes_[call].get();
+    const auto now = around_.now.count();
+    parts_.seen.note({.at_ns = now,
+                      .what = happening::answered,
+                      .call = call,
+                      .value = answer.cause ? static_cast<std::uint64_t>(answer.cause->code) : 0,
+                      .other = answer.tally.folded});
+    is_complete_ = is_complete_ && !answer.cause;
+    unsigned long long named_call = 0;
+    unsigned long long index = 0;
+    if (!answer.cause) continue;
+    const std::size_t at = answer.cause->where.find("call ");
+    if (at == std::string::npos) continue;
+    if (std::sscanf(answer.cause->where.c_str() + at, "call %llu, micro-batch %llu", &named_call, &index) != 2)
+      continue;
+    parts_.seen.note({.at_ns = now, .what = happening::named, .call = named_call, .index = index, .value = call});
+  }
+}
+
+/// As running_topology::look_after().
+void driver_life::look_after() {
+  later_.at(around_.now + look_interval, [this] { look_after(); });
+  if (is_stopped_ || !director_) return;
+  loader_engine& loader = *engines_->loader;
+  if (const auto lost = losses_->look(loader.low_water(), loader.sent(), *engines_->accounts, around_.now)) {
+    post(director_, work_lost{*lost, around_.now});
+  }
+}
+
+}  // namespace troupe::simulation

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What was seen of a simulated run, from outside of the code under test: plain numbers, so that a judge needs nothing
+/// of the runtime.
+namespace troupe::simulation {
+
+enum class happening : std::uint8_t {
+  driver_started,   ///< value: micro-batches that its journal gave back; other: greatest window of the loader
+  driver_died,      ///< value: 1 if the machine died with it
+  driver_ended,     ///< value: actors left; other: engines and edges left
+  submitted,        ///< call
+  answered,         ///< call; value: error code, 0 for none; other: micro-batches folded
+  named,            ///< call, index: the micro-batch that the answer's error names
+  recovered,        ///< call, index, value: a state read back from the journal
+  folded,           ///< call, index, value, other: samples; incarnation of the sender
+  acknowledged,     ///< call: the result was given out, as all of it is on the disk
+  journal_hurt,     ///< a bit of it was changed
+  disk_filled,      ///< nothing more can be written
+  journal_refused,  ///< it was found damaged, and another one begun
+  worker_started,   ///< worker
+  worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one
+  end_told,         ///< worker: the driver was told its end
+  blob_arrived,     ///< worker, value: hash of its tag
+  order_taken,      ///< worker, value: hash of a tag that the order speaks of
+  became_stage,     ///< worker, stage, replica, incarnation
+  wired,            ///< worker, epoch; value: micro-batches sent from
+  edge_made,        ///< epoch, value: number of the edge; other: slots; index: channel
+  edge_sent,        ///< epoch, value: number of the edge, call, index
+  edge_taken,       ///< worker, epoch, value: number of the edge, call, index
+  edge_freed,       ///< value: number of the edge
+  edge_lost,        ///< epoch, value: number of the edge
+  edge_damaged,     ///< epoch, value: number of the edge
+  forwarded,        ///< worker, stage, replica, incarnation, call, index, value: what came out
+  forward_threw,    ///< worker, stage, call, index
+  frozen,           ///< worker
+  thawed,           ///< worker
+  said,             ///< worker: a batch of scores was heard; value: scores in it
+  healed,           ///< no fault comes after it
+  stuck,            ///< the run did not end within its bounds
+};
+
+enum class exit_cause : std::uint8_t { killed, shot_by_driver, by_itself, poisoned, at_the_end };
+
+struct event {
+  std::int64_t at_ns = 0;
+  happening what = happening::healed;
+  std::uint32_t driver = 0;
+  std::uint32_t worker = 0;
+  std::uint32_t stage = 0;
+  std::uint32_t replica = 0;
+  std::uint32_t incarnation = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t call = 0;
+  std::uint64_t index = 0;
+  std::uint64_t value = 0;
+  std::uint64_t other = 0;
+};
+
+using history = std::vector<event>;
+
+}  // namespace troupe::simulation

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "testing/simulation/history.hpp"
+#include "testing/simulation/plan.hpp"
+
+namespace troupe::simulation {
+
+/// A promise that was broken: its name, and where.
+struct verdict {
+  std::string invariant;
+  std::string why;
+};
+
+/// Holds what was seen of a run against what Troupe promises. It shares no code with what it judges: the results come
+/// from a plain loop, everything else from the order of what happened. The invariants:
+///
+///   ends                  the run ends within its bounds
+///   answered-once         each call that was submitted is answered once, unless its driver died
+///   exactly-once          each micro-batch is folded once, in order, and behind what the journal gave back
+///   same-bits             each state that is folded is that of a plain loop
+///   complete              a call without an error has all its micro-batches
+///   licensed-error        a call ends with an error only for what did happen
+///   poison-named          a micro-batch that kills every worker costs its own call alone, and is named
+///   silent-replaced       a stage that is silent for too long loses its place
+///   restart-budget        a stage is not started again and again without progress
+///   credits               no edge holds more than its slots
+///   window                the loader is no further ahead than its window
+///   no-stale-epoch        nothing is taken from an edge of an older epoch
+///   no-stale-incarnation  nothing of an incarnation has an effect after its end, and no two overlap
+///   blobs-first           what an order speaks of was there before it
+///   journal-kept          what was acknowledged is in the journal, and nothing wrong
+///   nothing-left          no actor and no engine is left
+[[nodiscard]] std::optional<verdict> judge(const plan& what, const history& seen);
+
+/// "same bits", or the codes with which calls ended.
+[[nodiscard]] std::string ending_of(const history& seen);
+
+}  // namespace troupe::simulation

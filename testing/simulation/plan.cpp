@@ -1,0 +1,149 @@
+#include "testing/simulation/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace troupe::simulation {
+namespace {
+
+constexpr std::array<const char*, fault_kinds> fault_names = {
+    "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
+    "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
+    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor"};
+
+constexpr std::array<const char*, mutants> mutant_names = {
+    "none",           "deduplication",  "low-water-mark",      "frame-checksums", "journal-checksums", "credit-check",
+    "poison-counter", "restart-budget", "blobs-before-orders", "silence-noticed", "journal-synced"};
+
+class drawing {
+ public:
+  explicit drawing(std::uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ULL + 0x1234567) {}
+
+  std::uint64_t below(std::uint64_t end) { return random_() % end; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+
+  void draw_shape(plan& made) {
+    made.stages = 1 + static_cast<std::uint32_t>(below(5));
+    made.replicas = 1 + static_cast<std::uint32_t>(below(3));
+    made.pipe_buffers = static_cast<std::uint32_t>(below(4));
+    made.slots_from_loader = 1 + static_cast<std::uint32_t>(below(6));
+    made.slots_between = 1 + static_cast<std::uint32_t>(below(8));
+    made.has_journal = one_in(3);
+    made.calls.clear();
+    const std::uint64_t calls = made.has_journal ? 1 : 1 + below(3);
+    while (made.calls.size() < calls) made.calls.push_back(below(25));
+  }
+
+  void draw_rest(plan& made) {
+    made.is_rereadable = one_in(2);
+    made.loses_edges = one_in(2);
+    made.forward_us = 20 + static_cast<std::int64_t>(below(2000));
+  }
+
+  void draw_faults(plan& made) {
+    if (one_in(8)) return;
+    for (std::uint64_t left = 1 + below(5); left > 0; --left) made.faults.push_back(draw_fault(made));
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
+ private:
+  fault_kind draw_kind(const plan& of) {
+    constexpr std::array frequent = {fault_kind::kill,       fault_kind::kill,       fault_kind::kill,
+                                     fault_kind::freeze,     fault_kind::kill_spare, fault_kind::kill_in_forward,
+                                     fault_kind::unlink,     fault_kind::start_late, fault_kind::kill_starting,
+                                     fault_kind::kill_actor, fault_kind::fail_start};
+    constexpr std::array of_drivers = {fault_kind::kill_driver, fault_kind::kill_machine, fault_kind::kill_machine,
+                                       fault_kind::corrupt_journal, fault_kind::fill_disk};
+    if (of.has_journal && one_in(3)) return of_drivers[below(of_drivers.size())];
+    if (of.loses_edges && one_in(3)) return one_in(2) ? fault_kind::lose_edge : fault_kind::damage_edge;
+    if (one_in(12)) return fault_kind::poison;
+    if (one_in(24)) return fault_kind::crash_loop;
+    if (one_in(24)) return fault_kind::throw_in_forward;
+    return frequent[below(frequent.size())];
+  }
+
+  fault draw_fault(const plan& of) {
+    fault made{.kind = draw_kind(of)};
+    made.at_us = static_cast<std::int64_t>(below(300'000));
+    made.stage = static_cast<std::uint32_t>(below(of.stages));
+    made.replica = static_cast<std::uint32_t>(below(of.replicas));
+    made.call = below(of.calls.size());
+    made.index = of.calls[made.call] == 0 ? 0 : below(of.calls[made.call]);
+    if (made.kind == fault_kind::freeze) {
+      constexpr std::array<std::int64_t, 4> times = {5'000, 2'000'000, 9'000'000, 60'000'000};
+      made.for_us = times[below(times.size())];
+    }
+    if (made.kind == fault_kind::start_late) made.for_us = one_in(2) ? 7'000'000 : 70'000'000;
+    return made;
+  }
+
+  std::mt19937_64 random_;
+};
+
+std::string place_of(const fault& what) {
+  return fmt::format("stage={}.{}", what.stage, what.replica);
+}
+
+}  // namespace
+
+const char* name_of(mutant which) noexcept {
+  return mutant_names[static_cast<std::size_t>(which)];
+}
+
+plan draw_plan(std::uint64_t seed) {
+  plan made{.seed = seed};
+  drawing from(seed);
+  from.draw_shape(made);
+  from.draw_rest(made);
+  from.draw_faults(made);
+  return made;
+}
+
+plan draw_standard_plan(std::uint64_t seed) {
+  plan made{.seed = seed, .stages = 3, .replicas = 2, .slots_from_loader = 4, .slots_between = 4, .calls = {20}};
+  drawing from(seed);
+  from.draw_rest(made);
+  from.draw_faults(made);
+  return made;
+}
+
+std::string describe(const fault& what) {
+  std::string text = fault_names[static_cast<std::size_t>(what.kind)];
+  const double at_ms = static_cast<double>(what.at_us) / 1000;
+  switch (what.kind) {
+    case fault_kind::kill:
+    case fault_kind::unlink:
+      return fmt::format("{}:{},at={}ms", text, place_of(what), at_ms);
+    case fault_kind::freeze:
+      return fmt::format("{}:{},at={}ms,for={}ms", text, place_of(what), at_ms, what.for_us / 1000);
+    case fault_kind::kill_in_forward:
+    case fault_kind::poison:
+    case fault_kind::throw_in_forward:
+      return fmt::format("{}:stage={},at=call{}.mb{}", text, what.stage, what.call, what.index);
+    case fault_kind::crash_loop:
+      return fmt::format("{}:{}", text, place_of(what));
+    case fault_kind::start_late:
+      return fmt::format("{}:at={}ms,for={}ms", text, at_ms, what.for_us / 1000);
+    default:
+      return fmt::format("{}:at={}ms", text, at_ms);
+  }
+}
+
+std::string describe(const plan& what) {
+  std::string text =
+      fmt::format("seed {}: {} stages x {} replicas, pipe buffers {}, slots {} and {}, forward {} us{}{}{}, calls of",
+                  what.seed, what.stages, what.replicas, what.pipe_buffers, what.slots_from_loader, what.slots_between,
+                  what.forward_us, what.is_rereadable ? ", read again" : "",
+                  what.loses_edges ? ", edges can be lost" : "", what.has_journal ? ", journal" : "");
+  for (const std::uint64_t count : what.calls) text += fmt::format(" {}", count);
+  text += '\n';
+  for (std::size_t at = 0; at < what.faults.size(); ++at) {
+    text += fmt::format("  fault {}  {}\n", at, describe(what.faults[at]));
+  }
+  return text;
+}
+
+}  // namespace troupe::simulation

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What a simulated run is made of, and what happens to it: all of it follows from a seed.
+namespace troupe::simulation {
+
+enum class fault_kind : std::uint8_t {
+  kill,              ///< the worker that is this replica
+  kill_spare,        ///< a worker that has said hello and has no stage
+  kill_starting,     ///< a worker that has not said hello
+  kill_in_forward,   ///< the worker of this stage that first computes this micro-batch
+  freeze,            ///< the worker that is this replica, for a time
+  unlink,            ///< the link of the worker that is this replica
+  lose_edge,         ///< an edge between two processes that live
+  damage_edge,       ///< a bit of the next frame on an edge
+  poison,            ///< every worker of this stage that computes this micro-batch
+  crash_loop,        ///< every worker of this stage, as soon as it has become it
+  throw_in_forward,  ///< every forward of this micro-batch at this stage throws
+  start_late,        ///< the next worker to start takes so much longer
+  fail_start,        ///< the next worker ends by itself before its hello
+  kill_driver,       ///< the process; what it wrote is in the file, synced or not
+  kill_machine,      ///< what was not synced is lost
+  corrupt_journal,   ///< a bit of the file, and then the driver's process
+  fill_disk,         ///< nothing more can be written from then on
+  kill_actor,        ///< the loader's actor, or with an odd index the aggregator
+};
+inline constexpr std::size_t fault_kinds = 18;
+
+/// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
+struct fault {
+  fault_kind kind = fault_kind::kill;
+  /// Since the start of the run.
+  std::int64_t at_us = 0;
+  std::int64_t for_us = 0;
+  std::uint32_t stage = 0;
+  std::uint32_t replica = 0;
+  std::uint64_t call = 0;
+  std::uint64_t index = 0;
+};
+
+/// A protection of the product that is switched off: a run that breaks its promise must be judged wrong.
+enum class mutant : std::uint8_t {
+  none,
+  deduplication,
+  low_water_mark,
+  frame_checksums,
+  journal_checksums,
+  credit_check,
+  poison_counter,
+  restart_budget,
+  blobs_before_orders,
+  silence_noticed,
+  journal_synced,
+};
+inline constexpr std::size_t mutants = 11;
+[[nodiscard]] const char* name_of(mutant which) noexcept;
+
+struct plan {
+  std::uint64_t seed = 0;
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  /// 0: none is named.
+  std::uint32_t pipe_buffers = 0;
+  std::uint32_t slots_from_loader = 1;
+  std::uint32_t slots_between = 1;
+  /// Micro-batches of each call.
+  std::vector<std::uint64_t> calls = {1};
+  bool is_rereadable = false;
+  /// Edges can be lost while both processes live, as those over a network.
+  bool loses_edges = false;
+  /// One call, whose states go to a journal.
+  bool has_journal = false;
+  /// A forward takes so long on average.
+  std::int64_t forward_us = 100;
+  std::vector<fault> faults = {};
+  mutant broken = mutant::none;
+};
+
+/// A plan from all that there is: chains of 1 to 5 stages, 1 to 3 replicas each.
+[[nodiscard]] plan draw_plan(std::uint64_t seed);
+/// The same size for all seeds, to measure: 3 stages, 2 replicas, 20 micro-batches, with faults.
+[[nodiscard]] plan draw_standard_plan(std::uint64_t seed);
+
+[[nodiscard]] std::string describe(const fault& what);
+/// Several lines: the run, and each fault with its number.
+[[nodiscard]] std::string describe(const plan& what);
+
+}  // namespace troupe::simulation

@@ -1,0 +1,122 @@
+#include "testing/simulation/simulated_disk.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "messages/limits.hpp"
+#include "runtime/journal/journal_reader.hpp"
+#include "runtime/process/memory_file.hpp"
+
+namespace troupe::simulation {
+namespace {
+
+using record = std::pair<std::size_t, std::size_t>;
+
+/// Begin and end of each record's payload, the header's first.
+std::vector<record> records_of(std::span<const std::uint8_t> content) {
+  std::vector<record> found;
+  constexpr std::size_t head = journal_format::head_bytes;
+  for (std::size_t at = journal_format::magic.size(); at + head <= content.size();) {
+    const auto length = journal_format::decode_head(content.subspan(at).first<head>());
+    if (!length || at + head + *length + journal_format::checksum_bytes > content.size()) break;
+    found.emplace_back(at + head, at + head + *length);
+    at += head + *length + journal_format::checksum_bytes;
+  }
+  return found;
+}
+
+}  // namespace
+
+int simulated_disk::write(std::span<const std::uint8_t> content) {
+  const auto fitting = is_full_ ? content.first(content.size() / 3) : content;
+  content_.insert(content_.end(), fitting.begin(), fitting.end());
+  return is_full_ ? ENOSPC : 0;
+}
+
+void simulated_disk::lose_power(chance& random) {
+  const std::size_t kept = synced_ + random.below(content_.size() - synced_ + 1);
+  const std::size_t lost = content_.size() - kept;
+  content_.resize(kept);
+  if (random.below(3) == 0) content_.resize(kept + random.below(lost + 1), 0);
+  synced_ = content_.size();
+}
+
+void simulated_disk::flip_bit(chance& random, bool unseen) {
+  const auto records = records_of(content_);
+  if (records.size() < 3) return;
+  // Neither the header nor the last, which a reader may take for one that was cut.
+  const auto [begin, end] = records[1 + random.below(records.size() - 2)];
+  if (!unseen) {
+    content_[begin + random.below(end - begin)] ^= static_cast<std::uint8_t>(1u << random.below(8));
+    return;
+  }
+  const auto payload = std::span<const std::uint8_t>(content_).subspan(begin, end - begin);
+  auto state = journal_format::decode_state(payload);
+  if (!state || state->words.empty()) return;
+  state->words.front() ^= 1;
+  journal_format::bytes again;
+  journal_format::append_state(again, *state);
+  const std::size_t at = begin - journal_format::head_bytes;
+  content_.erase(content_.begin() + static_cast<std::ptrdiff_t>(at),
+                 content_.begin() + static_cast<std::ptrdiff_t>(end + journal_format::checksum_bytes));
+  content_.insert(content_.begin() + static_cast<std::ptrdiff_t>(at), again.begin(), again.end());
+  synced_ = content_.size();
+}
+
+expected<void> simulated_journal::append(const score& state) {
+  if (failure_) return tl::make_unexpected(*failure_);
+  const bool was_empty = queue_.empty();
+  journal_format::append_state(queue_, state);
+  if (was_empty) later_.at(now_ + limits::journal_write_interval, [this] { turn(); });
+  return {};
+}
+
+void simulated_journal::turn() {
+  put(false);
+  if (failure_) return;
+  if (const auto next = tail_.next_sync()) later_.at(*next, [this] { turn(); });
+}
+
+void simulated_journal::put(bool last) {
+  if (failure_) return;
+  const int reason = tail_.put(std::exchange(queue_, {}), last, now_);
+  if (reason != 0) failure_ = error{error_code::journal_unwritable, "journal", std::strerror(reason), {}};
+}
+
+bool simulated_journal::close() {
+  put(true);
+  return !failure_;
+}
+
+void begin_journal(simulated_disk& disk) {
+  static_cast<void>(
+      disk.write(journal_format::encode_header({{"journal version", std::string(journal_format::version)}})));
+  static_cast<void>(disk.sync());
+}
+
+expected<std::vector<score>> read_journal(simulated_disk& disk) {
+  const auto& content = disk.content();
+  const auto file = memory_file::make("journal", {reinterpret_cast<const char*>(content.data()), content.size()});
+  if (!file) return tl::make_unexpected(file.error());
+  auto reader = journal_reader::open(file->fd(), "journal");
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto header = reader->header();
+  if (!header) return tl::make_unexpected(header.error());
+  std::vector<score> states;
+  if (!*header) {
+    disk.cut(0);
+    begin_journal(disk);
+    return states;
+  }
+  for (;;) {
+    auto state = reader->next();
+    if (!state) return tl::make_unexpected(state.error());
+    if (!*state) break;
+    states.push_back(std::move(**state));
+  }
+  disk.cut(reader->whole_bytes());
+  return states;
+}
+
+}  // namespace troupe::simulation

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "actors/workers/worker_actor.hpp"
+#include "runtime/process/worker_host.hpp"
+#include "testing/simulation/plan.hpp"
+#include "testing/simulation/stepped_engines.hpp"
+#include "testing/simulation/timeline.hpp"
+#include "testing/simulation/wires.hpp"
+
+namespace troupe::simulation {
+
+/// What all workers of one driver have in common. Outlives them.
+struct worker_surroundings {
+  const plan& what;
+  caf::actor_system& system;
+  const nanoseconds& now;
+  timeline& later;
+  recorder& seen;
+  chance& random;
+  wire_network& network;
+  /// Of the run, as a worker finds it out by itself.
+  wiring_plan wiring;
+  std::shared_ptr<engine_page> loader_page;
+  nanoseconds silence{0};
+  /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
+  std::vector<fault>& armed;
+  bool is_healed = false;
+
+  [[nodiscard]] caf::scheduler::test_coordinator& scheduler() const {
+    return static_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  }
+};
+
+/// A worker process without a process: the production actor and engine of a worker, in the thread of the run, behind a
+/// link that carries the real bytes, each direction in order and with delays.
+///
+///   booting --boot()--> running <--freeze(), thaw()--> frozen;   any of them --die()--> dead
+///
+/// What dies has had its last effect: nothing of it goes out any more, but for a part of what was on the way.
+class simulated_process final : public worker_process, public message_link {
+ public:
+  simulated_process(std::uint32_t number, worker_surroundings& around, std::shared_ptr<worker_listener> listener);
+  ~simulated_process() override;
+
+  /// As its driver has it; set once.
+  std::weak_ptr<hosted_worker> as_seen;
+
+  // --- what the driver does ---
+  void take_from_driver(codec::bytes message);
+  void take_blob(const std::string& tag);
+  [[nodiscard]] stage_telemetry telemetry() const;
+  void kill_soon();
+
+  // --- what happens to it ---
+  void boot();
+  void step_engine(stepped_engines::entry& each);
+  void die(exit_cause why, exit_kind kind, int value, const std::string& last_words = {});
+  void freeze(nanoseconds time);
+  void lose_link();
+
+  [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+  [[nodiscard]] bool lives() const noexcept { return state_->lives; }
+  [[nodiscard]] bool has_booted() const noexcept { return has_booted_; }
+  [[nodiscard]] bool is_frozen() const noexcept { return frozen_times_ > 0; }
+  [[nodiscard]] const std::optional<worker_assignment>& assignment() const noexcept { return assignment_; }
+  [[nodiscard]] stepped_engines& stepped() noexcept { return engines_; }
+
+  // --- what its code has ---
+  [[nodiscard]] std::uint32_t pid() const override { return 1000 + number_; }
+  [[nodiscard]] expected<void> make_room(std::uint32_t) override { return {}; }
+  [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) override;
+  [[nodiscard]] expected<std::shared_ptr<engine_page>> take_page(const std::string& tag) override;
+  [[nodiscard]] engine_host& engines() override { return engines_; }
+  [[noreturn]] void end(const error& cause) override;
+  void start(link_events) override {}
+  void send(codec::bytes message) override;
+  [[nodiscard]] std::size_t queued_bytes() const override { return 0; }
+  void peer_has_ended(std::function<void()>) override {}
+  void close() override {}
+
+  /// What becomes of a forward.
+  [[nodiscard]] expected<payload_ptr> forward(const activation& input, stage_index stage);
+
+ private:
+  void note(happening what, event more = {});
+  void arrive_from_driver();
+  void obey(codec::bytes message);
+  void arrive_at_driver();
+  void run_actor();
+  void tidy_up();
+  void thaw();
+  void hear_silence();
+  [[nodiscard]] bool crashes_now() const;
+  [[nodiscard]] worker_description describe_run();
+
+  const std::uint32_t number_;
+  worker_surroundings& around_;
+  const std::shared_ptr<worker_listener> listener_;
+  const std::shared_ptr<process_state> state_ = std::make_shared<process_state>();
+  std::shared_ptr<engine_page> page_ = std::make_shared<engine_page>();
+  std::optional<stage_telemetry> last_telemetry_;
+  stepped_engines engines_;
+  worker_actor_type actor_;
+  std::set<std::string> blobs_;
+  std::optional<worker_assignment> assignment_;
+  bool has_booted_ = false;
+  bool is_unlinked_ = false;
+  bool is_end_told_ = false;
+  bool is_inside_ = false;
+  std::uint32_t frozen_times_ = 0;
+  std::uint64_t freezes_ = 0;
+  std::string last_words_;
+  nanoseconds forward_took_{0};
+  std::deque<codec::bytes> down_;
+  std::size_t waiting_down_ = 0;
+  nanoseconds last_down_{0};
+  std::deque<codec::bytes> up_;
+  nanoseconds last_up_{0};
+};
+
+/// What the driver has of it.
+class simulated_worker final : public hosted_worker {
+ public:
+  simulated_worker(std::uint32_t rank, log_function log, std::unique_ptr<simulated_process> process)
+      : hosted_worker("worker " + std::to_string(rank), rank, std::move(log)), process_(std::move(process)) {}
+
+  [[nodiscard]] std::string place() const override { return "process " + std::to_string(process_->pid()); }
+  [[nodiscard]] std::optional<std::uint32_t> pid() const override { return process_->pid(); }
+  void send(codec::bytes message) override { process_->take_from_driver(std::move(message)); }
+  [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob>) override {
+    if (!process_->lives()) return fail(error_code::process_failed, hosted_worker::name(), "it takes nothing");
+    process_->take_blob(name);
+    return {};
+  }
+  [[nodiscard]] stage_telemetry telemetry() const override { return process_->telemetry(); }
+  [[nodiscard]] std::optional<blob> page() const override { return std::nullopt; }
+  [[nodiscard]] simulated_process& process() noexcept { return *process_; }
+
+ private:
+  void end_now() override { process_->kill_soon(); }
+  const std::unique_ptr<simulated_process> process_;
+};
+
+}  // namespace troupe::simulation

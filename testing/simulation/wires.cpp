@@ -1,0 +1,361 @@
+#include "testing/simulation/wires.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/edge/tcp/frame.hpp"
+
+namespace troupe::simulation {
+
+/// What each end knows, and what is on its way.
+struct wire {
+  std::uint64_t number = 0;
+  std::uint32_t slots = 1;
+  epoch_number epoch = 0;
+  std::size_t channel = 0;
+  bool is_lost = false;
+
+  struct end {
+    std::shared_ptr<process_state> process;
+    doorbell* bell = nullptr;
+    std::function<void(const error&)> on_lost;
+    bool is_open = false;
+    /// Closed or abandoned: it hears nothing any more.
+    bool is_over = false;
+    bool peer_closed = false;
+
+    void ring() const {
+      if (is_open && !is_over && process->lives) bell->ring();
+    }
+    [[nodiscard]] bool speaks() const { return is_open && process->lives; }
+  };
+  end producer;
+  std::uint64_t sent = 0;
+  std::uint64_t released_known = 0;
+  std::deque<std::vector<std::byte>> down;
+  nanoseconds last_down{0};
+  bool next_is_damaged = false;
+
+  struct arrived_one {
+    activation message;
+    std::optional<call_number> flushed_before;
+  };
+  end consumer;
+  std::deque<arrived_one> arrived;
+  std::optional<call_number> flushed;
+  std::uint64_t in_use = 0;
+  std::uint64_t released = 0;
+  std::uint64_t taken_in = 0;
+  /// Releases, or the end of the consumer.
+  std::deque<std::uint64_t> up;
+  nanoseconds last_up{0};
+};
+
+namespace {
+
+constexpr std::uint64_t consumer_closed = ~std::uint64_t{0};
+constexpr std::size_t checksum_bytes = payload_checksum_bytes;
+
+std::vector<std::byte> bytes_of(const frame& head) {
+  const frame_head_bytes bytes = encode_head(head);
+  const auto view = bytes.view();
+  return {view.begin(), view.end()};
+}
+
+std::vector<std::byte> bytes_of(const activation& message, epoch_number epoch) {
+  const activation_frame head{message.id, message.samples, epoch, {}, hash_codec::bytes, {}, true};
+  std::vector<std::byte> made = bytes_of(frame{head});
+  const std::size_t begin = made.size();
+  const payload_layout layout = layout_of(head);
+  made.resize(begin + layout.bytes);
+  const auto payload = std::span(made).subspan(begin);
+  hash_codec{}.write(*message.tensors, payload.first(hash_codec::bytes));
+  write_checksum(crc32c(payload.first(layout.checksum_at)),
+                 payload.subspan(layout.checksum_at).first<checksum_bytes>());
+  return made;
+}
+
+struct read_frame {
+  frame head;
+  std::span<const std::byte> payload;
+};
+
+/// As frame_decoder does with a whole frame.
+expected<read_frame> read(std::span<const std::byte> bytes) {
+  const auto prelude = decode_prelude(bytes.first(frame_prelude_bytes));
+  if (!prelude) return tl::make_unexpected(prelude.error());
+  const std::size_t head_bytes = frame_prelude_bytes + prelude->header_bytes;
+  if (head_bytes > bytes.size()) return fail(error_code::wire_malformed, "frame", "it is longer than what came");
+  auto head = decode_head(bytes.first(head_bytes), *prelude);
+  if (!head) return tl::make_unexpected(head.error());
+  const auto payload = bytes.subspan(head_bytes);
+  if (payload.size() != payload_bytes_of(*head))
+    return fail(error_code::wire_malformed, "frame", "its length is wrong");
+  const auto* sent = std::get_if<activation_frame>(&*head);
+  if (sent == nullptr || !sent->has_checksum) return read_frame{*head, payload};
+  const std::size_t at = layout_of(*sent).checksum_at;
+  if (crc32c(payload.first(at)) != read_checksum(payload.subspan(at).first<checksum_bytes>())) {
+    return fail(error_code::wire_checksum, "frame", "its payload is damaged");
+  }
+  return read_frame{*head, payload};
+}
+
+class wire_producer final : public edge_producer {
+ public:
+  wire_producer(wire_network& network, std::shared_ptr<wire> on) : network_(network), wire_(std::move(on)) {}
+  ~wire_producer() override { wire_producer::close(); }
+
+  [[nodiscard]] std::uint32_t slots() const noexcept override { return wire_->slots; }
+  [[nodiscard]] std::uint32_t credits() const noexcept override {
+    if (wire_->producer.peer_closed || !network_.how().enforce_credits) return slots();
+    return static_cast<std::uint32_t>(slots() - (wire_->sent - wire_->released_known));
+  }
+  [[nodiscard]] send_status try_send(activation& message) override {
+    if (wire_->producer.peer_closed) return send_status::closed;
+    if (credits() == 0) return send_status::no_credit;
+    ++wire_->sent;
+    const activation out = std::move(message);
+    if (!is_heard()) return send_status::sent;
+    network_.note(happening::edge_sent, *wire_, wire_->producer.process.get(), out.id);
+    network_.send_down(wire_, bytes_of(out, wire_->epoch));
+    return send_status::sent;
+  }
+  void send_flush(call_number call) noexcept override {
+    if (is_heard() && !wire_->producer.peer_closed) network_.send_down(wire_, bytes_of(frame{flush_frame{call}}));
+  }
+  void abandon() noexcept override { wire_->producer.is_over = true; }
+  void close() noexcept override {
+    if (is_heard()) network_.send_down(wire_, bytes_of(frame{close_frame{wire_->sent}}));
+    wire_->producer.is_over = true;
+  }
+
+ private:
+  [[nodiscard]] bool is_heard() const {
+    return !wire_->producer.is_over && wire_->producer.process->lives && !wire_->is_lost;
+  }
+  wire_network& network_;
+  const std::shared_ptr<wire> wire_;
+};
+
+class wire_consumer final : public edge_consumer {
+ public:
+  wire_consumer(wire_network& network, std::shared_ptr<wire> on) : network_(network), wire_(std::move(on)) {}
+  ~wire_consumer() override { wire_consumer::close(); }
+
+  [[nodiscard]] std::optional<activation> try_receive() override {
+    if (wire_->consumer.is_over || wire_->arrived.empty()) return std::nullopt;
+    std::optional<activation> message(std::move(wire_->arrived.front().message));
+    wire_->arrived.pop_front();
+    ++wire_->in_use;
+    network_.note(happening::edge_taken, *wire_, wire_->consumer.process.get(), message->id);
+    return message;
+  }
+  void release() noexcept override {
+    TROUPE_CHECK(wire_->in_use > 0, "one release per receive");
+    --wire_->in_use;
+    ++wire_->released;
+    if (!is_heard()) return;
+    network_.note(happening::edge_freed, *wire_, wire_->consumer.process.get());
+    network_.send_up(wire_, wire_->released);
+  }
+  [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
+    return wire_->arrived.empty() ? wire_->flushed : wire_->arrived.front().flushed_before;
+  }
+  [[nodiscard]] bool exhausted() const noexcept override {
+    return wire_->consumer.peer_closed && wire_->arrived.empty();
+  }
+  void abandon() noexcept override { wire_->consumer.is_over = true; }
+  void close() noexcept override {
+    if (is_heard()) network_.send_up(wire_, consumer_closed);
+    wire_->consumer.is_over = true;
+  }
+
+ private:
+  [[nodiscard]] bool is_heard() const {
+    return !wire_->consumer.is_over && wire_->consumer.process->lives && !wire_->is_lost;
+  }
+  wire_network& network_;
+  const std::shared_ptr<wire> wire_;
+};
+
+class wire_transport final : public transport {
+ public:
+  wire_transport(wire_network& network, std::shared_ptr<process_state> process)
+      : network_(network), process_(std::move(process)) {}
+  [[nodiscard]] std::uint64_t contact() const noexcept override { return process_->number + 1; }
+  [[nodiscard]] bool may_be_contact(std::uint64_t said) const noexcept override { return said != 0; }
+  [[nodiscard]] bool loses_ends() const noexcept override { return network_.how().loses_ends; }
+  [[nodiscard]] expected<edge_offer> offer(const edge_options& shape, edge_reach) override {
+    return edge_offer{.memory = std::nullopt, .words = {network_.make(shape)}};
+  }
+  [[nodiscard]] expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
+    return open(site, &wire::consumer).map([&](std::shared_ptr<wire>&& found) -> std::unique_ptr<edge_consumer> {
+      return std::make_unique<wire_consumer>(network_, std::move(found));
+    });
+  }
+  [[nodiscard]] expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
+    return open(site, &wire::producer).map([&](std::shared_ptr<wire>&& found) -> std::unique_ptr<edge_producer> {
+      network_.note(happening::edge_made, *found, process_.get());
+      return std::make_unique<wire_producer>(network_, std::move(found));
+    });
+  }
+
+ private:
+  expected<std::shared_ptr<wire>> open(edge_site& site, wire::end wire::*which) {
+    auto found = site.offer.words.empty() ? network_.find(0) : network_.find(site.offer.words.front());
+    if (!found) return found;
+    (*found)->epoch = site.epoch;
+    (*found)->channel = site.channel;
+    wire::end& end = (**found).*which;
+    end.process = process_;
+    end.bell = site.shape.consumer_bell;
+    end.on_lost = std::move(site.on_lost);
+    end.is_open = true;
+    return found;
+  }
+  wire_network& network_;
+  const std::shared_ptr<process_state> process_;
+};
+
+}  // namespace
+
+wire_network::~wire_network() = default;
+
+std::shared_ptr<transport> wire_network::of(std::shared_ptr<process_state> process) {
+  return std::make_shared<wire_transport>(*this, std::move(process));
+}
+
+expected<std::shared_ptr<wire>> wire_network::find(std::uint64_t number) const {
+  if (number == 0 || number > wires_.size()) {
+    return fail(error_code::wire_malformed, "edge", "there is no such edge");
+  }
+  return wires_[number - 1];
+}
+
+std::uint64_t wire_network::make(const edge_options& shape) {
+  auto made = std::make_shared<wire>();
+  made->number = wires_.size() + 1;
+  made->slots = shape.slots;
+  wires_.push_back(std::move(made));
+  return wires_.size();
+}
+
+void wire_network::note(happening what, const wire& on, const process_state* who, micro_batch_id id) {
+  seen_.note({.at_ns = now_.count(),
+              .what = what,
+              .worker = who == nullptr ? 0 : who->number,
+              .epoch = on.epoch,
+              .call = id.call,
+              .index = what == happening::edge_made ? on.channel : id.index,
+              .value = on.number,
+              .other = on.slots});
+}
+
+void wire_network::send_down(const std::shared_ptr<wire>& on, std::vector<std::byte> frame) {
+  if (std::exchange(on->next_is_damaged, false)) damage(frame);
+  on->down.push_back(std::move(frame));
+  on->last_down = std::max(on->last_down, now_ + nanoseconds{random_.between(1'000, 80'000)});
+  later_.at(on->last_down, [this, raw = on.get()] { arrive_down(wires_[raw->number - 1]); });
+}
+
+void wire_network::send_up(const std::shared_ptr<wire>& on, std::uint64_t released) {
+  on->up.push_back(released);
+  on->last_up = std::max(on->last_up, now_ + nanoseconds{random_.between(1'000, 80'000)});
+  later_.at(on->last_up, [this, raw = on.get()] { arrive_up(wires_[raw->number - 1]); });
+}
+
+void wire_network::arrive_down(const std::shared_ptr<wire>& on) {
+  const std::vector<std::byte> bytes = std::move(on->down.front());
+  on->down.pop_front();
+  if (on->is_lost || on->consumer.is_over) return;
+  const auto what = read(bytes);
+  if (!what) return lose(on, what.error());
+  if (const auto* sent = std::get_if<activation_frame>(&what->head)) {
+    activation message{sent->id, sent->samples, nullptr, nullptr, nullptr};
+    message.tensors = *hash_codec{}.read(what->payload.first(hash_codec::bytes), nullptr);
+    on->arrived.push_back({std::move(message), on->flushed});
+    ++on->taken_in;
+  } else if (const auto* flush = std::get_if<flush_frame>(&what->head)) {
+    on->flushed = std::max(on->flushed, std::optional(flush->call));
+  } else {
+    on->consumer.peer_closed = true;
+  }
+  on->consumer.ring();
+}
+
+void wire_network::arrive_up(const std::shared_ptr<wire>& on) {
+  const std::uint64_t released = on->up.front();
+  on->up.pop_front();
+  if (on->is_lost || on->producer.is_over) return;
+  if (released == consumer_closed) {
+    on->producer.peer_closed = true;
+  } else {
+    on->released_known = std::max(on->released_known, released);
+  }
+  on->producer.ring();
+}
+
+/// Both ends are silent from then on, and those who live are told.
+void wire_network::lose(const std::shared_ptr<wire>& on, const error& why) {
+  if (std::exchange(on->is_lost, true)) return;
+  note(happening::edge_lost, *on, nullptr);
+  for (wire::end wire::*which : {&wire::producer, &wire::consumer}) {
+    later_.at(now_ + nanoseconds{random_.between(1'000, 3'000'000)}, [raw = on.get(), which, why] {
+      const wire::end& end = raw->*which;
+      if (end.speaks() && !end.is_over && !end.peer_closed && end.on_lost) end.on_lost(why);
+    });
+  }
+}
+
+void wire_network::died(const process_state& process) {
+  for (std::size_t at = 0; at < wires_.size(); ++at) {
+    const std::shared_ptr<wire>& each = wires_[at];
+    const bool has_it = each->producer.process.get() == &process || each->consumer.process.get() == &process;
+    if (!has_it) continue;
+    if (options_.loses_ends) {
+      lose(each, {error_code::peer_lost, "edge", "the process at its other end is gone", {}});
+    }
+  }
+}
+
+std::shared_ptr<wire> wire_network::draw_live() {
+  std::vector<std::shared_ptr<wire>> live;
+  for (const auto& each : wires_) {
+    const bool both = each->producer.speaks() && each->consumer.speaks();
+    if (both && !each->is_lost && !each->producer.is_over && !each->consumer.is_over) live.push_back(each);
+  }
+  return live.empty() ? nullptr : live[random_.below(live.size())];
+}
+
+bool wire_network::lose_one() {
+  const auto chosen = draw_live();
+  if (chosen) lose(chosen, {error_code::peer_lost, "edge", "its connection broke", {}});
+  return chosen != nullptr;
+}
+
+bool wire_network::damage_one() {
+  const auto chosen = draw_live();
+  if (!chosen) return false;
+  note(happening::edge_damaged, *chosen, nullptr);
+  chosen->next_is_damaged = true;
+  return true;
+}
+
+void wire_network::damage(std::vector<std::byte>& frame) {
+  if (options_.checks_frames) {
+    frame[random_.below(frame.size())] ^= static_cast<std::byte>(1u << random_.below(8));
+    return;
+  }
+  const auto what = read(frame);
+  const std::size_t payload = what ? what->payload.size() : 0;
+  if (payload == 0) return;
+  const auto place = std::span(frame).last(payload);
+  place[0] ^= std::byte{1};
+  write_checksum(crc32c(place.first(payload - checksum_bytes)), place.last<checksum_bytes>());
+}
+
+}  // namespace troupe::simulation

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/edge/transport.hpp"
+#include "testing/simulation/timeline.hpp"
+
+namespace troupe::simulation {
+
+/// One process of a simulated run, as its edges know it.
+struct process_state {
+  std::uint32_t number = 0;
+  bool lives = true;
+};
+
+struct wire;
+
+/// All edges of one driver's life. Activations travel as frames of the tcp transport, with the production checksums,
+/// each direction in order and with a delay of its own; a process that dies leaves silence, or, where edges can be
+/// lost, the news of it.
+class wire_network {
+ public:
+  struct options {
+    bool loses_ends = false;
+    /// Mutant: producers believe that they always have credit.
+    bool enforce_credits = true;
+    /// Mutant: what is damaged looks whole.
+    bool checks_frames = true;
+  };
+  wire_network(const options& how, const nanoseconds& now, timeline& later, recorder& seen, chance& random)
+      : options_(how), now_(now), later_(later), seen_(seen), random_(random) {}
+  ~wire_network();
+  wire_network(const wire_network&) = delete;
+  wire_network& operator=(const wire_network&) = delete;
+
+  /// The edges of one process. The network outlives it.
+  [[nodiscard]] std::shared_ptr<transport> of(std::shared_ptr<process_state> process);
+  /// After process_state::lives has become false.
+  void died(const process_state& process);
+  /// Faults: of an edge by chance of those of which both processes live. False: there is none.
+  [[nodiscard]] bool lose_one();
+  [[nodiscard]] bool damage_one();
+  [[nodiscard]] const options& how() const noexcept { return options_; }
+
+  // --- of the edges ---
+  [[nodiscard]] expected<std::shared_ptr<wire>> find(std::uint64_t number) const;
+  [[nodiscard]] std::uint64_t make(const edge_options& shape);
+  void send_down(const std::shared_ptr<wire>& on, std::vector<std::byte> frame);
+  void send_up(const std::shared_ptr<wire>& on, std::uint64_t released);
+  void note(happening what, const wire& on, const process_state* who, micro_batch_id id = {});
+  void lose(const std::shared_ptr<wire>& on, const error& why);
+
+ private:
+  [[nodiscard]] std::shared_ptr<wire> draw_live();
+  void arrive_down(const std::shared_ptr<wire>& on);
+  void arrive_up(const std::shared_ptr<wire>& on);
+  void damage(std::vector<std::byte>& frame);
+
+  const options options_;
+  const nanoseconds& now_;
+  timeline& later_;
+  recorder& seen_;
+  chance& random_;
+  std::vector<std::shared_ptr<wire>> wires_;
+};
+
+}  // namespace troupe::simulation

@@ -1,0 +1,285 @@
+#include "testing/simulation/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "messages/check.hpp"
+#include "runtime/journal/journaling_fold.hpp"
+#include "testing/simulation/driver_life.hpp"
+#include "testing/simulation/judge.hpp"
+#include "testing/simulation/simulated_disk.hpp"
+
+namespace troupe::simulation {
+namespace {
+
+constexpr nanoseconds start_of_time = 1h;
+/// From the last fault on: a start that is late by more than a minute, twice, is the longest wait of all.
+constexpr nanoseconds time_to_heal = 400s;
+constexpr std::uint64_t steps_max = 100'000;
+
+struct testing_config : caf::actor_system_config {
+  testing_config() { set("scheduler.policy", caf::atom("testing")); }
+};
+
+class noted_fold final : public call_fold {
+ public:
+  noted_fold(std::uint64_t call, recorder& seen, const nanoseconds& now) : call_(call), seen_(seen), now_(now) {}
+  [[nodiscard]] expected<void> fold(const score& next) override {
+    seen_.note({.at_ns = now_.count(),
+                .what = happening::folded,
+                .incarnation = next.sender_incarnation,
+                .call = call_,
+                .index = next.id.index,
+                .value = next.words.empty() ? 0 : next.words.front(),
+                .other = next.samples});
+    return {};
+  }
+
+ private:
+  const std::uint64_t call_;
+  recorder& seen_;
+  const nanoseconds& now_;
+};
+
+}  // namespace
+
+struct simulator::state {
+  testing_config config;
+  std::unique_ptr<caf::actor_system> system = std::make_unique<caf::actor_system>(config);
+  recorder seen;
+
+  run_report run(const plan& what);
+
+ private:
+  struct run_state {
+    const plan& what;
+    virtual_clock clock{start_of_time};
+    chance random = chance(what.seed);
+    std::vector<fault> armed = {};
+    std::vector<fault> timed = {};
+    std::vector<bool> has_struck = {};
+    std::vector<std::weak_ptr<engine>> engines = {};
+    std::uint64_t steps = 0;
+    nanoseconds healed{0};
+    simulated_disk disk{what.broken != mutant::journal_synced};
+    /// Of the driver that died last.
+    fault_kind death = fault_kind::kill_driver;
+  };
+
+  void begin(run_state& run);
+  [[nodiscard]] driver_life::outcome live(run_state& run);
+  void plan_faults(run_state& run, driver_life& life);
+  void strike(run_state& run, const fault& what, driver_life& life);
+  void end_driver(const run_state& run);
+  [[nodiscard]] std::vector<call_start> resume(run_state& run);
+  void hurt_disk(run_state& run);
+  void check_disk(run_state& run);
+};
+
+void simulator::state::begin(run_state& run) {
+  seen = recorder{};
+  auto& scheduler = static_cast<caf::scheduler::test_coordinator&>(system->scheduler());
+  scheduler.clock().current_time = caf::actor_clock::time_point{start_of_time};
+  nanoseconds last{0};
+  for (const fault& each : run.what.faults) {
+    const bool waits = each.kind == fault_kind::kill_in_forward || each.kind == fault_kind::poison ||
+                       each.kind == fault_kind::crash_loop || each.kind == fault_kind::throw_in_forward;
+    (waits ? run.armed : run.timed).push_back(each);
+    last = std::max<nanoseconds>(last, std::chrono::microseconds{each.at_us + each.for_us});
+  }
+  run.has_struck.resize(run.timed.size(), false);
+  run.healed = start_of_time + last;
+}
+
+run_report simulator::state::run(const plan& what) {
+  run_state now{.what = what};
+  begin(now);
+  if (what.has_journal) begin_journal(now.disk);
+  driver_life::outcome ended = live(now);
+  for (; ended == driver_life::outcome::killed; ended = live(now)) {
+    ++seen.driver;
+    if (what.has_journal) hurt_disk(now);
+  }
+  if (what.has_journal && ended == driver_life::outcome::ended) check_disk(now);
+  const auto wrong = judge(what, seen.events);
+  return {.seed = what.seed,
+          .trace_hash = seen.digest(),
+          .steps = now.steps,
+          .seconds = std::chrono::duration<double>(now.clock.now - start_of_time).count(),
+          .wrong = wrong ? wrong->invariant + ": " + wrong->why : std::string(),
+          .ended = ending_of(seen.events)};
+}
+
+driver_life::outcome simulator::state::live(run_state& run) {
+  driver_life::outcome ended{};
+  {
+    driver_life life({.what = run.what,
+                      .system = *system,
+                      .clock = run.clock,
+                      .seen = seen,
+                      .random = run.random,
+                      .armed = run.armed,
+                      .engines = run.engines,
+                      .steps = run.steps});
+    std::vector<call_start> starts = resume(run);
+    seen.note({.at_ns = run.clock.now.count(),
+               .what = happening::driver_started,
+               .value = starts[0].first(),
+               .other = life.window()});
+    plan_faults(run, life);
+    std::vector<std::shared_ptr<call_fold>> folds;
+    for (std::size_t call = 0; call < run.what.calls.size(); ++call) {
+      folds.push_back(std::make_shared<noted_fold>(call, seen, run.clock.now));
+    }
+    std::shared_ptr<simulated_journal> journal;
+    if (run.what.has_journal) {
+      journal = std::make_shared<simulated_journal>(run.disk, run.clock.now, life.later());
+      folds[0] = std::make_shared<journaling_fold>(folds[0], journal);
+    }
+    life.submit(std::move(folds), std::move(starts));
+    ended =
+        life.run({.steps_max = run.steps + steps_max, .time_max = std::max(run.healed, run.clock.now) + time_to_heal},
+                 [&](bool is_complete) {
+                   if (!journal) return;
+                   if (!journal->close() || !is_complete) return;
+                   seen.note({.at_ns = run.clock.now.count(), .what = happening::acknowledged});
+                 });
+  }
+  if (ended == driver_life::outcome::is_stuck) seen.note({.at_ns = run.clock.now.count(), .what = happening::stuck});
+  if (ended == driver_life::outcome::killed)
+    seen.note({.at_ns = run.clock.now.count(), .what = happening::driver_died});
+  end_driver(run);
+  return ended;
+}
+
+/// From what the journal gives back; a journal that is refused is followed by a new one.
+std::vector<call_start> simulator::state::resume(run_state& run) {
+  std::vector<call_start> starts(run.what.calls.size());
+  if (!run.what.has_journal) return starts;
+  run.disk.make_room();
+  const auto states = read_journal(run.disk);
+  if (!states) {
+    seen.note({.at_ns = run.clock.now.count(), .what = happening::journal_refused});
+    run.disk.cut(0);
+    begin_journal(run.disk);
+    return starts;
+  }
+  if (states->empty()) return starts;
+  for (const score& each : *states) {
+    seen.note({.at_ns = run.clock.now.count(),
+               .what = happening::recovered,
+               .call = 0,
+               .index = each.id.index,
+               .value = each.words.empty() ? 0 : each.words.front()});
+    starts[0].samples += each.samples;
+  }
+  starts[0].folded = {states->size()};
+  return starts;
+}
+
+void simulator::state::hurt_disk(run_state& run) {
+  if (run.death == fault_kind::kill_machine) run.disk.lose_power(run.random);
+  if (run.death != fault_kind::corrupt_journal) return;
+  seen.note({.at_ns = run.clock.now.count(), .what = happening::journal_hurt});
+  run.disk.flip_bit(run.random, run.what.broken == mutant::journal_checksums);
+}
+
+/// The machine loses its power when the result is out: another driver must find all of it.
+void simulator::state::check_disk(run_state& run) {
+  run.disk.lose_power(run.random);
+  ++seen.driver;
+  const auto starts = resume(run);
+  seen.note({.at_ns = run.clock.now.count(), .what = happening::driver_started, .value = starts[0].first()});
+}
+
+/// What is left after its end; an actor that is left keeps its system for ever.
+void simulator::state::end_driver(const run_state& run) {
+  const std::size_t actors = system->registry().running();
+  const auto engines = std::ranges::count_if(run.engines, [](const auto& each) { return !each.expired(); });
+  seen.note({.at_ns = run.clock.now.count(),
+             .what = happening::driver_ended,
+             .value = actors,
+             .other = static_cast<std::uint64_t>(engines)});
+  if (actors == 0) return;
+  static_cast<void>(system.release());
+  system = std::make_unique<caf::actor_system>(config);
+}
+
+/// Those that have not struck: what falls into the time between two drivers strikes the next one.
+void simulator::state::plan_faults(run_state& run, driver_life& life) {
+  for (std::size_t at = 0; at < run.timed.size(); ++at) {
+    const nanoseconds when = start_of_time + std::chrono::microseconds{run.timed[at].at_us};
+    if (run.has_struck[at]) continue;
+    life.later().at(std::max(when, run.clock.now), [this, at, &run, &life] {
+      if (seen.is_silent) return;
+      run.has_struck[at] = true;
+      strike(run, run.timed[at], life);
+    });
+  }
+}
+
+void simulator::state::strike(run_state& run, const fault& what, driver_life& life) {
+  simulated_host& host = life.host();
+  simulated_process* const there = host.at({what.stage, what.replica});
+  const auto first_of = [&](auto fits) -> simulated_process* {
+    for (const auto& each : host.all()) {
+      if (each->process().lives() && fits(each->process())) return &each->process();
+    }
+    return nullptr;
+  };
+  simulated_process* chosen = there;
+  switch (what.kind) {
+    case fault_kind::kill_spare:
+      chosen = first_of([](const simulated_process& one) { return one.has_booted() && !one.assignment(); });
+      [[fallthrough]];
+    case fault_kind::kill_starting:
+      if (what.kind == fault_kind::kill_starting) {
+        chosen = first_of([](const simulated_process& one) { return !one.has_booted(); });
+      }
+      [[fallthrough]];
+    case fault_kind::kill:
+      if (chosen != nullptr) chosen->die(exit_cause::killed, exit_kind::signalled, 9);
+      return;
+    case fault_kind::freeze:
+      if (there != nullptr) there->freeze(std::chrono::microseconds{what.for_us});
+      return;
+    case fault_kind::unlink:
+      if (there != nullptr) there->lose_link();
+      return;
+    case fault_kind::lose_edge:
+      return static_cast<void>(life.network().lose_one());
+    case fault_kind::damage_edge:
+      return static_cast<void>(life.network().damage_one());
+    case fault_kind::kill_actor:
+      return life.kill_actor(what.index % 2 == 1);
+    case fault_kind::fill_disk:
+      seen.note({.at_ns = run.clock.now.count(), .what = happening::disk_filled});
+      return run.disk.fill();
+    case fault_kind::start_late:
+      return host.start_next_late(std::chrono::microseconds{what.for_us});
+    case fault_kind::fail_start:
+      return host.fail_next_start();
+    case fault_kind::kill_driver:
+    case fault_kind::kill_machine:
+    case fault_kind::corrupt_journal:
+      run.death = what.kind;
+      return life.kill();
+    default:
+      return;
+  }
+}
+
+simulator::simulator() : state_(std::make_unique<state>()) {}
+simulator::~simulator() = default;
+
+run_report simulator::run(const plan& what) {
+  return state_->run(what);
+}
+
+const history& simulator::seen() const noexcept {
+  return state_->seen.events;
+}
+
+}  // namespace troupe::simulation

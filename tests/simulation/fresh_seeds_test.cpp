@@ -1,0 +1,54 @@
+// Goal: what no seed of other tests has met. Method: 2,000 seeds that differ from run to run, or as many as 20 s allow;
+// and all seeds that ever failed (failed_seeds.txt).
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "testing/simulation/world.hpp"
+#include "tests/support/paths.hpp"
+
+namespace troupe::simulation {
+namespace {
+
+std::string failure_of(simulator& world, std::uint64_t seed) {
+  const plan what = draw_plan(seed);
+  const run_report report = world.run(what);
+  if (report.wrong.empty()) return {};
+  std::ostringstream text;
+  text << report.wrong << '\n' << describe(what) << "troupe simulate --seeds " << seed << ".." << seed << " --faults ";
+  for (const std::size_t each : shrink(world, what)) text << each << ',';
+  return text.str();
+}
+
+TEST(fresh_seeds, keep_what_is_promised) {
+  using clock = std::chrono::steady_clock;
+  const char* const given = std::getenv("TROUPE_SIMULATION_SEED");
+  const std::uint64_t first =
+      given != nullptr ? std::strtoull(given, nullptr, 10)
+                       : static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
+  RecordProperty("first_seed", std::to_string(first));
+  simulator world;
+  const auto end = clock::now() + std::chrono::seconds{20};
+  for (std::uint64_t seed = first; seed < first + 2000 && clock::now() < end; ++seed) {
+    ASSERT_EQ(failure_of(world, seed), "");
+  }
+}
+
+TEST(failed_seeds, fail_no_more) {
+  std::ifstream file(testing::source_dir() / "tests/simulation/failed_seeds.txt");
+  ASSERT_TRUE(file);
+  simulator world;
+  std::size_t count = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    ++count;
+    EXPECT_EQ(failure_of(world, std::strtoull(line.c_str(), nullptr, 10)), "") << line;
+  }
+  EXPECT_GT(count, 0u);
+}
+
+}  // namespace
+}  // namespace troupe::simulation

@@ -1,0 +1,212 @@
+// Goal: the judge names each invariant that a history breaks, and objects to no history of a good run. Method:
+// histories of real runs, into each of which one fault is planted.
+#include "testing/simulation/judge.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <ostream>
+
+#include <gmock/gmock.h>
+
+#include "testing/simulation/world.hpp"
+
+namespace troupe::simulation {
+namespace {
+
+/// Two calls over two stages, of which a worker dies in the middle.
+plan two_calls() {
+  return {.seed = 7,
+          .stages = 2,
+          .replicas = 1,
+          .slots_from_loader = 2,
+          .slots_between = 2,
+          .calls = {12, 5},
+          .forward_us = 500,
+          .faults = {{.kind = fault_kind::kill_in_forward, .stage = 1, .call = 0, .index = 6}}};
+}
+
+plan journaled() {
+  return {.seed = 8,
+          .stages = 1,
+          .replicas = 1,
+          .calls = {12},
+          .has_journal = true,
+          .forward_us = 10'000,
+          .faults = {{.kind = fault_kind::kill_driver, .at_us = 100'000}}};
+}
+
+plan poisoned() {
+  return {.seed = 9,
+          .stages = 1,
+          .replicas = 1,
+          .calls = {6, 4},
+          .faults = {{.kind = fault_kind::poison, .stage = 0, .call = 0, .index = 3}}};
+}
+
+using planting = std::function<void(history&)>;
+
+history::iterator find(history& seen, happening what, std::size_t nth = 0) {
+  auto found = seen.begin();
+  for (;; ++found) {
+    found = std::find_if(found, seen.end(), [&](const event& each) { return each.what == what; });
+    if (found == seen.end() || nth-- == 0) break;
+  }
+  EXPECT_NE(found, seen.end()) << "the run has no " << static_cast<int>(what);
+  return found;
+}
+
+planting again(happening what, std::size_t nth = 0) {
+  return [=](history& seen) {
+    const auto found = find(seen, what, nth);
+    const event copy = *found;
+    seen.insert(found + 1, copy);
+  };
+}
+
+planting without(happening what, std::size_t nth = 0) {
+  return [=](history& seen) { seen.erase(find(seen, what, nth)); };
+}
+
+planting with(happening what, std::size_t nth, const std::function<void(event&)>& change) {
+  return [=](history& seen) { change(*find(seen, what, nth)); };
+}
+
+planting swapped(happening what, std::size_t one, std::size_t other) {
+  return [=](history& seen) { std::iter_swap(find(seen, what, one), find(seen, what, other)); };
+}
+
+struct planted {
+  const char* name;
+  const char* invariant;
+  plan run;
+  planting plant;
+};
+
+std::ostream& operator<<(std::ostream& out, const planted& what) {
+  return out << what.name;
+}
+
+class judging : public ::testing::TestWithParam<planted> {};
+
+TEST_P(judging, names_the_invariant_that_is_broken) {
+  simulator world;
+  ASSERT_EQ(world.run(GetParam().run).wrong, "");
+  history seen = world.seen();
+  GetParam().plant(seen);
+  const auto found = judge(GetParam().run, seen);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->invariant, GetParam().invariant) << found->why;
+}
+
+const std::vector<planted>& planted_in_results() {
+  static const std::vector<planted> all = {
+      {"never_ends", "ends", two_calls(),
+       with(happening::driver_ended, 0, [](event& e) { e.what = happening::stuck; })},
+      {"answered_twice", "answered-once", two_calls(), again(happening::answered)},
+      {"never_answered", "answered-once", two_calls(), without(happening::answered, 1)},
+      {"folded_twice", "exactly-once", two_calls(), again(happening::folded, 3)},
+      {"lost", "exactly-once", two_calls(), without(happening::folded, 3)},
+      {"out_of_order", "exactly-once", two_calls(), swapped(happening::folded, 3, 4)},
+      {"folded_again_after_a_resume", "exactly-once", journaled(),
+       [](history& seen) {
+         const auto last =
+             std::find_if(seen.rbegin(), seen.rend(), [](const event& e) { return e.what == happening::folded; });
+         const std::uint32_t driver = last->driver;
+         EXPECT_GT(driver, 0u) << "the driver's death came too late";
+         std::find_if(seen.begin(), seen.end(), [driver](const event& e) {
+           return e.what == happening::folded && e.driver == driver;
+         })->index = 0;
+       }},
+      {"another_state", "same-bits", two_calls(), with(happening::folded, 3, [](event& e) { e.value ^= 1; })},
+      {"another_number_of_samples", "same-bits", two_calls(), with(happening::folded, 3, [](event& e) { ++e.other; })},
+      {"not_complete", "complete", two_calls(), with(happening::answered, 1, [](event& e) { --e.other; })},
+      {"an_error_of_nothing", "licensed-error", two_calls(),
+       with(happening::answered, 1, [](event& e) { e.value = 610; })},
+      {"another_is_named", "poison-named", poisoned(), with(happening::named, 0, [](event& e) { ++e.index; })},
+      {"none_is_named", "poison-named", poisoned(), without(happening::named)},
+      {"poison_costs_another_call", "poison-named", poisoned(),
+       with(happening::answered, 1, [](event& e) { e.value = 616; })},
+  };
+  return all;
+}
+
+const std::vector<planted>& planted_in_workers() {
+  static const std::vector<planted> all = {
+      {"started_without_end", "restart-budget", poisoned(),
+       [](history& seen) {
+         const event begin = *find(seen, happening::became_stage);
+         const event end = *find(seen, happening::end_told);
+         auto at = find(seen, happening::end_told) + 1;
+         for (std::uint32_t more = 1; more < 8; ++more) {
+           event next = begin;
+           next.incarnation += more;
+           at = seen.insert(at, next) + 1;
+           at = seen.insert(at, end) + 1;
+         }
+       }},
+      {"sent_without_credit", "credits", two_calls(),
+       [](history& seen) { std::erase_if(seen, [](const event& e) { return e.what == happening::edge_freed; }); }},
+      {"too_far_ahead", "window", two_calls(), with(happening::driver_started, 0, [](event& e) { e.other = 3; })},
+      {"of_an_older_epoch", "no-stale-epoch", two_calls(),
+       [](history& seen) {
+         const auto late =
+             std::find_if(seen.rbegin(), seen.rend(), [](const event& e) { return e.what == happening::edge_taken; });
+         late->epoch = 1;
+       }},
+      {"computed_after_its_end", "no-stale-incarnation", two_calls(),
+       [](history& seen) {
+         const auto end = find(seen, happening::worker_ended);
+         const std::uint32_t dead = end->worker;
+         const auto last = std::find_if(seen.begin(), seen.end(), [dead](const event& e) {
+           return e.what == happening::forwarded && e.worker == dead;
+         });
+         const event copy = *last;
+         seen.insert(find(seen, happening::worker_ended) + 1, copy);
+       }},
+      {"two_at_one_place", "no-stale-incarnation", two_calls(),
+       [](history& seen) { std::erase_if(seen, [](const event& e) { return e.what == happening::end_told; }); }},
+      {"of_no_incarnation", "no-stale-incarnation", two_calls(),
+       with(happening::folded, 3, [](event& e) { e.incarnation = 77; })},
+  };
+  return all;
+}
+
+const std::vector<planted>& planted_elsewhere() {
+  static const std::vector<planted> all = {
+      {"told_before_it_came", "blobs-first", two_calls(), without(happening::blob_arrived, 0)},
+      {"acknowledged_and_lost", "journal-kept", journaled(),
+       [](history& seen) {
+         const auto last =
+             std::find_if(seen.rbegin(), seen.rend(), [](const event& e) { return e.what == happening::recovered; });
+         seen.erase(std::next(last).base());
+         std::find_if(seen.rbegin(), seen.rend(), [](const event& e) {
+           return e.what == happening::driver_started;
+         })->value = 11;
+       }},
+      {"another_state_in_the_journal", "journal-kept", journaled(),
+       with(happening::recovered, 2, [](event& e) { e.value ^= 1; })},
+      {"silent_for_ever", "silent-replaced", two_calls(),
+       [](history& seen) {
+         const event worker = *find(seen, happening::became_stage);
+         event frozen{.at_ns = worker.at_ns, .what = happening::frozen, .worker = worker.worker};
+         event thawed{.at_ns = worker.at_ns + 60'000'000'000, .what = happening::thawed, .worker = worker.worker};
+         seen.insert(find(seen, happening::became_stage) + 1, {frozen, thawed});
+       }},
+      {"an_actor_is_left", "nothing-left", two_calls(),
+       with(happening::driver_ended, 0, [](event& e) { e.value = 1; })},
+      {"an_engine_is_left", "nothing-left", two_calls(),
+       with(happening::driver_ended, 0, [](event& e) { e.other = 1; })},
+  };
+  return all;
+}
+
+std::string name_of_planted(const ::testing::TestParamInfo<planted>& given) {
+  return given.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(results, judging, ::testing::ValuesIn(planted_in_results()), name_of_planted);
+INSTANTIATE_TEST_SUITE_P(workers, judging, ::testing::ValuesIn(planted_in_workers()), name_of_planted);
+INSTANTIATE_TEST_SUITE_P(rest, judging, ::testing::ValuesIn(planted_elsewhere()), name_of_planted);
+
+}  // namespace
+}  // namespace troupe::simulation
