@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/report/option_json.hpp"
-#include <troupe/report.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe {
 namespace {

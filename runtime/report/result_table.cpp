@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/report/text_table.hpp"
-#include <troupe/report.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/metric/metric_lookup.hpp"
-#include <troupe/report.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/report/text_table.hpp"
-#include <troupe/report.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe {
 namespace {
