@@ -32,7 +32,7 @@ struct recovery_note {
 
 /// Injects a plan into one run, in its driver: hands workers the faults that they inject into themselves, wraps what
 /// the others need, and keeps the record. A run without a plan has none of these objects. Threads: any.
-class fault_injector {
+class fault_injector : public std::enable_shared_from_this<fault_injector> {
  public:
   struct actions {
     /// Ends the actor of the loader, or of the aggregator.
@@ -51,6 +51,8 @@ class fault_injector {
   void act_by(actions how) { actions_ = std::move(how); }
   /// Nothing is injected by this process any more.
   void stop() { clock_.stop(); }
+  /// After it: keeps no worker any more, as their hosts end.
+  void forget_workers();
 
   // --- decorators ---
 
@@ -107,6 +109,7 @@ class fault_injector {
   /// By stage replica, the newest last.
   std::vector<watched_worker> watched_;
   bool has_begun_ = false;
+  bool forgets_ = false;
   /// Last: its thread uses the others.
   fault_clock clock_;
 };
