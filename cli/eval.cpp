@@ -14,7 +14,7 @@
 #include "runtime/report/writable_directory.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/program.hpp>
-#include <troupe/report.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe::cli {
 namespace {

@@ -33,6 +33,7 @@ enum class error_code : std::uint16_t {
   more_stages_than_layers = 106,
   unknown_code = 107,
   metric_does_not_fit = 108,
+  fault_invalid = 109,
 
   model_missing = 201,
   model_is_directory = 202,

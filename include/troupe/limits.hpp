@@ -22,6 +22,8 @@ inline constexpr std::uint32_t pipe_buffers_max = 256;
 inline constexpr std::size_t ports_max = 64;
 /// InferenceSchedule's own number: one micro-batch computed, one on its way.
 inline constexpr std::uint32_t pipe_buffers_default = 2;
+/// Faults of one fault_plan.
+inline constexpr std::size_t faults_max = 64;
 inline constexpr std::uint64_t micro_batch_max = 1u << 24;
 inline constexpr std::uint32_t metric_classes_max = 4096;
 inline constexpr std::uint32_t calls_queued_max = 64;

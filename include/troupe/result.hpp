@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,22 @@ struct stage_report {
   std::uint64_t samples = 0;
 };
 
+/// What became of one fault of run_options::faults.
+struct fault_report {
+  /// As --fault spells it.
+  std::string fault;
+  /// How often it was injected, as far as its driver knows. 0: its moment did not come.
+  std::uint64_t times = 0;
+  /// Of the first time, since the first micro-batch was sent.
+  std::optional<double> seconds = std::nullopt;
+  /// Index of the micro-batch that it hit first.
+  std::optional<std::uint64_t> micro_batch = std::nullopt;
+  /// From the loss that it caused until the run was whole again. Nothing: it caused no loss.
+  std::optional<double> recovery_seconds = std::nullopt;
+  /// Micro-batches that were sent again for it.
+  std::uint64_t replayed = 0;
+};
+
 /// The result of one sink.
 struct sink_report {
   std::string name;
@@ -66,6 +83,8 @@ struct run_result {
   /// From the first micro-batch sent to the last folded; without loading, optimizing and warm-up.
   double wall_seconds = 0;
   double samples_per_second = 0;
+  /// In the order of the plan.
+  std::vector<fault_report> faults;
   /// The options in force, with `threads` resolved.
   eval_options config;
   /// true: the evaluation is incomplete (Ctrl-C, deadline). delivery.expected counts the requested micro-batches.
@@ -80,5 +99,19 @@ struct run_result {
   /// The report of a sink. Throws like operator[].
   [[nodiscard]] const sink_report& sink(const std::string& name) const;
 };
+
+struct json_report {
+  /// One JSON object with a final newline and the names of docs/result.md, schema_version 1. Reading a number gives the
+  /// same bits. NaN and infinities are the strings "NaN", "Infinity" and "-Infinity".
+  std::string text;
+  /// One line for each value that became such a string.
+  std::vector<std::string> warnings;
+};
+
+json_report result_json(const run_result& result);
+
+/// The result as a table for people: metrics, rate, and per stage layers, busy share and micro-batches. Lines have at
+/// most `width` columns (at least 40); an ellipsis shortens lists of layers. The text ends with a newline.
+std::string result_table(const run_result& result, std::size_t width);
 
 }  // namespace troupe

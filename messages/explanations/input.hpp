@@ -47,6 +47,11 @@ inline constexpr std::array input = {
         "from the labels of the data: accuracy of labels that are no classes, top9 of 5 outputs, nll of outputs "
         "that are no log-probabilities. The message names the metric, the shapes that were seen and a metric or "
         "model that fits. Nothing was evaluated."},
+    error_explanation{
+        error_code::fault_invalid, exit_status::usage, "fault plan is not valid",
+        "A fault that the run should inject into itself is misspelled, does not exist for its target, or names a "
+        "stage, edge, worker or journal that the run does not have. The message has the column. docs/faults.md lists "
+        "the kinds of faults with their targets, triggers and parameters. Nothing was evaluated."},
 
     error_explanation{
         error_code::model_missing, exit_status::bad_input, "model file does not exist",

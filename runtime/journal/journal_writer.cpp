@@ -97,9 +97,15 @@ void journal_writer::work() {
   }
 }
 
+// The writing thread looks at it only after an append(), which takes the mutex after this.
+void journal_writer::write_with(write_function write) {
+  const std::lock_guard lock(mutex_);
+  file_.write_with(std::move(write));
+}
+
 int journal_writer::open_file::write(std::span<const std::uint8_t> content) {
   for (std::span<const std::uint8_t> rest = content; !rest.empty();) {
-    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+    const ssize_t written = write_(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
     rest = rest.subspan(static_cast<std::size_t>(written));

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +11,8 @@
 #include <string>
 #include <thread>
 #include <utility>
+
+#include <unistd.h>
 
 #include "messages/score.hpp"
 #include "runtime/journal/journal_format.hpp"
@@ -35,6 +39,9 @@ class journal_writer final : public journal_appender {
   /// Waits only while limits::journal_queue_bytes_max wait for the disk, and at most limits::journal_stall_max. Does
   /// nothing after close().
   [[nodiscard]] expected<void> append(const score& state) override;
+  /// In place of ::write, for faults. Before the first append().
+  using write_function = std::function<ssize_t(int fd, const void* from, std::size_t size)>;
+  void write_with(write_function write);
   /// Writes and syncs what is left. May be called again.
   [[nodiscard]] expected<void> close();
 
@@ -46,9 +53,11 @@ class journal_writer final : public journal_appender {
     [[nodiscard]] int write(std::span<const std::uint8_t> content) override;
     [[nodiscard]] int sync() override;
     void close() { file_.reset(); }
+    void write_with(write_function write) { write_ = std::move(write); }
 
    private:
     unique_fd file_;
+    write_function write_ = ::write;
   };
 
   void work();

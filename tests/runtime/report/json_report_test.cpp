@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/metric/metric_lookup.hpp"
-#include <troupe/report.hpp>
+#include <troupe/result.hpp>
 
 namespace troupe {
 namespace {
@@ -60,7 +60,7 @@ TEST(result_json, has_the_documented_names_and_no_others) {
               ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
                           "num_pipe_buffers", "metrics", "allow_effects", "limit", "processes", "transport",
                           "worker_timeout", "start_deadline", "forward_deadline", "journal", "resume", "deadline",
-                          "output", "log", "log_format", "log_level", "json", "trace"));
+                          "fault", "output", "log", "log_format", "log_level", "json", "trace"));
 }
 
 TEST(result_json, says_which_method_cut_a_pipeline) {
@@ -77,6 +77,14 @@ TEST(result_json, has_every_sink_where_there_are_several) {
   EXPECT_EQ(object["sinks"]["early"]["samples"], 3);
   EXPECT_EQ(object["sinks"]["all"]["metrics"], object["metrics"]);
   EXPECT_EQ(object["stages"][0]["samples"], 7);
+}
+
+TEST(result_json, says_what_became_of_each_fault) {
+  run_result result = sample_result();
+  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .seconds = 0.5, .micro_batch = 3, .replayed = 7}};
+  EXPECT_EQ(json::parse(result_json(result).text)["faults"],
+            json::parse(R"([{"fault": "kill:loader,at=mb3", "times": 1, "seconds": 0.5, "micro_batch": 3,
+                             "recovery_seconds": null, "replayed": 7}])"));
 }
 
 TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {

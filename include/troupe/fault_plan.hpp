@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <troupe/error.hpp>
+#include <troupe/ids.hpp>
+
+namespace troupe {
+
+/// What happens to its target. docs/faults.md has the targets, triggers and parameters of each kind.
+enum class fault_kind : std::uint8_t {
+  kill,           ///< ends at once: SIGKILL for a process, the end of its actor for loader and aggregator
+  stop,           ///< freezes: SIGSTOP, and SIGCONT after `lasts`
+  exit,           ///< leaves by itself in the middle of a forward
+  throw_error,    ///< "throw": an exception out of a forward
+  delay,          ///< messages arrive later
+  drop,           ///< messages do not arrive
+  duplicate,      ///< messages arrive twice
+  reorder,        ///< a message arrives behind the next one
+  corrupt,        ///< bytes of a message change
+  truncate,       ///< a message ends early
+  partition,      ///< nothing passes
+  slow,           ///< a forward takes longer
+  disk_full,      ///< writes fail with ENOSPC
+  out_of_memory,  ///< an allocation in a forward fails
+};
+
+enum class fault_target_kind : std::uint8_t {
+  stage,
+  edge,
+  control,  ///< messages between the driver and a stage
+  loader,
+  aggregator,
+  worker,
+  agent,
+  node,
+  driver,
+  journal,
+};
+
+/// What a fault hits. A stage is named as in results; the dot in "net.2" stands for the space in "net 2". "2" is the
+/// third stage where no stage has that name.
+struct fault_target {
+  fault_target_kind kind = fault_target_kind::stage;
+  /// Of the stage, agent or node; of the producer of an edge.
+  std::string name = {};
+  /// Of the consumer of an edge.
+  std::string to = {};
+  /// Of the stage. Nothing: any replica.
+  std::optional<replica_index> replica = std::nullopt;
+  /// Of the worker.
+  std::uint32_t rank = 0;
+
+  static fault_target stage(std::string name, std::optional<replica_index> replica = std::nullopt);
+  static fault_target edge(std::string from, std::string to);
+  static fault_target control(std::string stage);
+  static fault_target worker(std::uint32_t rank);
+  static fault_target loader() { return {.kind = fault_target_kind::loader}; }
+  static fault_target aggregator() { return {.kind = fault_target_kind::aggregator}; }
+  static fault_target driver() { return {.kind = fault_target_kind::driver}; }
+  static fault_target journal() { return {.kind = fault_target_kind::journal}; }
+
+  friend bool operator==(const fault_target&, const fault_target&) = default;
+};
+
+enum class fault_trigger_kind : std::uint8_t {
+  always,       ///< every message, every forward
+  micro_batch,  ///< once, at the first micro-batch of that index
+  message,      ///< once, at that message of an edge or of a link, counted from 1
+  time,         ///< once, so long after the first micro-batch was sent; what lasts begins then
+  probability,  ///< at each message or micro-batch, drawn with a seed
+};
+
+struct fault_trigger {
+  fault_trigger_kind kind = fault_trigger_kind::always;
+  /// Index of the micro-batch, or number of the message.
+  std::uint64_t number = 0;
+  double seconds = 0;
+  /// Above 0, at most 1.
+  double probability = 0;
+  std::uint64_t seed = 0;
+
+  static fault_trigger always() { return {}; }
+  static fault_trigger micro_batch(std::uint64_t index) { return {fault_trigger_kind::micro_batch, index}; }
+  static fault_trigger message(std::uint64_t number) { return {fault_trigger_kind::message, number}; }
+  static fault_trigger time(double seconds) { return {fault_trigger_kind::time, 0, seconds}; }
+  static fault_trigger probability_of(double share, std::uint64_t seed = 0) {
+    return {fault_trigger_kind::probability, 0, 0, share, seed};
+  }
+
+  friend bool operator==(const fault_trigger&, const fault_trigger&) = default;
+};
+
+/// One fault. Parameters that its kind does not take must be empty.
+struct fault {
+  fault_kind kind = fault_kind::kill;
+  fault_target who = {};
+  fault_trigger when = {};
+  /// "for", in seconds. Nothing: for ever.
+  std::optional<double> lasts = std::nullopt;
+  /// "ms": of one delay.
+  std::optional<double> delay_ms = std::nullopt;
+  /// "jitter": the greatest addition to delay_ms.
+  std::optional<double> jitter_ms = std::nullopt;
+  /// "bytes": the size of an allocation, the number of changed or remaining bytes, what still fits on a disk.
+  std::optional<std::uint64_t> bytes = std::nullopt;
+
+  friend bool operator==(const fault&, const fault&) = default;
+};
+
+/// As --fault spells it: "stop:worker=3,at=2.5s,for=4s". parse_fault() gives an equal fault.
+std::string to_string(const fault& one);
+/// E0109, whose place has the column, counted from 1.
+expected<fault> parse_fault(std::string_view text);
+
+/// "kill", "throw"; "stage", "control".
+std::string_view fault_name(fault_kind kind);
+std::string_view fault_target_name(fault_target_kind kind);
+
+/// Faults that a run injects into itself, in the order of addition, which is that of run_result::faults.
+///
+///   troupe::fault_plan{}
+///       .add({troupe::fault_kind::kill, troupe::fault_target::stage("net.2"), troupe::fault_trigger::micro_batch(17)})
+///       .add("stop:worker=3,at=2.5s,for=4s")
+///
+class fault_plan {
+ public:
+  /// A fault that cannot be is reported by check().
+  fault_plan& add(fault one);
+  fault_plan& add(std::string_view text);
+
+  /// The first mistake of add(), or more than limits::faults_max faults: E0109.
+  [[nodiscard]] expected<void> check() const;
+
+  [[nodiscard]] const std::vector<fault>& faults() const noexcept { return faults_; }
+  [[nodiscard]] bool empty() const noexcept { return faults_.empty() && mistakes_.empty(); }
+  /// to_string() of each.
+  [[nodiscard]] std::vector<std::string> texts() const;
+
+  friend bool operator==(const fault_plan& a, const fault_plan& b) { return a.faults_ == b.faults_; }
+
+ private:
+  std::vector<fault> faults_;
+  std::vector<error> mistakes_;
+};
+
+/// What a plan can name in a run.
+struct fault_shape {
+  struct node {
+    std::string name;
+    std::uint32_t replicas = 1;
+    /// Its replicas are worker processes.
+    bool in_process = false;
+  };
+  /// In the order of the stages' numbers.
+  std::vector<node> stages = {};
+  /// Producer and consumer, with the source as a producer.
+  std::vector<std::pair<std::string, std::string>> edges = {};
+  /// Worker processes at the start, spares included.
+  std::uint32_t workers = 0;
+  bool has_journal = false;
+  /// 0: not known.
+  std::uint64_t micro_batches = 0;
+};
+
+/// E0109: the run has no such stage, replica, edge, rank or journal, or no process that could be killed.
+expected<void> check_fits(const fault_plan& plan, const fault_shape& shape);
+
+/// One to `most` faults that leave the bits of a run of this shape as they are. The same arguments give the same plan.
+/// Faults of the driver and of the journal, which end a run, are not among them.
+fault_plan random_plan(std::uint64_t seed, const fault_shape& shape, std::size_t most = 4);
+
+}  // namespace troupe

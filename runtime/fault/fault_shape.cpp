@@ -1,0 +1,131 @@
+#include "runtime/fault/fault_shape.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/suggest/suggest.hpp"
+
+namespace troupe {
+namespace {
+
+using kind = fault_target_kind;
+
+tl::unexpected<error> misfit(const fault& one, std::string cause, std::string fix = {}) {
+  return fail(error_code::fault_invalid, fmt::format("fault \"{}\"", to_string(one)), std::move(cause), std::move(fix));
+}
+
+std::string dotted_name(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '.');
+  return name;
+}
+
+std::vector<std::string> stage_names(const fault_shape& shape) {
+  std::vector<std::string> names;
+  for (const fault_shape::node& each : shape.stages) names.push_back(dotted_name(each.name));
+  return names;
+}
+
+expected<void> check_stage(const fault& one, const fault_shape& shape) {
+  const auto found = find_stage(shape, one.who.name);
+  if (!found) {
+    return misfit(one, fmt::format("the run has no stage \"{}\"", one.who.name),
+                  suggest_fix(dotted_name(one.who.name), stage_names(shape)));
+  }
+  const fault_shape::node& stage = shape.stages[*found];
+  if (one.who.replica.value_or(0) >= stage.replicas) {
+    return misfit(one, fmt::format("{} has {} replicas, counted from 0", stage.name, stage.replicas));
+  }
+  if (!stage.in_process && needs_process(one)) {
+    return misfit(one, fmt::format("{} has no process of its own", stage.name), "run it with --processes");
+  }
+  return {};
+}
+
+expected<void> check_edge(const fault& one, const fault_shape& shape) {
+  const auto is_it = [&](const std::pair<std::string, std::string>& edge) {
+    const auto named = [&](const std::string& name, const std::string& end) {
+      const auto found = find_stage(shape, name);
+      return name == end || (found && shape.stages[*found].name == end);
+    };
+    return named(one.who.name, edge.first) && named(one.who.to, edge.second);
+  };
+  if (std::any_of(shape.edges.begin(), shape.edges.end(), is_it)) return {};
+  std::vector<std::string> known;
+  for (const auto& [from, to] : shape.edges) known.push_back(dotted_name(from) + "-" + dotted_name(to));
+  return misfit(one, "the run has no such edge", suggest_fix(dotted_name(one.who.name + "-" + one.who.to), known));
+}
+
+expected<void> check_worker(const fault& one, const fault_shape& shape) {
+  if (shape.workers == 0) return misfit(one, "the run has no worker processes", "run it with --processes");
+  if (one.who.rank < shape.workers) return {};
+  return misfit(one, fmt::format("the run starts {} workers, ranks from 0", shape.workers));
+}
+
+expected<void> check_moment(const fault& one, const fault_shape& shape) {
+  if (one.when.kind != fault_trigger_kind::micro_batch || shape.micro_batches == 0) return {};
+  if (one.when.number < shape.micro_batches) return {};
+  return misfit(one, fmt::format("the run has {} micro-batches, counted from 0", shape.micro_batches));
+}
+
+expected<void> check_fault(const fault& one, const fault_shape& shape) {
+  switch (one.who.kind) {
+    case kind::stage:
+    case kind::control:
+      return check_stage(one, shape);
+    case kind::edge:
+      return check_edge(one, shape);
+    case kind::worker:
+      return check_worker(one, shape);
+    case kind::journal:
+      return shape.has_journal ? expected<void>{} : misfit(one, "the run has no journal", "add --journal FILE");
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::optional<std::size_t> find_stage(const fault_shape& shape, const std::string& name) {
+  const auto found = std::find_if(shape.stages.begin(), shape.stages.end(),
+                                  [&](const fault_shape::node& each) { return each.name == name; });
+  if (found != shape.stages.end()) return static_cast<std::size_t>(found - shape.stages.begin());
+  std::size_t number = 0;
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = problem == std::errc{} && end == name.data() + name.size() && number < shape.stages.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+bool is_of_forward(const fault& one) {
+  return (one.who.kind == kind::stage || one.who.kind == kind::worker) && one.when.kind != fault_trigger_kind::time;
+}
+
+bool is_once(const fault& one) {
+  return one.when.kind == fault_trigger_kind::micro_batch || one.when.kind == fault_trigger_kind::message ||
+         one.when.kind == fault_trigger_kind::time;
+}
+
+bool needs_process(const fault& one) {
+  switch (one.kind) {
+    case fault_kind::kill:
+    case fault_kind::stop:
+    case fault_kind::exit:
+      return one.who.kind == kind::stage || one.who.kind == kind::worker;
+    default:
+      return one.who.kind == kind::control;
+  }
+}
+
+expected<void> check_fits(const fault_plan& plan, const fault_shape& shape) {
+  if (auto fine = plan.check(); !fine) return fine;
+  for (const fault& each : plan.faults()) {
+    if (auto fine = check_fault(each, shape); !fine) return fine;
+    if (auto fine = check_moment(each, shape); !fine) return fine;
+  }
+  return {};
+}
+
+}  // namespace troupe

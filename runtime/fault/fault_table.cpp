@@ -1,0 +1,198 @@
+#include "runtime/fault/fault_table.hpp"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "messages/check.hpp"
+#include "messages/limits.hpp"
+
+namespace troupe {
+namespace {
+
+using k = fault_kind;
+using t = fault_target_kind;
+using w = fault_trigger_kind;
+using p = fault_parameter;
+
+constexpr kind_set<t> no_target{};
+constexpr kind_set<p> no_parameter{};
+constexpr auto of_messages = set_of(t::edge, t::control);
+constexpr auto places = set_of(t::agent, t::node);
+constexpr auto at_messages = set_of(w::always, w::message, w::time, w::probability);
+constexpr auto at_forwards = set_of(w::micro_batch, w::probability);
+
+constexpr std::array rows = {
+    fault_row{k::kill, "kill", set_of(t::stage, t::worker, t::loader, t::aggregator, t::driver), places,
+              set_of(w::micro_batch, w::time, w::probability), no_parameter, no_parameter},
+    fault_row{k::stop, "stop", set_of(t::stage, t::worker), places, set_of(w::micro_batch, w::time, w::probability),
+              set_of(p::lasts), no_parameter},
+    fault_row{k::exit, "exit", set_of(t::stage, t::worker), set_of(t::agent), at_forwards, no_parameter, no_parameter},
+    fault_row{k::throw_error, "throw", set_of(t::stage), no_target, at_forwards, no_parameter, no_parameter},
+    fault_row{k::delay, "delay", of_messages, no_target, at_messages, set_of(p::lasts, p::delay, p::jitter),
+              set_of(p::delay)},
+    fault_row{k::drop, "drop", of_messages, no_target, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::duplicate, "duplicate", of_messages, no_target, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::reorder, "reorder", of_messages, no_target, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::corrupt, "corrupt", of_messages, set_of(t::journal), at_messages, set_of(p::lasts, p::bytes),
+              no_parameter},
+    fault_row{k::truncate, "truncate", of_messages, set_of(t::journal), at_messages, set_of(p::lasts, p::bytes),
+              no_parameter},
+    fault_row{k::partition, "partition", of_messages, set_of(t::worker, t::agent, t::node),
+              set_of(w::always, w::message, w::time), set_of(p::lasts), no_parameter},
+    fault_row{k::slow, "slow", set_of(t::stage), set_of(t::loader, t::journal),
+              set_of(w::always, w::micro_batch, w::probability), set_of(p::delay, p::jitter), set_of(p::delay)},
+    fault_row{k::disk_full, "disk_full", set_of(t::journal), no_target, set_of(w::micro_batch, w::time),
+              set_of(p::bytes), no_parameter},
+    fault_row{k::out_of_memory, "out_of_memory", set_of(t::stage), set_of(t::loader, t::driver), at_forwards,
+              set_of(p::bytes), no_parameter},
+};
+
+struct target_words {
+  std::string_view key;
+  std::string_view phrase;
+};
+constexpr std::array target_names = {
+    target_words{"stage", "a stage"},
+    target_words{"edge", "an edge"},
+    target_words{"control", "control messages"},
+    target_words{"loader", "the loader"},
+    target_words{"aggregator", "the aggregator"},
+    target_words{"worker", "a worker"},
+    target_words{"agent", "an agent"},
+    target_words{"node", "a node"},
+    target_words{"driver", "the driver"},
+    target_words{"journal", "the journal"},
+};
+constexpr std::array<std::string_view, 4> parameter_names = {"for", "ms", "jitter", "bytes"};
+
+std::string targets_text(const fault_row& row) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < target_names.size(); ++i) {
+    if (row.targets.has(static_cast<t>(i))) names.push_back(target_names.at(i).key);
+  }
+  return fmt::format("{} is for: {}", row.name, fmt::join(names, ", "));
+}
+
+std::string triggers_text(const fault_row& row) {
+  std::vector<std::string_view> spellings;
+  if (row.triggers.has(w::micro_batch)) spellings.push_back("at=mb17");
+  if (row.triggers.has(w::message)) spellings.push_back("at=msg3");
+  if (row.triggers.has(w::time)) spellings.push_back("at=2.5s");
+  if (row.triggers.has(w::probability)) spellings.push_back("p=0.1");
+  if (row.triggers.has(w::always)) spellings.push_back("neither at nor p");
+  return fmt::format("give {} one of: {}", row.name, fmt::join(spellings, ", "));
+}
+
+std::optional<fault_objection> object_to_target(const fault_row& row, const fault_target& who) {
+  if (row.not_built.has(who.kind)) {
+    return fault_objection{fault_part::target, fmt::format("{} of {} is not built", row.name, target_phrase(who.kind)),
+                           targets_text(row)};
+  }
+  if (!row.targets.has(who.kind)) {
+    return fault_objection{fault_part::target, fmt::format("there is no {} of {}", row.name, target_phrase(who.kind)),
+                           targets_text(row)};
+  }
+  const bool is_named = who.kind == t::stage || who.kind == t::edge || who.kind == t::control;
+  if ((is_named && who.name.empty()) || (who.kind == t::edge && who.to.empty())) {
+    return fault_objection{fault_part::target, fmt::format("{} has no name", target_phrase(who.kind)), {}};
+  }
+  if ((who.name + who.to).find_first_of(",=:;") != std::string::npos) {
+    return fault_objection{fault_part::target, "a name with one of , ; : =", "give it another name"};
+  }
+  if (who.replica && who.kind != t::stage) {
+    return fault_objection{fault_part::replica, fmt::format("{} has no replicas", target_phrase(who.kind)), {}};
+  }
+  return std::nullopt;
+}
+
+/// Loader, aggregator and driver draw no lots; only a stage and its worker compute.
+bool suits(const fault_target& who, fault_trigger_kind when) {
+  const bool computes = who.kind == t::stage || who.kind == t::worker;
+  return when != w::probability || computes || who.kind == t::edge || who.kind == t::control;
+}
+
+std::optional<fault_objection> object_to_trigger(const fault_row& row, const fault& one) {
+  const fault_trigger& when = one.when;
+  if (!row.triggers.has(when.kind) || !suits(one.who, when.kind)) {
+    return fault_objection{fault_part::trigger,
+                           when.kind == w::always ? fmt::format("{} needs a moment", row.name)
+                                                  : fmt::format("{} of {} cannot have this trigger", row.name,
+                                                                target_phrase(one.who.kind)),
+                           triggers_text(row)};
+  }
+  if (when.kind == w::probability && !(when.probability > 0 && when.probability <= 1)) {
+    return fault_objection{fault_part::trigger, "a probability is above 0 and at most 1", {}};
+  }
+  if (when.kind == w::time && !(when.seconds >= 0 && when.seconds <= limits::deadline_seconds_max)) {
+    return fault_objection{fault_part::trigger, "seconds are from 0 to 31622400", {}};
+  }
+  if (when.kind == w::message && when.number == 0) {
+    return fault_objection{fault_part::trigger, "messages are counted from 1", {}};
+  }
+  return std::nullopt;
+}
+
+struct given_parameter {
+  p which;
+  fault_part part;
+  std::optional<double> value;
+};
+
+std::optional<fault_objection> object_to_parameters(const fault_row& row, const fault& one) {
+  const auto bytes = one.bytes ? std::optional(static_cast<double>(*one.bytes)) : std::nullopt;
+  for (const given_parameter& each : {given_parameter{p::lasts, fault_part::lasts, one.lasts},
+                                      given_parameter{p::delay, fault_part::delay, one.delay_ms},
+                                      given_parameter{p::jitter, fault_part::jitter, one.jitter_ms},
+                                      given_parameter{p::bytes, fault_part::bytes, bytes}}) {
+    const std::string_view name = parameter_name(each.which);
+    if (!each.value && row.required.has(each.which)) {
+      return fault_objection{fault_part::kind, fmt::format("{} needs {}=", row.name, name),
+                             fmt::format("add {}=50", name)};
+    }
+    if (each.value && !row.parameters.has(each.which)) {
+      return fault_objection{each.part, fmt::format("{} does not take {}=", row.name, name), "leave it out"};
+    }
+    const double most = each.which == p::bytes ? 9007199254740992.0 : limits::deadline_seconds_max;
+    if (each.value && !(*each.value >= 0 && *each.value <= most)) {
+      return fault_objection{each.part, fmt::format("{}= is from 0 to {:.0f}", name, most), {}};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const fault_row> all_fault_rows() {
+  return rows;
+}
+
+const fault_row& row_of(fault_kind kind) {
+  const auto at = static_cast<std::size_t>(kind);
+  TROUPE_CHECK(at < rows.size() && rows.at(at).kind == kind, "a row for every kind, in their order");
+  return rows.at(at);
+}
+
+std::string_view fault_name(fault_kind kind) {
+  return row_of(kind).name;
+}
+std::string_view fault_target_name(fault_target_kind kind) {
+  return target_names.at(static_cast<std::size_t>(kind)).key;
+}
+std::string_view target_phrase(fault_target_kind kind) {
+  return target_names.at(static_cast<std::size_t>(kind)).phrase;
+}
+std::string_view parameter_name(fault_parameter which) {
+  return parameter_names.at(static_cast<std::size_t>(which));
+}
+
+std::optional<fault_objection> objection_to(const fault& one) {
+  const fault_row& row = row_of(one.kind);
+  if (auto found = object_to_target(row, one.who)) return found;
+  if (auto found = object_to_trigger(row, one)) return found;
+  return object_to_parameters(row, one);
+}
+
+}  // namespace troupe

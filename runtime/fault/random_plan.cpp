@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "runtime/fault/fault_shape.hpp"
+#include "runtime/fault/seeded_draw.hpp"
+
+namespace troupe {
+namespace {
+
+/// Where nothing says how many there are.
+constexpr std::uint64_t micro_batches_assumed = 32;
+
+/// A stage dies at most so often, far below the budget of restarts.
+constexpr std::size_t deaths_of_stage_max = 1;
+
+class planner {
+ public:
+  planner(std::uint64_t seed, const fault_shape& shape) : draw_(seed), shape_(shape) {}
+
+  fault_plan plan(std::size_t most) {
+    fault_plan made;
+    deaths_.assign(shape_.stages.size(), 0);
+    const std::size_t wanted = 1 + draw_.below(std::max<std::size_t>(most, 1));
+    for (std::size_t tries = 0; made.faults().size() < wanted && tries < 16 * wanted; ++tries) {
+      if (auto one = next()) made.add(*one);
+    }
+    if (made.faults().empty()) made.add(fault{fault_kind::kill, fault_target::loader(), moment()});
+    return made;
+  }
+
+ private:
+  fault_trigger moment() {
+    const std::uint64_t all = shape_.micro_batches == 0 ? micro_batches_assumed : shape_.micro_batches;
+    return fault_trigger::micro_batch(draw_.below(all));
+  }
+
+  /// In steps that a text shows shortly.
+  double between(std::uint64_t least, std::uint64_t most) {
+    return static_cast<double>(least + draw_.below(most - least + 1));
+  }
+
+  std::optional<fault> next() {
+    switch (draw_.below(4)) {
+      case 0:
+        return fault{fault_kind::kill, draw_.below(2) == 0 ? fault_target::loader() : fault_target::aggregator(),
+                     moment()};
+      case 1:
+        return shape_.edges.empty() ? std::nullopt : of_edge();
+      default:
+        return shape_.stages.empty() ? std::nullopt : of_stage();
+    }
+  }
+
+  std::optional<fault> of_edge() {
+    const auto& [from, to] = shape_.edges[draw_.below(shape_.edges.size())];
+    fault made{fault_kind::delay, fault_target::edge(from, to), fault_trigger::probability_of(0.1, draw_.below(1000))};
+    made.delay_ms = between(1, 20);
+    return made;
+  }
+
+  std::optional<fault> of_stage() {
+    const std::size_t stage = draw_.below(shape_.stages.size());
+    const fault_shape::node& node = shape_.stages[stage];
+    fault made{kind_for(node), fault_target::stage(node.name), moment()};
+    if (needs_process(made) && ++deaths_[stage] > deaths_of_stage_max) return std::nullopt;
+    if (node.replicas > 1 && draw_.below(2) == 0) {
+      made.who.replica = static_cast<replica_index>(draw_.below(node.replicas));
+      // a replica sees some of the micro-batches only
+      made.when = fault_trigger::probability_of(0.2, draw_.below(1000));
+      if (needs_process(made)) return std::nullopt;
+    }
+    if (made.kind == fault_kind::stop) made.lasts = between(1, 5) / 10;
+    if (made.kind == fault_kind::slow) made.delay_ms = between(1, 50);
+    return made;
+  }
+
+  fault_kind kind_for(const fault_shape::node& node) {
+    constexpr fault_kind inside[] = {fault_kind::throw_error, fault_kind::slow, fault_kind::out_of_memory};
+    constexpr fault_kind deadly[] = {fault_kind::kill, fault_kind::stop, fault_kind::exit};
+    return node.in_process && draw_.below(2) == 0 ? deadly[draw_.below(std::size(deadly))]
+                                                  : inside[draw_.below(std::size(inside))];
+  }
+
+  seeded_draw draw_;
+  const fault_shape& shape_;
+  std::vector<std::size_t> deaths_;
+};
+
+}  // namespace
+
+fault_plan random_plan(std::uint64_t seed, const fault_shape& shape, std::size_t most) {
+  return planner(seed, shape).plan(most);
+}
+
+}  // namespace troupe

@@ -1,0 +1,97 @@
+#include "runtime/fault/fault_shape.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace troupe {
+namespace {
+
+using ::testing::HasSubstr;
+
+fault_shape processes() {
+  return {.stages = {{.name = "net 0", .in_process = true}, {.name = "net 1", .replicas = 2, .in_process = true}},
+          .edges = {{"loader", "net 0"}, {"net 0", "net 1"}},
+          .workers = 4,
+          .has_journal = true,
+          .micro_batches = 20};
+}
+
+fault_shape one_process() {
+  fault_shape made = processes();
+  for (fault_shape::node& each : made.stages) each.in_process = false;
+  made.workers = 0;
+  made.has_journal = false;
+  return made;
+}
+
+std::string misfit_of(const char* text, const fault_shape& shape) {
+  const auto fits = check_fits(fault_plan{}.add(text), shape);
+  return fits ? "" : to_string(fits.error());
+}
+
+TEST(fault_shape, plans_that_fit) {
+  for (const char* text : {"kill:stage=net.1,replica=1,at=mb19", "kill:stage=1,at=mb1", "stop:worker=3,at=1s",
+                           "kill:driver,at=mb2", "disk_full:journal,at=mb3", "delay:edge=net.0-net.1,ms=1",
+                           "delay:edge=loader-0,ms=1", "drop:control=driver-net.1,at=msg1"}) {
+    EXPECT_EQ(misfit_of(text, processes()), "") << text;
+  }
+  for (const char* text : {"throw:stage=net.1,at=mb1", "slow:stage=0,ms=2", "kill:loader,at=mb1"}) {
+    EXPECT_EQ(misfit_of(text, one_process()), "") << text;
+  }
+}
+
+TEST(fault_shape, what_a_run_does_not_have) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"kill:stage=net.2,at=mb1", "no stage \"net 2\""},
+      {"kill:stage=2,at=mb1", "no stage \"2\""},
+      {"kill:stage=met.1,at=mb1", "net.1"},
+      {"kill:stage=net.1,replica=2,at=mb1", "net 1 has 2 replicas"},
+      {"kill:stage=net.1,at=mb20", "20 micro-batches"},
+      {"stop:worker=4,at=1s", "starts 4 workers"},
+      {"delay:edge=net.1-net.0,ms=1", "no such edge"},
+      {"drop:control=driver-net.7,at=msg1", "no stage \"net 7\""},
+  };
+  for (const auto& [text, cause] : cases) EXPECT_THAT(misfit_of(text, processes()), HasSubstr(cause)) << text;
+}
+
+TEST(fault_shape, faults_of_processes_need_processes) {
+  for (const char* text :
+       {"kill:stage=net.1,at=mb1", "stop:stage=0,at=1s", "exit:stage=0,at=mb1", "drop:control=driver-0,at=msg1"}) {
+    EXPECT_THAT(misfit_of(text, one_process()), HasSubstr("no process of its own")) << text;
+  }
+  EXPECT_THAT(misfit_of("kill:worker=0,at=1s", one_process()), HasSubstr("no worker processes"));
+  EXPECT_THAT(misfit_of("disk_full:journal,at=mb3", one_process()), HasSubstr("no journal"));
+}
+
+TEST(random_plan, is_the_same_for_a_seed_and_fits) {
+  std::set<std::string> seen;
+  std::set<fault_kind> kinds;
+  for (const fault_shape& shape : {processes(), one_process()}) {
+    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+      const fault_plan plan = random_plan(seed, shape);
+      ASSERT_FALSE(plan.empty());
+      ASSERT_LE(plan.faults().size(), 4u);
+      ASSERT_TRUE(check_fits(plan, shape)) << to_string(check_fits(plan, shape).error());
+      EXPECT_EQ(plan, random_plan(seed, shape));
+      for (const fault& each : plan.faults()) {
+        kinds.insert(each.kind);
+        const auto again = parse_fault(to_string(each));
+        ASSERT_TRUE(again) << to_string(each);
+        EXPECT_EQ(*again, each);
+      }
+      std::string all;
+      for (const std::string& each : plan.texts()) all += each + " ";
+      seen.insert(all);
+    }
+  }
+  EXPECT_GT(seen.size(), 800u);
+  EXPECT_TRUE(kinds.contains(fault_kind::kill) && kinds.contains(fault_kind::stop) &&
+              kinds.contains(fault_kind::throw_error) && kinds.contains(fault_kind::delay));
+  EXPECT_FALSE(kinds.contains(fault_kind::disk_full));
+}
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "runtime/fault/fault_table.hpp"
+#include <troupe/fault_plan.hpp>
+#include <troupe/limits.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct good_case {
+  std::string text;
+  fault meaning;
+};
+
+fault with_times(fault one, std::optional<double> lasts, std::optional<double> delay = {},
+                 std::optional<double> jitter = {}) {
+  one.lasts = lasts;
+  one.delay_ms = delay;
+  one.jitter_ms = jitter;
+  return one;
+}
+
+fault with_bytes(fault one, std::uint64_t bytes) {
+  one.bytes = bytes;
+  return one;
+}
+
+using k = fault_kind;
+using t = fault_target;
+using w = fault_trigger;
+
+const std::vector<good_case> good_cases = {
+    {"kill:stage=resnet.2,at=mb17", {k::kill, t::stage("resnet 2"), w::micro_batch(17)}},
+    {"kill:stage=net.1,replica=3,at=mb0", {k::kill, t::stage("net.1", 3), w::micro_batch(0)}},
+    {"kill:stage=net.1,p=0.25,seed=7", {k::kill, t::stage("net.1"), w::probability_of(0.25, 7)}},
+    {"kill:loader,at=mb5", {k::kill, t::loader(), w::micro_batch(5)}},
+    {"kill:aggregator,at=0.5s", {k::kill, t::aggregator(), w::time(0.5)}},
+    {"kill:driver,at=mb10", {k::kill, t::driver(), w::micro_batch(10)}},
+    {"kill:worker=0,at=2s", {k::kill, t::worker(0), w::time(2)}},
+    {"stop:worker=3,at=2.5s,for=4s", with_times({k::stop, t::worker(3), w::time(2.5)}, 4)},
+    {"stop:stage=a,at=mb3", {k::stop, t::stage("a"), w::micro_batch(3)}},
+    {"exit:stage=a,at=mb3", {k::exit, t::stage("a"), w::micro_batch(3)}},
+    {"exit:worker=2,p=1", {k::exit, t::worker(2), w::probability_of(1)}},
+    {"throw:stage=2,at=mb9", {k::throw_error, t::stage("2"), w::micro_batch(9)}},
+    {"delay:edge=resnet.1-resnet.2,ms=50,jitter=20",
+     with_times({k::delay, t::edge("resnet.1", "resnet.2"), w::always()}, {}, 50, 20)},
+    {"delay:edge=a-b->c,at=msg4,ms=0.5", with_times({k::delay, t::edge("a-b", "c"), w::message(4)}, {}, 0.5)},
+    {"drop:control=driver-resnet.2,p=0.1", {k::drop, t::control("resnet.2"), w::probability_of(0.1)}},
+    {"duplicate:control=driver-a-b,at=msg1", {k::duplicate, t::control("a-b"), w::message(1)}},
+    {"reorder:control=driver-a,at=1s,for=2s", with_times({k::reorder, t::control("a"), w::time(1)}, 2)},
+    {"corrupt:edge=loader-net.0,at=msg2,bytes=3",
+     with_bytes({k::corrupt, t::edge("loader", "net.0"), w::message(2)}, 3)},
+    {"truncate:edge=a-b,p=0.01", {k::truncate, t::edge("a", "b"), w::probability_of(0.01)}},
+    {"partition:control=driver-a,at=0s,for=0.25s", with_times({k::partition, t::control("a"), w::time(0)}, 0.25)},
+    {"slow:stage=net.0,ms=5", with_times({k::slow, t::stage("net.0"), w::always()}, {}, 5)},
+    {"disk_full:journal,at=mb40", {k::disk_full, t::journal(), w::micro_batch(40)}},
+    {"disk_full:journal,at=mb40,bytes=12", with_bytes({k::disk_full, t::journal(), w::micro_batch(40)}, 12)},
+    {"out_of_memory:stage=a,at=mb1,bytes=1099511627776",
+     with_bytes({k::out_of_memory, t::stage("a"), w::micro_batch(1)}, std::uint64_t{1} << 40U)},
+};
+
+TEST(fault_text, round_trip) {
+  for (const good_case& each : good_cases) {
+    const auto read = parse_fault(each.text);
+    ASSERT_TRUE(read) << each.text << ": " << to_string(read.error());
+    EXPECT_EQ(*read, each.meaning) << each.text;
+    EXPECT_EQ(to_string(each.meaning), each.text);
+    EXPECT_FALSE(objection_to(each.meaning)) << each.text;
+  }
+}
+
+TEST(fault_text, every_kind_has_a_good_case) {
+  for (const fault_row& row : all_fault_rows()) {
+    EXPECT_TRUE(std::any_of(good_cases.begin(), good_cases.end(), [&](const good_case& each) {
+      return each.meaning.kind == row.kind;
+    })) << row.name;
+  }
+}
+
+TEST(fault_text, other_spellings_of_times) {
+  EXPECT_EQ(parse_fault("stop:worker=3,for=4000ms,at=2500ms")->lasts, 4);
+  EXPECT_EQ(to_string(*parse_fault("stop:worker=3,for=4,at=2.50")), "stop:worker=3,at=2.5s,for=4s");
+}
+
+struct bad_case {
+  std::string text;
+  std::size_t column;
+  std::string cause;
+  std::string fix = {};
+};
+
+const std::vector<bad_case> bad_cases = {
+    {"", 1, "there is no kind of fault \"\""},
+    {"kil:stage=a,at=mb1", 1, "there is no kind of fault \"kil\"", "kill"},
+    {"KILL:stage=a,at=mb1", 1, "there is no kind"},
+    {"kill", 1, "nothing says what it hits"},
+    {"kill:", 6, "a fault has no \"\""},
+    {"kill:at=mb1", 1, "nothing says what it hits", "stage="},
+    {"kill:stage=a", 1, "kill needs a moment", "at=mb17"},
+    {"kill:stage=,at=mb1", 12, "stage: \"\", expected a name"},
+    {"kill:stage=a,at=", 17, "at: \"\", expected mb17"},
+    {"kill:stage=a,at=mb", 17, "at: \"mb\""},
+    {"kill:stage=a,at=mb-1", 17, "at: \"mb-1\""},
+    {"kill:stage=a,at=mb1x", 17, "at: \"mb1x\""},
+    {"kill:stage=a,at=msg1", 14, "kill of a stage cannot have this trigger", "at=mb17"},
+    {"kill:stage=a,at=noon", 17, "at: \"noon\", expected mb17, msg3 or seconds"},
+    {"kill:stage=a,at=nan", 17, "at: \"nan\""},
+    {"kill:stage=a,at=-1s", 17, "at: \"-1s\""},
+    {"kill:stage=a,at=1e300s", 17, "at: \"1e300s\""},
+    {"kill:stage=a,p=0", 14, "a probability is above 0 and at most 1"},
+    {"kill:stage=a,p=1.5", 14, "a probability is above 0 and at most 1"},
+    {"kill:stage=a,p=often", 16, "p: \"often\""},
+    {"kill:stage=a,at=mb1,p=0.1", 21, "at and p exclude each other"},
+    {"kill:stage=a,at=mb1,at=mb2", 21, "at is given twice"},
+    {"kill:stage=a,at=mb1,seed=3", 21, "a seed is for p="},
+    {"kill:stage=a,p=1,seed=x", 23, "seed: \"x\""},
+    {"kill:stage=a,worker=1,at=mb1", 14, "stage and worker: a fault hits one thing"},
+    {"kill:stage=a,replica=x,at=mb1", 22, "replica: \"x\""},
+    {"kill:worker=1,replica=0,at=mb1", 15, "a worker has no replicas"},
+    {"kill:worker=first,at=mb1", 13, "worker: \"first\", expected a rank"},
+    {"kill:worker=-1,at=mb1", 13, "worker: \"-1\""},
+    {"kill:worker=4294967296,at=mb1", 13, "worker: \"4294967296\""},
+    {"kill:edge=a-b,at=mb1", 6, "there is no kill of an edge", "kill is for: stage, loader"},
+    {"kill:node=n1,at=mb1", 6, "kill of a node is not built"},
+    {"kill:agent=n1,at=mb1", 6, "kill of an agent is not built"},
+    {"partition:worker=1", 11, "partition of a worker is not built"},
+    {"kill:loader=1,at=mb1", 13, "loader has no value"},
+    {"kill:loader,p=0.5", 13, "kill of the loader cannot have this trigger"},
+    {"kill:stage=a,at=mb1,for=2s", 21, "kill does not take for=", "leave it out"},
+    {"kill:stage=a,at=mb1,ms=2", 21, "kill does not take ms="},
+    {"kill:stage=a,at=mb1,fro=2s", 21, "a fault has no \"fro\"", "for"},
+    {"kill:stage=a,,at=mb1", 14, "a fault has no \"\""},
+    {"kill:stage=a,at=mb1,", 21, "a fault has no \"\""},
+    {"kill:stage=a:b,at=mb1", 6, "a name with one of , ; : ="},
+    {"stop:stage=a,at=mb1,for=long", 25, "for: \"long\", expected seconds"},
+    {"exit:stage=a,at=2s", 14, "exit of a stage cannot have this trigger"},
+    {"throw:worker=1,at=mb1", 7, "there is no throw of a worker", "throw is for: stage"},
+    {"delay:edge=a-b", 1, "delay needs ms=", "add ms=50"},
+    {"delay:edge=ab,ms=5", 12, "edge: \"ab\", expected A-B"},
+    {"delay:edge=a-b-c,ms=5", 12, "edge: \"a-b-c\", expected A-B, or A->B"},
+    {"delay:edge=-b,ms=5", 12, "edge: \"-b\""},
+    {"delay:edge=a-b,ms=5ms", 19, "ms: \"5ms\", expected milliseconds"},
+    {"delay:edge=a-b,ms=5,bytes=1", 21, "delay does not take bytes="},
+    {"delay:stage=a,ms=5", 7, "there is no delay of a stage"},
+    {"drop:control=a,p=0.1", 14, "control: \"a\", expected driver-STAGE"},
+    {"drop:control=driver-,p=0.1", 14, "control: \"driver-\""},
+    {"drop:control=driver-a,at=msg0", 23, "messages are counted from 1"},
+    {"drop:control=driver-a,at=mb1", 23, "cannot have this trigger"},
+    {"corrupt:edge=a-b,bytes=1.5", 24, "bytes: \"1.5\", expected a whole number"},
+    {"disk_full:loader,at=mb1", 11, "there is no disk_full of the loader"},
+    {"out_of_memory:stage=a,at=1s", 23, "cannot have this trigger"},
+    {"kill:kind=exit,stage=a,at=mb1", 6, "kind is given twice"},
+};
+
+TEST(fault_text, bad_texts_are_refused_at_their_column) {
+  for (const bad_case& each : bad_cases) {
+    const auto read = parse_fault(each.text);
+    ASSERT_FALSE(read) << each.text;
+    const error& e = read.error();
+    EXPECT_EQ(e.code, error_code::fault_invalid) << each.text;
+    EXPECT_THAT(e.where, EndsWith("column " + std::to_string(each.column))) << each.text << ": " << e.cause;
+    EXPECT_THAT(e.cause, HasSubstr(each.cause)) << each.text;
+    EXPECT_THAT(e.fix, HasSubstr(each.fix)) << each.text;
+    EXPECT_THAT(e.fix, Not(::testing::IsEmpty())) << each.text;
+  }
+}
+
+TEST(fault_plan, mistakes_are_reported_by_check) {
+  fault_plan plan;
+  plan.add("kill:loader,at=mb1").add("kill:loader").add("kil");
+  ASSERT_FALSE(plan.check());
+  EXPECT_THAT(plan.check().error().where, HasSubstr("\"kill:loader\""));
+
+  fault impossible{k::kill, t::edge("a", "b"), w::micro_batch(1)};
+  EXPECT_THAT(to_string(fault_plan{}.add(impossible).check().error()), HasSubstr("there is no kill of an edge"));
+  EXPECT_TRUE(fault_plan{}.add(good_cases[0].meaning).check());
+}
+
+TEST(fault_plan, is_limited) {
+  fault_plan plan;
+  for (std::size_t i = 0; i < limits::faults_max; ++i) plan.add("kill:loader,at=mb1");
+  EXPECT_TRUE(plan.check());
+  EXPECT_FALSE(plan.add("kill:loader,at=mb1").check());
+}
+
+}  // namespace
+}  // namespace troupe
