@@ -18,6 +18,7 @@
 #include "runtime/engine/assembly.hpp"
 #include "runtime/engine/fold_ledger.hpp"
 #include "runtime/engine/restart_budget.hpp"
+#include "runtime/inject/fault_injector.hpp"
 
 namespace troupe {
 
@@ -34,6 +35,8 @@ struct director_plan {
   std::chrono::nanoseconds request_timeout = limits::control_request_timeout;
   /// For tests that make actors die: the loader's actor and the aggregator, each time one is made. May be empty.
   std::function<void(const caf::actor& child)> on_child = {};
+  /// The run is whole again after a loss. May be empty; must not wait.
+  std::function<void(const recovery_note& note)> on_recovered = {};
   /// Called once, when a stop was asked for, every engine has finished and every child was told to exit.
   std::function<void()> on_stopped;
 };
@@ -90,6 +93,7 @@ class director_state {
   /// False: there is no point in starting it again.
   [[nodiscard]] bool may_restart(const stage_lost& lost);
   void tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from);
+  void tell_of_actors(micro_batch_id from);
   void tell_of_losses_left();
   void edge_is_lost(const edge_lost& lost);
   void work_is_lost(const work_lost& lost);
@@ -125,6 +129,8 @@ class director_state {
     stage_lost newest;
   };
   std::map<stage_address, loss> losses_;
+  /// Of the loader or the aggregator, until there are new edges.
+  std::optional<std::chrono::nanoseconds> actor_lost_since_;
   epoch_switch epochs_;
   std::uint32_t replacements_ = 0;
   std::uint64_t replays_reported_ = 0;

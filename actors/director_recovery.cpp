@@ -105,6 +105,7 @@ void director_state::start_epoch(const loading_paused& paused) {
   auto edges = make_edges({.epoch = epochs_.begin(steady_now()), .present = present, .from = from});
   if (!edges) return fatal(edges.error());
   tell_of_replacements(present, from);
+  tell_of_actors(from);
   tell(self_, loader_, start_loader_epoch{std::move(*edges)});
   load_in_order();
 }
@@ -122,7 +123,15 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
                     fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.name, seconds,
                                 again, again == 1 ? "" : "es", lost.cause.cause),
                     lost.rank, plan_.engines->accounts->at(at).name});
+    if (plan_.on_recovered) plan_.on_recovered({at, seconds, again});
     losses_.erase(found);
+  }
+}
+
+void director_state::tell_of_actors(micro_batch_id from) {
+  if (const auto since = std::exchange(actor_lost_since_, {}); since && plan_.on_recovered) {
+    plan_.on_recovered({std::nullopt, std::chrono::duration<double>(steady_now() - *since).count(),
+                        plan_.engines->loader->sent().count_from(from)});
   }
 }
 
@@ -158,6 +167,7 @@ void director_state::child_died(const caf::down_msg& down) {
   if (!can_be_replaced || ++replacements_ > limits::deaths_in_window_max) return fatal(cause);
   tell(self_, monitor_,
        log_record{log_level::warning, "an actor of the run was replaced: " + self_->system().render(down.reason)});
+  if (!actor_lost_since_) actor_lost_since_ = steady_now();
   down.source == loader_.address() ? replace_loader() : replace_aggregator();
   send_all_unfolded();
 }

@@ -32,8 +32,8 @@ void live_report::show(const progress_update& update) {
   const clock::time_point now = clock::now();
   if (!begin_) begin_ = now;
   const double elapsed = std::chrono::duration<double>(now - *begin_).count();
-  const std::string due =
-      printer_.update({update.samples_done, update.samples_total, elapsed, update.samples_per_second});
+  const std::string due = printer_.update(
+      {update.samples_done, update.samples_total, elapsed, update.samples_per_second, update.faults_injected});
   if (!due.empty()) say(due);
 }
 

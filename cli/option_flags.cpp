@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "output.hpp"
+#include "runtime/config/value.hpp"
 
 namespace troupe::cli {
 namespace {
@@ -31,6 +32,8 @@ option_flags::option_flags(parser& into) : parser_(into) {
     added.name = flag_name(each);
     if (each.kind == option_kind::toggle) {
       into.add_toggle(added.name, added.text, help_of(each));
+    } else if (each.kind == option_kind::faults) {
+      into.add_texts(added.name, added.texts, help_of(each), std::string(each.value_name));
     } else {
       into.add_text(added.name, added.text, help_of(each), std::string(each.value_name));
     }
@@ -55,7 +58,8 @@ expected<resolved_options> option_flags::resolve() const {
 std::optional<std::string> option_flags::given(std::string_view name) const {
   const auto found = flags_.find(name);
   if (found == flags_.end() || !parser_.is_given(found->second.name)) return std::nullopt;
-  return found->second.text;
+  const auto& [flag_text, text, texts] = found->second;
+  return texts.empty() ? text : fmt::format("{}", fmt::join(texts, std::string(1, fault_separator)));
 }
 
 }  // namespace troupe::cli

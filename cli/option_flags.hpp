@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "parse.hpp"
 #include "runtime/config/resolve.hpp"
@@ -27,6 +28,8 @@ class option_flags {
   struct flag {
     std::string name;
     std::string text;
+    /// Of one that may be repeated.
+    std::vector<std::string> texts;
   };
   parser& parser_;
   std::map<std::string, flag, std::less<>> flags_;  ///< by the options' names

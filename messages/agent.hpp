@@ -139,6 +139,7 @@ struct worker_telemetry {
   std::uint64_t samples = 0;
   std::uint64_t forward_ns = 0;
   std::uint64_t busy_ns = 0;
+  std::uint64_t faults = 0;
 };
 
 /// driver -> agent: what worker_telemetry says is wanted as it is now. Reply: what has changed, and telemetry_told.

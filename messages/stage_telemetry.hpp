@@ -23,6 +23,8 @@ struct stage_telemetry {
   /// Forward passes; and with them, where there are sinks, scoring.
   std::uint64_t forward_ns = 0;
   std::uint64_t busy_ns = 0;
+  /// Bit k: it has injected fault k of the plan.
+  std::uint64_t faults = 0;
 };
 
 }  // namespace troupe

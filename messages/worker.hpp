@@ -33,6 +33,16 @@ struct worker_hello {
   std::uint64_t edge_contact = 0;
 };
 
+/// A fault of the run that this worker injects into itself.
+struct assigned_fault {
+  /// Its position in the plan.
+  std::uint32_t number = 0;
+  /// As parse_fault() reads it.
+  std::string text;
+
+  friend bool operator==(const assigned_fault&, const assigned_fault&) = default;
+};
+
 /// driver -> worker, once: become this stage. Reply: stage_ready, or failure. The worker has its page from its host;
 /// the loader's page and the warm-up input come before this, as far as it speaks of them.
 struct worker_assignment {
@@ -51,6 +61,8 @@ struct worker_assignment {
   std::uint32_t loader_pages = 1;
   /// Of the input that the stage warms up with, as tensor_codec has it; 0: there is none.
   std::uint64_t warm_up_bytes = 0;
+  /// Those of the stage, of its worker and of its edges that the run has not spent.
+  std::vector<assigned_fault> faults;
 };
 
 /// What one end of an edge to another process must know (edge_offer).

@@ -12,6 +12,23 @@ error interrupted_error() {
   return {error_code::interrupted, "eval", "it was interrupted before all samples were evaluated", {}};
 }
 
+std::vector<fault_report> fault_reports(fault_injector* faults) {
+  std::vector<fault_report> made;
+  if (faults == nullptr) return made;
+  faults->look();
+  const auto entries = faults->record().entries();
+  for (std::size_t number = 0; number < entries.size(); ++number) {
+    const fault_record::entry& one = entries[number];
+    made.push_back({.fault = to_string(faults->record().plan().faults()[number]),
+                    .times = one.times,
+                    .seconds = one.seconds,
+                    .micro_batch = one.micro_batch ? std::optional(one.micro_batch->index) : std::nullopt,
+                    .recovery_seconds = one.recovery_seconds,
+                    .replayed = one.replayed});
+  }
+  return made;
+}
+
 /// What went wrong beside the stop that was asked for, which a cancelled call has for its cause, too.
 std::optional<error> failure_of(const call_outcome& outcome) {
   if (!outcome.cause) return std::nullopt;
@@ -96,6 +113,11 @@ void evaluation_run::log(const report_box::reports& reports) const {
   for (const log_record& each : reports.log_lines) parts_.courier->put(each);
 }
 
+std::uint64_t evaluation_run::faults_injected() const {
+  const fault_injector* faults = running().faults();
+  return faults == nullptr ? 0 : faults->record().injected();
+}
+
 void evaluation_run::log_what_is_left() const {
   log(running().reports().take({}));
 }
@@ -110,6 +132,7 @@ void evaluation_run::report(const report_box::reports& reports, clock::time_poin
   parts_.courier->put({.samples_done = done,
                        .samples_total = call.samples_asked(),
                        .micro_batches_done = reports.progress->folded,
+                       .faults_injected = faults_injected(),
                        .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
 }
 
@@ -122,6 +145,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.cut_by = parts_.stages.cut_by;
   result.stages =
       stage_reports(*engines.accounts, before, running().usage(), result.wall_seconds, parts_.stages.layers);
+  result.faults = fault_reports(running().faults());
   if (const auto failed = failure_of(outcome)) {
     result.partial = true;
     result.errors.push_back(*failed);

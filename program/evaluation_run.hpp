@@ -50,6 +50,7 @@ class evaluation_run {
   [[nodiscard]] std::optional<call_outcome> wait(std::future<call_outcome>& outcome);
   void heed_stop();
   void heed_deadline();
+  [[nodiscard]] std::uint64_t faults_injected() const;
   void log(const report_box::reports& reports) const;
   void report(const report_box::reports& reports, clock::time_point started) const;
   [[nodiscard]] expected<run_result> conclude(const call_outcome& outcome, const std::vector<stage_usage>& before);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "program/fault_checks.hpp"
 #include "program/journal_pins.hpp"
 #include "program/model_probe.hpp"
 #include "program/process_role.hpp"
@@ -84,7 +85,8 @@ expected<std::shared_ptr<journal_writer>> open_journal(const topology& what, con
 
 expected<started_run> start_stages(const run_request& request, const sample_block& first, std::uint32_t classes,
                                    const log_function& log, const std::stop_token& stop) {
-  topology_start_options how{.run = request.options, .classes = classes, .report = std::nullopt, .stop = stop};
+  topology_start_options how{
+      .run = request.options, .classes = classes, .report = std::nullopt, .log = log, .stop = stop};
   if (request.options.workers.enabled || request.what.parts().wants_any_process()) {
     auto report = probe(request, log, stop);
     if (!report) return tl::make_unexpected(report.error());
@@ -108,6 +110,8 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
   if (!data) return tl::make_unexpected(data.error());
   auto call = make_call(request.what, options, *data);
   if (!call) return tl::make_unexpected(call.error());
+  const auto counted = check_faults(request.what, options, (*call)->micro_batches_asked());
+  if (!counted) return tl::make_unexpected(counted.error());
   const auto first = first_block(**data, options);
   if (!first) return tl::make_unexpected(first.error());
   auto stages = start_stages(resolved, *first, (*data)->classes(), log, stop);
@@ -119,6 +123,11 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
   }
   auto journal = open_journal(request.what, options, **data, stages->layers, **call);
   if (!journal) return tl::make_unexpected(journal.error());
+  const auto* faults = stages->running->faults();
+  if (*journal && faults != nullptr && faults->disk()) {
+    (*journal)->write_with(
+        [disk = faults->disk()](int fd, const void* from, std::size_t size) { return disk->write(fd, from, size); });
+  }
   return prepared_run{.options = options,
                       .config = std::move(resolved.config),
                       .stages = std::move(*stages),

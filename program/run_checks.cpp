@@ -8,6 +8,7 @@
 
 #include "actors/workers/room_of.hpp"
 #include "program/eval_topology.hpp"
+#include "program/fault_checks.hpp"
 #include "program/launched_nodes.hpp"
 #include "program/topology_parts.hpp"
 #include "runtime/config/option_names.hpp"
@@ -66,7 +67,10 @@ void adapt_to_launch(run_options& options, eval_options& config) {
 
 expected<void> check_run(const topology& what, const run_options& options) {
   const eval_options config = config_of(what, options);
-  return check_ranges(config).and_then([&] { return check_processes(config); }).and_then([&] { return what.check(); });
+  return check_ranges(config)
+      .and_then([&] { return check_processes(config); })
+      .and_then([&] { return what.check(); })
+      .and_then([&] { return check_faults(what, options); });
 }
 
 expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads) {

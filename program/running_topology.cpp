@@ -1,9 +1,11 @@
 #include "program/running_topology.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "actors/actor_config.hpp"
 #include "actors/director.hpp"
@@ -11,9 +13,11 @@
 #include "actors/local_stages.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/limits.hpp"
+#include "program/fault_victims.hpp"
 #include "program/run_hosts.hpp"
 #include "runtime/engine/lost_work_watch.hpp"
 #include "runtime/engine/stall_watch.hpp"
+#include "runtime/inject/watched_host.hpp"
 
 namespace troupe {
 // Members are destroyed from the last to the first: engines go before the actors' system, and that before what both
@@ -23,6 +27,8 @@ struct running_topology::impl {
 
   std::shared_ptr<assembly> engines;
   std::shared_ptr<report_box> reports = std::make_shared<report_box>();
+  /// Null without a plan.
+  std::shared_ptr<fault_injector> faults;
   stall_watch stalls;
   std::optional<lost_work_watch> losses;
   /// Null without worker processes.
@@ -39,6 +45,7 @@ struct running_topology::impl {
   director_actor director;
 
   void direct(std::shared_ptr<stage_provider> provider);
+  void obey_faults(director_plan& plan);
   [[nodiscard]] expected<void> open_to_workers();
   [[nodiscard]] pool_finder find_pools() const;
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
@@ -48,19 +55,29 @@ void running_topology::impl::direct(std::shared_ptr<stage_provider> provider) {
   // Who is silent is replaced, and its successor opens the call: the request must outlast that.
   const std::chrono::nanoseconds silence = workers ? workers->silence_timeout : std::chrono::nanoseconds{0};
   losses.emplace(workers ? silence + limits::lost_work_margin : limits::lost_work_time);
-  director = system->spawn(troupe::director,
-                           director_plan{.engines = engines,
-                                         .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
-                                         .host = threads,
-                                         .provider = std::move(provider),
-                                         .reports = reports,
-                                         .request_timeout = std::max<std::chrono::nanoseconds>(
-                                             limits::control_request_timeout, silence + limits::control_request_margin),
-                                         .on_stopped = [this] { stopped_promise.set_value(); }});
+  director_plan plan{.engines = engines,
+                     .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                     .host = threads,
+                     .provider = std::move(provider),
+                     .reports = reports,
+                     .request_timeout = std::max<std::chrono::nanoseconds>(limits::control_request_timeout,
+                                                                           silence + limits::control_request_margin),
+                     .on_stopped = [this] { stopped_promise.set_value(); }};
+  if (faults) obey_faults(plan);
+  director = system->spawn(troupe::director, std::move(plan));
 }
 
-std::unique_ptr<running_topology> running_topology::start(assembly engines) {
+void running_topology::impl::obey_faults(director_plan& plan) {
+  const auto victims = std::make_shared<fault_victims>();
+  plan.on_child = [victims](const caf::actor& child) { victims->put(child); };
+  plan.on_recovered = [to = faults](const recovery_note& note) { to->recovered(note); };
+  faults->act_by({.end_actor = [victims](fault_target_kind which) { victims->end(which); },
+                  .end_driver = [] { ::kill(::getpid(), SIGKILL); }});
+}
+
+std::unique_ptr<running_topology> running_topology::start(assembly engines, std::shared_ptr<fault_injector> faults) {
   auto state = std::make_unique<impl>(std::move(engines));
+  state->faults = std::move(faults);
   state->system = std::make_unique<caf::actor_system>(state->config);
   state->threads = std::make_shared<engine_threads>();
   state->direct(std::make_shared<local_stages>(state->engines, state->threads));
@@ -71,6 +88,7 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
                                                                     std::shared_ptr<worker_setup> workers) {
   auto state = std::make_unique<impl>(std::move(engines));
   state->workers = std::move(workers);
+  state->faults = state->workers->faults;
   state->threads = std::make_shared<engine_threads>();
   if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
   state->direct(std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry,
@@ -83,6 +101,9 @@ expected<void> running_topology::impl::open_to_workers() {
       open_hosts(engines->plan, *workers, [reports = reports](log_record record) { reports->put(std::move(record)); });
   if (!made) return tl::make_unexpected(made.error());
   hosts = std::move(*made);
+  if (faults) {
+    for (auto& each : hosts.all) each = std::make_shared<watched_host>(each, faults);
+  }
   system = std::make_unique<caf::actor_system>(config);
   const auto patience = std::max(limits::worker_hello_patience, workers->silence_timeout);
   for (const auto& each : hosts.all) pools.push_back(system->spawn(worker_pool, each, patience, workers->edges));
@@ -96,9 +117,10 @@ pool_finder running_topology::impl::find_pools() const {
 }
 
 running_topology::running_topology(std::unique_ptr<impl> state)
-    : engines_(state->engines), reports_(state->reports), impl_(std::move(state)) {}
+    : engines_(state->engines), reports_(state->reports), faults_(state->faults), impl_(std::move(state)) {}
 
 running_topology::~running_topology() {
+  if (faults_) faults_->stop();
   static_cast<void>(stop(stop_mode::abort, limits::stop_timeout));
 }
 
@@ -111,6 +133,10 @@ std::future<call_outcome> running_topology::submit(const call_ticket_ptr& ticket
     refused.cause = error{error_code::engine_stopped, "pipeline", "it was stopped", "start a new one"};
     ticket->done.set_value(std::move(refused));
   } else {
+    if (faults_) {
+      ticket->source = faults_->wrap(ticket->source, ticket->start.first());
+      if (!ticket->folds.empty()) ticket->folds.front() = faults_->wrap(ticket->folds.front());
+    }
     post(impl_->director, open_ticket{ticket});
   }
   return outcome;
@@ -133,6 +159,7 @@ void running_topology::request_stop(stop_mode mode) {
 void running_topology::look_after() {
   const std::unique_lock looking{looking_, std::try_to_lock};
   if (!looking || !impl_) return;
+  if (faults_) faults_->look();
   const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
   for (const stall& each : impl_->stalls.new_stalls(*engines_->accounts, steady_now())) {
     reports_->put(
@@ -165,6 +192,7 @@ std::vector<stage_usage> running_topology::usage() {
 bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
   if (!impl_) return true;
   const auto deadline = std::chrono::steady_clock::now() + at_most;
+  if (faults_) faults_->stop();
   request_stop(mode);
   const bool stopped = impl_->stop(deadline);
   const std::lock_guard ending{looking_};

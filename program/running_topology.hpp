@@ -20,9 +20,11 @@ namespace troupe {
 class running_topology {
  public:
   /// Starts the actors and engines of an assembly (which no one else may touch from now on, but for its counters).
-  [[nodiscard]] static std::unique_ptr<running_topology> start(assembly engines);
-  /// The same, with the stages in worker processes that `workers` says; their engines are not in the assembly. Returns
-  /// before the workers have started; one that cannot start ends the first call. E0601, E0614, E0707.
+  /// `faults`, where there are some, are injected into the run.
+  [[nodiscard]] static std::unique_ptr<running_topology> start(assembly engines,
+                                                               std::shared_ptr<fault_injector> faults = nullptr);
+  /// The same, with the stages in worker processes and the faults that `workers` says; their engines are not in the
+  /// assembly. Returns before the workers have started; one that cannot start ends the first call. E0601, E0614, E0707.
   [[nodiscard]] static expected<std::unique_ptr<running_topology>> start(assembly engines,
                                                                          std::shared_ptr<worker_setup> workers);
 
@@ -53,6 +55,8 @@ class running_topology {
 
   /// What stages have done, with the counters of other nodes' stages as they are now.
   [[nodiscard]] std::vector<stage_usage> usage();
+  /// Null without faults.
+  [[nodiscard]] fault_injector* faults() const noexcept { return faults_.get(); }
   [[nodiscard]] report_box& reports() noexcept { return *reports_; }
   [[nodiscard]] const assembly& engines() const noexcept { return *engines_; }
 
@@ -62,6 +66,7 @@ class running_topology {
 
   std::shared_ptr<assembly> engines_;
   std::shared_ptr<report_box> reports_;
+  std::shared_ptr<fault_injector> faults_;
   /// Orders submit() before or after a stop request: what comes after is refused here, as the director may be gone.
   std::mutex entrance_;
   bool closed_ = false;

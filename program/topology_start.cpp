@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "program/fault_checks.hpp"
 #include "program/file_stamp.hpp"
 #include "program/journal_pins.hpp"
 #include "program/launched_nodes.hpp"
@@ -48,6 +49,8 @@ class starter {
 
   expected<started_run> start(const sample_block& first) {
     if (auto ready = options_.report ? adopt() : try_out(first); !ready) return tl::make_unexpected(ready.error());
+    auto faults = plan_faults();
+    if (!faults) return tl::make_unexpected(faults.error());
     auto workers = set_up_workers();
     if (!workers) return tl::make_unexpected(workers.error());
     started_run made;
@@ -61,13 +64,18 @@ class starter {
                                .page_of = *workers ? (*workers)->page_finder() : nullptr};
     auto engines = assemble(
         wiring_plan(plan_), within_process(transport_name(options_.run.workers.transport)).within(edge_settings()),
-        [this](stage_address at) { return bodies_.make(at); }, how);
+        [&](stage_address at) {
+          auto body = bodies_.make(at);
+          return body && *faults ? (*faults)->wrap(at, std::move(*body)) : std::move(body);
+        },
+        how);
     if (!engines) return tl::make_unexpected(engines.error());
     if (options_.stop.stop_requested()) return stopped_early("topology");
     if (!*workers) {
-      made.running = running_topology::start(std::move(*engines));
+      made.running = running_topology::start(std::move(*engines), std::move(*faults));
       return made;
     }
+    (*workers)->faults = std::move(*faults);
     auto running = running_topology::start(std::move(*engines), std::move(*workers));
     if (!running) return tl::make_unexpected(running.error());
     made.running = std::move(*running);
@@ -78,6 +86,12 @@ class starter {
   expected<void> try_out(const sample_block& first) {
     topology_trial trial(what_, plan_, bodies_, first, journaled_cuts(what_, options_.run.journal));
     return trial.run(options_.classes, nullptr, options_.stop).map([&] { reported_ = report_of(bodies_, trial); });
+  }
+
+  /// Null without a plan.
+  [[nodiscard]] expected<std::shared_ptr<fault_injector>> plan_faults() const {
+    if (options_.run.faults.empty()) return std::shared_ptr<fault_injector>();
+    return fault_injector::start(options_.run.faults, fault_shape_of(what_, options_.run, plan_), options_.log);
   }
 
   /// What try_topology() found in another process, in place of it.

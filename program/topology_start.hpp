@@ -23,6 +23,8 @@ struct topology_start_options {
   std::uint32_t classes = 0;
   /// What try_topology() said, in another process. Nothing is tried out here then.
   std::optional<probe_report> report = std::nullopt;
+  /// Of injected faults; may be null.
+  log_function log = nullptr;
   /// Ends the preparation between stages and layers, with E0607.
   std::stop_token stop = {};
 };

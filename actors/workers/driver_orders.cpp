@@ -6,6 +6,8 @@
 
 #include "messages/limits.hpp"
 #include "runtime/edge/transport.hpp"
+#include <troupe/fault_plan.hpp>
+#include <troupe/limits.hpp>
 
 namespace troupe {
 namespace {
@@ -35,6 +37,13 @@ expected<void> driver_orders::check(const worker_assignment& said) const {
   if (fine) fine = within("worker_assignment.boundaries", said.boundaries.size(), 0, limits::stages_max + 1);
   if (fine) fine = within("worker_assignment.loader_pages", said.loader_pages, 0, 1);
   if (fine) fine = within("worker_assignment.warm_up_bytes", said.warm_up_bytes, 0, limits::shm_slot_bytes_max);
+  for (const assigned_fault& each : said.faults) {
+    if (fine) fine = within("worker_assignment.faults", each.number, 0, limits::faults_max - 1);
+    if (fine && !parse_fault(each.text)) {
+      return fail(error_code::wire_malformed, "worker_assignment.faults", "what is no fault",
+                  "run the same version of Troupe everywhere");
+    }
+  }
   return fine;
 }
 

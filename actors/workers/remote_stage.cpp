@@ -100,6 +100,7 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
   const assignment_data assignment = options_.setup->assignment(options_.at);
   const auto warm_up_bytes = send_warm_up(assignment.warm_up);
   if (!warm_up_bytes) return tl::make_unexpected(warm_up_bytes.error());
+  const auto& faults = options_.setup->faults;
   to_worker(worker_assignment{.address = options_.at,
                               .incarnation = options_.incarnation,
                               .fingerprint = options_.setup->fingerprint,
@@ -108,7 +109,8 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
                               .threads = assignment.threads,
                               .boundaries = assignment.boundaries,
                               .loader_pages = shares_memory ? 1u : 0u,
-                              .warm_up_bytes = *warm_up_bytes});
+                              .warm_up_bytes = *warm_up_bytes,
+                              .faults = faults ? faults->assign(options_.at, worker_) : std::vector<assigned_fault>{}});
   return {};
 }
 
@@ -266,6 +268,7 @@ void remote_stage_state::check_start(const start_overdue& what) {
 void remote_stage_state::exited(const worker_exited& what) {
   if (phase_ != phase::assigned || what.worker != worker_) return;
   options_.accounts->end(options_.at);
+  if (options_.setup->faults) options_.setup->faults->look();
   const exit_report& report = what.report;
   const error cause{error_code::stage_lost, name_ + " (" + worker_->place() + ")", worker_->end_of(report),
                     "see its last lines, if any"};

@@ -9,6 +9,8 @@
 #include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
 #include "runtime/edge/checked_consumer.hpp"
+#include "runtime/fault/fault_shape.hpp"
+#include "runtime/inject/faulty_body.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/shared_memory.hpp"
 
@@ -51,6 +53,23 @@ arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
           },
           .ended = [loader](call_number call) { return !loader || loader->sent.has_ended(call); },
           .on_damaged = std::move(on_damaged)};
+}
+
+/// The mark on the page is read by the driver, also after a death; what it has there is not injected again.
+std::shared_ptr<stage_body> with_faults(std::shared_ptr<stage_body> body, const worker_assignment& to,
+                                        const std::shared_ptr<engine_page>& page) {
+  std::vector<numbered_fault> faults;
+  for (const assigned_fault& each : to.faults) {
+    const fault one = *parse_fault(each.text);  // driver_orders has seen it
+    if (is_of_forward(one)) faults.push_back({each.number, one});
+  }
+  if (faults.empty()) return body;
+  const auto injected = [page](std::size_t number, bool once, micro_batch_id) {
+    const std::uint64_t bit = std::uint64_t{1} << number;
+    return (page->faults.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0 || !once;
+  };
+  const std::uint64_t lot = (std::uint64_t{to.incarnation} << 32U) + to.address.replica;
+  return std::make_shared<faulty_body>(std::move(body), std::move(faults), lot, injected);
 }
 
 }  // namespace
@@ -110,6 +129,7 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   if (!stage) return tl::make_unexpected(stage.error());
   // Once more: a file that was replaced while it was read is another one by now.
   if (auto same = check_fingerprint(to); !same) return same;
+  if (!to.faults.empty()) *stage = with_faults(std::move(*stage), to, page->page());
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), page->page());
   engine_->listen(report_to_driver());
   threads_ = std::make_shared<engine_threads>();

@@ -15,6 +15,7 @@
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/transport.hpp"
 #include "runtime/engine/shared_page.hpp"
+#include "runtime/inject/fault_injector.hpp"
 #include "runtime/process/hosted_worker.hpp"
 
 namespace troupe {
@@ -52,6 +53,9 @@ struct worker_setup {
   std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
   /// A forward that takes longer costs its process; nothing: never.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
+
+  /// What the run injects into itself; null: nothing.
+  std::shared_ptr<fault_injector> faults = nullptr;
 
   /// For assembly_options::page_of.
   [[nodiscard]] std::function<std::shared_ptr<engine_page>(stage_address)> page_finder() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <troupe/fault_plan.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/log_record.hpp>
 
@@ -70,6 +71,8 @@ struct eval_options {
   std::optional<double> forward_deadline;
   /// Seconds from the start until the run ends with status 124. Not set: no deadline.
   std::optional<double> deadline;
+  /// What the run injects into itself.
+  fault_plan fault;
   /// Directory for result.json (and trace.jsonl with `trace`). Empty: none.
   std::string output;
   /// File that the log is appended to. Empty: stderr.
@@ -130,6 +133,8 @@ struct run_options {
   journal_options journal = {};
   log_options log = {};
   worker_options workers = {};
+  /// What the run injects into itself, from its start until its end. Of a pipeline_engine, over all its calls.
+  fault_plan faults = {};
 };
 
 enum class stop_kind : std::uint8_t {
@@ -141,6 +146,7 @@ struct progress_update {
   std::uint64_t samples_done = 0;
   std::uint64_t samples_total = 0;
   std::uint64_t micro_batches_done = 0;
+  std::uint64_t faults_injected = 0;
   double samples_per_second = 0;
 };
 

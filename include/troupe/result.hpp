@@ -36,6 +36,22 @@ struct stage_report {
   std::uint64_t samples = 0;
 };
 
+/// What became of one fault of run_options::faults.
+struct fault_report {
+  /// As --fault spells it.
+  std::string fault;
+  /// How often it was injected, as far as its driver knows. 0: its moment did not come.
+  std::uint64_t times = 0;
+  /// Of the first time, since the first micro-batch was sent.
+  std::optional<double> seconds = std::nullopt;
+  /// Index of the micro-batch that it hit first.
+  std::optional<std::uint64_t> micro_batch = std::nullopt;
+  /// From the loss that it caused until the run was whole again. Nothing: it caused no loss.
+  std::optional<double> recovery_seconds = std::nullopt;
+  /// Micro-batches that were sent again for it.
+  std::uint64_t replayed = 0;
+};
+
 /// The result of one sink.
 struct sink_report {
   std::string name;
@@ -67,6 +83,8 @@ struct run_result {
   /// From the first micro-batch sent to the last folded; without loading, optimizing and warm-up.
   double wall_seconds = 0;
   double samples_per_second = 0;
+  /// In the order of the plan.
+  std::vector<fault_report> faults;
   /// The options in force, with `threads` resolved.
   eval_options config;
   /// true: the evaluation is incomplete (Ctrl-C, deadline). delivery.expected counts the requested micro-batches.

@@ -64,10 +64,12 @@ template <> struct schema<edge_contact> : fields_of<
     &edge_contact::node, &edge_contact::address, &edge_contact::number> {};
 template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
     &worker_hello::pid, &worker_hello::edge_contact> {};
+template <> struct schema<assigned_fault> : fields_of<&assigned_fault::number, &assigned_fault::text> {};
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,
-    &worker_assignment::boundaries, &worker_assignment::loader_pages, &worker_assignment::warm_up_bytes> {};
+    &worker_assignment::boundaries, &worker_assignment::loader_pages, &worker_assignment::warm_up_bytes,
+    &worker_assignment::faults> {};
 template <> struct schema<offered_edge> : fields_of<&offered_edge::channel, &offered_edge::blobs, &offered_edge::words> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
     &wiring_order::epoch, &wiring_order::from, &wiring_order::present, &wiring_order::edge_contacts,
@@ -104,7 +106,7 @@ template <> struct schema<worker_ended> : message_of<message_kind::worker_ended,
 template <> struct schema<worker_telemetry> : message_of<message_kind::worker_telemetry,
     &worker_telemetry::rank, &worker_telemetry::has_begun, &worker_telemetry::working_on, &worker_telemetry::since_ns,
     &worker_telemetry::median_ns, &worker_telemetry::micro_batches, &worker_telemetry::samples,
-    &worker_telemetry::forward_ns, &worker_telemetry::busy_ns> {};
+    &worker_telemetry::forward_ns, &worker_telemetry::busy_ns, &worker_telemetry::faults> {};
 template <> struct schema<stop_workers> : message_of<message_kind::stop_workers, &stop_workers::grace_ms> {};
 template <> struct schema<workers_stopped> : message_of<message_kind::workers_stopped, &workers_stopped::all_ended> {};
 template <> struct schema<ask_telemetry> : message_of<message_kind::ask_telemetry, &ask_telemetry::question> {};

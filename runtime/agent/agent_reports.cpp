@@ -62,7 +62,8 @@ worker_telemetry message_of(const stage_telemetry& seen, std::uint32_t rank, ns 
           .micro_batches = seen.micro_batches,
           .samples = seen.samples,
           .forward_ns = seen.forward_ns,
-          .busy_ns = seen.busy_ns};
+          .busy_ns = seen.busy_ns,
+          .faults = seen.faults};
 }
 
 stage_telemetry telemetry_of(const worker_telemetry& said, ns now) {
@@ -74,7 +75,8 @@ stage_telemetry telemetry_of(const worker_telemetry& said, ns now) {
           .micro_batches = said.micro_batches,
           .samples = said.samples,
           .forward_ns = said.forward_ns,
-          .busy_ns = said.busy_ns};
+          .busy_ns = said.busy_ns,
+          .faults = said.faults};
 }
 
 }  // namespace troupe

@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 
 #include "messages/limits.hpp"
+#include "runtime/config/fault_tables.hpp"
 #include "runtime/config/toml_excess.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -63,6 +64,7 @@ std::optional<option_value> value_of(const option& target, const toml::node& nod
       if (const auto* toggle = node.as_boolean()) return **toggle;
       return std::nullopt;
     case option_kind::list:
+    case option_kind::faults:
       break;
   }
   const auto* array = node.as_array();
@@ -83,6 +85,11 @@ expected<setting> read_setting(const std::string& file, const toml::key& key, co
                 fmt::format("there is no option \"{}\"", key.str()), suggest_fix(key.str(), known));
   }
   const origin from{origin_kind::file, position(file, node.source())};
+  if (target->kind == option_kind::faults && node.is_array()) {
+    return read_fault_tables(file, *node.as_array()).and_then([&](std::vector<std::string>&& texts) {
+      return make_setting(*target, std::move(texts), from);
+    });
+  }
   const auto value = value_of(*target, node);
   if (!value) return bad_value(*target, {found_text(node) + ", expected " + expected_text(*target), {}}, from);
   return make_setting(*target, *value, from);

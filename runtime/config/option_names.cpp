@@ -9,6 +9,7 @@
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/suggest/suggest.hpp"
+#include <troupe/fault_plan.hpp>
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -88,6 +89,15 @@ void check_metric_names(const option_value& value, std::vector<value_problem>& p
       problems.push_back(
           {fmt::format("{}: {}", made.error().where, made.error().cause), made.error().fix, made.error().code});
     }
+  }
+}
+
+void check_faults(const option_value& value, std::vector<value_problem>& problems) {
+  fault_plan plan;
+  for (const std::string& each : std::get<std::vector<std::string>>(value)) plan.add(each);
+  if (const auto fine = plan.check(); !fine) {
+    const error& wrong = fine.error();
+    problems.push_back({fmt::format("{}: {}", wrong.where, wrong.cause), wrong.fix, wrong.code});
   }
 }
 

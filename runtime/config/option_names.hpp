@@ -15,6 +15,7 @@ void check_log_format(const option_value& value, std::vector<value_problem>& pro
 void check_log_level(const option_value& value, std::vector<value_problem>& problems);
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems);
 void check_metric_names(const option_value& value, std::vector<value_problem>& problems);
+void check_faults(const option_value& value, std::vector<value_problem>& problems);
 
 std::string optimize_name(optimize_mode mode);
 /// `name` is one of layer, stage, none.

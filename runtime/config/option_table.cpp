@@ -69,6 +69,14 @@ struct level_of_log {
   }
 };
 
+struct faults {
+  static option_value get(const eval_options& options) { return options.fault.texts(); }
+  static void set(eval_options& options, const option_value& value) {
+    options.fault = {};
+    for (const std::string& each : std::get<std::vector<std::string>>(value)) options.fault.add(each);
+  }
+};
+
 using words = std::vector<std::string>;
 
 template <class Access>
@@ -134,6 +142,8 @@ const std::array options_in_order = {
     row<optional<&o::deadline, double>>("deadline", k::seconds, "SECONDS", limits::deadline_seconds_min,
                                         limits::deadline_seconds_max, "60",
                                         "End after this time with what is done, labelled partial, and status 124"),
+    row<faults>("fault", k::faults, "FAULT", 0, 0, "kill:stage=stage.1,at=mb17",
+                "Inject this fault (docs/faults.md); may be repeated", &check_faults),
     row<plain<&o::output, std::string>>("output", k::text, "DIR", 0, 0, "out",
                                         "Write result.json (and trace.jsonl) there"),
     row<plain<&o::log, std::string>>("log", k::text, "FILE", 0, 0, "run.log",
@@ -195,6 +205,8 @@ std::string expected_text(const option& option) {
       return fmt::format("seconds from {} to {:.0f}", option.minimum, option.maximum);
     case option_kind::list:
       return "a list of names";
+    case option_kind::faults:
+      return "a list of faults";
     case option_kind::toggle:
       return "true or false";
   }

@@ -18,10 +18,11 @@ enum class option_kind : std::uint8_t {
   count_or_auto,  ///< the same, or the word auto
   seconds,        ///< real number in [minimum, maximum]
   list,           ///< names; in text separated by commas
+  faults,         ///< texts of faults; in text separated by semicolons, on a command line a flag for each
   toggle,
 };
 
-/// What an option can hold: nothing (auto, or not asked for), toggle, count, seconds, text, list.
+/// What an option can hold: nothing (auto, or not asked for), toggle, count, seconds, text, list or faults.
 using option_value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
 /// Why a value cannot be: "4097, expected a whole number from 1 to 1024".

@@ -67,6 +67,7 @@ expected<void> validate(const eval_options& options) {
       return tl::make_unexpected(checked.error());
     resolved.origins.emplace(each.name, from);
   }
+  if (auto fine = options.fault.check(); !fine) return fine;
   return check_together(resolved, true);
 }
 

@@ -22,11 +22,11 @@ tl::expected<option_value, value_problem> parse_number(const option& option, std
   return option_value(number);
 }
 
-std::vector<std::string> split(std::string_view text) {
+std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> names;
   std::size_t begin = 0;
   while (true) {
-    const std::size_t comma = text.find(',', begin);
+    const std::size_t comma = text.find(separator, begin);
     names.emplace_back(text.substr(begin, comma == std::string_view::npos ? comma : comma - begin));
     if (comma == std::string_view::npos) return names;
     begin = comma + 1;
@@ -49,6 +49,7 @@ bool has_type(const option& option, const option_value& value) {
     case option_kind::seconds:
       return std::holds_alternative<double>(value);
     case option_kind::list:
+    case option_kind::faults:
       return std::holds_alternative<std::vector<std::string>>(value);
     case option_kind::toggle:
       return std::holds_alternative<bool>(value);
@@ -108,7 +109,9 @@ tl::expected<option_value, value_problem> parse_value(const option& option, std:
     case option_kind::seconds:
       return parse_number<double>(option, text);
     case option_kind::list:
-      return option_value(split(text));
+      return option_value(split(text, ','));
+    case option_kind::faults:
+      return option_value(split(text, fault_separator));
     case option_kind::toggle:
       return parse_toggle(option, text);
   }

@@ -10,6 +10,9 @@
 
 namespace troupe {
 
+/// Between faults in one text.
+inline constexpr char fault_separator = ';';
+
 /// Reads a value as flags and environment spell it; whether it is in range is check_value's matter.
 tl::expected<option_value, value_problem> parse_value(const option& option, std::string_view text);
 

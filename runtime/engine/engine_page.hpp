@@ -83,6 +83,8 @@ struct engine_page {
   /// Set by the worker that the page was given to, before it begins to become the stage: what ends it from then on is
   /// the stage's own death.
   std::atomic<bool> taken{false};
+  /// stage_telemetry::faults, written by what injects them.
+  std::atomic<std::uint64_t> faults{0};
   stage_counters counters;
   work_sign work;
   /// Of the loader's engine.
@@ -97,7 +99,8 @@ struct engine_page {
             .micro_batches = counters.micro_batches.load(std::memory_order_relaxed),
             .samples = counters.samples.load(std::memory_order_relaxed),
             .forward_ns = counters.forward_ns.load(std::memory_order_relaxed),
-            .busy_ns = counters.busy_ns.load(std::memory_order_relaxed)};
+            .busy_ns = counters.busy_ns.load(std::memory_order_relaxed),
+            .faults = faults.load(std::memory_order_acquire)};
   }
 };
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free &&

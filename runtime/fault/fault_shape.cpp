@@ -99,6 +99,15 @@ std::optional<std::size_t> find_stage(const fault_shape& shape, const std::strin
   return is_number ? std::optional(number) : std::nullopt;
 }
 
+bool is_of_forward(const fault& one) {
+  return (one.who.kind == kind::stage || one.who.kind == kind::worker) && one.when.kind != fault_trigger_kind::time;
+}
+
+bool is_once(const fault& one) {
+  return one.when.kind == fault_trigger_kind::micro_batch || one.when.kind == fault_trigger_kind::message ||
+         one.when.kind == fault_trigger_kind::time;
+}
+
 bool needs_process(const fault& one) {
   switch (one.kind) {
     case fault_kind::kill:

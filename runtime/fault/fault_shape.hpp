@@ -10,6 +10,11 @@ namespace troupe {
 /// The stage that a fault names, by name or number; nothing if there is none.
 std::optional<std::size_t> find_stage(const fault_shape& shape, const std::string& name);
 
+/// It happens in a forward, and a stage injects it into itself (runtime/inject/faulty_body.hpp).
+[[nodiscard]] bool is_of_forward(const fault& one);
+/// It is injected once in a run.
+[[nodiscard]] bool is_once(const fault& one);
+
 /// The fault needs a process of its target's own: its end, or its freeze, must not be that of the run.
 [[nodiscard]] bool needs_process(const fault& one);
 

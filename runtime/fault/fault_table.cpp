@@ -99,8 +99,8 @@ std::optional<fault_objection> object_to_target(const fault_row& row, const faul
   if ((is_named && who.name.empty()) || (who.kind == t::edge && who.to.empty())) {
     return fault_objection{fault_part::target, fmt::format("{} has no name", target_phrase(who.kind)), {}};
   }
-  if ((who.name + who.to).find_first_of(",=:") != std::string::npos) {
-    return fault_objection{fault_part::target, "a name with a comma, colon or equals sign", "give it another name"};
+  if ((who.name + who.to).find_first_of(",=:;") != std::string::npos) {
+    return fault_objection{fault_part::target, "a name with one of , ; : =", "give it another name"};
   }
   if (who.replica && who.kind != t::stage) {
     return fault_objection{fault_part::replica, fmt::format("{} has no replicas", target_phrase(who.kind)), {}};

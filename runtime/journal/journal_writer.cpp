@@ -91,9 +91,10 @@ void journal_writer::work() {
     writing.clear();
     writing.swap(queue_);
     last = closing_;
+    const write_function write = write_;
     lock.unlock();
     room_.notify_all();
-    int reason = write_out(writing);
+    int reason = write_out(writing, write);
     if (!writing.empty() && !next_sync) next_sync = steady::now() + limits::journal_sync_interval;
     if (reason == 0 && next_sync && (last || steady::now() >= *next_sync)) {
       reason = sync(file_.get());
@@ -104,9 +105,14 @@ void journal_writer::work() {
   }
 }
 
-int journal_writer::write_out(const journal_format::bytes& content) const {
+void journal_writer::write_with(write_function write) {
+  const std::lock_guard lock(mutex_);
+  write_ = std::move(write);
+}
+
+int journal_writer::write_out(const journal_format::bytes& content, const write_function& write) const {
   for (std::span<const std::uint8_t> rest = content; !rest.empty();) {
-    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+    const ssize_t written = write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
     rest = rest.subspan(static_cast<std::size_t>(written));

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+
+#include <unistd.h>
 
 #include "messages/score.hpp"
 #include "runtime/journal/journal_format.hpp"
@@ -34,12 +38,15 @@ class journal_writer {
   /// Waits only while limits::journal_queue_bytes_max wait for the disk, and at most limits::journal_stall_max. Does
   /// nothing after close().
   [[nodiscard]] expected<void> append(const score& state);
+  /// In place of ::write, from the next write on: for faults.
+  using write_function = std::function<ssize_t(int fd, const void* from, std::size_t size)>;
+  void write_with(write_function write);
   /// Writes and syncs what is left. May be called again.
   [[nodiscard]] expected<void> close();
 
  private:
   void work();
-  [[nodiscard]] int write_out(const journal_format::bytes& content) const;
+  [[nodiscard]] int write_out(const journal_format::bytes& content, const write_function& write) const;
   void keep_failure(int reason);
 
   std::string path_;
@@ -47,6 +54,7 @@ class journal_writer {
   std::condition_variable more_;
   std::condition_variable room_;
   journal_format::bytes queue_;
+  write_function write_ = ::write;
   bool closing_ = false;
   std::optional<error> failure_;
   unique_fd file_;

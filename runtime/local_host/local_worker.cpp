@@ -88,6 +88,11 @@ void local_worker::end_now() {
   }
 }
 
+bool local_worker::signal(int number) {
+  const std::lock_guard lock{mutex_};
+  return id_ && host_.kill(*id_, number);
+}
+
 void local_worker::on_output(worker_id, output_stream from, std::string_view line) {
   say(level_of(from, line), std::string(line));
 }

@@ -45,6 +45,7 @@ class local_worker final : public hosted_worker,
   [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob> blobs) override;
   [[nodiscard]] stage_telemetry telemetry() const override { return page_.page()->telemetry(); }
   [[nodiscard]] std::optional<blob> page() const override { return page_.memory(); }
+  [[nodiscard]] bool signal(int number) override;
 
   void on_output(worker_id worker, output_stream stream, std::string_view line) override;
   void on_exit(const exit_report& report) override;

@@ -67,6 +67,8 @@ class hosted_worker {
   /// Ends it at once; nothing happens if it has ended. `why`, where there is one, is what killed_for() gives; the first
   /// one stays.
   void kill(std::string why = {});
+  /// Sends its process a signal, for faults alone. False if it has no process now, or none of this host.
+  [[nodiscard]] virtual bool signal([[maybe_unused]] int number) { return false; }
   [[nodiscard]] std::string killed_for() const;
   /// How it ended, in words; a kill by its owner with the reason, as it may have died of something else just before.
   [[nodiscard]] std::string end_of(const exit_report& report) const;

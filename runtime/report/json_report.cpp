@@ -70,6 +70,23 @@ json stages_json(const std::vector<stage_report>& stages, number_writer& number)
   return list;
 }
 
+json faults_json(const std::vector<fault_report>& faults, number_writer& number) {
+  json list = json::array();
+  const auto seconds = [&](const std::optional<double>& value, const std::string& name) {
+    return value ? number(*value, name) : json(nullptr);
+  };
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    const fault_report& one = faults[i];
+    list.push_back({{"fault", one.fault},
+                    {"times", one.times},
+                    {"seconds", seconds(one.seconds, fmt::format("faults[{}].seconds", i))},
+                    {"micro_batch", one.micro_batch ? json(*one.micro_batch) : json(nullptr)},
+                    {"recovery_seconds", seconds(one.recovery_seconds, fmt::format("faults[{}].recovery_seconds", i))},
+                    {"replayed", one.replayed}});
+  }
+  return list;
+}
+
 json errors_json(const std::vector<error>& errors) {
   json list = json::array();
   for (const error& each : errors) {
@@ -119,7 +136,7 @@ json_report result_json(const run_result& result) {
   }
   object["wall_seconds"] = number(result.wall_seconds, "wall_seconds");
   object["samples_per_second"] = number(result.samples_per_second, "samples_per_second");
-  object["faults"] = nlohmann::json::array();  // reserved for injected faults
+  object["faults"] = faults_json(result.faults, number);
   object["config"] = options_json(result.config);
   if (result.partial) {
     object["partial"] = true;

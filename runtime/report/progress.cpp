@@ -30,8 +30,11 @@ std::string filled(double part, std::size_t columns) {
   return bar + std::string(columns - used, ' ');
 }
 
-std::string rate_text(double rate) {
-  return rate > 0 ? fmt::format("{:.1f} samples/s", rate) : "? samples/s";
+std::string rate_text(const progress_state& state) {
+  const double rate = state.samples_per_second;
+  std::string text = rate > 0 ? fmt::format("{:.1f} samples/s", rate) : "? samples/s";
+  if (state.faults > 0) text += fmt::format(", {} fault{}", state.faults, state.faults == 1 ? "" : "s");
+  return text;
 }
 
 double remaining_seconds(const progress_state& state) {
@@ -52,21 +55,20 @@ std::string clock_text(double seconds) {
 std::string progress_bar(const progress_state& state, std::size_t width) {
   const std::string elapsed = clock_text(state.elapsed_seconds);
   if (state.total == 0) {
-    return fmt::format("{} samples [{}, {}]", state.done, elapsed, rate_text(state.samples_per_second))
-        .substr(0, width);
+    return fmt::format("{} samples [{}, {}]", state.done, elapsed, rate_text(state)).substr(0, width);
   }
   const std::string head = fmt::format("{:3.0f}%|", std::floor(share(state) * 100));
   const std::string tail = fmt::format("| {}/{} [{}<{}, {}]", state.done, state.total, elapsed,
-                                       clock_text(remaining_seconds(state)), rate_text(state.samples_per_second));
+                                       clock_text(remaining_seconds(state)), rate_text(state));
   const std::size_t text = head.size() + tail.size();
   if (text >= width) return (head + tail).substr(0, width);
   return head + filled(share(state), std::min(bar_columns_max, width - text)) + tail;
 }
 
 std::string progress_line(const progress_state& state) {
-  if (state.total == 0) return fmt::format("{} samples, {}", state.done, rate_text(state.samples_per_second));
+  if (state.total == 0) return fmt::format("{} samples, {}", state.done, rate_text(state));
   return fmt::format("{}/{} samples ({:.0f}%), {}", state.done, state.total, std::floor(share(state) * 100),
-                     rate_text(state.samples_per_second));
+                     rate_text(state));
 }
 
 bool progress_printer::is_due(const progress_state& state) const {

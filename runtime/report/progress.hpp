@@ -12,6 +12,8 @@ struct progress_state {
   std::uint64_t total = 0;
   double elapsed_seconds = 0;
   double samples_per_second = 0;
+  /// That were injected.
+  std::uint64_t faults = 0;
 };
 
 /// tqdm's look, at most `width` columns:

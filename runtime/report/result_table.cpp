@@ -125,6 +125,19 @@ std::string stage_table(const std::vector<stage_report>& stages, std::size_t wid
   return table.text(width);
 }
 
+std::string fault_table(const std::vector<fault_report>& faults, std::size_t width) {
+  text_table table({align::left, align::right, align::right, align::right, align::right});
+  table.add({"fault", "times", "after", "recovered in", "replayed"});
+  const auto seconds = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.3f} s", *value) : std::string(no_value);
+  };
+  for (const fault_report& one : faults) {
+    table.add({one.fault, fmt::format("{}", one.times), seconds(one.seconds), seconds(one.recovery_seconds),
+               fmt::format("{}", one.replayed)});
+  }
+  return table.text(width);
+}
+
 }  // namespace
 
 std::string result_table(const run_result& result, std::size_t width) {
@@ -133,6 +146,7 @@ std::string result_table(const run_result& result, std::size_t width) {
   for (const metric_value& metric : result.metrics) {
     if (is_listed(metric) && result.samples > 0) text += fmt::format("\n{}", list_table(metric, width));
   }
+  if (!result.faults.empty()) text += fmt::format("\n{}", fault_table(result.faults, width));
   if (!result.stages.empty()) text += fmt::format("\n{}", stage_table(result.stages, width));
   return text;
 }

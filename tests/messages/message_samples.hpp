@@ -76,7 +76,9 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {u32(), u64()}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), u64()};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), u64(), {}};
+    m.faults.resize(below(3));
+    for (auto& each : m.faults) each = {u32(), text()};
     m.boundaries.resize(below(40));
     for (auto& each : m.boundaries) each = u64();
   }
@@ -134,7 +136,7 @@ class sample_maker {
     m.last_lines.resize(below(5), text());
   }
   void fill(worker_telemetry& m) {
-    m = {u32(), u32(), maybe(id()), maybe(u64()), maybe(u64()), u64(), u64(), u64(), u64()};
+    m = {u32(), u32(), maybe(id()), maybe(u64()), maybe(u64()), u64(), u64(), u64(), u64(), u64()};
   }
   void fill(stop_workers& m) { m = {u64()}; }
   void fill(workers_stopped& m) { m = {u32()}; }
@@ -166,8 +168,10 @@ inline auto key(const worker_hello& m) {
   return std::tuple(m.pid, m.edge_contact);
 }
 inline auto key(const worker_assignment& m) {
+  std::vector<std::tuple<std::uint32_t, std::string>> faults;
+  for (const assigned_fault& each : m.faults) faults.emplace_back(each.number, each.text);
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads,
-                    m.boundaries, m.loader_pages, m.warm_up_bytes);
+                    m.boundaries, m.loader_pages, m.warm_up_bytes, faults);
 }
 inline auto key(const wiring_order& m) {
   std::vector<std::tuple<std::string, std::string, std::uint64_t>> contacts;
@@ -261,7 +265,7 @@ inline auto key(const worker_ended& m) {
 }
 inline auto key(const worker_telemetry& m) {
   return std::tuple(m.rank, m.has_begun, m.working_on, m.since_ns, m.median_ns, m.micro_batches, m.samples,
-                    m.forward_ns, m.busy_ns);
+                    m.forward_ns, m.busy_ns, m.faults);
 }
 inline auto key(const stop_workers& m) {
   return std::tuple(m.grace_ms);

@@ -15,9 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
-constexpr std::array core_folders = {"suggest",    "fault",  "schedule",  "topology", "partition",  "trace",   "os",
-                                     "log",        "edge",   "transport", "link",     "process",    "journal", "engine",
-                                     "local_host", "launch", "join",      "agent",    "agent_host", "launcher"};
+constexpr std::array core_folders = {"suggest", "fault",      "schedule", "topology",   "partition", "trace",
+                                     "os",      "log",        "edge",     "transport",  "link",      "process",
+                                     "journal", "engine",     "inject",   "local_host", "launch",    "join",
+                                     "agent",   "agent_host", "launcher"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};

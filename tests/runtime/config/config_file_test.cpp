@@ -33,7 +33,7 @@ TEST(config_file, takes_auto_and_numbers_for_threads) {
   EXPECT_EQ(parse_config("threads = 3", "f")->at(0).value, option_value(std::int64_t{3}));
 }
 
-struct fault {
+struct bad_file {
   const char* text;
   error_code code;
   const char* where;
@@ -41,7 +41,20 @@ struct fault {
   const char* fix;
 };
 
-class config_file_fault : public ::testing::TestWithParam<fault> {};
+TEST(config_file, takes_faults_as_tables_and_as_texts) {
+  const option_value both = std::vector<std::string>{"stop:worker=3,at=2.5s,for=4s", "kill:loader,at=mb5"};
+  const auto tables = parse_config(
+      "stages = 2\n[[fault]]\nat = 2.5\nfor = 4\nkind = \"stop\"\nworker = 3\n"
+      "[[fault]]\nkind = \"kill\"\nloader = true\nat = \"mb5\"\n",
+      "f");
+  ASSERT_TRUE(tables) << to_string(tables.error());
+  EXPECT_EQ(tables->at(1).value, both);
+  const auto texts = parse_config("fault = [\"stop:worker=3,at=2.5s,for=4s\", \"kill:loader,at=mb5\"]", "f");
+  ASSERT_TRUE(texts) << to_string(texts.error());
+  EXPECT_EQ(texts->at(0).value, both);
+}
+
+class config_file_fault : public ::testing::TestWithParam<bad_file> {};
 
 TEST_P(config_file_fault, names_place_cause_and_fix) {
   const auto settings = parse_config(GetParam().text, "run.toml");
@@ -59,35 +72,51 @@ constexpr auto bad = error_code::config_bad_value;
 INSTANTIATE_TEST_SUITE_P(
     all, config_file_fault,
     ::testing::Values(
-        fault{"stages = 2\nmicrobatch = 4\n", unknown_key, "run.toml:2:1", "\"microbatch\"", "\"micro_batch\""},
-        fault{"micro-batch = 4\n", unknown_key, "run.toml:1:1", "\"micro-batch\"", "\"micro_batch\""},
-        fault{"[eval]\nstages = 4\n", unknown_key, "run.toml:1:2", "\"eval\"", "use one of"},
-        fault{"stages = \"four\"", bad, "run.toml:1:10: stages",
-              "the string \"four\", expected a whole number from 1 to 1024", "stages = 4"},
-        fault{"stages = 1.5", bad, "run.toml:1:10: stages", "the real number 1.5", "stages = 4"},
-        fault{"\nstages = 0", bad, "run.toml:2:10: stages", "0, expected a whole number from 1 to 1024", "stages = 4"},
-        fault{"stages = 1025", bad, "run.toml:1:10: stages", "1025", "stages = 4"},
-        fault{"stages = -1", bad, "run.toml:1:10: stages", "-1", "stages = 4"},
-        fault{"threads = \"many\"", bad, "run.toml:1:11: threads", "expected auto or a whole number", "threads = 1"},
-        fault{"json = 1", bad, "run.toml:1:8: json", "expected true or false", "json = true"},
-        fault{"metrics = \"accuracy\"", bad, "run.toml:1:11: metrics", "expected a list of names",
-              "metrics = [\"accuracy\", \"cross_entropy\"]"},
-        fault{"metrics = [1]", bad, "run.toml:1:11: metrics", "expected a list of names", "metrics = ["},
-        fault{"metrics = []", bad, "run.toml:1:11: metrics", "no metric named", "metrics = ["},
-        fault{"metrics = [\"acuracy\"]", bad, "run.toml:1:11: metrics", "acuracy", "accuracy"},
-        fault{"metrics = [\"nll\", \"nll\"]", bad, "run.toml:1:11: metrics", "named twice", "once"},
-        fault{"optimize = \"lyaer\"", bad, "run.toml:1:12: optimize", "\"lyaer\"", "\"layer\""},
-        fault{"partition = \"unifrom\"", bad, "run.toml:1:13: partition", "unifrom", "uniform"},
-        fault{"partition = \"type:(\"", bad, "run.toml:1:13: partition", "", ""},
-        fault{"partition = \"0,5,5\"", bad, "run.toml:1:13: partition", "5", "0,4,15"},
-        fault{"data = \"minst:dir\"", bad, "run.toml:1:8: data", "\"minst\"", "\"mnist\""},
-        fault{"data = \"somewhere\"", bad, "run.toml:1:8: data", "kind of data", "KIND:PATH"},
-        fault{"deadline = nan", bad, "run.toml:1:12: deadline", "nan", "deadline = 60"},
-        fault{"deadline = 0", bad, "run.toml:1:12: deadline", "0, expected seconds from", "deadline = 60"},
-        fault{"limit = 0", bad, "run.toml:1:9: limit", "0, expected", "limit = 1000"},
-        fault{"stages = \n", syntax, "run.toml:1:10", "", "stages = 4"},
-        fault{"stages = 1\nstages = 2\n", syntax, "run.toml:2:10", "", "stages = 4"},
-        fault{"stages : 4", syntax, "run.toml:1:8", "", "stages = 4"}));
+        bad_file{"stages = 2\nmicrobatch = 4\n", unknown_key, "run.toml:2:1", "\"microbatch\"", "\"micro_batch\""},
+        bad_file{"micro-batch = 4\n", unknown_key, "run.toml:1:1", "\"micro-batch\"", "\"micro_batch\""},
+        bad_file{"[eval]\nstages = 4\n", unknown_key, "run.toml:1:2", "\"eval\"", "use one of"},
+        bad_file{"stages = \"four\"", bad, "run.toml:1:10: stages",
+                 "the string \"four\", expected a whole number from 1 to 1024", "stages = 4"},
+        bad_file{"stages = 1.5", bad, "run.toml:1:10: stages", "the real number 1.5", "stages = 4"},
+        bad_file{"\nstages = 0", bad, "run.toml:2:10: stages", "0, expected a whole number from 1 to 1024",
+                 "stages = 4"},
+        bad_file{"stages = 1025", bad, "run.toml:1:10: stages", "1025", "stages = 4"},
+        bad_file{"stages = -1", bad, "run.toml:1:10: stages", "-1", "stages = 4"},
+        bad_file{"threads = \"many\"", bad, "run.toml:1:11: threads", "expected auto or a whole number", "threads = 1"},
+        bad_file{"json = 1", bad, "run.toml:1:8: json", "expected true or false", "json = true"},
+        bad_file{"metrics = \"accuracy\"", bad, "run.toml:1:11: metrics", "expected a list of names",
+                 "metrics = [\"accuracy\", \"cross_entropy\"]"},
+        bad_file{"metrics = [1]", bad, "run.toml:1:11: metrics", "expected a list of names", "metrics = ["},
+        bad_file{"metrics = []", bad, "run.toml:1:11: metrics", "no metric named", "metrics = ["},
+        bad_file{"metrics = [\"acuracy\"]", bad, "run.toml:1:11: metrics", "acuracy", "accuracy"},
+        bad_file{"metrics = [\"nll\", \"nll\"]", bad, "run.toml:1:11: metrics", "named twice", "once"},
+        bad_file{"optimize = \"lyaer\"", bad, "run.toml:1:12: optimize", "\"lyaer\"", "\"layer\""},
+        bad_file{"partition = \"unifrom\"", bad, "run.toml:1:13: partition", "unifrom", "uniform"},
+        bad_file{"partition = \"type:(\"", bad, "run.toml:1:13: partition", "", ""},
+        bad_file{"partition = \"0,5,5\"", bad, "run.toml:1:13: partition", "5", "0,4,15"},
+        bad_file{"data = \"minst:dir\"", bad, "run.toml:1:8: data", "\"minst\"", "\"mnist\""},
+        bad_file{"data = \"somewhere\"", bad, "run.toml:1:8: data", "kind of data", "KIND:PATH"},
+        bad_file{"deadline = nan", bad, "run.toml:1:12: deadline", "nan", "deadline = 60"},
+        bad_file{"deadline = 0", bad, "run.toml:1:12: deadline", "0, expected seconds from", "deadline = 60"},
+        bad_file{"limit = 0", bad, "run.toml:1:9: limit", "0, expected", "limit = 1000"},
+        bad_file{"[[fault]]\nkind = \"kil\"\n", bad, "run.toml:2:8: fault", "no kind of fault \"kil\"", "\"kill\""},
+        bad_file{"[[fault]]\nloader = true\n", bad, "run.toml:1:1: fault", "has no kind", "[[fault]]"},
+        bad_file{"stages = 2\n[[fault]]\nkind = \"kill\"\nloader = true\nat = \"noon\"\n", bad, "run.toml:5:6: fault",
+                 "at: \"noon\"", ""},
+        bad_file{"[[fault]]\nkind = \"kill\"\nloader = false\n", bad, "run.toml:3:10: fault", "no such value", ""},
+        bad_file{"[[fault]]\nkind = \"kill\"\nstage = \"net.1\"\n", bad, "run.toml:2:1: fault", "needs a moment",
+                 "at=mb17"},
+        bad_file{"[[fault]]\nkind = \"kill\"\nstage = \"net.1\"\nat = 2\nfro = 1\n", bad, "run.toml:5:1: fault",
+                 "a fault has no \"fro\"", "\"for\""},
+        bad_file{"[[fault]]\nkind = \"kill\"\nedge = \"a-b\"\nat = \"mb1\"\n", bad, "run.toml:3:1: fault",
+                 "no kill of an edge", "kill is for"},
+        bad_file{"fault = [\"kill:loader\"]", bad, "run.toml:1:10: fault", "column 1: kill needs a moment", ""},
+        bad_file{"fault = [3]", bad, "run.toml:1:10: fault", "neither a table nor a text", ""},
+        bad_file{"fault = \"kill:loader,at=mb1\"", bad, "run.toml:1:9: fault", "expected a list of faults",
+                 "fault = ["},
+        bad_file{"stages = \n", syntax, "run.toml:1:10", "", "stages = 4"},
+        bad_file{"stages = 1\nstages = 2\n", syntax, "run.toml:2:10", "", "stages = 4"},
+        bad_file{"stages : 4", syntax, "run.toml:1:8", "", "stages = 4"}));
 
 std::string repeated(std::size_t times, const std::string& text) {
   std::string all;

@@ -26,6 +26,7 @@ std::string text_for(const option& target, int which) {
   if (target.name == "log_level") return which == 2 ? "debug" : "error";
   if (target.name == "partition") return "type:x" + std::to_string(which);
   if (target.name == "metrics") return "top" + std::to_string(which + 1);
+  if (target.kind == option_kind::faults) return "kill:loader,at=mb1;kill:worker=" + std::to_string(which) + ",at=2s";
   if (target.kind == option_kind::toggle) return which == 2 ? "true" : "false";
   if (target.kind == option_kind::text) return "text" + std::to_string(which);
   return std::to_string(which + 10);

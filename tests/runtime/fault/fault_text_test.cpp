@@ -141,7 +141,7 @@ const std::vector<bad_case> bad_cases = {
     {"kill:stage=a,at=mb1,fro=2s", 21, "a fault has no \"fro\"", "for"},
     {"kill:stage=a,,at=mb1", 14, "a fault has no \"\""},
     {"kill:stage=a,at=mb1,", 21, "a fault has no \"\""},
-    {"kill:stage=a:b,at=mb1", 6, "a name with a comma, colon or equals sign"},
+    {"kill:stage=a:b,at=mb1", 6, "a name with one of , ; : ="},
     {"stop:stage=a,at=mb1,for=long", 25, "for: \"long\", expected seconds"},
     {"exit:stage=a,at=2s", 14, "exit of a stage cannot have this trigger"},
     {"throw:worker=1,at=mb1", 7, "there is no throw of a worker", "throw is for: stage"},

@@ -60,7 +60,7 @@ TEST(result_json, has_the_documented_names_and_no_others) {
               ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
                           "num_pipe_buffers", "metrics", "allow_effects", "limit", "processes", "transport",
                           "worker_timeout", "start_deadline", "forward_deadline", "journal", "resume", "deadline",
-                          "output", "log", "log_format", "log_level", "json", "trace"));
+                          "fault", "output", "log", "log_format", "log_level", "json", "trace"));
 }
 
 TEST(result_json, says_which_method_cut_a_pipeline) {

@@ -1,4 +1,4 @@
-#include "runtime/injection/faulty_transport.hpp"
+#include "runtime/inject/faulty_transport.hpp"
 
 #include <algorithm>
 #include <utility>

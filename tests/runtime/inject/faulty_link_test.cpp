@@ -1,12 +1,13 @@
 // Goal: control messages of the stage that a plan names suffer its faults, either way, and no others do. Method: a link
 // with the driver's end under faults; messages with numbers of their own, as the codec has them.
-#include "runtime/injection/faulty_link.hpp"
+#include "runtime/inject/faulty_link.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "../link/link_support.hpp"
 #include "injection_support.hpp"
+#include "runtime/inject/fault_clock.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -18,8 +19,9 @@ constexpr stage_address disturbed{2, 0};
 class faulty_pair {
  public:
   explicit faulty_pair(const std::string& text) {
+    EXPECT_TRUE(clock_.start());
     auto sockets = std::move(*make_link_sockets());
-    driver = disturb_link(loop_->open(std::move(sockets.first), link_side::driver), later_,
+    driver = disturb_link(loop_->open(std::move(sockets.first), link_side::driver), later(),
                           [one = trigger(text)](stage_address at) {
                             return at == disturbed ? message_triggers{one} : message_triggers{};
                           });
@@ -28,6 +30,7 @@ class faulty_pair {
     worker->start(worker_news.events());
   }
   ~faulty_pair() {
+    clock_.stop();
     driver->close();
     worker->close();
   }
@@ -52,8 +55,11 @@ class faulty_pair {
   }
 
  private:
+  do_later later() {
+    return [this](fault_clock::time_point when, std::function<void()> what) { clock_.at(when, std::move(what)); };
+  }
+  fault_clock clock_;
   const std::unique_ptr<link_loop> loop_ = std::move(*link_loop::create(liveness{std::chrono::seconds{20}}));
-  const std::shared_ptr<late_deliveries> later_ = std::move(*late_deliveries::start());
 
  public:
   noted_news driver_news;

@@ -1,4 +1,4 @@
-#include "runtime/injection/message_trigger.hpp"
+#include "runtime/inject/message_trigger.hpp"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/edge/transport.hpp"
-#include "runtime/injection/message_trigger.hpp"
+#include "runtime/inject/message_trigger.hpp"
 
 namespace troupe {
 

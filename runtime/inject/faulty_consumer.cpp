@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
-#include "runtime/injection/faulty_transport.hpp"
+#include "runtime/inject/faulty_transport.hpp"
 
 namespace troupe {
 namespace {

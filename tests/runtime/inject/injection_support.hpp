@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/injection/faulty_transport.hpp"
+#include "runtime/inject/faulty_transport.hpp"
 
 namespace troupe::testing {
 

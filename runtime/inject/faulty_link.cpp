@@ -1,5 +1,6 @@
-#include "runtime/injection/faulty_link.hpp"
+#include "runtime/inject/faulty_link.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -22,7 +23,7 @@ void damage(codec::bytes& message, fault_kind kind) {
 /// One way of a link. Threads: any. What it holds back knows it weakly: it ends with its link.
 class direction : public std::enable_shared_from_this<direction> {
  public:
-  direction(std::function<void(codec::bytes)> deliver, std::shared_ptr<late_deliveries> later)
+  direction(std::function<void(codec::bytes)> deliver, do_later later)
       : deliver_(std::move(deliver)), later_(std::move(later)) {}
 
   void pass(codec::bytes message, const message_triggers& triggers) {
@@ -42,7 +43,7 @@ class direction : public std::enable_shared_from_this<direction> {
       behind = behind || kind == fault_kind::reorder;
       damage(message, kind);
     }
-    if (behind && !held_ && hold(message, now)) return;
+    if (behind && !held_) return hold(std::move(message), now);
     if (twice) put(message, due, now);
     put(std::move(message), due, now);
     if (auto before = std::exchange(held_, std::nullopt)) put(std::move(*before), due, now);
@@ -56,13 +57,11 @@ class direction : public std::enable_shared_from_this<direction> {
 
  private:
   /// Until the next message has passed, or a moment later.
-  bool hold(codec::bytes& message, link_time now) {
-    const std::uint64_t number = ++holds_;
-    const bool will_come = later_->at(now + limits::fault_reorder_time, [weak = weak_from_this(), number] {
+  void hold(codec::bytes message, link_time now) {
+    held_ = std::move(message);
+    later_(now + limits::fault_reorder_time, [weak = weak_from_this(), number = ++holds_] {
       if (const auto self = weak.lock()) self->give_up_waiting(number);
     });
-    if (will_come) held_ = std::move(message);
-    return will_come;
   }
   void give_up_waiting(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
@@ -73,17 +72,13 @@ class direction : public std::enable_shared_from_this<direction> {
 
   void put(codec::bytes message, link_time due, link_time now) {
     if (ended_) return;
-    if (due <= now && waiting_ == 0) return deliver_(std::move(message));
+    const bool passes = (due <= now && waiting_ == 0) || waiting_ >= limits::fault_messages_max;
+    if (passes) return deliver_(std::move(message));
     latest_ = std::max(latest_, due);
-    const auto shared = std::make_shared<codec::bytes>(std::move(message));
-    const bool is_held = later_->at(latest_, [weak = weak_from_this(), shared] {
+    ++waiting_;
+    later_(latest_, [weak = weak_from_this(), shared = std::make_shared<codec::bytes>(std::move(message))] {
       if (const auto self = weak.lock()) self->arrive(std::move(*shared));
     });
-    if (is_held) {
-      ++waiting_;
-    } else {
-      deliver_(std::move(*shared));
-    }
   }
   void arrive(codec::bytes message) {
     const std::lock_guard lock(mutex_);
@@ -92,7 +87,7 @@ class direction : public std::enable_shared_from_this<direction> {
   }
 
   const std::function<void(codec::bytes)> deliver_;
-  const std::shared_ptr<late_deliveries> later_;
+  const do_later later_;
   std::mutex mutex_;
   std::optional<codec::bytes> held_;
   std::uint64_t holds_ = 0;
@@ -103,7 +98,7 @@ class direction : public std::enable_shared_from_this<direction> {
 
 class faulty_link final : public message_link {
  public:
-  faulty_link(std::shared_ptr<message_link> link, std::shared_ptr<late_deliveries> later,
+  faulty_link(std::shared_ptr<message_link> link, do_later later,
               std::function<message_triggers(stage_address)> of_stage)
       : link_(std::move(link)),
         later_(std::move(later)),
@@ -154,7 +149,7 @@ class faulty_link final : public message_link {
   };
 
   const std::shared_ptr<message_link> link_;
-  const std::shared_ptr<late_deliveries> later_;
+  const do_later later_;
   const std::function<message_triggers(stage_address)> of_stage_;
   const std::shared_ptr<stage> stage_;
   std::shared_ptr<direction> to_worker_;
@@ -163,7 +158,7 @@ class faulty_link final : public message_link {
 
 }  // namespace
 
-std::shared_ptr<message_link> disturb_link(std::shared_ptr<message_link> link, std::shared_ptr<late_deliveries> later,
+std::shared_ptr<message_link> disturb_link(std::shared_ptr<message_link> link, do_later later,
                                            std::function<message_triggers(stage_address)> of_stage) {
   return std::make_shared<faulty_link>(std::move(link), std::move(later), std::move(of_stage));
 }

@@ -1,0 +1,42 @@
+#include "program/fault_checks.hpp"
+
+#include "program/launched_nodes.hpp"
+#include "program/topology_parts.hpp"
+#include "runtime/inject/plan_shape.hpp"
+
+namespace troupe {
+namespace {
+
+/// A signal reaches the processes of this host alone.
+expected<void> check_nodes(const fault_plan& plan) {
+  if (launched_nodes::get() == nullptr) return {};
+  for (const fault& each : plan.faults()) {
+    const bool is_signal = each.when.kind == fault_trigger_kind::time &&
+                           (each.who.kind == fault_target_kind::stage || each.who.kind == fault_target_kind::worker);
+    if (!is_signal) continue;
+    return fail(error_code::fault_invalid, "fault \"" + to_string(each) + "\"",
+                "a signal at a time does not reach workers of other nodes", "give it a micro-batch: at=mb17");
+  }
+  return {};
+}
+
+}  // namespace
+
+fault_shape fault_shape_of(const topology& what, const run_options& options, const wiring_plan& plan) {
+  fault_shape made = shape_of(plan, [&](stage_address at) {
+    return options.workers.enabled || what.parts().wants_process(plan.nodes[at.stage].name);
+  });
+  made.has_journal = !options.journal.file.empty();
+  return made;
+}
+
+expected<void> check_faults(const topology& what, const run_options& options, std::uint64_t micro_batches) {
+  if (options.faults.empty()) return {};
+  const auto plan = expand(what.parts().graph());
+  if (!plan) return tl::make_unexpected(plan.error());
+  fault_shape shape = fault_shape_of(what, options, *plan);
+  shape.micro_batches = micro_batches;
+  return check_fits(options.faults, shape).and_then([&] { return check_nodes(options.faults); });
+}
+
+}  // namespace troupe

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/topology/wiring_plan.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
+#include <troupe/topology.hpp>
+
+namespace troupe {
+
+/// What a fault plan can name in this run; micro-batches are not known.
+[[nodiscard]] fault_shape fault_shape_of(const topology& what, const run_options& options, const wiring_plan& plan);
+
+/// E0109: the run cannot inject a fault of its plan. `micro_batches`: 0 where they are not known.
+[[nodiscard]] expected<void> check_faults(const topology& what, const run_options& options,
+                                          std::uint64_t micro_batches = 0);
+
+}  // namespace troupe

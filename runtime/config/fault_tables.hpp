@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// The faults of a config file as texts: of [[fault]] tables, whose keys are those of a text and "kind", or of an array
+/// of texts. E0404 with line and column of what is wrong.
+expected<std::vector<std::string>> read_fault_tables(const std::string& file, const toml::array& items);
+
+}  // namespace troupe

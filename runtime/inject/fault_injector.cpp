@@ -1,0 +1,260 @@
+#include "runtime/inject/fault_injector.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "runtime/fault/fault_shape.hpp"
+#include "runtime/inject/faulty_call.hpp"
+
+namespace troupe {
+namespace {
+
+using steady = std::chrono::steady_clock;
+using target = fault_target_kind;
+
+/// Until who is to be hit is there again.
+constexpr std::chrono::milliseconds until_next_try{5};
+
+std::uint64_t bit_of(std::size_t number) {
+  return std::uint64_t{1} << number;
+}
+
+bool is_of_messages(const fault& one) {
+  return one.who.kind == target::edge || one.who.kind == target::control;
+}
+
+std::shared_ptr<full_disk> disk_for(const fault_plan& plan) {
+  const bool fills = std::ranges::any_of(plan.faults(), [](const fault& one) {
+    return one.kind == fault_kind::disk_full && one.who.kind == target::journal;
+  });
+  return fills ? std::make_shared<full_disk>() : nullptr;
+}
+
+/// In memory that both have mapped.
+std::shared_ptr<engine_page> page_of(const hosted_worker& worker) {
+  const auto memory = worker.page();
+  if (!memory) return nullptr;
+  auto page = memory->copy().and_then([](unique_fd&& copy) { return shared_page::adopt(std::move(copy)); });
+  return page ? page->page() : nullptr;
+}
+
+}  // namespace
+
+expected<std::shared_ptr<fault_injector>> fault_injector::start(fault_plan plan, fault_shape shape, log_function log) {
+  std::shared_ptr<fault_injector> made(new fault_injector(std::move(plan), std::move(shape), std::move(log)));
+  return made->clock_.start().map([&] { return made; });
+}
+
+fault_injector::fault_injector(fault_plan plan, fault_shape shape, log_function log)
+    : record_(std::move(plan), std::move(log)), shape_(std::move(shape)), disk_(disk_for(record_.plan())) {}
+
+// --- who is hit ------------------------------------------------------------------------------------------------------
+
+bool fault_injector::hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const {
+  if (one.who.kind == target::worker) return rank == one.who.rank;
+  return one.who.kind == target::stage && find_stage(shape_, one.who.name) == at.stage &&
+         one.who.replica.value_or(at.replica) == at.replica;
+}
+
+/// Its edge, or its messages.
+bool fault_injector::touches(const fault& one, stage_address at) const {
+  const std::string& name = shape_.stages[at.stage].name;
+  const auto is_it = [&](const std::string& end) {
+    return end == name || (find_stage(shape_, end) == at.stage && !end.empty());
+  };
+  if (one.who.kind == target::control) return is_it(one.who.name);
+  return one.who.kind == target::edge && (is_it(one.who.name) || is_it(one.who.to));
+}
+
+// --- decorators ------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<stage_body> fault_injector::wrap(stage_address at, std::shared_ptr<stage_body> body) {
+  std::vector<numbered_fault> mine;
+  for (std::size_t number = 0; number < faults().size(); ++number) {
+    const fault& one = faults()[number];
+    if (is_of_forward(one) && hits(one, at, std::nullopt)) mine.push_back({number, one});
+  }
+  if (mine.empty()) return body;
+  const auto injected = [this](std::size_t number, bool once, micro_batch_id id) {
+    if (once) return record_.spend(number, id);
+    record_.note(number, id);
+    return true;
+  };
+  return std::make_shared<faulty_body>(std::move(body), std::move(mine), at.replica, injected);
+}
+
+std::shared_ptr<micro_batch_source> fault_injector::wrap(std::shared_ptr<micro_batch_source> source,
+                                                         std::uint64_t first) {
+  return std::make_shared<watched_source>(std::move(source), first, [this](std::uint64_t index) { loaded(index); });
+}
+
+std::shared_ptr<call_fold> fault_injector::wrap(std::shared_ptr<call_fold> fold) {
+  return std::make_shared<watched_fold>(std::move(fold), [this](micro_batch_id id) { folded(id); });
+}
+
+void fault_injector::loaded(std::uint64_t index) {
+  begin();
+  act_at_micro_batch(target::loader, {0, index});
+}
+
+void fault_injector::folded(micro_batch_id id) {
+  for (const target who : {target::aggregator, target::journal, target::driver}) act_at_micro_batch(who, id);
+}
+
+void fault_injector::act_at_micro_batch(target who, micro_batch_id at) {
+  for (std::size_t number = 0; number < faults().size(); ++number) {
+    const fault& one = faults()[number];
+    const bool is_due =
+        one.who.kind == who && one.when.kind == fault_trigger_kind::micro_batch && one.when.number == at.index;
+    if (is_due && record_.spend(number, at)) act(number);
+  }
+}
+
+// --- at a time -------------------------------------------------------------------------------------------------------
+
+void fault_injector::begin() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(has_begun_, true)) return;
+  }
+  record_.begin();
+  const auto now = steady::now();
+  for (std::size_t number = 0; number < faults().size(); ++number) {
+    const fault& one = faults()[number];
+    if (one.when.kind != fault_trigger_kind::time || is_of_messages(one)) continue;
+    const auto after = std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(one.when.seconds));
+    clock_.at(now + after, [this, number] {
+      const fault_target& who = faults()[number].who;
+      if (who.kind == target::stage || who.kind == target::worker) return signal(number);
+      if (record_.spend(number)) act(number);
+    });
+  }
+}
+
+void fault_injector::act(std::size_t number) {
+  const fault& one = faults()[number];
+  switch (one.who.kind) {
+    case target::loader:
+    case target::aggregator:
+      return actions_.end_actor(one.who.kind);
+    case target::driver:
+      return actions_.end_driver();
+    case target::journal:
+      return disk_->fill(one.bytes.value_or(0));
+    default:
+      return;
+  }
+}
+
+/// From outside; a process that is just being replaced is hit when there is another one.
+void fault_injector::signal(std::size_t number) {
+  const fault& one = faults()[number];
+  const hosted_worker_ptr worker = find(one.who);
+  const int what = one.kind == fault_kind::stop ? SIGSTOP : SIGKILL;
+  if (!worker || !worker->signal(what)) {
+    return clock_.at(steady::now() + until_next_try, [this, number] { signal(number); });
+  }
+  static_cast<void>(record_.spend(number));
+  if (one.kind != fault_kind::stop || !one.lasts) return;
+  const auto later = std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(*one.lasts));
+  clock_.at(steady::now() + later, [worker] { static_cast<void>(worker->signal(SIGCONT)); });
+}
+
+hosted_worker_ptr fault_injector::find(const fault_target& who) {
+  const std::lock_guard lock{mutex_};
+  if (who.kind == target::worker) {
+    const auto found = started_.find(who.rank);
+    return found == started_.end() ? nullptr : found->second;
+  }
+  const auto found = std::find_if(watched_.rbegin(), watched_.rend(), [&](const watched_worker& each) {
+    return find_stage(shape_, who.name) == each.at.stage && who.replica.value_or(0) == each.at.replica;
+  });
+  return found == watched_.rend() ? nullptr : found->worker;
+}
+
+// --- workers ---------------------------------------------------------------------------------------------------------
+
+void fault_injector::started(const hosted_worker_ptr& worker) {
+  const std::lock_guard lock{mutex_};
+  started_.insert_or_assign(worker->rank(), worker);
+}
+
+std::vector<assigned_fault> fault_injector::assign(stage_address at, const hosted_worker_ptr& worker) {
+  look();
+  watched_worker mine{.at = at, .worker = worker, .page = page_of(*worker)};
+  std::vector<assigned_fault> given;
+  for (std::size_t number = 0; number < faults().size(); ++number) {
+    const fault& one = faults()[number];
+    const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || touches(one, at);
+    if (!is_mine || (is_once(one) && record_.is_spent(number))) continue;
+    mine.given |= bit_of(number);
+    given.push_back({static_cast<std::uint32_t>(number), to_string(one)});
+  }
+  const std::lock_guard lock{mutex_};
+  watched_.push_back(std::move(mine));
+  return given;
+}
+
+/// What one has injected once, the other replicas must not inject again: a mark on their pages says so.
+void fault_injector::look() {
+  struct news {
+    std::size_t number;
+    std::optional<micro_batch_id> at;
+  };
+  std::vector<news> found;
+  {
+    const std::lock_guard lock{mutex_};
+    std::uint64_t spent = 0;
+    for (watched_worker& each : watched_) {
+      const stage_telemetry now = each.worker->telemetry();
+      const std::uint64_t fresh = now.faults & each.given & ~each.seen;
+      each.seen |= fresh;
+      for (std::size_t number = 0; number < faults().size(); ++number) {
+        if ((fresh & bit_of(number)) == 0) continue;
+        const fault_trigger& when = faults()[number].when;
+        const bool is_known = when.kind == fault_trigger_kind::micro_batch;
+        found.push_back({number, is_known ? micro_batch_id{0, when.number} : now.working_on});
+        if (is_once(faults()[number])) spent |= bit_of(number);
+      }
+    }
+    for (watched_worker& each : watched_) {
+      if (each.page && (spent & each.given & ~each.seen) != 0) {
+        each.page->faults.fetch_or(spent & each.given, std::memory_order_release);
+        each.seen |= spent & each.given;
+      }
+    }
+  }
+  for (const news& each : found) record_.note(each.number, each.at);
+}
+
+// --- the record ------------------------------------------------------------------------------------------------------
+
+/// The first fault that hit this and has no price yet; else the last one.
+void fault_injector::recovered(const recovery_note& note) {
+  look();
+  std::optional<std::uint32_t> rank;
+  if (note.stage) {
+    const std::lock_guard lock{mutex_};
+    // the newest worker is the replacement
+    bool is_newest = true;
+    for (auto each = watched_.rbegin(); each != watched_.rend() && !rank; ++each) {
+      if (each->at != *note.stage) continue;
+      if (!std::exchange(is_newest, false)) rank = each->worker->rank();
+    }
+  }
+  const auto entries = record_.entries();
+  std::optional<std::size_t> who;
+  for (std::size_t number = 0; number < entries.size(); ++number) {
+    const fault& one = faults()[number];
+    const bool is_deadly = note.stage ? needs_process(one) && hits(one, *note.stage, rank)
+                                      : one.who.kind == target::loader || one.who.kind == target::aggregator;
+    if (!is_deadly || entries[number].times == 0) continue;
+    const bool is_free = !entries[number].recovery_seconds;
+    if (!who || (is_free && entries[*who].recovery_seconds)) who = number;
+  }
+  if (who) record_.cost(*who, note.seconds, note.sent_again);
+}
+
+}  // namespace troupe

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "messages/worker.hpp"
+#include "runtime/engine/call_fold.hpp"
+#include "runtime/engine/micro_batch_source.hpp"
+#include "runtime/engine/shared_page.hpp"
+#include "runtime/engine/stage_body.hpp"
+#include "runtime/inject/fault_clock.hpp"
+#include "runtime/inject/fault_record.hpp"
+#include "runtime/inject/faulty_body.hpp"
+#include "runtime/inject/full_disk.hpp"
+#include "runtime/process/hosted_worker.hpp"
+#include <troupe/fault_plan.hpp>
+
+namespace troupe {
+
+/// How long the run needed to be whole again after a loss.
+struct recovery_note {
+  /// Nothing: the actor of the loader or of the aggregator was lost.
+  std::optional<stage_address> stage;
+  double seconds = 0;
+  std::uint64_t sent_again = 0;
+};
+
+/// Injects a plan into one run, in its driver: hands workers the faults that they inject into themselves, wraps what
+/// the others need, and keeps the record. A run without a plan has none of these objects. Threads: any.
+class fault_injector {
+ public:
+  struct actions {
+    /// Ends the actor of the loader, or of the aggregator.
+    std::function<void(fault_target_kind which)> end_actor;
+    /// Ends this process without a word.
+    std::function<void()> end_driver;
+  };
+
+  /// `plan` fits `shape`. E0614.
+  [[nodiscard]] static expected<std::shared_ptr<fault_injector>> start(fault_plan plan, fault_shape shape,
+                                                                       log_function log);
+  fault_injector(const fault_injector&) = delete;
+  fault_injector& operator=(const fault_injector&) = delete;
+
+  /// Before the first call.
+  void act_by(actions how) { actions_ = std::move(how); }
+  /// Nothing is injected by this process any more.
+  void stop() { clock_.stop(); }
+
+  // --- decorators ---
+
+  [[nodiscard]] std::shared_ptr<stage_body> wrap(stage_address at, std::shared_ptr<stage_body> body);
+  [[nodiscard]] std::shared_ptr<micro_batch_source> wrap(std::shared_ptr<micro_batch_source> source,
+                                                         std::uint64_t first);
+  /// Of the first sink.
+  [[nodiscard]] std::shared_ptr<call_fold> wrap(std::shared_ptr<call_fold> fold);
+  /// Below the journal; null where no fault is for it.
+  [[nodiscard]] std::shared_ptr<full_disk> disk() const noexcept { return disk_; }
+
+  // --- workers ---
+
+  void started(const hosted_worker_ptr& worker);
+  /// Those of the stage, of its edges and of the worker that the run has not spent. What the worker injects is noted
+  /// from now on.
+  [[nodiscard]] std::vector<assigned_fault> assign(stage_address at, const hosted_worker_ptr& worker);
+  /// Notes what workers have injected since.
+  void look();
+
+  // --- the record ---
+
+  void recovered(const recovery_note& note);
+  [[nodiscard]] const fault_record& record() const noexcept { return record_; }
+
+ private:
+  struct watched_worker {
+    stage_address at;
+    hosted_worker_ptr worker;
+    /// Null where it shares no memory with this process.
+    std::shared_ptr<engine_page> page;
+    std::uint64_t given = 0;
+    std::uint64_t seen = 0;
+  };
+
+  fault_injector(fault_plan plan, fault_shape shape, log_function log);
+  [[nodiscard]] const std::vector<fault>& faults() const noexcept { return record_.plan().faults(); }
+  [[nodiscard]] bool hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const;
+  [[nodiscard]] bool touches(const fault& one, stage_address at) const;
+  void loaded(std::uint64_t index);
+  void folded(micro_batch_id id);
+  void begin();
+  void act(std::size_t number);
+  void signal(std::size_t number);
+  [[nodiscard]] hosted_worker_ptr find(const fault_target& who);
+  void act_at_micro_batch(fault_target_kind who, micro_batch_id at);
+
+  fault_record record_;
+  const fault_shape shape_;
+  const std::shared_ptr<full_disk> disk_;
+  actions actions_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, hosted_worker_ptr> started_;
+  /// By stage replica, the newest last.
+  std::vector<watched_worker> watched_;
+  bool has_begun_ = false;
+  /// Last: its thread uses the others.
+  fault_clock clock_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,73 @@
+#include "runtime/inject/fault_record.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+using steady = std::chrono::steady_clock;
+
+fault_record::fault_record(fault_plan plan, log_function log)
+    : plan_(std::move(plan)), log_(std::move(log)), entries_(plan_.faults().size()) {}
+
+void fault_record::begin() noexcept {
+  std::int64_t none = -1;
+  began_ns_.compare_exchange_strong(none, steady::now().time_since_epoch().count());
+}
+
+std::optional<steady::time_point> fault_record::began() const noexcept {
+  const std::int64_t ns = began_ns_.load();
+  return ns < 0 ? std::nullopt : std::optional(steady::time_point{steady::duration{ns}});
+}
+
+bool fault_record::spend(std::size_t number, std::optional<micro_batch_id> at) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (entries_[number].times > 0) return false;
+  }
+  note(number, at);
+  return true;
+}
+
+void fault_record::note(std::size_t number, std::optional<micro_batch_id> at) {
+  const auto start = began();
+  entry now;
+  {
+    const std::lock_guard lock{mutex_};
+    entry& one = entries_[number];
+    if (++one.times > 1) return;
+    one.seconds = start ? std::chrono::duration<double>(steady::now() - *start).count() : 0;
+    one.micro_batch = at;
+    now = one;
+  }
+  injected_.fetch_add(1, std::memory_order_relaxed);
+  tell(number, now);
+}
+
+/// Without the lock: who logs may wait for a lock of its own.
+void fault_record::tell(std::size_t number, const entry& now) const {
+  if (!log_) return;
+  log_({.level = log_level::warning,
+        .text = fmt::format("fault {} was injected after {:.3f} s{}", to_string(plan_.faults()[number]), *now.seconds,
+                            now.micro_batch ? ", at " + to_string(*now.micro_batch) : "")});
+}
+
+void fault_record::cost(std::size_t number, double recovery_seconds, std::uint64_t replayed) {
+  const std::lock_guard lock{mutex_};
+  entry& one = entries_[number];
+  one.recovery_seconds = one.recovery_seconds.value_or(0) + recovery_seconds;
+  one.replayed += replayed;
+}
+
+bool fault_record::is_spent(std::size_t number) const {
+  const std::lock_guard lock{mutex_};
+  return entries_[number].times > 0;
+}
+
+std::vector<fault_record::entry> fault_record::entries() const {
+  const std::lock_guard lock{mutex_};
+  return entries_;
+}
+
+}  // namespace troupe

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <troupe/fault_plan.hpp>
+#include <troupe/ids.hpp>
+#include <troupe/log_record.hpp>
+
+namespace troupe {
+
+/// What a run did with its plan: which faults were injected when, and what each cost. Threads: any.
+class fault_record {
+ public:
+  struct entry {
+    /// Since the first micro-batch was sent, of the first time; nothing: not yet.
+    std::optional<double> seconds;
+    std::optional<micro_batch_id> micro_batch;
+    std::uint64_t times = 0;
+    /// From the loss that it caused until the run had new edges.
+    std::optional<double> recovery_seconds;
+    std::uint64_t replayed = 0;
+  };
+
+  /// `plan` has passed check(). `log` may be null.
+  fault_record(fault_plan plan, log_function log);
+
+  [[nodiscard]] const fault_plan& plan() const noexcept { return plan_; }
+
+  /// The first micro-batch is sent now. Only the first time counts.
+  void begin() noexcept;
+  /// When it was; nothing before.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> began() const noexcept;
+
+  /// Takes the right to inject a fault that is injected once. False if it was taken before.
+  [[nodiscard]] bool spend(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
+  /// It was injected.
+  void note(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
+  /// Fault `number` cost this.
+  void cost(std::size_t number, double recovery_seconds, std::uint64_t replayed);
+
+  [[nodiscard]] bool is_spent(std::size_t number) const;
+  /// By position in the plan.
+  [[nodiscard]] std::vector<entry> entries() const;
+  /// How many were injected at least once.
+  [[nodiscard]] std::uint64_t injected() const noexcept { return injected_.load(std::memory_order_relaxed); }
+
+ private:
+  void tell(std::size_t number, const entry& now) const;
+
+  const fault_plan plan_;
+  const log_function log_;
+  std::atomic<std::int64_t> began_ns_{-1};
+  std::atomic<std::uint64_t> injected_{0};
+  mutable std::mutex mutex_;
+  std::vector<entry> entries_;
+};
+
+}  // namespace troupe

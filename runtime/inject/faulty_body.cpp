@@ -1,0 +1,117 @@
+#include "runtime/inject/faulty_body.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/fault/seeded_draw.hpp"
+
+namespace troupe {
+namespace {
+
+using milliseconds = std::chrono::duration<double, std::milli>;
+
+/// A status that no other end of a worker has.
+constexpr int status_of_exit = 99;
+
+/// Between fork and its end the child calls signal-safe functions alone. Whoever kills the frozen process kills its
+/// group, and so the child.
+void thaw_from_outside(double seconds) {
+  const pid_t frozen = ::getpid();
+  timespec left{};
+  left.tv_sec = static_cast<time_t>(seconds);
+  left.tv_nsec = static_cast<long>((seconds - static_cast<double>(left.tv_sec)) * 1e9);
+  if (::fork() != 0) return;
+  while (::nanosleep(&left, &left) != 0) {
+  }
+  ::kill(frozen, SIGCONT);
+  ::_exit(0);
+}
+
+/// More than any machine has, unless the plan says how much; what can be had after all is as good as not.
+[[noreturn]] void fail_to_allocate(std::optional<std::uint64_t> bytes) {
+  const std::size_t size = bytes.value_or(std::numeric_limits<std::ptrdiff_t>::max() / 2);
+  void* const got = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (got != MAP_FAILED) ::munmap(got, size);
+  throw std::bad_alloc();
+}
+
+double jittered_ms(const fault& what, micro_batch_id at) {
+  return what.delay_ms.value_or(0) + what.jitter_ms.value_or(0) * draw_for(what.when.seed, at.call, at.index).share();
+}
+
+}  // namespace
+
+fatal_acts fatal_acts::of_this_process() {
+  return {.kill = [] { ::kill(::getpid(), SIGKILL); },
+          .freeze =
+              [](std::optional<double> seconds) {
+                if (seconds) thaw_from_outside(*seconds);
+                ::kill(::getpid(), SIGSTOP);
+              },
+          .leave = [] { ::_exit(status_of_exit); }};
+}
+
+faulty_body::faulty_body(std::shared_ptr<stage_body> inner, std::vector<numbered_fault> faults, std::uint64_t lot,
+                         injected_function on_injected, fatal_acts acts)
+    : inner_(std::move(inner)),
+      faults_(std::move(faults)),
+      lot_(lot),
+      on_injected_(std::move(on_injected)),
+      acts_(std::move(acts)) {}
+
+expected<void> faulty_body::run(std::span<const activation> inputs, std::span<activation> outputs) {
+  const micro_batch_id at = inputs.front().id;
+  if (std::exchange(seen_, at) != at) {
+    for (const numbered_fault& each : faults_) {
+      if (is_due(each, at)) inject(each, at);
+    }
+  }
+  return inner_->run(inputs, outputs);
+}
+
+bool faulty_body::is_due(const numbered_fault& one, micro_batch_id at) {
+  const fault_trigger& when = one.what.when;
+  switch (when.kind) {
+    case fault_trigger_kind::always:
+      break;
+    case fault_trigger_kind::micro_batch:
+      if (at.index != when.number) return false;
+      break;
+    case fault_trigger_kind::probability:
+      if (draw_for(when.seed + lot_, (at.call << 40U) ^ at.index, one.number).share() >= when.probability) return false;
+      break;
+    default:
+      return false;  // injected by others
+  }
+  return on_injected_(one.number, when.kind == fault_trigger_kind::micro_batch, at);
+}
+
+void faulty_body::inject(const numbered_fault& one, micro_batch_id at) {
+  switch (one.what.kind) {
+    case fault_kind::kill:
+      return acts_.kill();
+    case fault_kind::stop:
+      return acts_.freeze(one.what.lasts);
+    case fault_kind::exit:
+      return acts_.leave();
+    case fault_kind::slow:
+      return std::this_thread::sleep_for(milliseconds(jittered_ms(one.what, at)));
+    case fault_kind::out_of_memory:
+      return fail_to_allocate(one.what.bytes);
+    case fault_kind::throw_error:
+      throw std::runtime_error("injected: " + to_string(one.what));
+    default:
+      return;
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "runtime/engine/call_fold.hpp"
+#include "runtime/engine/micro_batch_source.hpp"
+
+namespace troupe {
+
+/// A source that tells of each micro-batch before the loader gets it: on the loader's thread.
+class watched_source final : public micro_batch_source {
+ public:
+  /// `first`: index of the micro-batch that next() gives first.
+  watched_source(std::shared_ptr<micro_batch_source> inner, std::uint64_t first,
+                 std::function<void(std::uint64_t index)> on_loaded)
+      : inner_(std::move(inner)), next_(first), on_loaded_(std::move(on_loaded)) {}
+
+  [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
+    auto loaded = inner_->next();
+    if (loaded && *loaded) on_loaded_(next_++);
+    return loaded;
+  }
+  [[nodiscard]] bool is_rereadable() const noexcept override { return inner_->is_rereadable(); }
+  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override { return inner_->reread(index); }
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return inner_->count(); }
+
+ private:
+  std::shared_ptr<micro_batch_source> inner_;
+  std::uint64_t next_;
+  std::function<void(std::uint64_t)> on_loaded_;
+};
+
+/// A fold that tells of each micro-batch after it was folded: on the folding thread.
+class watched_fold final : public call_fold {
+ public:
+  watched_fold(std::shared_ptr<call_fold> inner, std::function<void(micro_batch_id id)> on_folded)
+      : inner_(std::move(inner)), on_folded_(std::move(on_folded)) {}
+
+  [[nodiscard]] expected<void> fold(const score& next) override {
+    auto folded = inner_->fold(next);
+    if (folded) on_folded_(next.id);
+    return folded;
+  }
+
+ private:
+  std::shared_ptr<call_fold> inner_;
+  std::function<void(micro_batch_id)> on_folded_;
+};
+
+}  // namespace troupe

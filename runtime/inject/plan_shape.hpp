@@ -1,0 +1,14 @@
+#pragma once
+
+#include <functional>
+
+#include "runtime/topology/wiring_plan.hpp"
+#include <troupe/fault_plan.hpp>
+
+namespace troupe {
+
+/// What a fault plan can name in a run of this plan, but for journal and micro-batches: stage k of the shape is node k
+/// of the plan.
+fault_shape shape_of(const wiring_plan& plan, const std::function<bool(stage_address at)>& is_remote);
+
+}  // namespace troupe

@@ -1,0 +1,35 @@
+// Goal: what is due is called in order, also what was added by another. Method: times in the past, and a promise.
+#include "runtime/inject/fault_clock.hpp"
+
+#include <future>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace troupe {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(fault_clock, calls_in_the_order_of_times) {
+  std::vector<int> called;
+  std::promise<void> done;
+  fault_clock clock;
+  const auto now = std::chrono::steady_clock::now();
+  clock.at(now, [&] { called.push_back(2); });
+  clock.at(now - std::chrono::seconds{1}, [&] {
+    called.push_back(1);
+    clock.at(now + std::chrono::milliseconds{1}, [&] {
+      called.push_back(3);
+      done.set_value();
+    });
+  });
+  clock.at(now + std::chrono::hours{1}, [&] { called.push_back(4); });
+  ASSERT_TRUE(clock.start());
+  done.get_future().wait();
+  clock.stop();
+  EXPECT_THAT(called, ElementsAre(1, 2, 3));
+}
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,179 @@
+// Goal: each fault reaches who it names, once in a run, and its price is booked on it. Method: workers that are none,
+// with pages as real ones have.
+#include "runtime/inject/fault_injector.hpp"
+
+#include <csignal>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+
+namespace troupe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class pretended_worker final : public hosted_worker {
+ public:
+  explicit pretended_worker(std::uint32_t rank)
+      : hosted_worker("worker", rank, nullptr), page_(std::move(*shared_page::create())) {}
+
+  [[nodiscard]] std::string place() const override { return "nowhere"; }
+  [[nodiscard]] std::optional<std::uint32_t> pid() const override { return std::nullopt; }
+  void send(codec::bytes) override {}
+  [[nodiscard]] expected<void> hand_over(const std::string&, std::span<const blob>) override { return {}; }
+  [[nodiscard]] stage_telemetry telemetry() const override { return page_.page()->telemetry(); }
+  [[nodiscard]] std::optional<blob> page() const override { return page_.memory(); }
+  [[nodiscard]] bool signal(int number) override {
+    signals.push_back(number);
+    if (number == last_signal) got_last.set_value();
+    return true;
+  }
+
+  /// As the body of its stage does.
+  bool inject(std::size_t fault) {
+    const std::uint64_t bit = std::uint64_t{1} << fault;
+    return (page_.page()->faults.fetch_or(bit) & bit) == 0;
+  }
+
+  std::vector<int> signals;
+  int last_signal = 0;
+  std::promise<void> got_last;
+
+ private:
+  void end_now() override {}
+  const shared_page page_;
+};
+
+std::shared_ptr<pretended_worker> make_worker(std::uint32_t rank) {
+  return std::make_shared<pretended_worker>(rank);
+}
+
+class no_fold final : public call_fold {
+ public:
+  [[nodiscard]] expected<void> fold(const score&) override { return {}; }
+};
+
+class endless_source final : public micro_batch_source {
+ public:
+  [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override { return loaded_micro_batch{}; }
+};
+
+std::shared_ptr<fault_injector> injector(const std::vector<std::string>& texts) {
+  fault_plan plan;
+  for (const std::string& each : texts) plan.add(each);
+  const fault_shape shape{
+      .stages = {{.name = "net 0", .in_process = true}, {.name = "net 1", .replicas = 2, .in_process = true}},
+      .edges = {{"net 0", "net 1"}},
+      .workers = 10,
+      .has_journal = true};
+  EXPECT_TRUE(check_fits(plan, shape)) << to_string(check_fits(plan, shape).error());
+  return *fault_injector::start(std::move(plan), shape, nullptr);
+}
+
+std::vector<std::uint32_t> numbers(const std::vector<assigned_fault>& faults) {
+  std::vector<std::uint32_t> made;
+  for (const assigned_fault& each : faults) made.push_back(each.number);
+  return made;
+}
+
+TEST(fault_injector, assigns_to_each_worker_what_is_its_own) {
+  const auto faults = injector({"kill:stage=net.1,at=mb3", "kill:stage=net.1,replica=1,at=mb4", "exit:worker=7,at=mb5",
+                                "delay:edge=net.0-net.1,ms=1", "drop:control=driver-0,at=msg1", "kill:loader,at=mb1",
+                                "stop:stage=net.0,at=1s"});
+  EXPECT_THAT(numbers(faults->assign({0, 0}, make_worker(0))), ElementsAre(3, 4));
+  EXPECT_THAT(numbers(faults->assign({1, 0}, make_worker(1))), ElementsAre(0, 3));
+  EXPECT_THAT(numbers(faults->assign({1, 1}, make_worker(7))), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(fault_injector, what_is_spent_is_neither_assigned_again_nor_injected_by_another_replica) {
+  const auto faults = injector({"kill:stage=net.1,at=mb3", "slow:stage=net.1,ms=1,p=0.5"});
+  const auto first = make_worker(0);
+  const auto other = make_worker(1);
+  static_cast<void>(faults->assign({1, 0}, first));
+  static_cast<void>(faults->assign({1, 1}, other));
+  ASSERT_TRUE(first->inject(0));
+  ASSERT_TRUE(first->inject(1));
+  faults->look();
+  EXPECT_FALSE(other->inject(0));
+  EXPECT_TRUE(other->inject(1));
+  EXPECT_THAT(numbers(faults->assign({1, 0}, make_worker(2))), ElementsAre(1));
+  const auto entries = faults->record().entries();
+  EXPECT_EQ(entries[0].times, 1u);
+  EXPECT_EQ(entries[0].micro_batch, (micro_batch_id{0, 3}));
+  EXPECT_EQ(entries[1].times, 2u);
+}
+
+TEST(fault_injector, books_the_price_on_the_fault_that_caused_the_loss) {
+  const auto faults =
+      injector({"kill:stage=net.0,at=mb3", "exit:stage=net.1,at=mb3", "kill:loader,at=mb0", "kill:worker=9,at=mb8"});
+  faults->act_by({.end_actor = [](fault_target_kind) {}, .end_driver = [] {}});
+  const auto dying = make_worker(0);
+  static_cast<void>(faults->assign({0, 0}, dying));
+  static_cast<void>(dying->inject(0));
+  static_cast<void>(faults->assign({0, 0}, make_worker(9)));
+  faults->recovered({.stage = stage_address{0, 0}, .seconds = 0.5, .sent_again = 7});
+  static_cast<void>((*faults->wrap(std::make_shared<endless_source>(), 0)).next());
+  faults->recovered({.stage = std::nullopt, .seconds = 0.25, .sent_again = 3});
+  const auto entries = faults->record().entries();
+  EXPECT_EQ(entries[0].recovery_seconds, 0.5);
+  EXPECT_EQ(entries[0].replayed, 7u);
+  EXPECT_EQ(entries[2].recovery_seconds, 0.25);
+  EXPECT_EQ(entries[1].times + entries[3].times, 0u);
+  EXPECT_FALSE(entries[1].recovery_seconds || entries[3].recovery_seconds);
+}
+
+TEST(fault_injector, ends_actors_driver_and_disk_at_their_micro_batches) {
+  const auto faults = injector(
+      {"kill:loader,at=mb1", "kill:aggregator,at=mb2", "kill:driver,at=mb3", "disk_full:journal,at=mb2,bytes=3"});
+  std::vector<std::string> ended;
+  faults->act_by({.end_actor = [&](fault_target_kind which) { ended.emplace_back(fault_target_name(which)); },
+                  .end_driver = [&] { ended.emplace_back("driver"); }});
+  const auto source = faults->wrap(std::make_shared<endless_source>(), 0);
+  static_cast<void>(source->next());
+  EXPECT_THAT(ended, IsEmpty());
+  static_cast<void>(source->next());
+  EXPECT_THAT(ended, ElementsAre("loader"));
+
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const unique_fd here(ends[0]);
+  const unique_fd there(ends[1]);
+  EXPECT_EQ(faults->disk()->write(here.get(), "abcde", 5), 5);
+  const auto fold = faults->wrap(std::make_shared<no_fold>());
+  for (std::uint64_t index = 0; index < 4; ++index) {
+    score next;
+    next.id = {0, index};
+    ASSERT_TRUE(fold->fold(next));
+    if (index == 2) {
+      EXPECT_THAT(ended, ElementsAre("loader", "aggregator"));
+    }
+  }
+  EXPECT_THAT(ended, ElementsAre("loader", "aggregator", "driver"));
+  EXPECT_EQ(faults->disk()->write(here.get(), "abcde", 5), 3);
+  EXPECT_EQ(faults->disk()->write(here.get(), "de", 2), -1);
+  EXPECT_EQ(errno, ENOSPC);
+}
+
+TEST(fault_injector, signals_processes_at_a_time) {
+  const auto faults = injector({"stop:worker=2,at=0s,for=0.001s", "kill:stage=net.1,replica=1,at=0.001s"});
+  const auto frozen = make_worker(2);
+  const auto killed = make_worker(3);
+  frozen->last_signal = SIGCONT;
+  killed->last_signal = SIGKILL;
+  faults->started(frozen);
+  const auto source = faults->wrap(std::make_shared<endless_source>(), 0);
+  static_cast<void>(source->next());  // the time begins; no worker is that stage yet
+  frozen->got_last.get_future().wait();
+  static_cast<void>(faults->assign({1, 1}, killed));
+  killed->got_last.get_future().wait();
+  faults->stop();
+  EXPECT_THAT(frozen->signals, ElementsAre(SIGSTOP, SIGCONT));
+  EXPECT_THAT(killed->signals, ElementsAre(SIGKILL));
+}
+
+}  // namespace
+}  // namespace troupe
