@@ -13,8 +13,7 @@ std::chrono::nanoseconds of_ms(double ms) {
 
 }  // namespace
 
-message_trigger::message_trigger(fault what, std::function<void()> injected)
-    : what_(std::move(what)), injected_(std::move(injected)) {}
+message_trigger::message_trigger(fault what, may_inject may) : what_(std::move(what)), may_(std::move(may)) {}
 
 /// In [0, 1), from the plan's seed and the message's number alone.
 double message_trigger::draw(std::uint64_t salt) const noexcept {
@@ -39,10 +38,19 @@ bool message_trigger::begins(time_point now) {
 
 /// What has a moment and no "for" happens once, but for a partition, which then stays.
 bool message_trigger::is_over(time_point now) const {
+  if (forbidden_) return true;
   if (what_.lasts) return began_ && now - *began_ >= std::chrono::duration<double>(*what_.lasts);
   const bool once = what_.when.kind == fault_trigger_kind::message || what_.when.kind == fault_trigger_kind::time ||
                     what_.when.kind == fault_trigger_kind::micro_batch;
   return once && what_.kind != fault_kind::partition && hits_ > 0;
+}
+
+bool message_trigger::inject(time_point now) {
+  forbidden_ = may_ && !may_(hits_ == 0);
+  if (forbidden_) return false;
+  if (!began_) began_ = now;
+  ++hits_;
+  return true;
 }
 
 bool message_trigger::hits(time_point now) {
@@ -50,21 +58,13 @@ bool message_trigger::hits(time_point now) {
   ++messages_;
   if (!first_) first_ = now;
   if (what_.kind == fault_kind::partition || is_over(now) || !begins(now)) return false;
-  if (!began_) began_ = now;
-  ++hits_;
-  if (injected_) injected_();
-  return true;
+  return inject(now);
 }
 
 bool message_trigger::is_active(time_point now) {
   const std::lock_guard lock(mutex_);
   if (what_.kind != fault_kind::partition || is_over(now)) return false;
-  if (began_) return true;
-  if (!begins(now)) return false;
-  began_ = now;
-  ++hits_;
-  if (injected_) injected_();
-  return true;
+  return began_ || (begins(now) && inject(now));
 }
 
 std::chrono::nanoseconds message_trigger::lateness() {

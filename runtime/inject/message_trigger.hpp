@@ -16,8 +16,12 @@ class message_trigger {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// `injected` is told each time that the fault hits, on the thread of the message; a partition once. It may be null.
-  message_trigger(fault what, std::function<void()> injected);
+  /// Asked before the fault hits, on the thread of the message; a partition asks once. `first`: it has not hit yet in
+  /// this process. False: it must not, and never will: another process has injected what happens once in a run.
+  using may_inject = std::function<bool(bool first)>;
+
+  /// Without `may` it always may.
+  explicit message_trigger(fault what, may_inject may = nullptr);
   message_trigger(const message_trigger&) = delete;
   message_trigger& operator=(const message_trigger&) = delete;
 
@@ -33,16 +37,18 @@ class message_trigger {
  private:
   [[nodiscard]] bool begins(time_point now);
   [[nodiscard]] bool is_over(time_point now) const;
+  [[nodiscard]] bool inject(time_point now);
   [[nodiscard]] double draw(std::uint64_t salt) const noexcept;
 
   const fault what_;
-  const std::function<void()> injected_;
+  const may_inject may_;
   std::mutex mutex_;
   std::uint64_t messages_ = 0;
   std::uint64_t hits_ = 0;
   std::optional<time_point> first_;
   /// When what lasts began.
   std::optional<time_point> began_;
+  bool forbidden_ = false;
 };
 
 }  // namespace troupe

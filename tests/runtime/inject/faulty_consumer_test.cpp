@@ -54,7 +54,7 @@ class disturbed_edge {
   explicit disturbed_edge(const std::string& text) {
     edge_ends made = inproc_edge_factory().make({8, &bell_, &bell_, 1});
     producer = std::move(made.producer);
-    consumer = disturb_arrivals(std::move(made.consumer), {trigger(text, [this] { ++injected; })},
+    consumer = disturb_arrivals(std::move(made.consumer), {trigger(text, [this](bool) { return ++injected > 0; })},
                                 [this](const error& why) { lost = why; });
   }
   void send(std::uint64_t count) {

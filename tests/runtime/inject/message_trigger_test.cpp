@@ -52,17 +52,29 @@ TEST(message_trigger, draws_the_same_for_the_same_seed) {
 
 TEST(message_trigger, tells_each_hit_and_a_partition_once) {
   int told = 0;
-  message_trigger drops(*parse_fault("drop:edge=a-b"), [&] { ++told; });
+  message_trigger drops(*parse_fault("drop:edge=a-b"), [&](bool) { return ++told > 0; });
   hits_of(drops, 3);
   EXPECT_EQ(told, 3);
   told = 0;
-  message_trigger partition(*parse_fault("partition:edge=a-b,at=msg2,for=2s"), [&] { ++told; });
+  message_trigger partition(*parse_fault("partition:edge=a-b,at=msg2,for=2s"), [&](bool) { return ++told > 0; });
   EXPECT_FALSE(partition.is_active(start));
   EXPECT_THAT(hits_of(partition, 2), IsEmpty()) << "it hits no single message";
   EXPECT_TRUE(partition.is_active(start));
   EXPECT_TRUE(partition.is_active(start + std::chrono::milliseconds{1999}));
   EXPECT_FALSE(partition.is_active(start + std::chrono::seconds{2}));
   EXPECT_EQ(told, 1);
+}
+
+TEST(message_trigger, leaves_a_fault_to_the_process_that_was_first) {
+  message_trigger late(*parse_fault("drop:edge=a-b,at=msg2"), [](bool) { return false; });
+  EXPECT_THAT(hits_of(late, 5), IsEmpty());
+  std::vector<bool> asked;
+  message_trigger lasting(*parse_fault("drop:edge=a-b,at=msg2,for=2s"), [&](bool first) {
+    asked.push_back(first);
+    return true;
+  });
+  EXPECT_THAT(hits_of(lasting, 5), ElementsAre(2, 3));
+  EXPECT_THAT(asked, ElementsAre(true, false));
 }
 
 TEST(message_trigger, is_late_by_its_delay_and_at_most_the_jitter) {
