@@ -195,6 +195,7 @@ bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
   if (faults_) faults_->stop();
   request_stop(mode);
   const bool stopped = impl_->stop(deadline);
+  if (faults_ && stopped) faults_->forget_workers();
   const std::lock_guard ending{looking_};
   if (stopped) {
     impl_.reset();

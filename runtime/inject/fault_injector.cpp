@@ -78,9 +78,9 @@ std::shared_ptr<stage_body> fault_injector::wrap(stage_address at, std::shared_p
     if (is_of_forward(one) && hits(one, at, std::nullopt)) mine.push_back({number, one});
   }
   if (mine.empty()) return body;
-  const auto injected = [this](std::size_t number, bool once, micro_batch_id id) {
-    if (once) return record_.spend(number, id);
-    record_.note(number, id);
+  const auto injected = [self = shared_from_this()](std::size_t number, bool once, micro_batch_id id) {
+    if (once) return self->record_.spend(number, id);
+    self->record_.note(number, id);
     return true;
   };
   return std::make_shared<faulty_body>(std::move(body), std::move(mine), at.replica, injected);
@@ -88,11 +88,13 @@ std::shared_ptr<stage_body> fault_injector::wrap(stage_address at, std::shared_p
 
 std::shared_ptr<micro_batch_source> fault_injector::wrap(std::shared_ptr<micro_batch_source> source,
                                                          std::uint64_t first) {
-  return std::make_shared<watched_source>(std::move(source), first, [this](std::uint64_t index) { loaded(index); });
+  return std::make_shared<watched_source>(std::move(source), first,
+                                          [self = shared_from_this()](std::uint64_t index) { self->loaded(index); });
 }
 
 std::shared_ptr<call_fold> fault_injector::wrap(std::shared_ptr<call_fold> fold) {
-  return std::make_shared<watched_fold>(std::move(fold), [this](micro_batch_id id) { folded(id); });
+  return std::make_shared<watched_fold>(std::move(fold),
+                                        [self = shared_from_this()](micro_batch_id id) { self->folded(id); });
 }
 
 message_triggers fault_injector::triggers_of(target who) {
@@ -225,9 +227,16 @@ hosted_worker_ptr fault_injector::find(const fault_target& who) {
 
 // --- workers ---------------------------------------------------------------------------------------------------------
 
+void fault_injector::forget_workers() {
+  const std::lock_guard lock{mutex_};
+  forgets_ = true;
+  started_.clear();
+  watched_.clear();
+}
+
 void fault_injector::started(const hosted_worker_ptr& worker) {
   const std::lock_guard lock{mutex_};
-  started_.insert_or_assign(worker->rank(), worker);
+  if (!forgets_) started_.insert_or_assign(worker->rank(), worker);
 }
 
 std::vector<assigned_fault> fault_injector::assign(stage_address at, const hosted_worker_ptr& worker) {
@@ -242,7 +251,7 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
     given.push_back({static_cast<std::uint32_t>(number), to_string(one)});
   }
   const std::lock_guard lock{mutex_};
-  watched_.push_back(std::move(mine));
+  if (!forgets_) watched_.push_back(std::move(mine));
   return given;
 }
 

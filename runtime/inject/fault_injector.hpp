@@ -54,6 +54,8 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   void act_by(actions how) { actions_ = std::move(how); }
   /// Nothing is injected by this process any more.
   void stop() { clock_.stop(); }
+  /// After it: keeps no worker any more, as their hosts end.
+  void forget_workers();
 
   // --- decorators ---
 
@@ -117,6 +119,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   /// By stage replica, the newest last.
   std::vector<watched_worker> watched_;
   bool has_begun_ = false;
+  bool forgets_ = false;
   /// Last: its thread uses the others.
   fault_clock clock_;
 };

@@ -22,27 +22,29 @@ std::optional<steady::time_point> fault_record::began() const noexcept {
 }
 
 bool fault_record::spend(std::size_t number, std::optional<micro_batch_id> at) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (entries_[number].times > 0) return false;
-  }
-  note(number, at);
-  return true;
+  return count(number, at, true);
 }
 
 void fault_record::note(std::size_t number, std::optional<micro_batch_id> at) {
+  static_cast<void>(count(number, at, false));
+}
+
+/// The first time is told.
+bool fault_record::count(std::size_t number, std::optional<micro_batch_id> at, bool only_once) {
   const auto start = began();
   entry now;
   {
     const std::lock_guard lock{mutex_};
     entry& one = entries_[number];
-    if (++one.times > 1) return;
+    if (only_once && one.times > 0) return false;
+    if (++one.times > 1) return true;
     one.seconds = start ? std::chrono::duration<double>(steady::now() - *start).count() : 0;
     one.micro_batch = at;
     now = one;
   }
   injected_.fetch_add(1, std::memory_order_relaxed);
   tell(number, now);
+  return true;
 }
 
 /// Without the lock: who logs may wait for a lock of its own.

@@ -51,6 +51,7 @@ class fault_record {
   [[nodiscard]] std::uint64_t injected() const noexcept { return injected_.load(std::memory_order_relaxed); }
 
  private:
+  [[nodiscard]] bool count(std::size_t number, std::optional<micro_batch_id> at, bool only_once);
   void tell(std::size_t number, const entry& now) const;
 
   const fault_plan plan_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,14 +23,15 @@ using milliseconds = std::chrono::duration<double, std::milli>;
 /// A status that no other end of a worker has.
 constexpr int status_of_exit = 99;
 
-/// Between fork and its end the child calls signal-safe functions alone. Whoever kills the frozen process kills its
-/// group, and so the child.
-void thaw_from_outside(double seconds) {
+/// Between fork and its end the child calls signal-safe functions alone. Who kills the frozen process kills its group,
+/// and so the child.
+pid_t thaw_from_outside(double seconds) {
   const pid_t frozen = ::getpid();
   timespec left{};
   left.tv_sec = static_cast<time_t>(seconds);
   left.tv_nsec = static_cast<long>((seconds - static_cast<double>(left.tv_sec)) * 1e9);
-  if (::fork() != 0) return;
+  const pid_t child = ::fork();
+  if (child != 0) return child;
   while (::nanosleep(&left, &left) != 0) {
   }
   ::kill(frozen, SIGCONT);
@@ -54,8 +56,10 @@ fatal_acts fatal_acts::of_this_process() {
   return {.kill = [] { ::kill(::getpid(), SIGKILL); },
           .freeze =
               [](std::optional<double> seconds) {
-                if (seconds) thaw_from_outside(*seconds);
+                const pid_t helper = seconds ? thaw_from_outside(*seconds) : 0;
+                if (helper < 0) return;  // for ever would be another fault
                 ::kill(::getpid(), SIGSTOP);
+                if (helper > 0) ::waitpid(helper, nullptr, 0);
               },
           .leave = [] { ::_exit(status_of_exit); }};
 }

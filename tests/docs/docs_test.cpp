@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr std::size_t words_in_pages_max = 21'000;
+constexpr std::size_t words_in_pages_max = 20'000;
 
 TEST(docs, are_found) {
   const auto pages = read_pages(source_dir());
