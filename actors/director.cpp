@@ -107,7 +107,8 @@ void director_state::open_at(stage_address at, call_number number) {
   ask_to_open(at, number, limits::control_request_attempts - 1);
 }
 
-/// The time of an attempt may have passed while this process was frozen. A call may be opened twice.
+/// The time of an attempt may have passed while this process was frozen. A call may be opened twice. The order or its
+/// answer may be lost while the worker lives: another one is told anew.
 void director_state::ask_to_open(stage_address at, call_number number, std::uint32_t attempts_left) {
   const stage_roster::member& one = stages_.members().at(at);
   const auto on_error = [this, at, number, attempts_left, incarnation = one.incarnation](const caf::error& e) {
@@ -116,8 +117,10 @@ void director_state::ask_to_open(stage_address at, call_number number, std::uint
     if (e == caf::sec::request_timeout && attempts_left > 0 && calls_.contains(number)) {
       return ask_to_open(at, number, attempts_left - 1);
     }
-    cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
-                    "a stage did not open it: " + self_->system().render(e), see_the_log});
+    const error cause{error_code::stage_unresponsive, "call " + std::to_string(number),
+                      "a stage did not open it: " + self_->system().render(e), see_the_log};
+    if (e == caf::sec::request_timeout && calls_.contains(number) && plan_.provider->end(at, cause)) return;
+    cancel(number, cause);
   };
   self_->request(one.actor, time_of_an_attempt(), open_ticket{calls_.at(number).ticket})
       .then(

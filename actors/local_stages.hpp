@@ -19,6 +19,7 @@ class local_stages : public stage_provider {
   [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
                                             stage_address at, incarnation_number incarnation) override;
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) override;
+  [[nodiscard]] bool end(stage_address, const error&) override { return false; }
 
  protected:
   /// Gives the engine its actor; it must not have been started.

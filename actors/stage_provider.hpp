@@ -35,6 +35,9 @@ class stage_provider {
   /// New edges between all that are present, told to each of them; returns the loader's. What was on the old ones is
   /// lost, and their end is not told.
   [[nodiscard]] virtual expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) = 0;
+
+  /// Ends the process of a stage that does not answer. Its end is told as any other's. False if it has none.
+  [[nodiscard]] virtual bool end(stage_address at, const error& why) = 0;
 };
 
 }  // namespace troupe

@@ -112,6 +112,21 @@ inline constexpr std::chrono::milliseconds preparation_stop_time = 1s;
 /// Wait for a stderr that accepts nothing; then its text is dropped.
 inline constexpr std::chrono::milliseconds stderr_patience = 1s;
 
+// --- faults that a plan injects --------------------------------------------------------------------------------------
+/// What waits for an injected silence to end looks again so often.
+inline constexpr std::chrono::milliseconds fault_look_interval = 20ms;
+/// Messages that an injected delay holds back on one edge or link; further ones pass at once.
+inline constexpr std::size_t fault_messages_max = 1024;
+/// A message that was to arrive behind the next one arrives without one after this time.
+inline constexpr std::chrono::milliseconds fault_reorder_time = 100ms;
+/// An undisturbed evaluation of `troupe chaos`, and a disturbed one: so many times that of the undisturbed one, and
+/// so much for waits on its way, such as those for silent workers.
+inline constexpr std::chrono::hours chaos_undisturbed_time = 24h;
+inline constexpr double chaos_time_factor = 10;
+inline constexpr std::chrono::minutes chaos_time_extra = 5min;
+/// Of a result.json.
+inline constexpr std::size_t chaos_result_bytes_max = 256u << 20;
+
 // --- data ------------------------------------------------------------------------------------------------------------
 /// Payloads start at a multiple of this, because alignment changes the bits of some kernels. LibTorch allocates
 /// with 64.

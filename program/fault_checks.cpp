@@ -13,6 +13,10 @@ expected<void> check_nodes(const fault_plan& plan) {
   for (const fault& each : plan.faults()) {
     const bool is_signal = each.when.kind == fault_trigger_kind::time &&
                            (each.who.kind == fault_target_kind::stage || each.who.kind == fault_target_kind::worker);
+    if (each.who.kind == fault_target_kind::control) {
+      return fail(error_code::fault_invalid, "fault \"" + to_string(each) + "\"",
+                  "control messages of other nodes cannot be disturbed", "run it on one host");
+    }
     if (!is_signal) continue;
     return fail(error_code::fault_invalid, "fault \"" + to_string(each) + "\"",
                 "a signal at a time does not reach workers of other nodes", "give it a micro-batch: at=mb17");

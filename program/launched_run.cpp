@@ -67,7 +67,8 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_own_host(std::size_t
                                  [this] {
                                    const std::lock_guard lock{mutex_};
                                    return next_rank_++;
-                                 }})
+                                 },
+                             .around_link = workers.faults ? workers.faults->around_links() : nullptr})
       .map([](std::shared_ptr<local_host>&& made) { return std::shared_ptr<worker_host>(std::move(made)); });
 }
 

@@ -37,7 +37,9 @@ bool run_hosts::stop(std::chrono::steady_clock::time_point deadline, std::chrono
 
 expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log) {
   if (auto* const launched = launched_nodes::get()) return launched->open_hosts(plan, workers, std::move(log));
-  return local_host::create({.times = {workers.silence_timeout}, .log = std::move(log)})
+  return local_host::create({.times = {workers.silence_timeout},
+                             .log = std::move(log),
+                             .around_link = workers.faults ? workers.faults->around_links() : nullptr})
       .map([](std::shared_ptr<local_host>&& made) {
         return run_hosts{.all = {std::move(made)}, .find = [](stage_address) { return std::size_t{0}; }};
       });

@@ -10,6 +10,7 @@
 #include "program/own_thread.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/config/option_names.hpp"
+#include "runtime/fault/fault_shape.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
@@ -76,6 +77,9 @@ class starter {
       return made;
     }
     (*workers)->faults = std::move(*faults);
+    if (has_edge_faults(options_.run.faults)) {
+      (*workers)->edges = (*workers)->faults->wrap((*workers)->edges, plan_);
+    }
     auto running = running_topology::start(std::move(*engines), std::move(*workers));
     if (!running) return tl::make_unexpected(running.error());
     made.running = std::move(*running);
@@ -118,7 +122,9 @@ class starter {
   }
 
   [[nodiscard]] transport_options edge_settings() const {
-    return {.codec = std::make_shared<tensor_codec>(), .payload_crc = options_.run.workers.payload_crc};
+    const auto& asked = options_.run.workers.payload_crc;
+    return {.codec = std::make_shared<tensor_codec>(),
+            .payload_crc = corrupts_edges(options_.run.faults) ? true : asked};
   }
 
   /// Null if all stages are to live in this process.

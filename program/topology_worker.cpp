@@ -11,6 +11,7 @@
 #include "program/process_role.hpp"
 #include "program/topology_start.hpp"
 #include "runtime/config/option_names.hpp"
+#include "runtime/fault/fault_shape.hpp"
 #include "runtime/join/network_text.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/metric/packed_score.hpp"
@@ -135,7 +136,7 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
       .codec = std::make_shared<tensor_codec>(),
       .edges = network ? &between_nodes(transport) : &between_processes(transport),
       .network = network,
-      .payload_crc = options.workers.payload_crc,
+      .payload_crc = corrupts_edges(options.faults) ? true : options.workers.payload_crc,
       .silence_timeout = options.workers.timeout,
       .prepare =
           [state] {

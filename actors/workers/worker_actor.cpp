@@ -10,6 +10,8 @@
 #include "runtime/edge/checked_consumer.hpp"
 #include "runtime/fault/fault_shape.hpp"
 #include "runtime/inject/faulty_body.hpp"
+#include "runtime/inject/faulty_transport.hpp"
+#include "runtime/inject/plan_shape.hpp"
 #include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
@@ -68,6 +70,30 @@ std::shared_ptr<stage_body> with_faults(std::shared_ptr<stage_body> body, const 
   };
   const std::uint64_t lot = (std::uint64_t{to.incarnation} << 32U) + to.address.replica;
   return std::make_shared<faulty_body>(std::move(body), std::move(faults), lot, injected);
+}
+
+/// Of the edges whose consumer this worker is.
+std::shared_ptr<transport> with_faults(std::shared_ptr<transport> edges, const wiring_plan& plan,
+                                       const worker_assignment& to, const std::shared_ptr<engine_page>& page) {
+  message_triggers mine;
+  for (const assigned_fault& each : to.faults) {
+    fault one = *parse_fault(each.text);
+    if (one.who.kind != fault_target_kind::edge) continue;
+    const bool once = is_once(one);
+    mine.push_back(std::make_shared<message_trigger>(std::move(one), [page, once, number = each.number](bool first) {
+      const std::uint64_t bit = std::uint64_t{1} << number;
+      const bool is_new = (page->faults.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
+      return is_new || !first || !once;
+    }));
+  }
+  if (mine.empty()) return edges;
+  return make_faulty_transport(std::move(edges), [mine = std::move(mine), &plan](std::size_t channel) {
+    message_triggers found;
+    for (const auto& each : mine) {
+      if (is_of_channel(each->what(), plan, channel)) found.push_back(each);
+    }
+    return found;
+  });
 }
 
 }  // namespace
@@ -131,7 +157,10 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   if (!stage) return tl::make_unexpected(stage.error());
   // Once more: a file that was replaced while it was read is another one by now.
   if (auto same = check_fingerprint(to); !same) return same;
-  if (!to.faults.empty()) *stage = with_faults(std::move(*stage), to, *page);
+  if (!to.faults.empty()) {
+    *stage = with_faults(std::move(*stage), to, *page);
+    body_->edges = with_faults(body_->edges, what.plan, to, *page);
+  }
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), *page);
   engine_->listen(report_to_driver());
   return body_->process.engines().start(engine_);

@@ -110,6 +110,12 @@ expected<std::shared_ptr<engine_wiring>> worker_stages::wire(const epoch_request
   });
 }
 
+bool worker_stages::end(stage_address at, const error& why) {
+  const auto end_it = setup_->is_remote(at) ? registry_->kill_switch_of(at) : nullptr;
+  if (end_it) end_it(why);
+  return end_it != nullptr;
+}
+
 expected<void> worker_stages::make_edges(epoch_edges& edges) {
   const wiring_plan& plan = engines_->plan;
   for (std::size_t number = 0; number < plan.channels.size(); ++number) {

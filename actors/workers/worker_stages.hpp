@@ -28,6 +28,7 @@ class worker_stages final : public local_stages {
   [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
                                             stage_address at, incarnation_number incarnation) override;
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) override;
+  [[nodiscard]] bool end(stage_address at, const error& why) override;
 
  private:
   /// One epoch in the making. `present` is by instance. `local` has both ends of the channels within this process,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -174,5 +175,10 @@ expected<void> check_fits(const fault_plan& plan, const fault_shape& shape);
 /// One to `most` faults that leave the bits of a run of this shape as they are. The same arguments give the same plan.
 /// Faults of the driver and of the journal, which end a run, are not among them.
 fault_plan random_plan(std::uint64_t seed, const fault_shape& shape, std::size_t most = 4);
+
+/// A smaller plan that still fails: without the faults that it can do without, and with earlier and simpler ones where
+/// that is enough. `fails` runs a plan and says whether it fails, as `plan` itself has; it should say the same each
+/// time, and is asked at most limits::shrink_runs_max times.
+fault_plan shrink(const fault_plan& plan, const std::function<bool(const fault_plan&)>& fails);
 
 }  // namespace troupe

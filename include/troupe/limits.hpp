@@ -24,6 +24,8 @@ inline constexpr std::size_t ports_max = 64;
 inline constexpr std::uint32_t pipe_buffers_default = 2;
 /// Faults of one fault_plan.
 inline constexpr std::size_t faults_max = 64;
+/// Runs that shrink() asks for.
+inline constexpr std::size_t shrink_runs_max = 256;
 inline constexpr std::uint64_t micro_batch_max = 1u << 24;
 inline constexpr std::uint32_t metric_classes_max = 4096;
 inline constexpr std::uint32_t calls_queued_max = 64;

@@ -114,4 +114,9 @@ json_report result_json(const run_result& result);
 /// most `width` columns (at least 40); an ellipsis shortens lists of layers. The text ends with a newline.
 std::string result_table(const run_result& result, std::size_t width);
 
+/// Where two results of one evaluation differ first: "metrics.accuracy.correct: 9904 and 9903". Compares samples,
+/// micro-batches, completeness and the metrics of all sinks, reals to the last bit; neither times nor delivery. Nothing
+/// where they are equal.
+std::optional<std::string> first_difference(const run_result& a, const run_result& b);
+
 }  // namespace troupe

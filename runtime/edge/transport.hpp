@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "messages/worker.hpp"
+#include "runtime/edge/arrival_faults.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/os/blob.hpp"
 #include <troupe/error.hpp>
@@ -44,6 +45,8 @@ struct edge_site {
   std::function<void(const error&)> on_lost = {};
   /// What came from the other end cannot be: once at most, on the thread of the end.
   std::function<void(const error&)> on_damaged = {};
+  /// Of a consumer's end; null without a fault plan.
+  std::shared_ptr<arrival_faults> faults = nullptr;
 };
 
 /// The edges of one process to other processes of its run, by one kind of channel. After on_lost and on_damaged an end

@@ -53,7 +53,14 @@ expected<void> check_edge(const fault& one, const fault_shape& shape) {
     };
     return named(one.who.name, edge.first) && named(one.who.to, edge.second);
   };
-  if (std::any_of(shape.edges.begin(), shape.edges.end(), is_it)) return {};
+  const auto in_process = [&](const std::string& end) {
+    const auto found = find_stage(shape, end);
+    return found && shape.stages[*found].in_process;
+  };
+  if (std::any_of(shape.edges.begin(), shape.edges.end(), is_it)) {
+    if (in_process(one.who.name) || in_process(one.who.to)) return {};
+    return misfit(one, "both ends of the edge are in one process, and nothing travels", "run it with --processes");
+  }
   std::vector<std::string> known;
   for (const auto& [from, to] : shape.edges) known.push_back(dotted_name(from) + "-" + dotted_name(to));
   return misfit(one, "the run has no such edge", suggest_fix(dotted_name(one.who.name + "-" + one.who.to), known));
@@ -106,6 +113,16 @@ bool is_of_forward(const fault& one) {
 bool is_once(const fault& one) {
   return one.when.kind == fault_trigger_kind::micro_batch || one.when.kind == fault_trigger_kind::message ||
          one.when.kind == fault_trigger_kind::time;
+}
+
+bool has_edge_faults(const fault_plan& plan) {
+  return std::any_of(plan.faults().begin(), plan.faults().end(),
+                     [](const fault& one) { return one.who.kind == kind::edge; });
+}
+
+bool corrupts_edges(const fault_plan& plan) {
+  return std::any_of(plan.faults().begin(), plan.faults().end(),
+                     [](const fault& one) { return one.who.kind == kind::edge && one.kind == fault_kind::corrupt; });
 }
 
 bool needs_process(const fault& one) {

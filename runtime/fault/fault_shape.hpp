@@ -15,6 +15,11 @@ std::optional<std::size_t> find_stage(const fault_shape& shape, const std::strin
 /// It is injected once in a run.
 [[nodiscard]] bool is_once(const fault& one);
 
+/// Messages of an edge suffer it, in the process of the edge's consumer (runtime/inject/faulty_transport.hpp).
+[[nodiscard]] bool has_edge_faults(const fault_plan& plan);
+/// Bytes of an edge change: its payloads need checksums.
+[[nodiscard]] bool corrupts_edges(const fault_plan& plan);
+
 /// The fault needs a process of its target's own: its end, or its freeze, must not be that of the run.
 [[nodiscard]] bool needs_process(const fault& one);
 

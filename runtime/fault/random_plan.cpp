@@ -41,29 +41,72 @@ class planner {
   }
 
   std::optional<fault> next() {
-    switch (draw_.below(4)) {
+    switch (draw_.below(6)) {
       case 0:
         return fault{fault_kind::kill, draw_.below(2) == 0 ? fault_target::loader() : fault_target::aggregator(),
                      moment()};
       case 1:
+      case 2:
         return shape_.edges.empty() ? std::nullopt : of_edge();
+      case 3:
+        return shape_.stages.empty() ? std::nullopt : of_control();
       default:
         return shape_.stages.empty() ? std::nullopt : of_stage();
     }
   }
 
+  /// Not the first of all, so that the run has begun.
+  fault_trigger message() { return fault_trigger::message(2 + draw_.below(8)); }
+  fault_trigger now_and_then() { return fault_trigger::probability_of(0.1, draw_.below(1000)); }
+
+  /// May this stage die once more?
+  bool dies(std::size_t stage) { return ++deaths_[stage] <= deaths_of_stage_max; }
+
   std::optional<fault> of_edge() {
+    constexpr fault_kind kinds[] = {fault_kind::delay,   fault_kind::duplicate, fault_kind::reorder,  fault_kind::drop,
+                                    fault_kind::corrupt, fault_kind::truncate,  fault_kind::partition};
     const auto& [from, to] = shape_.edges[draw_.below(shape_.edges.size())];
-    fault made{fault_kind::delay, fault_target::edge(from, to), fault_trigger::probability_of(0.1, draw_.below(1000))};
-    made.delay_ms = between(1, 20);
-    return made;
+    const auto consumer = find_stage(shape_, to);
+    if (!consumer || !shape_.stages[*consumer].in_process) return std::nullopt;
+    fault made{kinds[draw_.below(std::size(kinds))], fault_target::edge(from, to), message()};
+    switch (made.kind) {
+      case fault_kind::delay:
+        made.delay_ms = between(1, 20);
+        [[fallthrough]];
+      case fault_kind::duplicate:
+      case fault_kind::reorder:
+        made.when = now_and_then();
+        return made;
+      case fault_kind::partition:
+        made.lasts = between(1, 5) / 10;
+        return made;
+      default:
+        // one of its ends may be killed for it
+        const auto producer = find_stage(shape_, from);
+        return dies(*consumer) && (!producer || dies(*producer)) ? std::optional(made) : std::nullopt;
+    }
+  }
+
+  /// What is lost here for good costs a time-out: not drawn.
+  std::optional<fault> of_control() {
+    constexpr fault_kind kinds[] = {fault_kind::delay, fault_kind::duplicate, fault_kind::reorder};
+    const std::size_t stage = draw_.below(shape_.stages.size());
+    const fault_shape::node& node = shape_.stages[stage];
+    if (!node.in_process) return std::nullopt;
+    fault made{kinds[draw_.below(std::size(kinds))], fault_target::control(node.name), now_and_then()};
+    if (made.kind == fault_kind::delay) {
+      made.delay_ms = between(1, 20);
+      return made;
+    }
+    made.when = message();
+    return dies(stage) ? std::optional(made) : std::nullopt;
   }
 
   std::optional<fault> of_stage() {
     const std::size_t stage = draw_.below(shape_.stages.size());
     const fault_shape::node& node = shape_.stages[stage];
     fault made{kind_for(node), fault_target::stage(node.name), moment()};
-    if (needs_process(made) && ++deaths_[stage] > deaths_of_stage_max) return std::nullopt;
+    if (needs_process(made) && !dies(stage)) return std::nullopt;
     if (node.replicas > 1 && draw_.below(2) == 0) {
       made.who.replica = static_cast<replica_index>(draw_.below(node.replicas));
       // a replica sees some of the micro-batches only

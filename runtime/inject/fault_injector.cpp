@@ -7,6 +7,7 @@
 
 #include "runtime/fault/fault_shape.hpp"
 #include "runtime/inject/faulty_call.hpp"
+#include "runtime/inject/plan_shape.hpp"
 
 namespace troupe {
 namespace {
@@ -94,6 +95,54 @@ std::shared_ptr<micro_batch_source> fault_injector::wrap(std::shared_ptr<micro_b
 std::shared_ptr<call_fold> fault_injector::wrap(std::shared_ptr<call_fold> fold) {
   return std::make_shared<watched_fold>(std::move(fold),
                                         [self = shared_from_this()](micro_batch_id id) { self->folded(id); });
+}
+
+message_triggers fault_injector::triggers_of(target who) {
+  message_triggers found;
+  for (std::size_t number = 0; number < faults().size(); ++number) {
+    if (faults()[number].who.kind != who) continue;
+    std::shared_ptr<message_trigger>& one = triggers_[number];
+    if (!one) {
+      const bool once = is_once(faults()[number]);
+      one = std::make_shared<message_trigger>(faults()[number], [weak = weak_from_this(), number, once](bool first) {
+        const auto self = weak.lock();
+        if (self && first && once) return self->record_.spend(number);
+        if (self) self->record_.note(number);
+        return self != nullptr;
+      });
+    }
+    found.push_back(one);
+  }
+  return found;
+}
+
+std::shared_ptr<transport> fault_injector::wrap(std::shared_ptr<transport> edges, const wiring_plan& plan) {
+  return make_faulty_transport(std::move(edges), [all = triggers_of(target::edge), plan](std::size_t channel) {
+    message_triggers found;
+    for (const auto& each : all) {
+      if (is_of_channel(each->what(), plan, channel)) found.push_back(each);
+    }
+    return found;
+  });
+}
+
+std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>)> fault_injector::around_links() {
+  const message_triggers all = triggers_of(target::control);
+  if (all.empty()) return nullptr;
+  const std::weak_ptr<fault_injector> weak = weak_from_this();
+  const do_later later = [weak](steady::time_point when, std::function<void()> what) {
+    if (const auto self = weak.lock()) self->clock_.at(when, std::move(what));
+  };
+  const auto of_stage = [weak, all](stage_address at) {
+    message_triggers found;
+    const auto self = weak.lock();
+    for (const auto& each : all) {
+      if (self && self->touches(each->what(), at)) found.push_back(each);
+    }
+    return found;
+  };
+  return
+      [later, of_stage](std::shared_ptr<message_link> link) { return disturb_link(std::move(link), later, of_stage); };
 }
 
 void fault_injector::loaded(std::uint64_t index) {

@@ -16,8 +16,11 @@
 #include "runtime/inject/fault_clock.hpp"
 #include "runtime/inject/fault_record.hpp"
 #include "runtime/inject/faulty_body.hpp"
+#include "runtime/inject/faulty_link.hpp"
+#include "runtime/inject/faulty_transport.hpp"
 #include "runtime/inject/full_disk.hpp"
 #include "runtime/process/hosted_worker.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 #include <troupe/fault_plan.hpp>
 
 namespace troupe {
@@ -61,6 +64,10 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
                                                          std::uint64_t first);
   /// Of the first sink.
   [[nodiscard]] std::shared_ptr<call_fold> wrap(std::shared_ptr<call_fold> fold);
+  /// Edges to workers whose consumers are in this process. Says of all that they may lose their ends.
+  [[nodiscard]] std::shared_ptr<transport> wrap(std::shared_ptr<transport> edges, const wiring_plan& plan);
+  /// local_host_options::around_link; null where no fault is for control messages.
+  [[nodiscard]] std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>)> around_links();
   /// Below the journal; null where no fault is for it.
   [[nodiscard]] std::shared_ptr<full_disk> disk() const noexcept { return disk_; }
 
@@ -92,6 +99,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return record_.plan().faults(); }
   [[nodiscard]] bool hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const;
   [[nodiscard]] bool touches(const fault& one, stage_address at) const;
+  [[nodiscard]] message_triggers triggers_of(fault_target_kind who);
   void loaded(std::uint64_t index);
   void folded(micro_batch_id id);
   void begin();
@@ -103,6 +111,8 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   fault_record record_;
   const fault_shape shape_;
   const std::shared_ptr<full_disk> disk_;
+  /// By number in the plan: of edges and control messages, for all incarnations.
+  std::map<std::size_t, std::shared_ptr<message_trigger>> triggers_;
   actions actions_;
   std::mutex mutex_;
   std::map<std::uint32_t, hosted_worker_ptr> started_;

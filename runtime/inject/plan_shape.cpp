@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "runtime/fault/fault_shape.hpp"
 
 namespace troupe {
 
@@ -23,6 +24,17 @@ fault_shape shape_of(const wiring_plan& plan, const std::function<bool(stage_add
     if (std::ranges::find(made.edges, edge) == made.edges.end()) made.edges.push_back(std::move(edge));
   }
   return made;
+}
+
+bool is_of_channel(const fault& one, const wiring_plan& plan, std::size_t channel) {
+  if (one.who.kind != fault_target_kind::edge) return false;
+  const fault_shape shape = shape_of(plan, nullptr);
+  const auto is_named = [&](const std::string& name, std::size_t instance) {
+    const stage_index node = plan.instances[instance].address.stage;
+    return name == plan.nodes[node].name || find_stage(shape, name) == node;
+  };
+  return is_named(one.who.name, plan.channels[channel].producer) &&
+         is_named(one.who.to, plan.channels[channel].consumer);
 }
 
 }  // namespace troupe

@@ -11,4 +11,7 @@ namespace troupe {
 /// of the plan.
 fault_shape shape_of(const wiring_plan& plan, const std::function<bool(stage_address at)>& is_remote);
 
+/// The fault is one of this channel's edge.
+[[nodiscard]] bool is_of_channel(const fault& one, const wiring_plan& plan, std::size_t channel);
+
 }  // namespace troupe

@@ -71,15 +71,16 @@ expected<std::shared_ptr<local_worker>> local_host::make_worker(std::uint32_t lo
   if (!sockets) return tl::make_unexpected(sockets.error());
   auto page = shared_page::create();
   if (!page) return tl::make_unexpected(page.error());
-  auto made = std::make_shared<local_worker>(
-      "worker " + std::to_string(rank), rank, options_.log,
-      local_worker::parts{.channel = std::move(ends->first),
-                          .link = links_->open(std::move(sockets->first), link_side::driver),
-                          .page = std::move(*page),
-                          .host = *host_,
-                          .on_exit = on_exit(local_rank),
-                          .home = options_.home,
-                          .logs_start = options_.logs_lives});
+  auto link = links_->open(std::move(sockets->first), link_side::driver);
+  if (options_.around_link) link = options_.around_link(std::move(link));
+  auto made = std::make_shared<local_worker>("worker " + std::to_string(rank), rank, options_.log,
+                                             local_worker::parts{.channel = std::move(ends->first),
+                                                                 .link = std::move(link),
+                                                                 .page = std::move(*page),
+                                                                 .host = *host_,
+                                                                 .on_exit = on_exit(local_rank),
+                                                                 .home = options_.home,
+                                                                 .logs_start = options_.logs_lives});
   left.channel = std::move(ends->second);
   left.link = std::move(sockets->second);
   const blob memory = *made->page();

@@ -38,6 +38,8 @@ struct local_host_options {
   bool bind_cores = false;
   /// The number of the next worker that start() starts; null: they ascend from 0.
   std::function<std::uint32_t()> next_rank = nullptr;
+  /// Stands in front of the link to each worker: a fault plan's disturb_link(); null: nothing.
+  std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>)> around_link = nullptr;
 };
 
 /// Workers that are processes of this host (docs/workers.md). Each inherits its channel, its link, and on several

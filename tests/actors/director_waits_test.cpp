@@ -37,6 +37,23 @@ TEST(director, gives_up_a_stage_that_lives_and_acknowledges_nothing) {
   EXPECT_EQ(run.outcome.get().cause->code, error_code::stage_unresponsive);
 }
 
+TEST(director, ends_a_worker_that_lives_and_acknowledges_nothing_and_goes_on_with_the_next) {
+  directed_run run;
+  run.provider->has_processes = true;
+  run.provider->deaf = true;
+  run.replace_stage();
+  run.submit(3);
+  run.pass_in_steps(limits::control_request_timeout + std::chrono::seconds{1});
+  EXPECT_TRUE(run.is_open()) << "the order may have been lost, not the worker";
+  ASSERT_EQ(run.provider->ended_for.size(), 1u);
+  EXPECT_THAT(run.provider->ended_for.front(), ::testing::HasSubstr("did not open it"));
+  run.provider->deaf = false;
+  run.replace_stage("it was killed");
+  run.pass_in_steps(limits::control_request_timeout * 2);
+  EXPECT_TRUE(run.is_open());
+  EXPECT_GT(run.source->position, 0u) << "its successor has opened it";
+}
+
 TEST(director, asks_again_when_it_was_frozen_itself) {
   directed_run run;
   run.provider->deaf = true;

@@ -17,6 +17,7 @@ class shm_consumer final : public edge_consumer {
       : returns_(std::make_shared<slot_returns>(std::move(edge.shared), std::move(end.peer_bell))),
         views_(std::move(edge.memory), returns_->shared().slots(), extents_at(returns_->shared().slots())),
         codec_(std::move(end.codec)),
+        faults_(std::move(end.faults)),
         damage_(std::move(end.on_damaged)) {
     held_.reserve(shared().slots());
   }
@@ -28,7 +29,9 @@ class shm_consumer final : public edge_consumer {
       sent_seen_ = words().sent.load(std::memory_order_acquire);
       if (received_ == sent_seen_) return std::nullopt;
     }
-    auto message = receive(shared().header(received_).load());
+    message_header header = shared().header(received_).load();
+    if (faults_) suffer(header, faults_->next_message());
+    auto message = receive(header);
     if (!message) {
       damage_.make(message.error());
       return std::nullopt;
@@ -98,6 +101,18 @@ class shm_consumer final : public edge_consumer {
     return *parts;
   }
 
+  /// Of a header, as the bytes of a payload in shared memory have no checksum that would miss one.
+  static void suffer(message_header& header, arrival_faults::damage what) noexcept {
+    constexpr std::uint64_t some_bit = 1u << 20;
+    const auto parts = lay_out(header);
+    const bool has_bytes = parts && parts->end > 0;
+    if (what == arrival_faults::damage::cut && has_bytes) {
+      header.extent_bytes = parts->end / 2;
+    } else if (what != arrival_faults::damage::none) {
+      header.position ^= some_bit;
+    }
+  }
+
   [[nodiscard]] expected<activation> receive(const message_header& header) {
     const auto parts = check(header);
     if (!parts) return tl::make_unexpected(parts.error());
@@ -138,6 +153,7 @@ class shm_consumer final : public edge_consumer {
   const std::shared_ptr<slot_returns> returns_;
   slot_views views_;
   const std::shared_ptr<const payload_codec> codec_;
+  const std::shared_ptr<arrival_faults> faults_;
   damage_report damage_;
   /// Received and not released, in order of receipt.
   std::vector<std::uint32_t> held_;

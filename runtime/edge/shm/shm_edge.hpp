@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "runtime/edge/arrival_faults.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/os/unique_fd.hpp"
@@ -44,6 +45,8 @@ struct shm_end {
   /// Called at most once, in the end's thread, from try_send or try_receive. May be empty. Codes: E0701, E0702 for what
   /// the peer wrote; E0614 where the system gives no addresses for a slot.
   std::function<void(const error&)> on_damaged;
+  /// Of a consumer; null without a fault plan.
+  std::shared_ptr<arrival_faults> faults = nullptr;
 };
 
 /// The memory of a new edge; a descriptor of it goes to either end, for good: an edge is opened once on each side.

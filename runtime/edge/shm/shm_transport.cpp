@@ -33,7 +33,8 @@ class shm_transport final : public transport {
   expected<End> open(edge_site site, expected<End> (*made_of)(unique_fd, shm_end)) const {
     if (!site.offer.memory) return fail(error_code::wire_malformed, "edge", "it comes without its memory");
     return site.offer.memory->copy().and_then([&](unique_fd&& memory) {
-      return made_of(std::move(memory), shm_end{std::move(site.peer_bell), codec_, std::move(site.on_damaged)});
+      return made_of(std::move(memory),
+                     shm_end{std::move(site.peer_bell), codec_, std::move(site.on_damaged), std::move(site.faults)});
     });
   }
 

@@ -47,6 +47,11 @@ class connection_role {
   /// Has not shown to belong to the run.
   [[nodiscard]] virtual bool is_untrusted() const { return false; }
   virtual void lost(const error& why, const std::string& peer) = 0;
+  /// What a fault plan does to bytes that have come and are not decoded yet (arrival_faults); an error ends the
+  /// connection.
+  [[nodiscard]] virtual std::error_code suffer(std::span<std::byte>) { return {}; }
+  /// Nothing is read and written now, by a fault plan.
+  [[nodiscard]] virtual bool is_silenced() const { return false; }
 };
 
 struct connection_limits {
@@ -120,6 +125,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool begin_next();
   void wait_to_read();
   void wait_to_write();
+  void wait_out_silence();
   template <class Act>
   void after_others(Act act);
   void finish();

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/edge/arrival_faults.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/edge/tcp/edge_key.hpp"
 #include <troupe/error.hpp>
@@ -84,6 +85,8 @@ struct receiver_link final : edge_link {
 
   std::unique_ptr<edge_producer> queue;
   std::atomic<std::uint64_t> released{0};
+  /// tcp_edge_options::faults.
+  std::shared_ptr<arrival_faults> faults;
 };
 
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "messages/limits.hpp"
+#include "runtime/edge/arrival_faults.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/tcp/edge_key.hpp"
@@ -61,6 +62,8 @@ struct tcp_edge_options {
   /// The node that the other end must be of, empty for the driver. Compared where names are (node_of); without it any
   /// peer of the run may be it.
   std::optional<std::string> peer = std::nullopt;
+  /// Of accept(); null without a fault plan.
+  std::shared_ptr<arrival_faults> faults = nullptr;
 };
 
 /// The edges of a process to other processes: a listening socket and one I/O thread for all of them (docs/wire.md).

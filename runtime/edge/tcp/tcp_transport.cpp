@@ -51,7 +51,8 @@ class tcp_transport final : public transport {
   [[nodiscard]] tcp_edge_options end_of(edge_site site) const {
     return {.edge = site.shape,
             .on_lost = std::move(site.on_lost),
-            .peer = has_network_ ? std::optional(std::move(site.peer.node)) : std::nullopt};
+            .peer = has_network_ ? std::optional(std::move(site.peer.node)) : std::nullopt,
+            .faults = std::move(site.faults)};
   }
 
   const std::shared_ptr<tcp_endpoint> endpoint_;

@@ -86,11 +86,17 @@ struct noting_provider final : local_stages {
     epoch = round.epoch;
     return local_stages::wire(round);
   }
+  [[nodiscard]] bool end(stage_address, const error& why) override {
+    if (has_processes) ended_for.push_back(why.cause);
+    return has_processes;
+  }
   std::vector<micro_batch_id> from;
   epoch_number epoch = 0;
   bool broken = false;
   /// Faces that are made from now on answer nothing.
   bool deaf = false;
+  bool has_processes = false;
+  std::vector<std::string> ended_for;
   std::shared_ptr<int> times_asked = std::make_shared<int>(0);
   /// The same faces.
   std::shared_ptr<std::vector<stop_mode>> told_to_stop = std::make_shared<std::vector<stop_mode>>();

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "chaos_report.hpp"
+#include "command.hpp"
+#include "count_flag.hpp"
+#include "interrupt.hpp"
+#include "messages/limits.hpp"
+#include "option_flags.hpp"
+#include "output.hpp"
+#include "parse.hpp"
+#include "runtime/launcher/shell_words.hpp"
+
+namespace troupe::cli {
+namespace {
+
+constexpr const char* chaos_examples =
+    "  troupe chaos --model data/mnist/lenet.pt --data mnist:data/mnist --stages 2 --processes --seed 1\n"
+    "  troupe chaos --config run.toml --processes --fault kill:stage=1,at=mb17 --fault drop:control=driver-1,p=0.1\n"
+    "  troupe chaos --config run.toml --processes --minutes 10\n";
+
+/// Seeds that JSON readers and people can hold.
+constexpr double seed_max = 9007199254740991.0;
+constexpr double minutes_max = limits::deadline_seconds_max / 60;
+
+/// What says where the results of an evaluation go: chaos has its own places.
+constexpr std::array refused = {"output", "journal", "resume", "trace"};
+
+struct chaos_flags {
+  std::string seed;
+  std::string minutes;
+};
+
+struct chaos_request {
+  eval_options options;
+  /// The options for each evaluation.
+  arguments flags;
+  std::uint64_t seed = 0;
+  std::optional<std::chrono::minutes> time;
+};
+
+expected<void> refuse_places(const resolved_options& asked) {
+  for (const char* name : refused) {
+    const origin& from = asked.from(name);
+    if (from.kind == origin_kind::default_value) continue;
+    return fail(error_code::flags_contradict, from.where,
+                "chaos evaluates several times, and keeps what it needs in a folder of its own", "leave it out");
+  }
+  return {};
+}
+
+struct text_of_value {
+  std::optional<std::string> operator()(std::monostate) const { return std::nullopt; }
+  std::optional<std::string> operator()(bool) const { return std::nullopt; }
+  std::optional<std::string> operator()(const std::string& text) const { return text; }
+  std::optional<std::string> operator()(const std::vector<std::string>& names) const {
+    return fmt::format("{}", fmt::join(names, ","));
+  }
+  template <class Number>
+  std::optional<std::string> operator()(Number number) const {
+    return fmt::format("{}", number);
+  }
+};
+
+/// The options in force, wherever they came from, as flags: the evaluations must not find faults in a file or variable.
+arguments words_of(const resolved_options& asked) {
+  arguments words;
+  for (const option& each : all_options()) {
+    const bool is_own = each.name == "json" || each.name == "fault";
+    if (is_own || asked.from(each.name).kind == origin_kind::default_value) continue;
+    const option_value value = each.get(asked.options);
+    if (const auto text = std::visit(text_of_value{}, value)) {
+      words.insert(words.end(), {flag_name(each), *text});
+    } else if (value == option_value(true)) {
+      words.push_back(flag_name(each));
+    }
+  }
+  return words;
+}
+
+expected<void> read_numbers(const chaos_flags& given, chaos_request& into) {
+  into.seed = std::random_device{}();
+  if (!given.seed.empty()) {
+    const auto seed = read_number("seed", given.seed, seed_max);
+    if (!seed) return tl::make_unexpected(seed.error());
+    into.seed = *seed;
+  }
+  if (given.minutes.empty()) return {};
+  const auto minutes = read_count("minutes", given.minutes, minutes_max);
+  if (!minutes) return tl::make_unexpected(minutes.error());
+  into.time = std::chrono::minutes(*minutes);
+  return {};
+}
+
+/// A plan is given, or drawn.
+expected<void> check_plan(const chaos_flags& given, const eval_options& options) {
+  const bool is_drawn = !given.seed.empty() || !given.minutes.empty();
+  if (options.fault.empty() || !is_drawn) return {};
+  return fail(error_code::flags_contradict, "--fault", "a plan is given, and one is to be drawn",
+              "leave out --fault, or --seed and --minutes");
+}
+
+expected<chaos_request> read_request(const option_flags& flags, const chaos_flags& given) {
+  const auto resolved = flags.resolve();
+  if (!resolved) return tl::make_unexpected(resolved.error());
+  if (auto fine = refuse_places(*resolved); !fine) return tl::make_unexpected(fine.error());
+  if (auto fine = check_together(*resolved, true); !fine) return tl::make_unexpected(fine.error());
+  if (auto fine = check_plan(given, resolved->options); !fine) return tl::make_unexpected(fine.error());
+  chaos_request made;
+  made.options = resolved->options;
+  made.flags = words_of(*resolved);
+  if (auto fine = read_numbers(given, made); !fine) return tl::make_unexpected(fine.error());
+  return made;
+}
+
+/// A chain of stages, as the undisturbed result has them.
+fault_shape shape_of_run(const chaos_request& asked, const nlohmann::json& result) {
+  fault_shape shape;
+  for (const nlohmann::json& each : result.value("stages", nlohmann::json::array())) {
+    const std::string name = each.value("name", "");
+    if (shape.stages.empty() || shape.stages.back().name != name) {
+      shape.edges.emplace_back(shape.stages.empty() ? "loader" : shape.stages.back().name, name);
+      shape.stages.push_back({.name = name, .replicas = 0, .in_process = asked.options.processes});
+    }
+    ++shape.stages.back().replicas;
+    if (asked.options.processes) ++shape.workers;
+  }
+  if (shape.workers > 0) shape.workers += limits::worker_spares;
+  shape.micro_batches = result.value("micro_batches", std::uint64_t{0});
+  return shape;
+}
+
+std::string command_of(const chaos_request& asked, const arguments& more) {
+  std::string text = "troupe chaos";
+  const auto add = [&](const std::string& word) {
+    const bool is_plain =
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%") ==
+        std::string::npos;
+    text += " " + (is_plain ? word : quote_for_shell(word));
+  };
+  std::ranges::for_each(asked.flags, add);
+  std::ranges::for_each(more, add);
+  return text;
+}
+
+class chaos {
+ public:
+  chaos(const chaos_request& asked, chaos_rounds& rounds) : asked_(asked), rounds_(rounds) {}
+
+  expected<exit_status> run() {
+    say("undisturbed\n");
+    auto before = rounds_.undisturbed();
+    if (!before) return tl::make_unexpected(before.error());
+    if (!before->result.is_object() || before->end.report.value != 0) return tell_of_first(*before);
+    undisturbed_ = std::move(*before);
+    if (!asked_.options.fault.empty()) return one(asked_.options.fault, std::nullopt);
+    const auto until = std::chrono::steady_clock::now() + asked_.time.value_or(std::chrono::minutes{0});
+    expected<exit_status> status = exit_status::ok;
+    for (std::uint64_t seed = asked_.seed;; ++seed) {
+      status = one(random_plan(seed, shape_of_run(asked_, undisturbed_.result)), seed);
+      if (!status || *status != exit_status::ok || std::chrono::steady_clock::now() >= until) return status;
+    }
+  }
+
+ private:
+  /// Its own words said what the matter is.
+  static expected<exit_status> tell_of_first(const chaos_run& before) {
+    say(fmt::format("the undisturbed evaluation {}\n", before.how));
+    const bool has_status = before.end.report.kind == exit_kind::exited && before.end.report.value != 0;
+    return has_status ? static_cast<exit_status>(before.end.report.value) : exit_status::failure;
+  }
+
+  expected<exit_status> one(const fault_plan& plan, std::optional<std::uint64_t> seed) {
+    arguments words;
+    for (const std::string& each : plan.texts()) words.insert(words.end(), {"--fault", each});
+    say(fmt::format("disturbed{}\n", seed ? fmt::format(", seed {}", *seed) : ""));
+    auto after = rounds_.under(plan);
+    if (!after) return tl::make_unexpected(after.error());
+    const auto objection = objection_to(*after, undisturbed_);
+    const chaos_verdict verdict{plan, seed, undisturbed_, std::move(*after), objection, command_of(asked_, words)};
+    const auto printed = print(asked_.options.json ? verdict_json(verdict) : verdict_text(verdict));
+    if (!printed) return tl::make_unexpected(printed.error());
+    if (!objection) return exit_status::ok;
+    const exit_report& end = verdict.disturbed.end.report;
+    const bool has_status = end.kind == exit_kind::exited && end.value != 0;
+    return has_status ? static_cast<exit_status>(end.value) : exit_status::failure;
+  }
+
+  const chaos_request& asked_;
+  chaos_rounds& rounds_;
+  chaos_run undisturbed_;
+};
+
+expected<exit_status> wreak(const chaos_request& asked) {
+  // what must exist before the first thread asks for what exists later
+  std::mutex mutex;
+  child_runner* running = nullptr;
+  const auto interrupt = interrupt_watch::start([&](int) {
+    const std::lock_guard lock(mutex);
+    if (running != nullptr) running->interrupt();
+  });
+  if (!interrupt) return tl::make_unexpected(interrupt.error());
+  auto children = child_runner::create();
+  if (!children) return tl::make_unexpected(children.error());
+  const auto folder = private_folder::make();
+  if (!folder) return tl::make_unexpected(folder.error());
+  chaos_rounds rounds(**children, **folder, asked.flags);
+  const auto set_running = [&](child_runner* one) {
+    const std::lock_guard lock(mutex);
+    running = one;
+  };
+  set_running(children->get());
+  auto status = chaos(asked, rounds).run();
+  set_running(nullptr);
+  return status;
+}
+
+}  // namespace
+
+expected<exit_status> run_chaos(const arguments& given) {
+  parser reader("chaos",
+                "Evaluate under faults and without, and compare: status 0 only for the same bits.\n"
+                "The faults are those given, or drawn from a seed.",
+                chaos_examples);
+  const option_flags flags(reader);
+  chaos_flags own;
+  reader.add_text("--seed", own.seed, "Draw the faults from this number [a random one]", "N");
+  reader.add_text("--minutes", own.minutes, "Draw new faults, seed by seed, for so long or until a run fails", "N");
+  const auto read = parse(reader, given);
+  if (!read) return tl::make_unexpected(read.error());
+  if (*read == parsed::help_printed) return exit_status::ok;
+  return read_request(flags, own).and_then([](const chaos_request& asked) { return wreak(asked); });
+}
+
+}  // namespace troupe::cli

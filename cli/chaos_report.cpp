@@ -1,0 +1,68 @@
+#include "chaos_report.hpp"
+
+#include <fmt/format.h>
+
+namespace troupe::cli {
+namespace {
+
+using nlohmann::json;
+
+std::uint64_t count_of(const json& result, const char* name) {
+  return result.is_object() ? result.value("delivery", json::object()).value(name, std::uint64_t{0}) : 0;
+}
+
+/// "injected 2 times, recovered in 0.09 s, 208 sent again", as far as the result says.
+std::string effect_of(const json& one) {
+  const auto times = one.value("times", std::uint64_t{0});
+  std::string text = times == 0 ? "not injected" : fmt::format("injected {} time{}", times, times == 1 ? "" : "s");
+  const json seconds = one.value("recovery_seconds", json());
+  if (seconds.is_number()) text += fmt::format(", recovered in {:.2f} s", seconds.get<double>());
+  const json replayed = one.value("replayed", json());
+  if (replayed.is_number() && replayed != 0) text += fmt::format(", {} sent again", replayed.get<std::uint64_t>());
+  return text;
+}
+
+std::string faults_text(const chaos_verdict& verdict) {
+  const json known =
+      verdict.disturbed.result.is_object() ? verdict.disturbed.result.value("faults", json::array()) : json::array();
+  std::string text;
+  for (std::size_t i = 0; i < verdict.plan.faults().size(); ++i) {
+    text += fmt::format("fault      {}", to_string(verdict.plan.faults()[i]));
+    if (i < known.size() && known[i].is_object() && !verdict.disturbed.resumed) text += "  " + effect_of(known[i]);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string verdict_text(const chaos_verdict& verdict) {
+  std::string text = verdict.seed ? fmt::format("seed       {}\n", *verdict.seed) : "";
+  text += faults_text(verdict);
+  const json& result = verdict.disturbed.result;
+  if (result.is_object()) {
+    text += fmt::format("delivery   {} of {} micro-batches folded, {} replayed, {} duplicates dropped, {} lost\n",
+                        count_of(result, "folded"), count_of(result, "expected"), count_of(result, "replayed"),
+                        count_of(result, "duplicates_dropped"), count_of(result, "lost"));
+  }
+  text += fmt::format("time       {:.2f} s, undisturbed {:.2f} s{}\n", verdict.disturbed.end.seconds,
+                      verdict.undisturbed.end.seconds, verdict.disturbed.resumed ? ", resumed" : "");
+  text += verdict.objection ? fmt::format("same bits  no: {}\n", *verdict.objection) : "same bits  yes\n";
+  return text + fmt::format("repeat     {}\n", verdict.repeat);
+}
+
+std::string verdict_json(const chaos_verdict& verdict) {
+  json object = verdict.disturbed.result.is_object() ? verdict.disturbed.result : json::object();
+  object["bit_identical"] = !verdict.objection.has_value();
+  object["seed"] = verdict.seed ? json(*verdict.seed) : json();
+  object["objection"] = verdict.objection ? json(*verdict.objection) : json();
+  object["repeat"] = verdict.repeat;
+  object["resumed"] = verdict.disturbed.resumed;
+  object["plan"] = verdict.plan.texts();
+  const json& before = verdict.undisturbed.result;
+  object["undisturbed"] = {{"metrics", before.value("metrics", json())},
+                           {"wall_seconds", before.value("wall_seconds", json())}};
+  return object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace troupe::cli

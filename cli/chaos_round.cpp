@@ -1,0 +1,86 @@
+#include "chaos_round.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "messages/limits.hpp"
+#include "output.hpp"
+#include "runtime/report/first_difference.hpp"
+
+namespace troupe::cli {
+namespace {
+
+using seconds = std::chrono::duration<double>;
+
+/// Faults that end the program itself, not a part that the program can replace.
+bool ends_the_run(const fault& one) {
+  return one.who.kind == fault_target_kind::driver || one.who.kind == fault_target_kind::journal;
+}
+
+arguments with_faults(const fault_plan& plan, bool and_those_that_end_the_run) {
+  arguments words;
+  for (const fault& each : plan.faults()) {
+    if (ends_the_run(each) && !and_those_that_end_the_run) continue;
+    words.insert(words.end(), {"--fault", to_string(each)});
+  }
+  return words;
+}
+
+bool has_ended_well(const child_end& end) {
+  return !end.overdue && end.report.kind == exit_kind::exited && end.report.value == 0;
+}
+
+}  // namespace
+
+expected<chaos_run> chaos_rounds::undisturbed() {
+  auto done = evaluate("the undisturbed evaluation", {}, limits::chaos_undisturbed_time, false);
+  if (done) undisturbed_seconds_ = done->end.seconds;
+  return done;
+}
+
+expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
+  const seconds patience = limits::chaos_time_factor * seconds(undisturbed_seconds_) + limits::chaos_time_extra;
+  const bool may_end = std::ranges::any_of(plan.faults(), ends_the_run);
+  arguments words = with_faults(plan, true);
+  const std::string journal = (folder_.path() / fmt::format("journal-{}", runs_)).string();
+  if (may_end) words.insert(words.end(), {"--journal", journal});
+  auto done = evaluate("the disturbed evaluation", words, patience, true);
+  if (!done || !may_end || done->end.overdue || has_ended_well(done->end)) return done;
+  say(fmt::format("{}; it goes on with its journal\n", done->end.report.outcome()));
+  words = with_faults(plan, false);
+  words.insert(words.end(), {"--journal", journal, "--resume"});
+  done = evaluate("the resumed evaluation", words, patience, true);
+  if (done) done->resumed = true;
+  return done;
+}
+
+expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const arguments& more, seconds patience,
+                                           bool shows_log) {
+  const std::filesystem::path output = folder_.path() / fmt::format("run-{}", runs_++);
+  arguments words = {"eval"};
+  words.insert(words.end(), flags_.begin(), flags_.end());
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), {"--output", output.string()});
+  const auto line = [](std::string_view text) { say(fmt::format("  | {}\n", text)); };
+  const auto ended =
+      children_.run(name, words, std::chrono::duration_cast<std::chrono::steady_clock::duration>(patience),
+                    shows_log ? line : child_runner::on_line());
+  if (!ended) return tl::make_unexpected(ended.error());
+  chaos_run made{.result = nullptr, .end = *ended, .how = ended->report.describe()};
+  if (ended->overdue) made.how = fmt::format("{} did not end within {:.0f} s", name, patience.count());
+  if (const auto text = read_small_file(output / "result.json", limits::chaos_result_bytes_max)) {
+    made.result = nlohmann::json::parse(*text, nullptr, false);
+    if (made.result.is_discarded()) made.result = nullptr;
+  }
+  return made;
+}
+
+std::optional<std::string> objection_to(const chaos_run& disturbed, const chaos_run& undisturbed) {
+  if (!has_ended_well(disturbed.end)) return disturbed.how;
+  if (!disturbed.result.is_object()) return "it left no result.json";
+  return first_difference(undisturbed.result, disturbed.result);
+}
+
+}  // namespace troupe::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "child_run.hpp"
+#include "private_folder.hpp"
+#include <troupe/fault_plan.hpp>
+
+namespace troupe::cli {
+
+/// One evaluation in a child process, or two where the second went on with the journal of the first.
+struct chaos_run {
+  /// The object of its result.json; null where there is none.
+  nlohmann::json result;
+  /// Of the last child.
+  child_end end;
+  /// "killed by SIGKILL", with the last lines of stderr.
+  std::string how;
+  /// The first child ended before it was done, and another one resumed.
+  bool resumed = false;
+};
+
+/// Runs `troupe eval` with the flags of `troupe chaos`, undisturbed and under plans, and keeps what it needs for that
+/// in a folder of its own. Threads: one.
+class chaos_rounds {
+ public:
+  /// `flags`: those of eval that were given, without those that say where results go.
+  chaos_rounds(child_runner& children, const private_folder& folder, arguments flags)
+      : children_(children), folder_(folder), flags_(std::move(flags)) {}
+
+  /// Errors: child_runner::run().
+  [[nodiscard]] expected<chaos_run> undisturbed();
+  /// A run that takes far longer than the undisturbed one is killed. If the plan ends the driver or fills the disk of
+  /// the journal, and the run ends by that, it is resumed without these faults.
+  [[nodiscard]] expected<chaos_run> under(const fault_plan& plan);
+
+ private:
+  [[nodiscard]] expected<chaos_run> evaluate(const std::string& name, const arguments& more,
+                                             std::chrono::duration<double> patience, bool shows_log);
+
+  child_runner& children_;
+  const private_folder& folder_;
+  const arguments flags_;
+  double undisturbed_seconds_ = 0;
+  int runs_ = 0;
+};
+
+/// Why a disturbed run does not count as survived; nothing if it gave the same bits.
+[[nodiscard]] std::optional<std::string> objection_to(const chaos_run& disturbed, const chaos_run& undisturbed);
+
+}  // namespace troupe::cli

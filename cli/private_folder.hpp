@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <troupe/error.hpp>
+
+namespace troupe::cli {
+
+/// A new folder among the temporary files, for this user alone. The destructor removes it with all that it holds.
+class private_folder {
+ public:
+  /// E0611.
+  [[nodiscard]] static expected<std::unique_ptr<private_folder>> make();
+  private_folder(const private_folder&) = delete;
+  private_folder& operator=(const private_folder&) = delete;
+  ~private_folder();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  explicit private_folder(std::filesystem::path path) : path_(std::move(path)) {}
+  const std::filesystem::path path_;
+};
+
+/// Everything in the file; nothing if it cannot be read or has more bytes.
+[[nodiscard]] std::optional<std::string> read_small_file(const std::filesystem::path& file, std::size_t bytes_max);
+
+}  // namespace troupe::cli

@@ -1,0 +1,166 @@
+#include "runtime/inject/faulty_link.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "messages/limits.hpp"
+
+namespace troupe {
+namespace {
+
+using link_time = std::chrono::steady_clock::time_point;
+
+/// Byte 1 of an envelope is its version.
+constexpr std::size_t version_at = 1;
+
+void damage(codec::bytes& message, fault_kind kind) {
+  if (kind == fault_kind::truncate) message.resize(message.size() / 2);
+  if (kind == fault_kind::corrupt && message.size() > version_at) message[version_at] ^= std::byte{1};
+}
+
+/// One way of a link. Threads: any. What it holds back knows it weakly: it ends with its link.
+class direction : public std::enable_shared_from_this<direction> {
+ public:
+  direction(std::function<void(codec::bytes)> deliver, do_later later)
+      : deliver_(std::move(deliver)), later_(std::move(later)) {}
+
+  void pass(codec::bytes message, const message_triggers& triggers) {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    link_time due = now;
+    bool twice = false;
+    bool behind = false;
+    for (const auto& each : triggers) {
+      const bool is_hit = each->hits(now);
+      if (each->is_active(now)) return;
+      if (!is_hit) continue;
+      const fault_kind kind = each->what().kind;
+      if (kind == fault_kind::drop) return;
+      if (kind == fault_kind::delay) due += each->lateness();
+      twice = twice || kind == fault_kind::duplicate;
+      behind = behind || kind == fault_kind::reorder;
+      damage(message, kind);
+    }
+    if (behind && !held_) return hold(std::move(message), now);
+    if (twice) put(message, due, now);
+    put(std::move(message), due, now);
+    if (auto before = std::exchange(held_, std::nullopt)) put(std::move(*before), due, now);
+  }
+  /// Nothing is delivered any more when this has returned.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    held_.reset();
+  }
+
+ private:
+  /// Until the next message has passed, or a moment later.
+  void hold(codec::bytes message, link_time now) {
+    held_ = std::move(message);
+    later_(now + limits::fault_reorder_time, [weak = weak_from_this(), number = ++holds_] {
+      if (const auto self = weak.lock()) self->give_up_waiting(number);
+    });
+  }
+  void give_up_waiting(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    if (!held_ || number != holds_) return;
+    const auto now = std::chrono::steady_clock::now();
+    put(*std::exchange(held_, std::nullopt), now, now);
+  }
+
+  void put(codec::bytes message, link_time due, link_time now) {
+    if (ended_) return;
+    const bool passes = (due <= now && waiting_ == 0) || waiting_ >= limits::fault_messages_max;
+    if (passes) return deliver_(std::move(message));
+    latest_ = std::max(latest_, due);
+    ++waiting_;
+    later_(latest_, [weak = weak_from_this(), shared = std::make_shared<codec::bytes>(std::move(message))] {
+      if (const auto self = weak.lock()) self->arrive(std::move(*shared));
+    });
+  }
+  void arrive(codec::bytes message) {
+    const std::lock_guard lock(mutex_);
+    --waiting_;
+    if (!ended_) deliver_(std::move(message));
+  }
+
+  const std::function<void(codec::bytes)> deliver_;
+  const do_later later_;
+  std::mutex mutex_;
+  std::optional<codec::bytes> held_;
+  std::uint64_t holds_ = 0;
+  link_time latest_;
+  std::size_t waiting_ = 0;
+  bool ended_ = false;
+};
+
+class faulty_link final : public message_link {
+ public:
+  faulty_link(std::shared_ptr<message_link> link, do_later later,
+              std::function<message_triggers(stage_address)> of_stage)
+      : link_(std::move(link)),
+        later_(std::move(later)),
+        of_stage_(std::move(of_stage)),
+        stage_(std::make_shared<stage>()) {
+    to_worker_ =
+        std::make_shared<direction>([inner = link_](codec::bytes message) { inner->send(std::move(message)); }, later_);
+  }
+
+  void start(link_events events) override {
+    from_worker_ = std::make_shared<direction>(events.on_message, later_);
+    link_->start({.on_message = [way = from_worker_, known = stage_](
+                                    codec::bytes message) { way->pass(std::move(message), known->triggers()); },
+                  .on_lost = std::move(events.on_lost)});
+  }
+  void send(codec::bytes message) override {
+    if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::worker_assignment) {
+      if (const auto to = codec::decode<worker_assignment>(message)) stage_->become(of_stage_(to->address));
+    }
+    to_worker_->pass(std::move(message), stage_->triggers());
+  }
+  [[nodiscard]] std::size_t queued_bytes() const override { return link_->queued_bytes(); }
+  void peer_has_ended(std::function<void()> done) override {
+    to_worker_->end();
+    link_->peer_has_ended([way = from_worker_, done = std::move(done)] {
+      if (way) way->end();
+      done();
+    });
+  }
+  void close() override { link_->close(); }
+
+ private:
+  /// Of the worker, once it has one.
+  class stage {
+   public:
+    void become(message_triggers triggers) {
+      const std::lock_guard lock(mutex_);
+      triggers_ = std::move(triggers);
+    }
+    [[nodiscard]] message_triggers triggers() const {
+      const std::lock_guard lock(mutex_);
+      return triggers_;
+    }
+
+   private:
+    mutable std::mutex mutex_;
+    message_triggers triggers_;
+  };
+
+  const std::shared_ptr<message_link> link_;
+  const do_later later_;
+  const std::function<message_triggers(stage_address)> of_stage_;
+  const std::shared_ptr<stage> stage_;
+  std::shared_ptr<direction> to_worker_;
+  std::shared_ptr<direction> from_worker_;
+};
+
+}  // namespace
+
+std::shared_ptr<message_link> disturb_link(std::shared_ptr<message_link> link, do_later later,
+                                           std::function<message_triggers(stage_address)> of_stage) {
+  return std::make_shared<faulty_link>(std::move(link), std::move(later), std::move(of_stage));
+}
+
+}  // namespace troupe

@@ -1,0 +1,75 @@
+#include "runtime/inject/message_trigger.hpp"
+
+#include <utility>
+
+#include "runtime/fault/seeded_draw.hpp"
+
+namespace troupe {
+namespace {
+
+std::chrono::nanoseconds of_ms(double ms) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double, std::milli>(ms));
+}
+
+}  // namespace
+
+message_trigger::message_trigger(fault what, may_inject may) : what_(std::move(what)), may_(std::move(may)) {}
+
+/// In [0, 1), from the plan's seed and the message's number alone.
+double message_trigger::draw(std::uint64_t salt) const noexcept {
+  return draw_for(what_.when.seed, messages_, salt).share();
+}
+
+/// Whether this message, or this moment, is the one that the trigger names.
+bool message_trigger::begins(time_point now) {
+  switch (what_.when.kind) {
+    case fault_trigger_kind::always:
+      return true;
+    case fault_trigger_kind::message:
+    case fault_trigger_kind::micro_batch:
+      return messages_ >= what_.when.number;
+    case fault_trigger_kind::time:
+      return first_ && now - *first_ >= std::chrono::duration<double>(what_.when.seconds);
+    case fault_trigger_kind::probability:
+      return draw(0) < what_.when.probability;
+  }
+  return false;
+}
+
+/// What has a moment and no "for" happens once, but for a partition, which then stays.
+bool message_trigger::is_over(time_point now) const {
+  if (forbidden_) return true;
+  if (what_.lasts) return began_ && now - *began_ >= std::chrono::duration<double>(*what_.lasts);
+  const bool once = what_.when.kind == fault_trigger_kind::message || what_.when.kind == fault_trigger_kind::time ||
+                    what_.when.kind == fault_trigger_kind::micro_batch;
+  return once && what_.kind != fault_kind::partition && hits_ > 0;
+}
+
+bool message_trigger::inject(time_point now) {
+  forbidden_ = may_ && !may_(hits_ == 0);
+  if (forbidden_) return false;
+  if (!began_) began_ = now;
+  ++hits_;
+  return true;
+}
+
+bool message_trigger::hits(time_point now) {
+  const std::lock_guard lock(mutex_);
+  ++messages_;
+  if (!first_) first_ = now;
+  if (what_.kind == fault_kind::partition || is_over(now) || !begins(now)) return false;
+  return inject(now);
+}
+
+bool message_trigger::is_active(time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (what_.kind != fault_kind::partition || is_over(now)) return false;
+  return began_ || (begins(now) && inject(now));
+}
+
+std::chrono::nanoseconds message_trigger::lateness() {
+  const std::lock_guard lock(mutex_);
+  return of_ms(what_.delay_ms.value_or(0) + draw(1) * what_.jitter_ms.value_or(0));
+}
+
+}  // namespace troupe

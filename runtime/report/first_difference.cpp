@@ -1,0 +1,42 @@
+#include "runtime/report/first_difference.hpp"
+
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include <troupe/result.hpp>
+
+namespace troupe {
+namespace {
+
+/// Objects and lists go down to the first value that differs. Equal texts are equal bits: a real is written with the
+/// digits that give it back, and a zero with its sign.
+std::optional<std::string> difference(const std::string& name, const nlohmann::json& a, const nlohmann::json& b) {
+  const bool same_form = a.type() == b.type() && a.is_structured() && a.size() == b.size();
+  if (!same_form) {
+    if (a.dump() == b.dump()) return std::nullopt;
+    return name + ": " + a.dump() + " and " + b.dump();
+  }
+  auto other = b.begin();
+  for (auto each = a.begin(); each != a.end(); ++each, ++other) {
+    if (a.is_object() && each.key() != other.key()) return name + ": " + each.key() + " and " + other.key();
+    const std::string part = a.is_object() ? "." + each.key() : "[" + std::to_string(each - a.begin()) + "]";
+    if (auto found = difference(name + part, *each, *other)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> first_difference(const nlohmann::json& a, const nlohmann::json& b) {
+  for (const char* name : std::array{"partial", "samples", "micro_batches", "metrics", "sinks"}) {
+    if (auto found = difference(name, a.value(name, nlohmann::json()), b.value(name, nlohmann::json()))) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> first_difference(const run_result& a, const run_result& b) {
+  return first_difference(nlohmann::json::parse(result_json(a).text), nlohmann::json::parse(result_json(b).text));
+}
+
+}  // namespace troupe

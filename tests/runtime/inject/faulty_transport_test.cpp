@@ -1,0 +1,151 @@
+// Goal: what a fault does to the bytes of an edge is noticed by the checks of the edge itself, whatever it is made of.
+// Method: both ends in one process, over shared memory and over a connection; messages are sent until the end is told
+// what it found.
+#include <condition_variable>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "../edge/shm/shm_test_support.hpp"
+#include "injection_support.hpp"
+#include "runtime/transport/transport_table.hpp"
+
+namespace troupe::testing {
+namespace {
+
+struct seen_end {
+  void note(const error& why) {
+    const std::lock_guard lock(mutex);
+    cause = why;
+    changed.notify_all();
+  }
+  std::optional<error> wait() {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, std::chrono::seconds{20}, [&] { return cause.has_value(); });
+    return cause;
+  }
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<error> cause;
+};
+
+class faulty_edge {
+ public:
+  faulty_edge(const char* kind, const std::string& text)
+      : edges_(make_faulty_transport(
+            std::move(*between_processes(kind).between({std::make_shared<const pattern_codec>(), std::nullopt})),
+            [one = trigger(text)](std::size_t channel) {
+              return channel == 1 ? message_triggers{one} : message_triggers{};
+            })),
+        offer_(*edges_->offer({.slots = 8}, edge_reach::host)) {
+    consumer = std::move(*edges_->open_consumer(site()));
+    producer = std::move(*edges_->open_producer(site()));
+  }
+  /// As many as there are slots; each must come or must not.
+  void send(std::size_t bytes, std::uint64_t count = 8) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      activation message{{0, i}, {i, i + 1}, std::make_shared<pattern>(i, bytes), nullptr, nullptr};
+      ASSERT_EQ(producer->try_send(message), send_status::sent);
+    }
+  }
+  /// How many come whole and in order until `enough`, or until the end is told something.
+  std::uint64_t receive(std::size_t bytes, std::uint64_t enough = 8) {
+    std::uint64_t count = 0;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    for (bool is_told = false; count < enough && std::chrono::steady_clock::now() < until;) {
+      if (auto message = consumer->try_receive()) {
+        EXPECT_EQ(message->id.index, count);
+        EXPECT_TRUE(is_pattern(message->tensors, count, bytes));
+        ++count;
+        continue;
+      }
+      if (is_told) break;  // what had arrived before was received
+      const std::lock_guard lock(found->mutex);
+      is_told = found->cause.has_value();
+    }
+    return count;
+  }
+
+  const std::shared_ptr<seen_end> found = std::make_shared<seen_end>();
+  const std::shared_ptr<seen_end> lost_producer = std::make_shared<seen_end>();
+  std::unique_ptr<edge_consumer> consumer;
+  std::unique_ptr<edge_producer> producer;
+
+ private:
+  edge_site site() {
+    const auto told = consumer ? lost_producer : found;
+    edge_site made{.epoch = 1,
+                   .channel = 1,
+                   .shape = {.slots = 8, .producer_bell = &bell_, .consumer_bell = &bell_},
+                   .offer = offer_,
+                   .peer = {.node = {}, .address = {}, .number = edges_->contact()},
+                   .peer_bell = std::shared_ptr<doorbell>(std::shared_ptr<void>(), &bell_)};
+    made.on_lost = [told](const error& why) { told->note(why); };
+    made.on_damaged = [told](const error& why) { told->note(why); };
+    return made;
+  }
+
+  doorbell bell_;
+  const std::shared_ptr<transport> edges_;
+  const edge_offer offer_;
+};
+
+constexpr std::size_t small = 64;
+constexpr std::size_t large = 300'000;
+
+TEST(faulty_transport, a_flipped_bit_fails_the_checksum_of_a_connection) {
+  for (const std::size_t bytes : {small, large}) {
+    SCOPED_TRACE(bytes);
+    faulty_edge edge("tcp", "corrupt:edge=a-b,at=msg3");
+    edge.send(bytes);
+    EXPECT_EQ(edge.receive(bytes), 2u);
+    const auto cause = edge.found->wait();
+    ASSERT_TRUE(cause);
+    EXPECT_NE(cause->cause.find("checksum"), std::string::npos) << to_string(*cause);
+    EXPECT_TRUE(edge.lost_producer->wait()) << "the connection is closed, and its other end hears of it";
+  }
+}
+
+TEST(faulty_transport, a_cut_message_ends_a_connection) {
+  for (const std::size_t bytes : {small, large}) {
+    SCOPED_TRACE(bytes);
+    faulty_edge edge("tcp", "truncate:edge=a-b,at=msg3");
+    edge.send(bytes);
+    EXPECT_EQ(edge.receive(bytes), 2u);
+    ASSERT_TRUE(edge.found->wait());
+    EXPECT_TRUE(edge.lost_producer->wait());
+  }
+}
+
+TEST(faulty_transport, a_damaged_slot_is_found_by_its_header) {
+  for (const char* text : {"corrupt:edge=a-b,at=msg3", "truncate:edge=a-b,at=msg3"}) {
+    SCOPED_TRACE(text);
+    faulty_edge edge("shm", text);
+    edge.send(small);
+    EXPECT_EQ(edge.receive(small), 2u);
+    const auto cause = edge.found->wait();
+    ASSERT_TRUE(cause);
+    EXPECT_EQ(cause->code, error_code::wire_malformed);
+  }
+}
+
+TEST(faulty_transport, a_short_partition_delays_what_is_sent) {
+  for (const char* kind : {"shm", "tcp"}) {
+    SCOPED_TRACE(kind);
+    faulty_edge edge(kind, "partition:edge=a-b,at=msg2,for=0.05s");
+    edge.send(small);
+    EXPECT_EQ(edge.receive(small), 8u);
+    EXPECT_FALSE(edge.found->cause);
+  }
+}
+
+TEST(faulty_transport, may_lose_ends_and_else_is_what_it_stands_before) {
+  faulty_edge edge("shm", "drop:edge=a-b,at=msg1");
+  edge.send(small, 1);
+  EXPECT_EQ(edge.receive(small, 1), 0u);
+  ASSERT_TRUE(edge.found->wait());
+  EXPECT_EQ(edge.found->cause->code, error_code::peer_lost);
+}
+
+}  // namespace
+}  // namespace troupe::testing
