@@ -13,6 +13,7 @@
 
 #include "runtime/edge/tcp/frame.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/sanitized.hpp"
 
 extern "C" int frame_fuzz_target(const std::uint8_t* data, std::size_t size);
 extern "C" int handshake_fuzz_target(const std::uint8_t* data, std::size_t size);
@@ -27,6 +28,9 @@ namespace {
 
 using target = int (*)(const std::uint8_t*, std::size_t);
 
+/// The fuzzers themselves run with sanitizers, by hand.
+constexpr int rounds = sanitized ? 500 : 2000;
+
 std::vector<std::uint8_t> read_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -36,7 +40,7 @@ void run_around(target run, const std::vector<std::uint8_t>& bytes) {
   run(bytes.data(), bytes.size());
   for (std::size_t size = 0; size < bytes.size(); ++size) run(bytes.data(), size);
   std::mt19937 random(1);
-  for (int round = 0; round < 2000 && !bytes.empty(); ++round) {
+  for (int round = 0; round < rounds && !bytes.empty(); ++round) {
     auto changed = bytes;
     for (unsigned i = 0; i < 1 + random() % 3; ++i) {
       changed[random() % changed.size()] = static_cast<std::uint8_t>(random());

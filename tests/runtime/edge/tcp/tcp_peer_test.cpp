@@ -1,7 +1,6 @@
 // Goal: what comes with peers that are no peers, leave, freeze or damage what they send. Method: sockets that say what
 // a test wants, and two processes. Nothing waits for time but for deadlines of some hundred milliseconds.
 #include <array>
-#include <atomic>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -90,86 +89,6 @@ TEST_F(tcp_peer, strangers_get_nothing_and_are_dropped) {
   const auto producer = must_connect(1);
   EXPECT_TRUE(eventually([&] { return endpoint->connections() == 2; }));
   EXPECT_EQ(lost.count(), 0u);
-}
-
-/// Five times as many as there is room for; each end that joins is one of the run.
-TEST_F(tcp_peer, any_number_of_silent_strangers_keeps_no_worker_out) {
-  tcp_endpoint_options options = test_options();
-  options.on_refused = refused.put();
-  endpoint = must_open(std::move(options));  // with a deadline that no untrusted peer reaches
-  const auto consumer = accept(1);
-  const auto other = accept(2);
-  std::vector<std::unique_ptr<raw_client>> crowd;
-  for (std::size_t i = 0; i < 5 * limits::tcp_untrusted_peers_max; ++i) {
-    crowd.push_back(std::make_unique<raw_client>(endpoint->port()));
-    if (i % 2 == 0) crowd.back()->send("TRPE");
-  }
-  const auto producer = must_connect(1);
-  EXPECT_EQ(crowd.front()->drain(), "") << "the oldest was not closed";
-  expect_refused("before others came");
-  EXPECT_TRUE(connect(key_of(2)));
-  EXPECT_TRUE(eventually([&] { return endpoint->connections() <= limits::tcp_untrusted_peers_max + 4; }));
-  EXPECT_EQ(lost.count(), 0u);
-}
-
-/// Nodes that join at the same time: however many others come, each has time for the round trips of its handshake.
-TEST_F(tcp_peer, a_peer_in_its_handshake_is_not_closed_for_others_before_it_is_idle) {
-  endpoint = must_open(test_options());
-  const raw_client first(endpoint->port());
-  first.send("TR");
-  std::vector<std::unique_ptr<raw_client>> others;
-  for (std::size_t i = 0; i < 2 * limits::tcp_untrusted_peers_max; ++i) {
-    others.push_back(std::make_unique<raw_client>(endpoint->port()));
-  }
-  const auto spoke_at = std::chrono::steady_clock::now();
-  first.send("PE");
-  EXPECT_EQ(first.drain(), "");
-  // the kernel counts in ticks of up to 10 ms
-  EXPECT_GE(std::chrono::steady_clock::now() - spoke_at, limits::tcp_untrusted_idle_max - 20ms);
-}
-
-/// A node on a slow network has its time, however many come from elsewhere.
-TEST_F(tcp_peer, a_crowd_at_one_address_keeps_out_itself_alone) {
-  endpoint = must_open(test_options());  // with a deadline that no untrusted peer reaches
-  const auto consumer = accept(1);
-  const raw_client slow(endpoint->port(), "127.0.0.2");
-  std::vector<std::unique_ptr<raw_client>> crowd;
-  for (std::size_t i = 0; i < 10 * limits::tcp_untrusted_peers_max; ++i)
-    crowd.push_back(std::make_unique<raw_client>(endpoint->port(), "127.0.0.3"));
-  EXPECT_EQ(crowd.front()->drain(), "") << "the crowd's oldest was not closed";
-  join(slow, key_of(1), 2);
-  EXPECT_EQ(std::get<welcome_frame>(slow.hear()).slots, 2u);
-}
-
-TEST_F(tcp_peer, a_crowd_at_one_address_leaves_room_for_others) {
-  endpoint = must_open(test_options());
-  const auto consumer = accept(1);
-  std::vector<std::unique_ptr<raw_client>> crowd;
-  for (std::size_t i = 0; i < 2 * limits::tcp_untrusted_peers_max; ++i)
-    crowd.push_back(std::make_unique<raw_client>(endpoint->port(), "127.0.0.3"));
-  const raw_client other(endpoint->port(), "127.0.0.2");
-  join(other, key_of(1), 2);
-  EXPECT_EQ(std::get<welcome_frame>(other.hear()).slots, 2u);
-  EXPECT_LE(endpoint->connections(), limits::tcp_untrusted_of_address_max + 1);
-}
-
-/// As fast as one thread can, while nodes come one after another. It ends before the machine has no ports left.
-TEST_F(tcp_peer, a_flood_from_one_address_keeps_no_other_out) {
-  endpoint = must_open(test_options());
-  std::atomic<bool> is_over{false};
-  std::thread flood([&] {
-    std::vector<std::unique_ptr<raw_client>> crowd(3 * limits::tcp_untrusted_peers_max);
-    for (std::size_t i = 0; !is_over && i < 10'000; ++i)
-      crowd[i % crowd.size()] = std::make_unique<raw_client>(endpoint->port(), "127.0.0.3");
-  });
-  for (std::uint32_t edge = 1; edge <= 10; ++edge) {
-    const auto consumer = accept(edge);
-    const raw_client node(endpoint->port(), "127.0.0.2");
-    join(node, key_of(edge), 2);
-    EXPECT_EQ(std::get<welcome_frame>(node.hear()).slots, 2u);
-  }
-  is_over = true;
-  flood.join();
 }
 
 TEST_F(tcp_peer, only_the_right_hello_is_let_in) {
