@@ -26,10 +26,23 @@ int wait_operation(bool shared) noexcept {
 
 }  // namespace
 
-// seq_cst on both words: a ringer that does not see `parked` has raised the epoch before the parker set it, so that
-// the parker's second look sees what was published or its wait finds another epoch. The whole proof is in
-// docs/edges.md. The ringer must not clear `parked`: a late one would clear the next park's flag, and the ring after
-// it would not wake.
+// No wake-up is lost.
+//
+//   ring                                     park (one thread)
+//   R0  publish the change                   P1  e := epoch          (seq_cst)
+//   R1  epoch += 1          (seq_cst)        P2  parked := 1         (seq_cst)
+//   R2  if parked != 0      (seq_cst)        P3  look at everything again; found something: stay awake
+//   R3      futex_wake(epoch)                P4  futex_wait(epoch, e): sleeps only if epoch is still e
+//
+// Claim: if R0 happened and P3 did not see it, the parker does not sleep through it. R1, R2, P1, P2 have one order.
+//
+// 1. R1 before P1. P1 synchronises with R1, so P3 sees R0.
+// 2. P1 before R1, and R2 reads 1. The ringer calls futex_wake after R1. The kernel compares and sleeps in one step:
+//    either R3 wakes the sleeper, or P4 finds a new epoch and returns.
+// 3. P1 before R1, and R2 reads 0. R2, and so R1, precedes P2. P4 finds a new epoch and returns.
+//
+// Only the parker resets `parked`: a late ringer could clear the flag of the next park, and the ring after it would
+// not wake.
 void doorbell::ring() noexcept {
   words_.epoch.fetch_add(1, std::memory_order_seq_cst);
   if (words_.parked.load(std::memory_order_seq_cst) != 0) futex(words_.epoch, wake_operation(shared_), 1, nullptr);

@@ -60,6 +60,11 @@ std::vector<const graph_edge*> edges_from(const stage_graph& graph, const std::s
 
 }  // namespace
 
+// Why a run ends. Every node that feeds a node in id order must itself send ascending ids on each edge: a source, a
+// node in id order, and a node each of whose replicas is fed by one replica of such a node. Take the least unfinished
+// id: all smaller ids have left every slot, so it comes first on each edge into a node in id order, and elsewhere
+// nothing waits for another id. So it can move. Over calls: an engine passes the end of a call on before it sends
+// anything of a later call; a node in id order drops ids of an ended call even while it waits for room.
 bool emits_in_order(const stage_graph& graph, std::size_t index) {
   const graph_node& node = graph.nodes()[index];
   if (node.kind == node_kind::source || node.keeps_order()) return true;

@@ -113,8 +113,18 @@ class inproc_producer final : public edge_producer {
     return sent_ - released_seen_ < channel_->ring.size();
   }
 
-  // Where one count of free slots rings, `sent` is published once more before a look that finds none: a thread that
-  // frees slots after it counts from there, and does not miss the count (docs/edges.md).
+  // Several credits per ring. The consumer counts free slots after a release as slots - (sent - released) and rings at
+  // exactly k, so that the end of a call does not wake the loader per release.
+  //
+  //   look for credit (producer)               release (consumer)
+  //   L1  nothing free by `released`           F1  released += 1       (seq_cst)
+  //   L2  sent := sent, as it is (seq_cst)     F2  read sent           (seq_cst)
+  //   L3  read released again    (seq_cst)     F3  free = k: ring
+  //
+  // Claim: a producer whose last look found no credit is rung when k slots are free. While it waits it sends nothing,
+  // and L3 saw `slots` messages in use. For each release that L3 did not see, L2 < L3 < F1 < F2, so F2 reads L2's
+  // `sent`. These releases count 1, 2, 3, ... free slots, and the k-th rings after F1; the proof of doorbell.cpp covers
+  // the rest. Without L2 the consumer could read an older `sent` and skip k.
   [[nodiscard]] std::uint64_t released_now() const noexcept {
     const std::uint64_t released = channel_->released.load(std::memory_order_acquire);
     if (channel_->options.credits_per_ring == 1 || sent_ - released != channel_->ring.size()) return released;
@@ -184,7 +194,7 @@ class inproc_consumer final : public edge_consumer {
     return received_ != sent_seen_;
   }
 
-  // Right while the producer waits for credit (docs/edges.md). Else it may be too great, where `sent` is not seen yet,
+  // Right while the producer waits for credit (proof above). Else it may be too great, where `sent` is not seen yet,
   // or too small, where more was sent since the release.
   [[nodiscard]] std::uint64_t free_slots_seen() const noexcept {
     return channel_->ring.size() - (channel_->sent.load(std::memory_order_seq_cst) - released_);

@@ -78,7 +78,7 @@ class shm_producer final : public edge_producer {
   }
 
   // Where one count of free slots rings, `sent` is published once more before a look that finds none: a thread that
-  // frees slots after it counts from there, and does not miss the count (docs/edges.md).
+  // frees slots after it counts from there, and does not miss the count (proof: inproc_edge.cpp).
   [[nodiscard]] std::uint64_t released_now() const noexcept {
     const std::uint64_t released = words().released.load(std::memory_order_acquire);
     if (shared_.credits_per_ring() == 1 || sent_ - released != slots()) return released;

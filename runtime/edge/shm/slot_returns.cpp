@@ -42,7 +42,7 @@ void slot_returns::drop(std::uint32_t slot, std::uint64_t reason) noexcept {
 
 // The slot's word first, the count second: a producer that counts a free slot finds it. seq_cst: after a look that
 // found no credit its `sent` is read here, so that one of the releases to come sees just so many free slots as ring
-// (docs/edges.md).
+// (proof: inproc_edge.cpp).
 void slot_returns::give_back(std::uint32_t slot, std::uint64_t position) noexcept {
   if (muted_.load(std::memory_order_acquire)) return;
   control& words = shared_.words();
