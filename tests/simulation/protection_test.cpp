@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "testing/simulation/world.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe::simulation {
 namespace {
@@ -26,6 +27,7 @@ std::ostream& operator<<(std::ostream& out, const switched_off& what) {
 class protection : public ::testing::TestWithParam<switched_off> {};
 
 TEST_P(protection, is_missed_when_it_is_switched_off) {
+  if (testing::sanitized && GetParam().seeds > 100) GTEST_SKIP() << testing::same_code;
   simulator world;
   for (std::uint64_t seed = 0; seed < GetParam().seeds; ++seed) {
     plan what = draw_plan(seed);
@@ -59,6 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(shrinking, leaves_the_faults_without_which_a_plan_does_not_fail) {
+  if (testing::sanitized) GTEST_SKIP() << testing::same_code;
   simulator world;
   std::size_t shrunk = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
