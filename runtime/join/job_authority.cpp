@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include <openssl/crypto.h>
+
 #include "runtime/join/node_identity.hpp"
 #include "runtime/join/signing.hpp"
 #include "runtime/os/random_secret.hpp"
@@ -32,6 +34,8 @@ job_authority& job_authority::operator=(job_authority&&) noexcept = default;
 job_authority::~job_authority() = default;
 
 expected<job_authority> job_authority::make() {
+  // Its listener serves nodes until the process has ended: without this OpenSSL takes itself down early in exit().
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
   const auto id = random_secret::make();
   if (!id) return tl::make_unexpected(id.error());
   auto made = std::make_unique<state>();

@@ -55,8 +55,9 @@ std::unique_ptr<BIO_METHOD, free_method> make_method() {
 }  // namespace
 
 void tls_records::serve(ssl_st& ssl) {
-  static const auto method = make_method();
-  BIO* const made = BIO_new(method.get());
+  // never freed: connections of a launch come until its driver's process has ended
+  static BIO_METHOD* const method = make_method().release();
+  BIO* const made = BIO_new(method);
   TROUPE_CHECK(made != nullptr, "OpenSSL fails for want of memory alone");
   BIO_set_data(made, this);
   BIO_set_init(made, 1);

@@ -1,6 +1,7 @@
 // Goal: what an authority issues has one name, the given key and nothing else, and OpenSSL accepts it for both roles.
 #include "runtime/join/job_authority.hpp"
 
+#include <cstdlib>
 #include <ctime>
 #include <set>
 #include <thread>
@@ -124,6 +125,20 @@ TEST(job_authority, issues_from_several_threads) {
   }
   for (std::thread& each : threads) each.join();
   EXPECT_THAT(names, ::testing::ElementsAre("node0", "node1", "node2", "node3"));
+}
+
+/// A process that ends early, such as a driver whose program asks for what cannot be, while nodes join.
+TEST(job_authority_at_exit, can_still_be_used_by_threads_that_serve_to_the_end) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        // runs after all that OpenSSL registers
+        std::atexit([] {
+          if (!job_authority::make()) std::_Exit(3);
+        });
+        std::exit(job_authority::make() ? 0 : 2);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
