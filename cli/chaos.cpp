@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <random>
 
@@ -15,6 +16,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/launch/launch_environment.hpp"
 #include "runtime/launcher/shell_words.hpp"
 
 namespace troupe::cli {
@@ -106,7 +108,15 @@ expected<void> check_plan(const chaos_flags& given, const eval_options& options)
               "leave out --fault, or --seed and --minutes");
 }
 
+/// A launch has one driver, which its agents join; each evaluation here has its own.
+expected<void> refuse_launch() {
+  if (std::getenv(launch_variable) == nullptr) return {};
+  return fail(error_code::flags_contradict, "troupe launch", "its agents join one evaluation, and chaos starts several",
+              "launch troupe eval with --fault, and once without, and compare");
+}
+
 expected<chaos_request> read_request(const option_flags& flags, const chaos_flags& given) {
+  if (auto fine = refuse_launch(); !fine) return tl::make_unexpected(fine.error());
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (auto fine = refuse_places(*resolved); !fine) return tl::make_unexpected(fine.error());

@@ -22,7 +22,7 @@ class relative_brightness final : public troupe::stage_function {
   [[nodiscard]] troupe::named_tensors run(const troupe::named_tensors& inputs,
                                           const troupe::micro_batch_info&) override {
     mean_ = 0.9 * mean_ + 0.1 * inputs.only().mean().item<double>();
-    return inputs.only() - mean_;
+    return at::sub(inputs.only(), mean_);
   }
   [[nodiscard]] bool may_write_input() const noexcept override { return false; }
 
@@ -36,12 +36,13 @@ at::Tensor guess(const at::Tensor& images) {
 }
 
 troupe::run_result run_under(const troupe::fault_plan& plan) {
-  const auto topology =
-      troupe::topology{}
-          .source("loader", "mnist:" + data_directory + "/mnist")
-          .stage("brightness", [](const troupe::stage_context&) { return std::make_shared<relative_brightness>(); })
-          .stage("guess", guess)
-          .sink("metrics", {"nll"});
+  const auto topology = troupe::topology{}
+                            .source("loader", "mnist:" + data_directory + "/mnist")
+                            .stage("brightness", troupe::stage_factory([](const troupe::stage_context&) {
+                                     return std::make_shared<relative_brightness>();
+                                   }))
+                            .stage("guess", guess)
+                            .sink("metrics", {"nll"});
   return troupe::get(troupe::run(
       topology,
       {.micro_batch = 16, .threads = 1, .limit = 1600, .log = {.level = troupe::log_level::error}, .faults = plan}));

@@ -45,7 +45,9 @@ std::shared_ptr<engine_page> page_of(const hosted_worker& worker) {
 
 expected<std::shared_ptr<fault_injector>> fault_injector::start(fault_plan plan, fault_shape shape, log_function log) {
   std::shared_ptr<fault_injector> made(new fault_injector(std::move(plan), std::move(shape), std::move(log)));
-  return made->clock_.start().map([&] { return made; });
+  auto started = made->clock_.start();
+  if (started && !made->triggers_of(target::control).empty()) started = made->late_messages_.start();
+  return started.map([&] { return made; });
 }
 
 fault_injector::fault_injector(fault_plan plan, fault_shape shape, log_function log)
@@ -131,7 +133,7 @@ std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>)> faul
   if (all.empty()) return nullptr;
   const std::weak_ptr<fault_injector> weak = weak_from_this();
   const do_later later = [weak](steady::time_point when, std::function<void()> what) {
-    if (const auto self = weak.lock()) self->clock_.at(when, std::move(what));
+    if (const auto self = weak.lock()) self->late_messages_.at(when, std::move(what));
   };
   const auto of_stage = [weak, all](stage_address at) {
     message_triggers found;

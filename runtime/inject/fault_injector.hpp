@@ -120,7 +120,8 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   std::vector<watched_worker> watched_;
   bool has_begun_ = false;
   bool forgets_ = false;
-  /// Last: its thread uses the others.
+  /// Last: their threads use the others. What is late still arrives while the run ends, after stop().
+  fault_clock late_messages_;
   fault_clock clock_;
 };
 
