@@ -71,6 +71,12 @@ driver_life::driver_life(const world_parts& parts)
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
               .armed = parts.armed} {
+  set_up();
+  direct();
+  look_after();
+}
+
+void driver_life::set_up() {
   const edge_depths depths{.from_loader = parts_.what.slots_from_loader, .between_stages = parts_.what.slots_between};
   const stage_address loader_at{parts_.what.stages, 0};
   auto page = shared_page::create();
@@ -91,35 +97,35 @@ driver_life::driver_life(const world_parts& parts)
   parts_.engines.push_back(engines_->loader);
   host_ = std::make_shared<simulated_host>(around_);
   losses_.emplace(setup_->silence_timeout + limits::lost_work_margin);
+}
 
+/// As running_topology does.
+void driver_life::direct() {
   const auto patience = std::max(limits::worker_hello_patience, setup_->silence_timeout);
   pool_ = parts_.system.spawn(worker_pool, host_, patience, setup_->edges);
   auto ledger = engines_->ledger_options();
   ledger.deduplicate = parts_.what.broken != mutant::deduplication;
   director_ = parts_.system.spawn(
       director,
-      director_plan{
-          .engines = engines_,
-          .ledger = std::make_shared<fold_ledger>(ledger),
-          .host = own_engines_,
-          .provider = std::make_shared<worker_stages>(
-              engines_, own_engines_, setup_, registry_,
-              [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
-          .reports = std::make_shared<report_box>(),
-          .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
-                                                   setup_->silence_timeout + limits::control_request_margin),
-          .restarts = parts_.what.broken == mutant::restart_budget ? restart_limits{without_end, without_end}
-                                                                   : restart_limits{},
-          .on_child =
-              [this](const caf::actor& child) {
-                // In this order they are made, first and later.
-                const bool aggregates =
-                    dynamic_cast<const caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(child))->name() ==
-                    std::string_view(aggregator_state::name);
-                (aggregates ? aggregators_ : loaders_).push_back(caf::actor_cast<caf::actor_addr>(child));
-              },
-          .on_stopped = [this] { is_stopped_ = true; }});
-  look_after();
+      director_plan{.engines = engines_,
+                    .ledger = std::make_shared<fold_ledger>(ledger),
+                    .host = own_engines_,
+                    .provider = std::make_shared<worker_stages>(
+                        engines_, own_engines_, setup_, registry_,
+                        [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
+                    .reports = std::make_shared<report_box>(),
+                    .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
+                                                             setup_->silence_timeout + limits::control_request_margin),
+                    .restarts = parts_.what.broken == mutant::restart_budget ? restart_limits{without_end, without_end}
+                                                                             : restart_limits{},
+                    .on_child = [this](const caf::actor& child) { meet(child); },
+                    .on_stopped = [this] { is_stopped_ = true; }});
+}
+
+void driver_life::meet(const caf::actor& child) {
+  const auto* actor = dynamic_cast<const caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(child));
+  const bool aggregates = actor->name() == std::string_view(aggregator_state::name);
+  (aggregates ? aggregators_ : loaders_).push_back(caf::actor_cast<caf::actor_addr>(child));
 }
 
 driver_life::~driver_life() {

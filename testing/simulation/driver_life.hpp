@@ -63,7 +63,9 @@ class driver_life {
   [[nodiscard]] outcome run(const bounds& within, const std::function<void(bool is_complete)>& when_all_are_answered);
 
  private:
-  [[nodiscard]] std::shared_ptr<director_actor> make_director();
+  void set_up();
+  void direct();
+  void meet(const caf::actor& child);
   [[nodiscard]] bool move();
   [[nodiscard]] bool advance();
   void choose(std::size_t choices, std::size_t jobs, bool has_event);
