@@ -53,7 +53,15 @@ void evaluation_run::request_stop(stop_kind kind) noexcept {
   running().reports().wake();
 }
 
+void evaluation_run::put_disk_below_journal() const {
+  const fault_injector* faults = running().faults();
+  if (!parts_.journal || faults == nullptr || !faults->disk()) return;
+  parts_.journal->write_with(
+      [disk = faults->disk()](int fd, const void* from, std::size_t size) { return disk->write(fd, from, size); });
+}
+
 expected<run_result> evaluation_run::run() {
+  put_disk_below_journal();
   const auto before = running().usage();
   auto future = running().submit(parts_.call->ticket());
   const auto outcome = wait(future);

@@ -50,6 +50,8 @@ class evaluation_run {
   [[nodiscard]] std::optional<call_outcome> wait(std::future<call_outcome>& outcome);
   void heed_stop();
   void heed_deadline();
+  /// Where a fault is to fill it.
+  void put_disk_below_journal() const;
   [[nodiscard]] std::uint64_t faults_injected() const;
   void log(const report_box::reports& reports) const;
   void report(const report_box::reports& reports, clock::time_point started) const;

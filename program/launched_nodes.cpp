@@ -16,6 +16,7 @@
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/log/refusal_limit.hpp"
 #include "runtime/os/blocked_signals.hpp"
+#include "runtime/os/room.hpp"
 #include "runtime/process/own_arguments.hpp"
 
 namespace troupe {
@@ -58,6 +59,13 @@ std::string working_directory() {
   return std::filesystem::current_path(ignored).string();
 }
 
+/// The links, and all that may come to the listener meanwhile.
+room_request room_of_nodes(std::size_t nodes) {
+  constexpr std::size_t own_files = 16;
+  return {.where = std::to_string(nodes) + " nodes",
+          .descriptors = nodes + limits::tcp_untrusted_peers_max + limits::tcp_waiting_peers_max + own_files};
+}
+
 }  // namespace
 
 launched_nodes* launched_nodes::get() noexcept {
@@ -69,6 +77,7 @@ expected<void> launched_nodes::open(const launch_environment& environment, std::
   const blocked_signals none_in_its_threads;
   auto channel = driver_channel::open(environment, steady_clock::now() + limits::launch_setup_timeout);
   if (!channel) return tl::make_unexpected(channel.error());
+  if (auto room = ensure_room(room_of_nodes((*channel)->setup().nodes.size())); !room) return room;
   auto authority = job_authority::make();
   if (!authority) return tl::make_unexpected(authority.error());
   auto* const made = new launched_nodes(std::move(*channel), std::move(*authority));

@@ -45,6 +45,11 @@ class launched_nodes {
   /// and, as long as no later run gets it, of the nodes. Errors: open_hosts().
   [[nodiscard]] expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log);
 
+  /// The node of each stage in a worker, as a position among the nodes: by --placement, by the program's wish, by rank.
+  /// E0102, E0103.
+  [[nodiscard]] expected<std::map<stage_address, std::size_t>> place(const wiring_plan& plan,
+                                                                     const worker_setup& workers) const;
+
  private:
   /// What is known of a node: its agent once it has joined, or why it will not.
   struct member {
@@ -71,8 +76,6 @@ class launched_nodes {
                                                                  const log_function& log);
   [[nodiscard]] expected<std::shared_ptr<worker_host>> open_own_host(std::size_t node, const worker_setup& workers,
                                                                      const log_function& log);
-  [[nodiscard]] expected<std::map<stage_address, std::size_t>> place(const wiring_plan& plan,
-                                                                     const worker_setup& workers) const;
   [[nodiscard]] expected<log_function> log_of_ranks(log_function log) const;
   [[nodiscard]] expected<void> provide(const std::vector<file_identity>& files);
   void say(log_record record);

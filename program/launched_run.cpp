@@ -8,7 +8,6 @@
 #include "runtime/agent_host/agent_host.hpp"
 #include "runtime/agent_host/provide_files.hpp"
 #include "runtime/launch/explicit_placement.hpp"
-#include "runtime/launch/placement.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/log/rank_logs.hpp"
 
@@ -88,17 +87,15 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_host(std::size_t nod
 expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wiring_plan& plan,
                                                                      const worker_setup& workers) const {
   const std::vector<stage_address> stages = ranked(plan, workers);
-  std::map<stage_address, std::size_t> first;
-  if (!setup_.placement) {
-    const auto placed = place_ranks(stages.size(), setup_.nodes);
-    if (!placed) return tl::make_unexpected(placed.error());
-    for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], placed->ranks[rank].node);
-    return first;
-  }
   std::vector<ranked_stage> named;
-  for (const stage_address& each : stages) named.push_back({plan.nodes[each.stage].name, each.replica});
-  const auto placed = place_explicitly(*setup_.placement, named, setup_.nodes);
+  for (const stage_address& each : stages) {
+    named.push_back({.name = plan.nodes[each.stage].name,
+                     .replica = each.replica,
+                     .wanted = workers.wanted_node ? workers.wanted_node(each) : std::string()});
+  }
+  const auto placed = place_explicitly(setup_.placement, named, setup_.nodes);
   if (!placed) return tl::make_unexpected(placed.error());
+  std::map<stage_address, std::size_t> first;
   for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], (*placed)[rank]);
   return first;
 }

@@ -123,11 +123,6 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
   }
   auto journal = open_journal(request.what, options, **data, stages->layers, **call);
   if (!journal) return tl::make_unexpected(journal.error());
-  const auto* faults = stages->running->faults();
-  if (*journal && faults != nullptr && faults->disk()) {
-    (*journal)->write_with(
-        [disk = faults->disk()](int fd, const void* from, std::size_t size) { return disk->write(fd, from, size); });
-  }
   return prepared_run{.options = options,
                       .config = std::move(resolved.config),
                       .stages = std::move(*stages),

@@ -57,6 +57,25 @@ std::uint32_t most_threads(const topology& what) {
   return most;
 }
 
+/// Before anything is read or started.
+expected<void> check_placement(const topology& what) {
+  const auto& places = what.parts().places;
+  const auto* const launched = launched_nodes::get();
+  if (launched == nullptr && !places.empty()) {
+    return fail(error_code::topology_invalid, "placement of stage '" + places.begin()->first + "'",
+                "there are no nodes: nothing has launched this program",
+                "start it with troupe launch, or leave the placement out");
+  }
+  if (launched == nullptr) return {};
+  return expand(what.parts().graph()).and_then([&](const wiring_plan& plan) -> expected<void> {
+    worker_setup all;
+    all.is_remote = [](stage_address) { return true; };
+    all.wanted_node = wanted_nodes(what, plan);
+    const auto placed = launched->place(plan, all);
+    return placed ? expected<void>() : tl::make_unexpected(placed.error());
+  });
+}
+
 }  // namespace
 
 void adapt_to_launch(run_options& options, eval_options& config) {
@@ -70,6 +89,7 @@ expected<void> check_run(const topology& what, const run_options& options) {
   return check_ranges(config)
       .and_then([&] { return check_processes(config); })
       .and_then([&] { return what.check(); })
+      .and_then([&] { return check_placement(what); })
       .and_then([&] { return check_faults(what, options); });
 }
 

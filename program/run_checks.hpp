@@ -13,7 +13,8 @@ void adapt_to_launch(run_options& options, eval_options& config);
 
 /// Checks what is asked for, before anything is opened. `troupe eval`, evaluator, run() and pipeline_engine all call
 /// it. Errors: E0103 an option is out of range. E0104 two options contradict each other, or worker processes are asked
-/// for and main() has made no troupe::program. Those of topology::check().
+/// for and main() has made no troupe::program. Those of topology::check(). E0102, E0103 a placement that the launch has
+/// no node or slot for. E0504 a placement without a launch.
 [[nodiscard]] expected<void> check_run(const topology& what, const run_options& options);
 
 /// Checks that the system has what the run will hold at one time: threads, descriptors, processes and address space

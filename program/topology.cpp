@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "program/topology_parts.hpp"
 #include "runtime/topology/draw/draw.hpp"
 #include <troupe/model.hpp>
@@ -60,6 +63,12 @@ expected<void> check_settings(const std::string& name, const Options& options) {
       .and_then([&] { return check_dtype(name, options.dtype); });
 }
 
+/// Where the node is to live.
+void settle(topology_parts& parts, const std::string& name, const stage_options& options) {
+  if (options.process) parts.in_processes.insert(name);
+  if (!options.placement.empty()) parts.places[name] = options.placement;
+}
+
 }  // namespace
 
 const std::string& name_of(const metric_choice& metric) noexcept {
@@ -87,19 +96,27 @@ topology& topology::source(std::string name, data_choice data) {
 
 topology& topology::stage(const std::string& name, stage_recipe what, const stage_options& options) {
   if (auto fine = check_settings(name, options); !fine) parts_->mistakes.push_back(fine.error());
-  if (options.process) parts_->in_processes.insert(name);
+  settle(*parts_, name, options);
   parts_->add(make_node(name, node_kind::stage, options), stage_node{std::move(what), options});
   return *this;
 }
 
 topology& topology::pipeline(std::string name, model_source model, cut_options options) {
   if (auto fine = check_settings(name, options); !fine) parts_->mistakes.push_back(fine.error());
+  if (options.placement.size() > 1 && options.placement.size() != options.stages) {
+    parts_->mistakes.push_back({error_code::topology_invalid, "pipeline '" + name + "'",
+                                "its placement names " + std::to_string(options.placement.size()) + " nodes for " +
+                                    std::to_string(options.stages) + " stages",
+                                "name one node, or one for each stage"});
+  }
   for (std::uint32_t part = 0; part < std::min(options.stages, limits::stages_max + 1); ++part) {
     graph_node node = make_node(part_name(name, part), node_kind::stage,
                                 {.replicas = options.replicas, .num_pipe_buffers = options.num_pipe_buffers});
     node.pipeline_group = name;
     node.ordered = options.ordered && part == 0;
     if (options.process) parts_->in_processes.insert(node.name);
+    if (!options.placement.empty())
+      parts_->places[node.name] = {options.placement[std::min<std::size_t>(part, options.placement.size() - 1)]};
     parts_->add(node, cut_node{name, part});
     if (part > 0) parts_->edges.push_back({{part_name(name, part - 1), "out"}, {node.name, "in"}});
   }
@@ -109,14 +126,14 @@ topology& topology::pipeline(std::string name, model_source model, cut_options o
 
 topology& topology::join(std::string name, std::vector<std::string> inputs, stage_options options) {
   options.inputs = std::move(inputs);
-  if (options.process) parts_->in_processes.insert(name);
+  settle(*parts_, name, options);
   parts_->add(make_node(std::move(name), node_kind::join, options), join_node{});
   return *this;
 }
 
 topology& topology::route(std::string name, std::vector<route_case> cases, stage_options options) {
   options.outputs.clear();
-  if (options.process) parts_->in_processes.insert(name);
+  settle(*parts_, name, options);
   for (const route_case& each : cases) options.outputs.push_back(each.name);
   graph_node node = make_node(std::move(name), node_kind::route, options);
   const auto takes_all = [](const route_case& each) { return !each.predicate; };
@@ -160,6 +177,11 @@ topology& topology::replicate(const std::string& name, std::uint32_t replicas) {
 std::string topology::picture() const {
   const stage_graph drawn = parts_->graph();
   std::string text = draw_text(drawn);
+  for (const graph_node& node : drawn.nodes()) {
+    const auto found = parts_->places.find(node.name);
+    if (found != parts_->places.end())
+      text += fmt::format("place   {} on {}\n", node.name, fmt::join(found->second, ", "));
+  }
   for (const std::string& shortage : find_shortages(drawn)) text += "warning: " + shortage + "\n";
   return text;
 }
@@ -170,7 +192,7 @@ std::string topology::svg() const {
 
 expected<void> topology::check() const {
   if (!parts_->mistakes.empty()) return tl::make_unexpected(parts_->mistakes.front());
-  return validate(parts_->graph());
+  return validate(parts_->graph()).and_then([&] { return parts_->check_places(); });
 }
 
 }  // namespace troupe

@@ -24,6 +24,24 @@ void topology_parts::add(const graph_node& node, node_content what) {
   add(node);
 }
 
+std::string topology_parts::place_of(const std::string& node, std::uint32_t replica) const {
+  const auto found = places.find(node);
+  if (found == places.end()) return {};
+  return found->second.size() == 1 ? found->second.front() : found->second.at(replica);
+}
+
+expected<void> topology_parts::check_places() const {
+  for (const graph_node& node : nodes) {
+    const auto found = places.find(node.name);
+    if (found == places.end() || found->second.size() == 1 || found->second.size() == node.replicas) continue;
+    return fail(error_code::topology_invalid, "stage '" + node.name + "'",
+                "its placement names " + std::to_string(found->second.size()) + " nodes for " +
+                    std::to_string(node.replicas) + " replicas",
+                "name one node, or one for each replica");
+  }
+  return {};
+}
+
 stage_graph topology_parts::graph() const {
   stage_graph made;
   for (const graph_node& node : nodes) made.add(node);
@@ -47,6 +65,13 @@ stage_graph topology_parts::graph() const {
     if (node.kind != node_kind::sink) before = &node;
   }
   return made;
+}
+
+std::function<std::string(stage_address)> wanted_nodes(const topology& what, const wiring_plan& plan) {
+  std::map<stage_address, std::string> wanted;
+  for (const wired_instance& each : plan.instances)
+    wanted[each.address] = what.parts().place_of(plan.nodes[each.address.stage].name, each.address.replica);
+  return [wanted = std::move(wanted)](stage_address at) { return wanted.at(at); };
 }
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "runtime/topology/stage_graph.hpp"
+#include "runtime/topology/wiring_plan.hpp"
 #include <troupe/topology.hpp>
 
 namespace troupe {
@@ -55,6 +57,8 @@ struct topology_parts {
   /// In the order of addition, which is the order of the results.
   std::vector<scored_sink> sinks = {};
   std::set<std::string> in_processes = {};
+  /// By node, where one is asked for: nodes of a launch, one for all of its replicas or one for each.
+  std::map<std::string, std::vector<std::string>> places = {};
   /// What check() reports first.
   std::vector<error> mistakes = {};
 
@@ -66,6 +70,13 @@ struct topology_parts {
   /// The node asked for worker processes.
   [[nodiscard]] bool wants_process(const std::string& node) const { return in_processes.contains(node); }
   [[nodiscard]] bool wants_any_process() const { return !in_processes.empty(); }
+  /// The node of a launch that is to have the replica; empty: any. Places are as check_places() wants them.
+  [[nodiscard]] std::string place_of(const std::string& node, std::uint32_t replica) const;
+  /// E0504 where a node has neither one place nor as many as replicas.
+  [[nodiscard]] expected<void> check_places() const;
 };
+
+/// worker_setup::wanted_node of a topology that passed its checks.
+[[nodiscard]] std::function<std::string(stage_address)> wanted_nodes(const topology& what, const wiring_plan& plan);
 
 }  // namespace troupe

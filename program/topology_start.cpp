@@ -139,6 +139,7 @@ class starter {
       assignments.push_back(assignment_for(node));
     }
     setup->is_remote = [remote](stage_address at) { return remote[at.stage]; };
+    setup->wanted_node = wanted_nodes(what_, plan_);
     setup->assignment = [assignments](stage_address at) { return assignments[at.stage]; };
     // of the files as they were before they were read: workers refuse what came later
     setup->fingerprint = options_.report ? options_.report->fingerprint : plan_fingerprint(plan_, settings_of(what_));

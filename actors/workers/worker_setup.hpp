@@ -36,6 +36,8 @@ struct worker_setup {
   /// Stages that live in workers.
   std::function<bool(stage_address address)> is_remote;
   std::function<assignment_data(stage_address address)> assignment;
+  /// The node of a launch that the program wants for a stage, by name; empty or null: any.
+  std::function<std::string(stage_address address)> wanted_node = nullptr;
   /// Of what workers are to build (plan_fingerprint.hpp).
   std::uint64_t fingerprint = 0;
   /// Model files, which must be the same on every other node.

@@ -63,6 +63,9 @@ struct stage_options {
   std::vector<std::string> outputs = {"out"};
   /// Gives each replica a worker process, also without worker_options::enabled. Needs troupe::program.
   bool process = false;
+  /// Nodes of a launch (docs/multi-node.md), by name: one for all replicas, or one for each. Empty: any. The flag
+  /// --placement comes before it. E0102 where the launch has no such node; E0504 without a launch.
+  std::vector<std::string> placement = {};
 };
 
 /// A model that is a chain of layers, cut into stages as `troupe eval` does it.
@@ -82,6 +85,8 @@ struct cut_options {
   std::string device = "cpu";
   /// See stage_options.
   bool process = false;
+  /// As in stage_options, but one node for all stages, or one for each; replicas of a stage live on the same node.
+  std::vector<std::string> placement = {};
   /// For a model from a file; see model_loading.
   bool allow_effects = false;
 };

@@ -120,6 +120,7 @@ void agent::core::lose_driver(const error& why) {
     if (!has_ended) is_driver_gone = true;
   }
   end(why);
+  workers->kill_all();  // the thread of serve() may be waiting for those that have a grace
 }
 
 void agent::core::take(codec::bytes message) {

@@ -106,6 +106,10 @@ void agent_workers::exited(const hosted_worker_ptr& worker, const exit_report& r
   changed_.notify_all();
 }
 
+void agent_workers::kill_all() const {
+  for (const hosted_worker_ptr& each : all()) each->kill();
+}
+
 void agent_workers::wait_for_ends(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock{mutex_};
   changed_.wait_until(lock, deadline, [&] { return workers_.empty(); });

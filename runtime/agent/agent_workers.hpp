@@ -30,6 +30,8 @@ class agent_workers final : public worker_listener {
   void refuse(std::uint32_t rank, const error& cause);
   /// What has changed since the last time.
   void tell_telemetry();
+  /// All that are there; their ends are told as any others.
+  void kill_all() const;
   /// Of all that were added.
   void wait_for_ends(std::chrono::steady_clock::time_point deadline);
   /// Their host has ended: those of which no end is known are told as ended somehow.

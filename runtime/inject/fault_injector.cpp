@@ -291,7 +291,7 @@ void fault_injector::look() {
 
 // --- the record ------------------------------------------------------------------------------------------------------
 
-/// The first fault that hit this and has no price yet; else the last one.
+/// The first fault that hit this and has no price yet; else the first one.
 void fault_injector::recovered(const recovery_note& note) {
   look();
   std::optional<std::uint32_t> rank;

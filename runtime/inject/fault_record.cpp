@@ -5,20 +5,23 @@
 #include <fmt/format.h>
 
 namespace troupe {
+namespace {
 
-using steady = std::chrono::steady_clock;
+using clock_type = std::chrono::steady_clock;
+
+}  // namespace
 
 fault_record::fault_record(fault_plan plan, log_function log)
     : plan_(std::move(plan)), log_(std::move(log)), entries_(plan_.faults().size()) {}
 
 void fault_record::begin() noexcept {
   std::int64_t none = -1;
-  began_ns_.compare_exchange_strong(none, steady::now().time_since_epoch().count());
+  began_ns_.compare_exchange_strong(none, clock_type::now().time_since_epoch().count());
 }
 
-std::optional<steady::time_point> fault_record::began() const noexcept {
+std::optional<clock_type::time_point> fault_record::began() const noexcept {
   const std::int64_t ns = began_ns_.load();
-  return ns < 0 ? std::nullopt : std::optional(steady::time_point{steady::duration{ns}});
+  return ns < 0 ? std::nullopt : std::optional(clock_type::time_point{clock_type::duration{ns}});
 }
 
 bool fault_record::spend(std::size_t number, std::optional<micro_batch_id> at) {
@@ -38,7 +41,7 @@ bool fault_record::count(std::size_t number, std::optional<micro_batch_id> at, b
     entry& one = entries_[number];
     if (only_once && one.times > 0) return false;
     if (++one.times > 1) return true;
-    one.seconds = start ? std::chrono::duration<double>(steady::now() - *start).count() : 0;
+    one.seconds = start ? std::chrono::duration<double>(clock_type::now() - *start).count() : 0;
     one.micro_batch = at;
     now = one;
   }

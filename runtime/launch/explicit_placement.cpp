@@ -26,6 +26,14 @@ class placement_reader {
       if (auto done = read_entry(at, end); !done) return tl::make_unexpected(done.error());
       at = end + 1;
     }
+    return place_the_others();
+  }
+
+  expected<std::vector<std::size_t>> place_the_others() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (placed_[rank] || ranks_[rank].wanted.empty()) continue;
+      if (auto put = put_as_wanted(rank); !put) return tl::make_unexpected(put.error());
+    }
     return fill();
   }
 
@@ -88,7 +96,27 @@ class placement_reader {
     return {};
   }
 
-  /// The others, in order.
+  expected<void> put_as_wanted(std::size_t rank) {
+    const ranked_stage& stage = ranks_[rank];
+    const auto node = std::ranges::find(nodes_, stage.wanted, &node_slots::name);
+    if (node == nodes_.end())
+      return unwanted(rank, error_code::unknown_name, fmt::format("there is no node {}", quote_text(stage.wanted)));
+    std::size_t& left = left_[static_cast<std::size_t>(node - nodes_.begin())];
+    if (left == 0) {
+      return unwanted(rank, error_code::value_out_of_range,
+                      fmt::format("node {} has only {} slots", node->name, node->slots.size()));
+    }
+    --left;
+    placed_[rank] = static_cast<std::size_t>(node - nodes_.begin());
+    return {};
+  }
+
+  [[nodiscard]] tl::unexpected<error> unwanted(std::size_t rank, error_code code, std::string cause) const {
+    return fail(code, fmt::format("placement of stage '{}', replica {}", ranks_[rank].name, ranks_[rank].replica),
+                std::move(cause), "name a node of the launch with a free slot, or none");
+  }
+
+  /// All others, in order.
   expected<std::vector<std::size_t>> fill() {
     std::vector<std::size_t> made;
     std::size_t node = 0;
@@ -96,7 +124,7 @@ class placement_reader {
       while (!each && node < left_.size() && left_[node] == 0) ++node;
       if (!each && node == left_.size()) {
         return fail(error_code::value_out_of_range, "the nodes",
-                    fmt::format("{} stage replicas are more than the slots", placed_.size()),
+                    fmt::format("{} stage replicas, and {} slots for them", placed_.size(), made.size()),
                     "give more nodes or slots, or fewer stages or replicas");
       }
       if (!each) --left_[node];
@@ -114,9 +142,11 @@ class placement_reader {
 
 }  // namespace
 
-expected<std::vector<std::size_t>> place_explicitly(std::string_view text, std::span<const ranked_stage> ranks,
+expected<std::vector<std::size_t>> place_explicitly(std::optional<std::string_view> text,
+                                                    std::span<const ranked_stage> ranks,
                                                     std::span<const node_slots> nodes) {
-  return placement_reader(text, ranks, nodes).read();
+  placement_reader reader(text.value_or(std::string_view()), ranks, nodes);
+  return text ? std::move(reader).read() : reader.place_the_others();
 }
 
 }  // namespace troupe

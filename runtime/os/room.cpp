@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "runtime/os/open_file_limit.hpp"
 #include "runtime/os/thread_crowd.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -67,13 +68,22 @@ std::size_t descriptors_given(std::size_t wanted) {
   return taken.size();
 }
 
+/// A soft limit at which there would be enough; empty where no limit of this process stands in the way.
+std::string sufficient_limit(std::size_t given, std::size_t needed) {
+  rlimit found{};
+  if (::getrlimit(RLIMIT_NOFILE, &found) != 0 || found.rlim_cur == RLIM_INFINITY) return {};
+  return " to at least " + std::to_string(found.rlim_cur - given + needed);
+}
+
 expected<void> ensure_descriptors(const room_request& needed) {
-  const std::size_t given = descriptors_given(needed.descriptors);
+  std::size_t given = descriptors_given(needed.descriptors);
+  if (given < needed.descriptors && raise_open_file_limit()) given = descriptors_given(needed.descriptors);
   if (given >= needed.descriptors) return {};
   return fail(error_code::process_failed, needed.where,
               "up to " + std::to_string(needed.descriptors) + " more open files are needed, and the system gives " +
                   std::to_string(given) + " (ulimit -n: " + limit_text(RLIMIT_NOFILE) + ")",
-              "Raise the limit of open files (ulimit -n), or run fewer stages");
+              "Raise the limit of open files (ulimit -n)" + sufficient_limit(given, needed.descriptors) +
+                  ", or run fewer stages");
 }
 
 expected<void> ensure_threads(const room_request& needed) {

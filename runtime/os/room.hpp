@@ -24,8 +24,8 @@ struct room_request {
 /// their start end the process, or wait without end: after this they are refused none, as long as no other process of
 /// the user takes what was free.
 ///
-/// Starts and joins at most limits::room_threads_max threads, all signals blocked. Errors: E0614, with need, supply and
-/// limit.
+/// Where descriptors are short it raises the soft limit of open files (open_file_limit.hpp). Starts and joins at most
+/// limits::room_threads_max threads, all signals blocked. Errors: E0614, with need, supply and limit.
 [[nodiscard]] expected<void> ensure_room(const room_request& needed);
 
 }  // namespace troupe

@@ -9,6 +9,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "runtime/os/open_file_limit.hpp"
+
 namespace troupe {
 namespace {
 
@@ -73,6 +75,8 @@ const char* name_of(child_step step) noexcept {
       return "dup";
     case child_step::close_others:
       return "close_range";
+    case child_step::file_limit:
+      return "setrlimit(RLIMIT_NOFILE)";
     case child_step::parent:
       return "prctl(PR_SET_PDEATHSIG)";
     case child_step::group:
@@ -93,6 +97,7 @@ void run_child(const child_plan& plan) noexcept {
   if (report < 0) give_up(plan.report, child_step::move_report);
   if (!move_descriptors(plan.moves, first_free)) give_up(report, child_step::descriptors);
   if (!close_others_in_exec(plan.moves)) give_up(report, child_step::close_others);
+  if (!restore_open_file_limit()) give_up(report, child_step::file_limit);
   if (!reset_signals()) give_up(report, child_step::signals);
   ::execve(plan.program, plan.arguments, plan.environment);
   give_up(report, child_step::exec);

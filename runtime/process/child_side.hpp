@@ -7,7 +7,7 @@
 namespace troupe {
 
 /// What can fail in a child between fork and exec.
-enum class child_step : int { parent, group, move_report, descriptors, close_others, signals, exec };
+enum class child_step : int { parent, group, move_report, descriptors, close_others, file_limit, signals, exec };
 
 [[nodiscard]] const char* name_of(child_step step) noexcept;
 

@@ -17,6 +17,10 @@
 extern "C" int frame_fuzz_target(const std::uint8_t* data, std::size_t size);
 extern "C" int handshake_fuzz_target(const std::uint8_t* data, std::size_t size);
 extern "C" int join_fuzz_target(const std::uint8_t* data, std::size_t size);
+extern "C" int hostfile_fuzz_target(const std::uint8_t* data, std::size_t size);
+extern "C" int node_list_fuzz_target(const std::uint8_t* data, std::size_t size);
+extern "C" int ticket_fuzz_target(const std::uint8_t* data, std::size_t size);
+extern "C" int placement_fuzz_target(const std::uint8_t* data, std::size_t size);
 
 namespace troupe::testing {
 namespace {
@@ -63,6 +67,22 @@ TEST(fuzz_corpus, joins) {
   run_corpus(join_fuzz_target, "join");
 }
 
+TEST(fuzz_corpus, hostfiles) {
+  run_corpus(hostfile_fuzz_target, "hostfile");
+}
+
+TEST(fuzz_corpus, node_lists) {
+  run_corpus(node_list_fuzz_target, "node_list");
+}
+
+TEST(fuzz_corpus, tickets) {
+  run_corpus(ticket_fuzz_target, "ticket");
+}
+
+TEST(fuzz_corpus, placements) {
+  run_corpus(placement_fuzz_target, "placement");
+}
+
 /// `skipped` bytes stand before the first frame.
 bool opens_with_a_frame(const std::vector<std::uint8_t>& bytes, std::size_t skipped) {
   const auto input = std::as_bytes(std::span(bytes)).subspan(skipped);
@@ -74,9 +94,10 @@ bool opens_with_a_frame(const std::vector<std::uint8_t>& bytes, std::size_t skip
 
 TEST(fuzz_corpus, opens_with_frames_of_this_version) {
   const std::set<std::string> others{"http", "old_version", "tls"};
+  const std::set<std::string> of_frames{"frame", "handshake"};
   const auto corpus = source_dir() / "tests/fuzz/corpus";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
-    if (!entry.is_regular_file() || entry.path().parent_path().filename() == "join") continue;
+    if (!entry.is_regular_file() || !of_frames.contains(entry.path().parent_path().filename())) continue;
     const std::size_t skipped = entry.path().parent_path().filename() == "frame" ? 1 : 0;
     EXPECT_EQ(opens_with_a_frame(read_file(entry.path()), skipped), !others.contains(entry.path().filename()))
         << entry.path();

@@ -114,6 +114,19 @@ TEST_P(each_door, keeps_a_log_in_a_file_and_gives_it_to_a_hook) {
   std::filesystem::remove_all(directory);
 }
 
+TEST_P(each_door, injects_faults_and_refuses_what_it_cannot_inject) {
+  request asked;
+  asked.run.faults.add("throw:stage=1,at=mb2").add("kill:loader,at=mb3");
+  const run_result result = good(asked);
+  EXPECT_EQ(bits_of(result), bits_of(good({})));
+  ASSERT_EQ(result.faults.size(), 2u);
+  for (const fault_report& each : result.faults) EXPECT_EQ(each.times, 1u) << each.fault;
+  asked.run.faults.add("kill:stage=1,at=mb2");
+  const auto refused = GetParam().enter(asked);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::fault_invalid);
+}
+
 TEST_P(each_door, records_a_trace) {
   request asked;
   EXPECT_TRUE(good(asked).trace.empty());

@@ -21,11 +21,12 @@ namespace {
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-/// How soon an acceptor that failed (no descriptors left, no room) tries again, and a stop looks whether all is out.
+/// How soon an acceptor that failed (no descriptors left), or finds no room for a peer, tries again, and a stop looks
+/// whether all is out.
 constexpr auto retry_after = 5ms;
 /// The other side accepts an edge at about the time that this one connects.
 constexpr auto dial_again_after = 10ms;
-constexpr std::size_t accepted_per_turn = 16;
+constexpr std::size_t accepted_per_turn = 64;
 
 error loss(const edge_link& link, std::string cause) {
   return lost_edge(link.key, "unknown", {error_code::peer_lost, {}, std::move(cause), {}});
@@ -147,25 +148,40 @@ void tcp_core::accept_next() {
   });
 }
 
-/// False if the system has no descriptor left, or too many peers are about their handshake. A few at a time: what those
-/// before have said is read in between.
+/// False if the system has no descriptor left. A few at a time: what those before have said is read in between.
 bool tcp_core::accept_some() {
+  bool goes_on = true;
   for (std::size_t taken = 0; taken < accepted_per_turn; ++taken) {
-    if (!untrusted_.make_room()) return false;
     unique_fd socket(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    if (!socket) {
+      goes_on = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+      break;
+    }
     std::error_code failed;
     tcp::socket peer(io_);
     peer.assign(acceptor_.local_endpoint(failed).protocol(), socket.get(), failed);
     if (failed) continue;
     static_cast<void>(socket.release());
-    welcome(std::move(peer));
+    const auto from = origin_of(peer);
+    waiting_.add(std::move(peer), from);
   }
-  return true;
+  serve_waiting();
+  return goes_on;
 }
 
-void tcp_core::welcome(tcp::socket socket) {
-  const auto from = origin_of(socket);
+void tcp_core::serve_waiting() {
+  waiting_.serve([this](const asio::ip::address& from) { return untrusted_.make_room(from); },
+                 [this](tcp::socket peer, const asio::ip::address& from) { welcome(std::move(peer), from); });
+  if (waiting_.is_empty() || waits_for_room_) return;
+  waits_for_room_ = true;
+  room_.expires_after(retry_after);
+  room_.async_wait([this](std::error_code cancelled) {
+    waits_for_room_ = false;
+    if (!cancelled && acceptor_.is_open()) serve_waiting();
+  });
+}
+
+void tcp_core::welcome(tcp::socket socket, const asio::ip::address& from) {
   const auto added = add(wire_socket(std::move(socket)), std::make_shared<untrusted_peer>(*this));
   untrusted_.add(added, from);
   added->serve();

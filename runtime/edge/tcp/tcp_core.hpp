@@ -15,6 +15,7 @@
 #include "runtime/edge/tcp/edge_registry.hpp"
 #include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/edge/tcp/untrusted_peers.hpp"
+#include "runtime/edge/tcp/waiting_peers.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
@@ -63,7 +64,8 @@ class tcp_core {
   std::error_code adopt();
   void accept_next();
   bool accept_some();
-  void welcome(asio::ip::tcp::socket socket);
+  void serve_waiting();
+  void welcome(asio::ip::tcp::socket socket, const asio::ip::address& from);
   std::shared_ptr<connection> add(wire_socket socket, std::shared_ptr<connection_role> role);
   void attend(edge_link& link);
   using time_point = std::chrono::steady_clock::time_point;
@@ -84,9 +86,12 @@ class tcp_core {
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   asio::ip::tcp::acceptor acceptor_{io_};
   asio::steady_timer later_{io_};
+  asio::steady_timer room_{io_};
+  bool waits_for_room_ = false;
   std::uint16_t port_ = 0;
   std::set<std::shared_ptr<connection>> connections_;
   untrusted_peers untrusted_;
+  waiting_peers waiting_;
   std::mutex stopping_;
   std::atomic<bool> stopped_{false};
   std::thread thread_;

@@ -6,6 +6,7 @@
 #include <asio/error.hpp>
 #include <asio/post.hpp>
 #include <asio/ssl/error.hpp>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
@@ -129,7 +130,9 @@ std::error_code tls_stream::add(std::span<const std::byte> bytes) {
 }
 
 std::error_code tls_stream::end_record() {
-  const auto failed = joined_.empty() ? std::error_code() : encrypt(joined_);
+  if (joined_.empty()) return {};
+  const auto failed = encrypt(joined_);
+  OPENSSL_cleanse(joined_.data(), joined_.size());
   joined_.clear();
   return failed;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/edge/tcp/erasing_allocator.hpp"
 #include "runtime/edge/tcp/tls_records.hpp"
 
 struct ssl_ctx_st;
@@ -39,8 +40,8 @@ class tls_stream final : public wire_stream {
   wire_socket socket_;
   tls_records records_;
   std::unique_ptr<ssl_st, free_ssl> ssl_;
-  /// What there is of a record of several pieces.
-  std::vector<std::byte> joined_;
+  /// What there is of a record of several pieces. The secret of a join goes through here, and nothing of it stays.
+  std::vector<std::byte, erasing_allocator<std::byte>> joined_;
 };
 
 }  // namespace troupe

@@ -8,25 +8,27 @@
 
 namespace troupe {
 
-/// The connections to an endpoint that have not shown to belong to the run, at most limits::tcp_untrusted_peers_max.
-/// Many nodes that join at the same time wait in the listener's queue and are not closed; peers that say nothing make
-/// room for them, first those of the address that has most: a crowd at one address is in its own way alone. I/O thread
-/// only.
+/// The connections to an endpoint that have not shown to belong to the run: at most limits::tcp_untrusted_peers_max,
+/// and limits::tcp_untrusted_of_address_max of one address, so that another one finds room at once. Many nodes that
+/// join at the same time wait (waiting_peers); peers that say nothing make room for them, first those of the address
+/// that has most: a crowd at one address is in its own way alone. I/O thread only.
 class untrusted_peers {
  public:
-  /// Whether there is room for one more. Where there is none, it closes the oldest, of the address with most, that has
-  /// been idle for limits::tcp_untrusted_idle_max or has been here for limits::tcp_untrusted_time_max. False: there
-  /// will be soon.
-  [[nodiscard]] bool make_room();
+  using address = asio::ip::address;
+
+  /// Whether there is room for one more from there. Where there is none, it closes the oldest that has been idle for
+  /// limits::tcp_untrusted_idle_max or has been here for limits::tcp_untrusted_time_max: of the same address, where
+  /// that has as many as it may, else of the address with most. False: there will be soon.
+  [[nodiscard]] bool make_room(const address& from);
   /// `from`: its address, or its network where a machine has many addresses.
-  void add(const std::shared_ptr<connection>& one, const asio::ip::address& from);
+  void add(const std::shared_ptr<connection>& one, const address& from);
 
  private:
   using clock = std::chrono::steady_clock;
   struct peer {
     std::weak_ptr<connection> there;
     clock::time_point since;
-    asio::ip::address from;
+    address from;
   };
 
   /// In the order they came.

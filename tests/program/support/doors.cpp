@@ -39,6 +39,7 @@ expected<run_result> by_options(const request& asked) {
   options.resume = asked.run.journal.resume;
   options.log = asked.run.log.file;
   options.log_level = asked.run.log.level.value_or(options.log_level);
+  options.fault = asked.run.faults;
   options.processes = asked.run.workers.enabled;
   options.transport = asked.run.workers.transport;
   if (asked.run.deadline) options.deadline = std::chrono::duration<double>(*asked.run.deadline).count();

@@ -17,9 +17,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(agent_loss, of_the_node_ends_all_its_workers_for_the_driver) {
+  noted_events order;  // told until the end of the node
   agent_node n1;
   n1.be_ready();
-  noted_events order;
   n1.node->on_lost([&](const error& why) {
     EXPECT_EQ(why.code, error_code::node_lost);
     EXPECT_EQ(why.where, "node n1");
@@ -52,10 +52,10 @@ TEST(agent_loss, of_the_node_ends_all_its_workers_for_the_driver) {
 }
 
 TEST(agent_loss, is_told_also_to_those_that_ask_later) {
+  noted_events told;
   agent_node n1;
   n1.be_ready();
   n1.end_agents_link();
-  noted_events told;
   n1.node->on_lost([&](const error&) { told.note("first"); });
   EXPECT_THAT(told.first(1), ElementsAre("first"));
   n1.node->on_lost([&](const error& why) {
@@ -80,6 +80,22 @@ TEST(agent_loss, of_the_driver_ends_all_workers_of_the_agent) {
   EXPECT_EQ(served.error().code, error_code::peer_lost);
   for (const auto& each : some) EXPECT_FALSE(lives(*each->worker->pid()));
   EXPECT_FALSE(has_children());
+}
+
+/// Nothing but the driver could tell that its run ended: what is left to do for it has no worth any more.
+TEST(agent_loss, of_the_driver_ends_workers_that_were_given_a_grace) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker stubborn(host);
+  started_worker meek(host);
+  EXPECT_EQ(stubborn.ask("ignore-term"), "done");
+  EXPECT_EQ(meek.ask("echo ready"), "ready");
+  EXPECT_FALSE(host.stop(std::chrono::steady_clock::now(), 2 * noted_events::patience));
+  ASSERT_TRUE(meek.news->end()) << "both were asked to end";
+  n1.end_driver();
+  static_cast<void>(n1.join());
+  EXPECT_FALSE(lives(*stubborn.worker->pid()));
 }
 
 TEST(agent_loss, by_the_will_of_the_driver_ends_agent_and_workers) {

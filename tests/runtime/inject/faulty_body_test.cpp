@@ -75,6 +75,10 @@ TEST_F(faulty_body_test, throws_before_the_forward_and_not_at_the_second_attempt
   EXPECT_THROW(forward(body, 2), std::bad_alloc);
   forward(body, 2);
   EXPECT_EQ(runs, 3);
+  faulty_body always = make({"throw:stage=a,p=1"});
+  EXPECT_THROW(forward(always, 3), std::runtime_error);
+  forward(always, 3);
+  EXPECT_EQ(runs, 4);
 }
 
 TEST_F(faulty_body_test, injects_once_also_when_the_micro_batch_comes_again) {

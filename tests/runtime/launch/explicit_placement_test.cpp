@@ -51,6 +51,43 @@ TEST(explicit_placement, every_other_text_is_an_error_with_its_place) {
   }
 }
 
+// --- what a program asks for -----------------------------------------------------------------------------------------
+
+/// As five_ranks, each with the node that it wants.
+expected<std::vector<std::size_t>> wished(const std::vector<std::string>& nodes,
+                                          std::optional<std::string_view> flag = std::nullopt) {
+  std::vector<ranked_stage> ranks = five_ranks;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].wanted = nodes[rank];
+  return place_explicitly(flag, ranks, three_nodes);
+}
+
+TEST(wished_placement, without_wishes_is_the_order_of_ranks) {
+  EXPECT_THAT(*wished({"", "", "", "", ""}), ElementsAre(0, 0, 1, 1, 2));
+}
+
+TEST(wished_placement, puts_stages_where_their_program_wants_them_and_the_others_around_them) {
+  EXPECT_THAT(*wished({"10.0.0.3", "", "", "", ""}), ElementsAre(2, 0, 0, 1, 1));
+  EXPECT_THAT(*wished({"w1", "w1", "w0", "w0", "10.0.0.3"}), ElementsAre(1, 1, 0, 0, 2));
+  EXPECT_THAT(*wished({"", "", "", "", "w0"}), ElementsAre(0, 1, 1, 2, 0));
+}
+
+TEST(wished_placement, yields_to_the_flag) {
+  EXPECT_THAT(*wished({"w0", "w0", "", "", ""}, "resnet.0=w1"), ElementsAre(1, 1, 0, 0, 2));
+  EXPECT_THAT(*wished({"w0", "", "", "", ""}, "1=w0"), ElementsAre(0, 0, 1, 1, 2));
+}
+
+TEST(wished_placement, names_the_stage_whose_node_is_unknown_or_full) {
+  const auto unknown = wished({"", "", "", "", "w9"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, error_code::unknown_name);
+  EXPECT_EQ(unknown.error().where, "placement of stage 'vote', replica 0");
+  const auto full = wished({"10.0.0.3", "10.0.0.3", "", "", ""});
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, error_code::value_out_of_range);
+  EXPECT_EQ(full.error().where, "placement of stage 'resnet.0', replica 1");
+  EXPECT_EQ(full.error().cause, "node 10.0.0.3 has only 1 slots");
+}
+
 TEST(explicit_placement, more_stages_than_slots_are_an_error) {
   const std::vector<node_slots> one{{"w0", {0}}};
   EXPECT_FALSE(place_explicitly("0=w0", five_ranks, one));

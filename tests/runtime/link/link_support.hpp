@@ -32,7 +32,7 @@ inline std::string text_of(const codec::bytes& message) {
   return {reinterpret_cast<const char*>(message.data()), message.size()};
 }
 
-/// What an end was told.
+/// What an end was told. It stands before the link's loop or endpoint: until the end of that it may be told something.
 class noted_news {
  public:
   [[nodiscard]] link_events events() {

@@ -95,13 +95,13 @@ TEST(node_link, carries_messages_of_any_size_both_ways_in_order) {
 }
 
 TEST(node_link, keeps_what_is_sent_before_the_other_end_has_started) {
+  noted_news news;
   test_job job;
   const node_process node(job.endpoint->port(), joined(*job.authority, "a"));
   node.link->send(message_of("early"));
   const auto told = job.next_link();
   ASSERT_TRUE(told);
   told->link->send(message_of("early, too"));
-  noted_news news;
   told->link->start(news.events());
   EXPECT_EQ(text_of(news.next().value_or(codec::bytes{})), "early");
   told->link->close();
@@ -188,24 +188,24 @@ TEST(lost_node_link, is_told_to_the_node_when_the_driver_ends) {
 }
 
 TEST(lost_node_link, before_its_start_is_told_at_its_start) {
+  noted_news news;
   test_job job;
   node_process node(job.endpoint->port(), joined(*job.authority, "a"));
   const auto told = job.next_link();
   ASSERT_TRUE(told);
   node.end_loop();
   EXPECT_TRUE(eventually([&] { return job.endpoint->connections() == 0; }));
-  noted_news news;
   told->link->start(news.events());
   EXPECT_TRUE(news.loss());
 }
 
 TEST(lost_node_link, is_one_to_a_silent_node_after_the_time_out) {
+  noted_news news;
   test_job job({.times = short_times});
   const tls_peer frozen(job.endpoint->port(), joined(*job.authority, "a"));
   frozen.say(link_frame{});
   const auto told = job.next_link();
   ASSERT_TRUE(told);
-  noted_news news;
   told->link->start(news.events());
   const auto why = news.loss();
   ASSERT_TRUE(why);
@@ -227,12 +227,12 @@ TEST(lost_node_link, is_one_to_a_silent_driver_after_the_time_that_it_has_said) 
 }
 
 TEST(lost_node_link, is_one_to_a_node_that_takes_nothing) {
+  noted_news news;
   test_job job;
   const tls_peer frozen(job.endpoint->port(), joined(*job.authority, "a"));
   frozen.say(link_frame{});
   const auto told = job.next_link();
   ASSERT_TRUE(told);
-  noted_news news;
   told->link->start(news.events());
   const codec::bytes large(limits::wire_message_bytes_max);
   for (std::size_t sent = 0; sent <= limits::link_bytes_queued_max + 2 * large.size(); sent += large.size()) {
@@ -336,6 +336,7 @@ TEST(node_with_a_certificate, that_says_what_cannot_be_is_refused_and_disturbs_n
 }
 
 TEST(node_with_a_certificate, that_speaks_before_it_is_answered_loses_its_link) {
+  noted_news news;
   test_job job;
   const tls_peer peer(job.endpoint->port(), joined(*job.authority, "a"));
   peer.say(link_frame{});
@@ -343,7 +344,6 @@ TEST(node_with_a_certificate, that_speaks_before_it_is_answered_loses_its_link) 
   EXPECT_EQ(peer.drain(), "");
   const auto told = job.next_link();
   ASSERT_TRUE(told);
-  noted_news news;
   told->link->start(news.events());
   const auto why = news.loss();
   ASSERT_TRUE(why);

@@ -3,8 +3,10 @@
 // which do not hold for the super-user, are in tests/processes/room_test.cpp.
 #include "runtime/os/room.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <optional>
@@ -17,6 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "runtime/os/open_file_limit.hpp"
 #include "runtime/os/start_thread.hpp"
 
 namespace troupe::testing {
@@ -80,10 +83,31 @@ std::size_t free_numbers_below(int limit) {
   return found;
 }
 
-TEST(room, for_descriptors_is_counted_to_the_last_one) {
+/// In a process of its own: a hard limit cannot be taken back.
+void in_child(const std::function<void()>& what) {
+  EXPECT_EXIT(
+      {
+        what();
+        std::_Exit(::testing::Test::HasFailure() ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+void limit_files(rlim_t soft, rlim_t hard) {
+  const rlimit now{.rlim_cur = soft, .rlim_max = hard};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &now), 0);
+}
+
+rlim_t soft_file_limit() {
+  rlimit now{};
+  EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
+  return now.rlim_cur;
+}
+
+void expect_descriptors_counted() {
   constexpr int limit = 60;
   const std::size_t there = free_numbers_below(limit);
-  const limited files(RLIMIT_NOFILE, limit);
+  limit_files(limit, limit);
   EXPECT_TRUE(ensure_room({.where = "test", .descriptors = there}));
   const auto short_of_one = ensure_room({.where = "test", .descriptors = there + 1});
   ASSERT_FALSE(short_of_one);
@@ -91,6 +115,27 @@ TEST(room, for_descriptors_is_counted_to_the_last_one) {
   EXPECT_THAT(short_of_one.error().cause,
               AllOf(HasSubstr("up to " + std::to_string(there + 1) + " more open files are needed"),
                     HasSubstr("the system gives " + std::to_string(there) + " (ulimit -n: 60)")));
+  EXPECT_THAT(short_of_one.error().fix, HasSubstr("to at least 61,"));
+}
+
+TEST(room, for_descriptors_is_counted_to_the_last_one) {
+  in_child(expect_descriptors_counted);
+}
+
+TEST(room, for_descriptors_raises_the_soft_limit_where_that_is_too_low_and_only_there) {
+  in_child([] {
+    const std::size_t there = free_numbers_below(60);
+    limit_files(60, 200);
+    EXPECT_TRUE(ensure_room({.where = "test", .descriptors = there}));
+    EXPECT_EQ(soft_file_limit(), 60U);
+    EXPECT_TRUE(ensure_room({.where = "test", .descriptors = there + 100}));
+    EXPECT_EQ(soft_file_limit(), 200U);
+    const auto refused = ensure_room({.where = "test", .descriptors = there + 300});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().fix, HasSubstr("to at least 360,")) << "more than the hard limit";
+    EXPECT_TRUE(restore_open_file_limit());
+    EXPECT_EQ(soft_file_limit(), 60U);
+  });
 }
 
 TEST(room, for_addresses_is_told_with_its_limit) {

@@ -109,6 +109,9 @@ int report(const arguments& given) {
   for (const std::string& argument : given) say("argument " + argument);
   for (char** entry = ::environ; *entry != nullptr; ++entry) say(std::string("environment ") + *entry);
   report_descriptors();
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  say("open files " + std::to_string(files.rlim_cur));
   say("pid " + std::to_string(::getpid()));
   say("group " + std::to_string(::getpgid(0)));
   int death_signal = 0;

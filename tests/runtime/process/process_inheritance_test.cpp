@@ -5,8 +5,10 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "runtime/os/open_file_limit.hpp"
 #include "runtime/process/fd_channel.hpp"
 #include "runtime/process/memory_file.hpp"
 #include "tests/runtime/process/probe_listener.hpp"
@@ -61,6 +63,16 @@ TEST(process_inheritance, descriptors_are_exactly_those_asked_for) {
   }();
   EXPECT_THAT(lines, ElementsAre("0 /dev/null", StartsWith("1 pipe:"), StartsWith("2 pipe:"), "3 /dev/full",
                                  StartsWith("10 /memfd:inherited"), StartsWith("60 /memfd:inherited")));
+}
+
+TEST(process_inheritance, limit_of_open_files_is_that_before_the_driver_raised_it) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit lower{.rlim_cur = 250, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lower), 0);
+  ASSERT_TRUE(raise_open_file_limit());
+  EXPECT_THAT(lines_with(report_of(probe({"report"})), "open files "), ElementsAre("250"));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(process_inheritance, numbers_may_cross) {

@@ -79,6 +79,14 @@ TEST(result_json, has_every_sink_where_there_are_several) {
   EXPECT_EQ(object["stages"][0]["samples"], 7);
 }
 
+TEST(result_json, says_what_became_of_each_fault) {
+  run_result result = sample_result();
+  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .seconds = 0.5, .micro_batch = 3, .replayed = 7}};
+  EXPECT_EQ(json::parse(result_json(result).text)["faults"],
+            json::parse(R"([{"fault": "kill:loader,at=mb3", "times": 1, "seconds": 0.5, "micro_batch": 3,
+                             "recovery_seconds": null, "replayed": 7}])"));
+}
+
 TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {
   const json object = json::parse(result_json(sample_result()).text);
   EXPECT_EQ(object["schema_version"], 1);

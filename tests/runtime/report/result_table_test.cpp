@@ -89,6 +89,15 @@ TEST(result_table, labels_what_is_partial) {
   EXPECT_THAT(result_table(result, 100), HasSubstr("PARTIAL"));
 }
 
+TEST(result_table, has_a_row_for_each_fault) {
+  run_result result;
+  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .seconds = 0.5, .recovery_seconds = 0.25, .replayed = 7},
+                   {.fault = "kill:driver,at=1s"}};
+  const std::string table = result_table(result, 100);
+  EXPECT_THAT(table, HasSubstr("kill:loader,at=mb3      1  0.500 s       0.250 s         7\n"));
+  EXPECT_THAT(table, HasSubstr("kill:driver,at=1s       0        -             -         0\n"));
+}
+
 TEST(result_table, cuts_lines_at_the_width) {
   run_result result = result_of_two_stages();
   result.stages.front().layers = {std::string(300, 'x')};

@@ -1,6 +1,7 @@
 // Goal: what comes with peers that are no peers, leave, freeze or damage what they send. Method: sockets that say what
 // a test wants, and two processes. Nothing waits for time but for deadlines of some hundred milliseconds.
 #include <array>
+#include <atomic>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -138,6 +139,37 @@ TEST_F(tcp_peer, a_crowd_at_one_address_keeps_out_itself_alone) {
   EXPECT_EQ(crowd.front()->drain(), "") << "the crowd's oldest was not closed";
   join(slow, key_of(1), 2);
   EXPECT_EQ(std::get<welcome_frame>(slow.hear()).slots, 2u);
+}
+
+TEST_F(tcp_peer, a_crowd_at_one_address_leaves_room_for_others) {
+  endpoint = must_open(test_options());
+  const auto consumer = accept(1);
+  std::vector<std::unique_ptr<raw_client>> crowd;
+  for (std::size_t i = 0; i < 2 * limits::tcp_untrusted_peers_max; ++i)
+    crowd.push_back(std::make_unique<raw_client>(endpoint->port(), "127.0.0.3"));
+  const raw_client other(endpoint->port(), "127.0.0.2");
+  join(other, key_of(1), 2);
+  EXPECT_EQ(std::get<welcome_frame>(other.hear()).slots, 2u);
+  EXPECT_LE(endpoint->connections(), limits::tcp_untrusted_of_address_max + 1);
+}
+
+/// As fast as one thread can, while nodes come one after another. It ends before the machine has no ports left.
+TEST_F(tcp_peer, a_flood_from_one_address_keeps_no_other_out) {
+  endpoint = must_open(test_options());
+  std::atomic<bool> is_over{false};
+  std::thread flood([&] {
+    std::vector<std::unique_ptr<raw_client>> crowd(3 * limits::tcp_untrusted_peers_max);
+    for (std::size_t i = 0; !is_over && i < 10'000; ++i)
+      crowd[i % crowd.size()] = std::make_unique<raw_client>(endpoint->port(), "127.0.0.3");
+  });
+  for (std::uint32_t edge = 1; edge <= 10; ++edge) {
+    const auto consumer = accept(edge);
+    const raw_client node(endpoint->port(), "127.0.0.2");
+    join(node, key_of(edge), 2);
+    EXPECT_EQ(std::get<welcome_frame>(node.hear()).slots, 2u);
+  }
+  is_over = true;
+  flood.join();
 }
 
 TEST_F(tcp_peer, only_the_right_hello_is_let_in) {
