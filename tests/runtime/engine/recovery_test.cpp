@@ -307,7 +307,7 @@ TEST(restart_budget, is_spent_by_too_many_deaths_in_a_short_time_and_recovers_wi
     return 0u;
   };
   EXPECT_EQ(spent_at(limits::death_window), 0u);
-  budget = {};
+  budget = restart_budget{};
   EXPECT_EQ(spent_at(std::chrono::milliseconds{1}), limits::deaths_in_window_max);
 }
 

@@ -1,0 +1,84 @@
+// Goal: `troupe chaos` tells a run that survives from one that does not, by status and object, and says how to do it
+// again. Method: the built program on few samples; plans that are given and that are drawn from seeds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.hpp"
+#include "tests/cli/scratch.hpp"
+#include "tests/support/paths.hpp"
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using json = nlohmann::json;
+namespace fs = std::filesystem;
+
+std::vector<std::string> chaos_of(const std::vector<std::string>& more) {
+  std::vector<std::string> all = {"chaos",
+                                  "--model",
+                                  fs::absolute(data_dir() / "mnist/lenet.pt").string(),
+                                  "--data",
+                                  "mnist:" + fs::absolute(data_dir() / "mnist").string(),
+                                  "--micro-batch",
+                                  "16",
+                                  "--threads",
+                                  "1",
+                                  "--limit",
+                                  "640",
+                                  "--stages",
+                                  "2"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(chaos, gives_the_bits_of_the_undisturbed_run_for_the_first_seeds) {
+  for (const char* seed : {"1", "2", "3"}) {
+    SCOPED_TRACE(seed);
+    const auto outcome = run_troupe({.arguments = chaos_of({"--processes", "--seed", seed, "--json"})});
+    ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    const json object = json::parse(outcome.out);
+    EXPECT_EQ(object["bit_identical"], true);
+    EXPECT_EQ(object["seed"], std::stoi(seed));
+    EXPECT_EQ(object["delivery"]["folded"], 40);
+    EXPECT_EQ(object["undisturbed"]["metrics"], object["metrics"]);
+    EXPECT_EQ(object["faults"].size(), object["plan"].size());
+    EXPECT_THAT(object["repeat"].get<std::string>(), HasSubstr("--fault"));
+  }
+}
+
+TEST(chaos, goes_on_after_the_death_of_the_driver) {
+  const scratch directory;
+  const auto outcome = run_troupe({.arguments = chaos_of({"--fault", "kill:driver,at=mb20"}),
+                                   .environment = {"TMPDIR=" + directory.path().string()}});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("same bits  yes"));
+  EXPECT_THAT(outcome.out, HasSubstr("resumed"));
+  EXPECT_THAT(outcome.out, HasSubstr("repeat     troupe chaos --model"));
+  EXPECT_TRUE(fs::is_empty(directory.path())) << "its folder is left";
+}
+
+TEST(chaos, says_that_a_run_does_not_survive_and_why) {
+  const auto outcome =
+      run_troupe({.arguments = chaos_of({"--processes", "--fault", "kill:stage=stage.1,p=1", "--json"})});
+  EXPECT_EQ(outcome.status, 4) << outcome.out << outcome.err;
+  const json object = json::parse(outcome.out);
+  EXPECT_EQ(object["bit_identical"], false);
+  EXPECT_THAT(object["objection"].get<std::string>(), HasSubstr("exited with status 4"));
+}
+
+TEST(chaos, refuses_what_contradicts_it) {
+  const auto journal = run_troupe({.arguments = chaos_of({"--journal", "x"})});
+  EXPECT_EQ(journal.status, 2);
+  EXPECT_THAT(journal.err, HasSubstr("E0104"));
+  const auto both = run_troupe({.arguments = chaos_of({"--seed", "1", "--fault", "kill:loader,at=mb1"})});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_THAT(both.err, HasSubstr("E0104"));
+  const auto bad = run_troupe({.arguments = chaos_of({"--fault", "kill:lodaer"})});
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_THAT(bad.err, HasSubstr("E0109"));
+}
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,66 @@
+// Goal: a run whose edges and control messages are disturbed gives the bits of an undisturbed one, whatever carries its
+// edges. Method: the built program; many faults in one run, and the losses that only a time-out notices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/marked_run.hpp"
+#include "tests/processes/undisturbed.hpp"
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Short times, as some of it is noticed by them alone.
+std::vector<std::string> under(const std::vector<std::string>& faults, const std::string& transport) {
+  auto arguments = with(lenet(16, 960), {"--processes", "--stages", "2", "--transport", transport, "--worker-timeout",
+                                         "2", "--start-deadline", "20"});
+  for (const std::string& each : faults) {
+    arguments.emplace_back("--fault");
+    arguments.push_back(each);
+  }
+  return arguments;
+}
+
+void expect_survived(const std::vector<std::string>& faults, const std::string& transport) {
+  marked_run run(under(faults, transport));
+  const auto outcome = run.run();
+  SCOPED_TRACE(transport + ", stderr:\n" + outcome.err);
+  undisturbed::of(lenet(16, 960)).expect_same(outcome);
+  const auto reported = nlohmann::json::parse(outcome.out)["faults"];
+  ASSERT_EQ(reported.size(), faults.size());
+  for (const auto& each : reported) EXPECT_GE(each["times"], 1) << each;
+  run.expect_nothing_left();
+}
+
+/// The last one is found in a header of shared memory, by a checksum in a frame.
+const std::vector<std::string> of_edges = {"drop:edge=loader-stage.0,at=msg9",
+                                           "duplicate:edge=stage.0-stage.1,p=0.1",
+                                           "reorder:edge=loader-stage.0,p=0.1",
+                                           "delay:edge=stage.0-stage.1,p=0.05,ms=2",
+                                           "partition:edge=stage.0-stage.1,at=msg25,for=0.2s",
+                                           "truncate:edge=stage.0-stage.1,at=msg12",
+                                           "corrupt:edge=stage.0-stage.1,at=msg30"};
+
+TEST(edge_faults, of_shared_memory_leave_the_bits_as_they_are) {
+  expect_survived(of_edges, "shm");
+}
+
+TEST(edge_faults, of_connections_leave_the_bits_as_they_are) {
+  expect_survived(of_edges, "tcp");
+}
+
+TEST(control_faults, leave_the_bits_as_they_are) {
+  expect_survived({"delay:control=driver-stage.0,p=0.3,ms=5,jitter=5", "duplicate:control=driver-stage.1,at=msg5",
+                   "corrupt:control=driver-stage.0,at=msg4", "reorder:control=driver-stage.1,at=msg3"},
+                  "shm");
+}
+
+/// What was sent is missed by its own time-out alone.
+TEST(control_faults, that_lose_scores_lead_to_a_replay) {
+  expect_survived({"drop:control=driver-stage.1,at=msg6"}, "shm");
+}
+
+}  // namespace
+}  // namespace troupe::testing
