@@ -30,6 +30,7 @@ TEST(first_difference, names_the_first_value_that_differs) {
   run_result other = known_result();
   other.metrics[1].fields[0].counts[1] = 3;
   EXPECT_EQ(first_difference(known_result(), other), "metrics.accuracy.correct[1]: 4 and 3");
+  other = known_result();
   other.metrics[0].fields[0].reals[0] = std::nextafter(0.0, 1.0);
   EXPECT_EQ(first_difference(known_result(), other), "metrics.nll.mean: 0.0 and 5e-324");
 }
