@@ -109,8 +109,9 @@ class faulty_link final : public message_link {
   }
 
   void start(link_events events) override {
-    from_worker_ = std::make_shared<direction>(events.on_message, later_);
-    link_->start({.on_message = [way = from_worker_, known = stage_](
+    auto from_worker = std::make_shared<direction>(std::move(events.on_message), later_);
+    from_worker_ = from_worker;
+    link_->start({.on_message = [way = std::move(from_worker), known = stage_](
                                     codec::bytes message) { way->pass(std::move(message), known->triggers()); },
                   .on_lost = std::move(events.on_lost)});
   }
@@ -123,7 +124,7 @@ class faulty_link final : public message_link {
   [[nodiscard]] std::size_t queued_bytes() const override { return link_->queued_bytes(); }
   void peer_has_ended(std::function<void()> done) override {
     to_worker_->end();
-    link_->peer_has_ended([way = from_worker_, done = std::move(done)] {
+    link_->peer_has_ended([way = from_worker_.lock(), done = std::move(done)] {
       if (way) way->end();
       done();
     });
@@ -153,7 +154,8 @@ class faulty_link final : public message_link {
   const std::function<message_triggers(stage_address)> of_stage_;
   const std::shared_ptr<stage> stage_;
   std::shared_ptr<direction> to_worker_;
-  std::shared_ptr<direction> from_worker_;
+  /// It is the link's, until the link is lost: what it delivers to may know this link.
+  std::weak_ptr<direction> from_worker_;
 };
 
 }  // namespace

@@ -80,7 +80,8 @@ TEST(simulate, gives_each_seed_the_same_hash_every_time) {
 
 TEST(simulate, leaves_faults_out) {
   const auto undisturbed = good({"simulate", "--seeds", "0..20", "--faults", "none", "--json"});
-  for (const json& run : json::parse(undisturbed.out)["runs"]) EXPECT_EQ(run["outcome"], "same bits");
+  const json object = json::parse(undisturbed.out);
+  for (const json& run : object["runs"]) EXPECT_EQ(run["outcome"], "same bits");
   EXPECT_THAT(good({"simulate", "--seeds", "0..20", "--standard"}).out, HasSubstr("simulated seconds per second"));
 }
 

@@ -41,11 +41,14 @@ class faulty_edge {
     consumer = std::move(*edges_->open_consumer(site()));
     producer = std::move(*edges_->open_producer(site()));
   }
-  /// As many as there are slots; each must come or must not.
+  /// As many as there are slots; each must come or must not. Behind the third, which some tests damage, the end may be
+  /// lost already.
   void send(std::size_t bytes, std::uint64_t count = 8) {
     for (std::uint64_t i = 0; i < count; ++i) {
       activation message{{0, i}, {i, i + 1}, std::make_shared<pattern>(i, bytes), nullptr, nullptr};
-      ASSERT_EQ(producer->try_send(message), send_status::sent);
+      const send_status status = producer->try_send(message);
+      if (i > 2 && status != send_status::sent) return;
+      ASSERT_EQ(status, send_status::sent);
     }
   }
   /// How many come whole and in order until `enough`, or until the end is told something.
