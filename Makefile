@@ -37,7 +37,7 @@ test-asan: setup
 	@scripts/setup.sh --asan
 	@cmake --preset asan >/dev/null
 	@scripts/build.py build/asan -j $(JOBS)
-	@ctest --preset asan -j $(TEST_JOBS)
+	@scripts/run_tests.py asan -j $(TEST_JOBS)
 
 test-tsan: setup
 	@cmake --preset tsan >/dev/null

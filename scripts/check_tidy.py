@@ -16,22 +16,12 @@ import subprocess
 import sys
 import time
 
+from changes import changed_lines, git
 from check_headers import Tree, torch_flags
 from lint_memory import Memory
 
 SECONDS = 100  # for starting: each source takes 3 to 20 s
 CHECKED = ("messages/", "runtime/", "program/", "actors/", "cli/")
-
-
-def git(*arguments):
-    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False).stdout.split()
-
-
-def base():
-    """The commit to compare with; nothing in a clone that has one commit alone."""
-    if os.environ.get("TROUPE_BASE"):
-        return [os.environ["TROUPE_BASE"]]
-    return git("rev-parse", "--verify", "--quiet", "HEAD~1")
 
 
 def sources():
@@ -48,15 +38,11 @@ def source_for(header, every_source):
 
 
 def changed_sources():
-    changed_lines = {}
-    numbers = git("diff", "--numstat", "--no-renames", "--diff-filter=d", *base(), "--", "*.cpp", "*.hpp") if base() else []
-    for added, removed, file in zip(*[iter(numbers)] * 3):
-        changed_lines[file] = int(added) + int(removed)
-    changed = [*changed_lines, *git("ls-files", "--others", "--exclude-standard", "*.cpp", "*.hpp")]
+    changed = changed_lines("*.cpp", "*.hpp")
     every_source = sources()
     found = [file for file in changed if file in every_source]
     found += [source_for(file, every_source) for file in changed if file.endswith(".hpp") and file.startswith(CHECKED)]
-    return sorted({file for file in found if file}, key=lambda file: -changed_lines.get(file, 0))
+    return sorted({file for file in found if file}, key=lambda file: -changed.get(file, 0))
 
 
 def separate_sources(entry):

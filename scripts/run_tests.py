@@ -3,6 +3,10 @@
 
     scripts/run_tests.py PRESET [-j JOBS] [--changed]
 
+Tests that start many processes have their turns: those labelled "turns_even" run in release on even days and with
+AddressSanitizer on odd days, "turns_odd" the other way round. TROUPE_TURN is the number of the day that counts (since 1970), or
+"all": every test runs.
+
 A test's programs are the one that ctest starts and those that it starts in turn. With --changed only those tests run of
 which a program's content is another than when the test passed last, and those that read the tree itself (label "tree").
 Tests labelled "slow" are named, but left to a run without --changed. BUILD_DIR/passed.json keeps the contents that passed.
@@ -15,6 +19,8 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+
+from turns import day
 
 
 def property_of(test, name):
@@ -62,6 +68,18 @@ def chosen(tests, contents, passed):
     return [name for name in stale if "slow" not in labels[name]], [name for name in stale if "slow" in labels[name]]
 
 
+def waiting_for_their_turn(tests, preset):
+    """The tests that this configuration leaves to the other one today."""
+    if day() is None:
+        return []
+    is_first = (preset == "release") == (day() % 2 == 0)
+    return [test["name"] for test in tests if ("turns_odd" if is_first else "turns_even") in (property_of(test, "LABELS") or [])]
+
+
+def pattern_of(names):
+    return "^(" + "|".join(re.escape(name) for name in names) + ")$"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("preset")
@@ -85,7 +103,11 @@ def main():
     if arguments.changed:
         run, left = chosen(tests, contents, passed)
         print(f"tests: {len(run)} of {len(tests)} to run", file=sys.stderr, flush=True)
-        command += ["-R", "^(" + "|".join(re.escape(name) for name in run) + ")$"]
+        command += ["-R", pattern_of(run)]
+    elif waiting := waiting_for_their_turn(tests, arguments.preset):
+        print(f"tests: {len(waiting)} of {len(tests)} have their turn in the other configuration today (TROUPE_TURN=all runs all)",
+              file=sys.stderr, flush=True)
+        command += ["-E", pattern_of(waiting)]
     if os.path.exists(junit_path):
         os.remove(junit_path)
     status = 0 if arguments.changed and not run else subprocess.run(command, check=False).returncode

@@ -149,7 +149,7 @@ TEST(simulation_mutant, a_source_that_gives_something_else_again_is_found) {
 
 TEST(simulation, a_slow_replica_and_a_fast_loader_stay_within_the_window) {
   std::uint64_t kept_max = 0;
-  for (std::uint64_t seed = 0; seed < (sanitized ? 10u : 50u); ++seed) {
+  for (std::uint64_t seed = 0; seed < (sanitized ? 10u : 20u); ++seed) {
     world_options options;
     options.seed = seed;
     options.stages = 2;

@@ -355,4 +355,4 @@ TESTS = [garbage, certificates_of_no_authority_of_the_launch, no_certificate_and
          an_agent_that_finds_no_driver_ends_when_it_is_told]
 
 if __name__ == "__main__":
-    sys.exit(main(TESTS, 4))
+    sys.exit(main(TESTS, 7, 4))

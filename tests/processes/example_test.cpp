@@ -4,6 +4,7 @@
 
 #include "tests/processes/lenet.hpp"
 #include "tests/processes/marked_run.hpp"
+#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -56,7 +57,7 @@ const std::vector<example_case> cases = {
     {"own_parts", 64, 1000, 2, {"all"}},      {"replicas", 16, 200, 1, {"all", "stages"}},
     {"classes_300", 3, 300, 2, {"all"}},      {"classes_1023", 16, 128, 1, {"all"}}};
 
-INSTANTIATE_TEST_SUITE_P(cases, example_in_processes, ::testing::ValuesIn(fewer_if_sanitized(cases, {1, 4})),
+INSTANTIATE_TEST_SUITE_P(cases, example_in_processes, ::testing::ValuesIn(in_turn(cases, sanitized ? 2 : 4)),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace troupe::testing {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr std::uint64_t stress_messages = 20'000;
 #else
-inline constexpr std::uint64_t stress_messages = 300'000;
+inline constexpr std::uint64_t stress_messages = 100'000;
 #endif
 /// Some waits end while spinning, some after a park, most close to the border between the two.
 inline constexpr std::uint64_t spins_max = 1024;

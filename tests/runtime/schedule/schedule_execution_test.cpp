@@ -164,7 +164,7 @@ class executor {
   std::string fault_;
 };
 
-class schedule_execution : public testing::TestWithParam<schedule_kind> {};
+class schedule_execution : public ::testing::TestWithParam<schedule_kind> {};
 
 TEST_P(schedule_execution, never_deadlocks_and_loses_nothing) {
   for (std::uint64_t m = 1; m <= 32; ++m) {
@@ -175,7 +175,7 @@ TEST_P(schedule_execution, never_deadlocks_and_loses_nothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(pipelines, schedule_execution,
-                         testing::Values(schedule_kind::inference, schedule_kind::train));
+                         ::testing::Values(schedule_kind::inference, schedule_kind::train));
 
 }  // namespace
 }  // namespace troupe

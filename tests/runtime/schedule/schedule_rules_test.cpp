@@ -7,13 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "runtime/schedule/pipe_schedule.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe {
 namespace {
 
 using enum instruction_kind;
 
-constexpr std::uint32_t count_max = 32;
+constexpr std::uint32_t count_max = testing::sanitized ? 16 : 32;
 
 /// step -> the kinds in it, each with its micro-batch.
 using cells = std::map<std::uint64_t, std::map<instruction_kind, std::uint64_t>>;
