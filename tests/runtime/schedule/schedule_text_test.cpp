@@ -34,7 +34,7 @@ TEST(schedule_json, empty_steps_are_empty_lists) {
 TEST(schedule_json, names_the_data_parallel_kind) {
   EXPECT_THAT(
       *schedule_json({schedule_kind::data_parallel, 2, 3}),
-      testing::StartsWith(R"({"kind":"data-parallel","micro_batches":2,"stages":3,"num_pipe_buffers":[1,1,1],)"));
+      ::testing::StartsWith(R"({"kind":"data-parallel","micro_batches":2,"stages":3,"num_pipe_buffers":[1,1,1],)"));
 }
 
 /// Reads the cells of stage rows back: row number -> cells of all blocks in order.
@@ -89,11 +89,11 @@ TEST(schedule_grid, holds_every_step_of_every_stage_within_the_width) {
 
 TEST(schedule_grid, explains_only_what_occurs) {
   const std::string inference = *schedule_grid({schedule_kind::inference, 2, 2});
-  EXPECT_THAT(inference, testing::HasSubstr("SA SendActivation"));
-  EXPECT_THAT(inference, testing::Not(testing::HasSubstr("OptimizerStep")));
-  EXPECT_THAT(inference, testing::StartsWith("inference schedule: 2 micro-batches, 2 stages, 3 steps\n"));
+  EXPECT_THAT(inference, ::testing::HasSubstr("SA SendActivation"));
+  EXPECT_THAT(inference, ::testing::Not(::testing::HasSubstr("OptimizerStep")));
+  EXPECT_THAT(inference, ::testing::StartsWith("inference schedule: 2 micro-batches, 2 stages, 3 steps\n"));
   EXPECT_THAT(*schedule_grid({schedule_kind::train, 1, 1}),
-              testing::StartsWith("train schedule: 1 micro-batch, 1 stage, 2 steps\n"));
+              ::testing::StartsWith("train schedule: 1 micro-batch, 1 stage, 2 steps\n"));
 }
 
 TEST(bad_counts, are_usage_errors) {
@@ -105,7 +105,8 @@ TEST(bad_counts, are_usage_errors) {
   EXPECT_EQ(code({schedule_kind::inference, limits::schedule_cells_max, 2}), error_code::value_out_of_range);
   EXPECT_TRUE(make_schedule({schedule_kind::inference, limits::schedule_cells_max, limits::stages_max}, 0).has_value());
   EXPECT_EQ(make_schedule({schedule_kind::inference, 4, 2}, 2).error().code, error_code::value_out_of_range);
-  EXPECT_THAT(schedule_grid({schedule_kind::inference, 0, 1}).error().cause, testing::HasSubstr("micro-batches is 0"));
+  EXPECT_THAT(schedule_grid({schedule_kind::inference, 0, 1}).error().cause,
+              ::testing::HasSubstr("micro-batches is 0"));
 }
 
 TEST(kinds, are_read_as_they_are_written) {
