@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
 constexpr std::int64_t silence_ns_max = 15'000'000'000;
 constexpr std::size_t failed_starts = 3;
 constexpr std::size_t lost_edges = 3;
+constexpr std::size_t attempts = 2;
 
 using replica = std::pair<std::uint32_t, std::uint32_t>;
 using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
@@ -163,6 +165,7 @@ class hearing {
     ahead_.clear();
     starts_failed_ = edges_lost_ = 0;
     threw_.clear();
+    threw_once_.clear();
     given_up_.clear();
   }
 
@@ -301,12 +304,18 @@ class hearing {
         return;
       case happening::forwarded:
       case happening::forward_threw:
-        if (each.what == happening::forward_threw && each.value == 0) threw_.insert(each.call);
+        if (each.what == happening::forward_threw) hear_throw(each);
         if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
         return check_forward(each);
       default:
         return hear_edge(each, worker);
     }
+  }
+
+  /// All attempts at a forward may have thrown once each.
+  void hear_throw(const event& each) {
+    const std::size_t times = ++threw_once_[{each.stage, each.call, each.index}];
+    if (each.value == 0 || times >= attempts) threw_.insert(each.call);
   }
 
   void check_forward(const event& each) {
@@ -402,6 +411,7 @@ class hearing {
   std::size_t starts_failed_ = 0;
   std::size_t edges_lost_ = 0;
   std::set<std::uint64_t> threw_;
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::size_t> threw_once_;
   std::set<std::uint64_t> given_up_;
 };
 
