@@ -12,11 +12,13 @@ namespace {
 constexpr std::array<const char*, fault_kinds> fault_names = {
     "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
     "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
-    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor"};
+    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor",       "drop",       "duplicate",  "reorder",
+    "drop-one"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
-    "none",           "deduplication",  "low-water-mark",      "frame-checksums", "journal-checksums", "credit-check",
-    "poison-counter", "restart-budget", "blobs-before-orders", "silence-noticed", "journal-synced"};
+    "none",           "deduplication",      "low-water-mark", "frame-checksums",     "journal-checksums",
+    "credit-check",   "poison-counter",     "restart-budget", "blobs-before-orders", "silence-noticed",
+    "journal-synced", "messages-said-again"};
 
 class drawing {
  public:
@@ -46,6 +48,25 @@ class drawing {
   void draw_faults(plan& made) {
     if (one_in(8)) return;
     for (std::uint64_t left = 1 + below(5); left > 0; --left) made.faults.push_back(draw_fault(made));
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
+  /// All three at once, as often as not.
+  void draw_link_faults(plan& made) {
+    if (!one_in(4)) return;
+    constexpr std::array kinds = {fault_kind::lose_messages, fault_kind::double_messages, fault_kind::reorder_messages};
+    constexpr std::array<std::int64_t, 4> times = {50'000, 500'000, 5'000'000, 60'000'000};
+    constexpr std::array<std::uint64_t, 5> percents = {10, 10, 10, 50, 100};
+    fault one{.at_us = one_in(2) ? 0 : static_cast<std::int64_t>(below(300'000)), .for_us = times[below(times.size())]};
+    one.stage = static_cast<std::uint32_t>(below(made.stages));
+    one.replica = static_cast<std::uint32_t>(below(made.replicas));
+    one.index = percents[below(percents.size())];
+    const bool all = one_in(2);
+    const fault_kind only = kinds[below(kinds.size())];
+    for (const fault_kind each : kinds) {
+      one.kind = each;
+      if (all || each == only) made.faults.push_back(one);
+    }
     std::ranges::stable_sort(made.faults, {}, &fault::at_us);
   }
 
@@ -99,6 +120,7 @@ plan draw_plan(std::uint64_t seed) {
   from.draw_shape(made);
   from.draw_rest(made);
   from.draw_faults(made);
+  drawing(seed ^ 0x6c696e6bULL).draw_link_faults(made);
   return made;
 }
 
@@ -125,6 +147,13 @@ std::string describe(const fault& what) {
       return fmt::format("{}:stage={},at=call{}.mb{}", text, what.stage, what.call, what.index);
     case fault_kind::crash_loop:
       return fmt::format("{}:{}", text, place_of(what));
+    case fault_kind::lose_messages:
+    case fault_kind::double_messages:
+    case fault_kind::reorder_messages:
+      return fmt::format("{}:control={},at={}ms,for={}ms,p={}", text, place_of(what), at_ms, what.for_us / 1000,
+                         static_cast<double>(what.index) / 100);
+    case fault_kind::lose_message:
+      return fmt::format("{}:control={},message={}", text, place_of(what), what.index);
     case fault_kind::start_late:
       return fmt::format("{}:at={}ms,for={}ms", text, at_ms, what.for_us / 1000);
     default:

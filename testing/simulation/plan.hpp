@@ -26,8 +26,12 @@ enum class fault_kind : std::uint8_t {
   corrupt_journal,   ///< a bit of the file, and then the driver's process
   fill_disk,         ///< nothing more can be written from then on
   kill_actor,        ///< the loader's actor, or with an odd index the aggregator
+  lose_messages,     ///< control messages of this replica, either way, for a time: `index` percent of them
+  double_messages,   ///< they arrive twice
+  reorder_messages,  ///< they arrive behind later ones
+  lose_message,      ///< the first message of the kind with the number `index` to or from this replica
 };
-inline constexpr std::size_t fault_kinds = 18;
+inline constexpr std::size_t fault_kinds = 22;
 
 /// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
 struct fault {
@@ -54,8 +58,9 @@ enum class mutant : std::uint8_t {
   blobs_before_orders,
   silence_noticed,
   journal_synced,
+  messages_said_again,
 };
-inline constexpr std::size_t mutants = 11;
+inline constexpr std::size_t mutants = 12;
 [[nodiscard]] const char* name_of(mutant which) noexcept;
 
 struct plan {
