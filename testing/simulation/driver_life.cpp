@@ -8,20 +8,12 @@
 #include "actors/workers/worker_stages.hpp"
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "testing/simulation/graph_wiring.hpp"
 
 namespace troupe::simulation {
 namespace {
 
 constexpr nanoseconds look_interval = 500ms;
-
-wiring_plan wiring_of(const plan& what) {
-  auto made = expand(
-      make_chain({.stages = what.stages,
-                  .replicas = what.replicas,
-                  .num_pipe_buffers = what.pipe_buffers == 0 ? std::nullopt : std::optional(what.pipe_buffers)}));
-  TROUPE_CHECK(made, "plans have valid graphs");
-  return std::move(*made);
-}
 
 bool is_ready(const std::future<call_outcome>& outcome) {
   return outcome.valid() && outcome.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
@@ -67,7 +59,7 @@ driver_life::driver_life(const world_parts& parts)
                                                          .enforce_credits = parts.what.broken != mutant::credit_check,
                                                          .checks_frames = parts.what.broken != mutant::frame_checksums},
                                    parts.clock.now, later_, parts.seen, parts.random),
-              .wiring = wiring_of(parts.what),
+              .wiring = wiring_of(parts.what.graph),
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
               .armed = parts.armed} {
@@ -78,7 +70,7 @@ driver_life::driver_life(const world_parts& parts)
 
 void driver_life::set_up() {
   const edge_depths depths{.from_loader = parts_.what.slots_from_loader, .between_stages = parts_.what.slots_between};
-  const stage_address loader_at{parts_.what.stages, 0};
+  const stage_address loader_at{static_cast<stage_index>(parts_.what.graph.nodes.size()), 0};
   auto page = shared_page::create();
   TROUPE_CHECK(page, "the machine has a page of memory");
   around_.loader_page = page->page();
@@ -135,23 +127,29 @@ driver_life::~driver_life() {
   own_engines_->entries.clear();
 }
 
-void driver_life::submit(std::vector<std::shared_ptr<call_fold>> folds, std::vector<call_start> starts) {
+void driver_life::submit(std::vector<folds_of_call> folds, std::vector<call_start> starts) {
   for (std::size_t call = 0; call < parts_.what.calls.size(); ++call) {
     tickets_.push_back(std::make_shared<call_ticket>());
     call_ticket& ticket = *tickets_.back();
     ticket.source =
         std::make_shared<hash_source>(call, parts_.what.calls[call], starts[call].first(), parts_.what.is_rereadable);
-    ticket.folds = {folds[call]};
+    ticket.folds = std::move(folds[call]);
     if (parts_.what.broken == mutant::low_water_mark) {
-      ticket.folds = {std::make_shared<hasty_fold>(folds[call], engines_->loader)};
+      for (auto& each : ticket.folds) each = std::make_shared<hasty_fold>(std::move(each), engines_->loader);
     }
     ticket.start = starts[call];
-    ticket.score_words = {1};
+    ticket.score_words.assign(ticket.folds.size(), 1);
     outcomes_.push_back(ticket.done.get_future());
     is_answered_.push_back(false);
     parts_.seen.note({.at_ns = around_.now.count(), .what = happening::submitted, .call = call});
     post(director_, open_ticket{tickets_.back()});
   }
+}
+
+void driver_life::give_up(std::uint64_t call) {
+  if (call >= tickets_.size() || is_answered_[call]) return;
+  parts_.seen.note({.at_ns = around_.now.count(), .what = happening::given_up, .call = call});
+  post(director_, cancel_ticket{tickets_[call], {error_code::interrupted, "simulation", "given up", {}}});
 }
 
 void driver_life::kill_actor(bool aggregates) {
@@ -274,6 +272,7 @@ void driver_life::watch_answers() {
     parts_.seen.note({.at_ns = now,
                       .what = happening::answered,
                       .call = call,
+                      .index = answer.tally.samples,
                       .value = answer.cause ? static_cast<std::uint64_t>(answer.cause->code) : 0,
                       .other = answer.tally.folded});
     is_complete_ = is_complete_ && !answer.cause;
@@ -291,7 +290,7 @@ void driver_life::watch_answers() {
 /// As running_topology::look_after().
 void driver_life::look_after() {
   later_.at(around_.now + look_interval, [this] { look_after(); });
-  if (is_stopped_ || !director_) return;
+  if (is_stopped_ || !director_ || parts_.what.broken == mutant::lost_work_noticed) return;
   loader_engine& loader = *engines_->loader;
   if (const auto lost = losses_->look(loader.low_water(), loader.sent(), *engines_->accounts, around_.now)) {
     post(director_, work_lost{*lost, around_.now});

@@ -16,6 +16,7 @@ namespace troupe::simulation {
 
 /// What lives longer than a driver. Outlives its lives.
 struct world_parts {
+  /// With its graph.
   const plan& what;
   caf::actor_system& system;
   virtual_clock& clock;
@@ -47,8 +48,9 @@ class driver_life {
   driver_life(const driver_life&) = delete;
   driver_life& operator=(const driver_life&) = delete;
 
-  /// `folds`, `starts`: by call.
-  void submit(std::vector<std::shared_ptr<call_fold>> folds, std::vector<call_start> starts);
+  using folds_of_call = std::vector<std::shared_ptr<call_fold>>;
+  /// `folds`, `starts`: by call; folds of a call by sink.
+  void submit(std::vector<folds_of_call> folds, std::vector<call_start> starts);
   /// What is to happen at a moment of the virtual time.
   [[nodiscard]] timeline& later() noexcept { return later_; }
   [[nodiscard]] simulated_host& host() noexcept { return *host_; }
@@ -57,6 +59,8 @@ class driver_life {
   [[nodiscard]] std::uint64_t window() const noexcept { return engines_->window; }
   /// Of the two that can be replaced.
   void kill_actor(bool aggregates);
+  /// The user cancels the call.
+  void give_up(std::uint64_t call);
   /// The driver's process ends: at the next step.
   void kill() noexcept { is_killed_ = true; }
 

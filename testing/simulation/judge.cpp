@@ -8,26 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "testing/simulation/plain_evaluation.hpp"
+
 namespace troupe::simulation {
 namespace {
 
-// The plain loop: what a micro-batch must be behind all stages.
-
-std::uint64_t stirred(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b + 0x7f4a7c15;
-  x ^= x >> 31u;
-  x *= 0xbf58476d1ce4e5b9ULL;
-  return x ^ (x >> 29u);
-}
-
-std::uint64_t right_value(const plan& what, std::uint64_t call, std::uint64_t index) {
-  std::uint64_t value = stirred(call + 1, index + 1);
-  for (std::uint32_t stage = 0; stage < what.stages; ++stage) value = stirred(value, stage);
-  return value;
-}
-
 // Codes as docs/errors.md has them.
 constexpr std::uint64_t forward_failed = 602;
+constexpr std::uint64_t interrupted = 606;
 constexpr std::uint64_t process_failed = 614;
 constexpr std::uint64_t restarts_spent = 616;
 constexpr std::uint64_t wire_codes_begin = 701;
@@ -57,7 +45,7 @@ template <class... Arguments>
 
 class hearing {
  public:
-  explicit hearing(const plan& what) : plan_(what) {}
+  explicit hearing(const plan& what) : plan_(what), plain_(with_graph(what).graph) {}
 
   void hear(const event& each) {
     switch (each.what) {
@@ -70,7 +58,10 @@ class hearing {
       case happening::driver_ended:
         return check_leftovers(each);
       case happening::submitted:
-        ++calls_[each.call].submitted;
+        ++call_at(each.call).submitted;
+        return;
+      case happening::given_up:
+        given_up_.insert(each.call);
         return;
       case happening::answered:
         return answer(each);
@@ -93,7 +84,7 @@ class hearing {
       case happening::journal_refused:
         if (!is_hurt_) broken("journal-kept", "the journal was refused, and nothing had happened to it");
         acknowledged_.clear();
-        recovered_ = 0;
+        recovered_.clear();
         is_hurt_ = false;
         return;
       default:
@@ -106,7 +97,10 @@ class hearing {
     std::size_t submitted = 0;
     std::size_t answered = 0;
     std::uint64_t code = 0;
-    std::uint64_t next = 0;
+    /// By sink.
+    std::vector<std::uint64_t> next = {};
+
+    [[nodiscard]] std::uint64_t through() const { return next.empty() ? 0 : *std::ranges::min_element(next); }
   };
   struct worker_seen {
     bool has_ended = false;
@@ -142,9 +136,22 @@ class hearing {
                plan_.calls.at(call));
       }
     }
-    if (recovered_ != each.value) broken("journal-kept", "{} states were read, and {} counted", recovered_, each.value);
-    if (recovered_ > 0) calls_[0].next = recovered_;
-    recovered_ = 0;
+    recovered_.resize(plain_.sinks());
+    const std::uint64_t recovered = *std::ranges::min_element(recovered_);
+    const bool is_journal = plan_.has_journal;
+    if (is_journal && recovered != each.value) {
+      broken("journal-kept", "{} states were read, and {} counted", recovered, each.value);
+    }
+    if (is_journal) call_at(0).next = recovered_;
+    recovered_.clear();
+  }
+
+  call_seen& call_at(std::uint64_t number) {
+    const auto [place, is_new] = calls_.try_emplace(number);
+    if (!is_new) return place->second;
+    if (number < plan_.folded_before.size()) place->second.next = plan_.folded_before[number];
+    place->second.next.resize(plain_.sinks());
+    return place->second;
   }
 
   /// All that it knew is gone.
@@ -156,14 +163,17 @@ class hearing {
     ahead_.clear();
     starts_failed_ = edges_lost_ = 0;
     threw_.clear();
+    given_up_.clear();
   }
 
   void recover(const event& each) {
-    if (each.index != recovered_) broken("journal-kept", "state {} was read at place {}", each.index, recovered_);
-    if (each.value != right_value(plan_, each.call, each.index)) {
+    recovered_.resize(plain_.sinks());
+    std::uint64_t& next = recovered_.at(each.stage);
+    if (each.index != next) broken("journal-kept", "state {} was read at place {}", each.index, next);
+    if (each.value != plain_.at_sink(each.stage, each.call, each.index).word) {
       broken("journal-kept", "the state of micro-batch {} is another than was folded", each.index);
     }
-    ++recovered_;
+    ++next;
   }
 
   void check_leftovers(const event& each) {
@@ -176,36 +186,46 @@ class hearing {
   }
 
   void fold(const event& each) {
-    call_seen& call = calls_[each.call];
-    if (each.index != call.next) {
-      broken("exactly-once", "micro-batch {} of call {} was folded where {} comes", each.index, each.call, call.next);
+    call_seen& call = call_at(each.call);
+    std::uint64_t& next = call.next.at(each.stage);
+    if (each.index != next) {
+      broken("exactly-once", "sink {} folded micro-batch {} of call {} where {} comes", each.stage, each.index,
+             each.call, next);
     }
-    ++call.next;
-    if (each.value != right_value(plan_, each.call, each.index) || each.other != 1 + each.index % 3) {
-      broken("same-bits", "micro-batch {} of call {} has other bits than a plain loop", each.index, each.call);
+    ++next;
+    if (plain_.at_sink(each.stage, each.call, each.index) != plain_evaluation::part{each.other, each.value}) {
+      broken("same-bits", "micro-batch {} of call {} has other bits at sink {} than a plain loop", each.index,
+             each.call, each.stage);
     }
     if (!incarnations_.contains(each.incarnation)) {
       broken("no-stale-incarnation", "a state came from incarnation {}, which there was not", each.incarnation);
     }
-    ahead_.erase({each.call, each.index});
+    ahead_.erase(ahead_.lower_bound({each.call, 0}), ahead_.lower_bound({each.call, call.through()}));
     for (auto& [where, one] : replicas_) one.without_progress = 0;
   }
 
   void answer(const event& each) {
-    call_seen& call = calls_[each.call];
+    call_seen& call = call_at(each.call);
     if (++call.answered > 1) broken("answered-once", "call {} was answered twice", each.call);
     call.code = each.value;
     for (auto& [where, one] : replicas_) one.without_progress = 0;
     std::erase_if(ahead_, [&](const micro_batch& id) { return id.first == each.call; });
     if (each.value != 0) return check_license(each);
-    if (call.next == plan_.calls.at(each.call) && each.other == call.next) return;
-    broken("complete", "call {} ended well with {} of {} micro-batches, {} of them folded", each.call, each.other,
-           plan_.calls.at(each.call), call.next);
+    const std::uint64_t count = plan_.calls.at(each.call);
+    if (call.through() != count || each.other != count) {
+      broken("complete", "call {} ended well with {} of {} micro-batches, {} of them folded", each.call, each.other,
+             count, call.through());
+    }
+    if (each.index != plain_.samples_before(each.call, count)) {
+      broken("complete", "call {} ended well with {} samples, and has {}", each.call, each.index,
+             plain_.samples_before(each.call, count));
+    }
   }
 
   void check_license(const event& each) {
     const auto died = [](const auto& one) { return one.second.deaths >= deaths_without_progress; };
-    const bool is_fine = (each.value == forward_failed && threw_.contains(each.call)) ||
+    const bool is_fine = (each.value == interrupted && given_up_.contains(each.call)) ||
+                         (each.value == forward_failed && threw_.contains(each.call)) ||
                          (each.value == process_failed && starts_failed_ >= failed_starts) ||
                          (each.value == restarts_spent && std::ranges::any_of(replicas_, died)) ||
                          (each.value >= wire_codes_begin && each.value < wire_codes_end && edges_lost_ >= lost_edges) ||
@@ -223,10 +243,10 @@ class hearing {
   }
 
   /// Where nothing else happened than one poisoned micro-batch.
-  void check_poison() const {
+  void check_poison() {
     if (plan_.faults.size() != 1 || plan_.faults.front().kind != fault_kind::poison) return;
     const fault& poison = plan_.faults.front();
-    if (poison.index >= plan_.calls.at(poison.call)) return;
+    if (poison.index >= plan_.calls.at(poison.call) || !strikes(poison)) return;
     for (const auto& [number, call] : calls_) {
       const std::uint64_t wanted = number == poison.call ? restarts_spent : 0;
       if (call.code != wanted)
@@ -238,6 +258,12 @@ class hearing {
       broken("poison-named", "micro-batch {} of call {} is named, and it was {}", named->second.second,
              named->second.first, poison.index);
     }
+  }
+
+  /// A part without samples is not computed, nor is what was folded before.
+  bool strikes(const fault& poison) {
+    const bool has_before = poison.call < plan_.folded_before.size() && !plan_.folded_before[poison.call].empty();
+    return !has_before && plain_.at_node(poison.stage, poison.call, poison.index).samples > 0;
   }
 
   // --- workers and edges ---
@@ -275,12 +301,19 @@ class hearing {
         return;
       case happening::forwarded:
       case happening::forward_threw:
-        if (each.what == happening::forward_threw) threw_.insert(each.call);
+        if (each.what == happening::forward_threw && each.value == 0) threw_.insert(each.call);
         if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
-        return;
+        return check_forward(each);
       default:
         return hear_edge(each, worker);
     }
+  }
+
+  void check_forward(const event& each) {
+    if (each.what != happening::forwarded) return;
+    if (plain_.at_node(each.stage, each.call, each.index) == plain_evaluation::part{each.other, each.value}) return;
+    broken("right-parts", "stage {}.{} computed micro-batch {} of call {} from other parts than a plain loop",
+           each.stage, each.replica, each.index, each.call);
   }
 
   void tell_end(const event& each, worker_seen& worker) {
@@ -346,16 +379,18 @@ class hearing {
   }
 
   void run_ahead(const event& each) {
-    const call_seen& call = calls_[each.call];
-    if (each.index >= call.next && call.answered == 0) ahead_.insert({each.call, each.index});
+    const call_seen& call = call_at(each.call);
+    if (each.index >= call.through() && call.answered == 0) ahead_.insert({each.call, each.index});
     if (ahead_.size() > window_) broken("window", "the loader is {} ahead of what is folded", ahead_.size());
   }
 
   const plan& plan_;
+  plain_evaluation plain_;
   std::map<std::uint64_t, call_seen> calls_;
   std::map<std::uint64_t, micro_batch> named_;
   std::set<std::uint64_t> acknowledged_;
-  std::uint64_t recovered_ = 0;
+  /// By sink.
+  std::vector<std::uint64_t> recovered_;
   bool is_hurt_ = false;
   bool is_disk_full_ = false;
   std::uint64_t window_ = 0;
@@ -367,6 +402,7 @@ class hearing {
   std::size_t starts_failed_ = 0;
   std::size_t edges_lost_ = 0;
   std::set<std::uint64_t> threw_;
+  std::set<std::uint64_t> given_up_;
 };
 
 }  // namespace

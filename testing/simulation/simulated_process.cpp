@@ -14,18 +14,6 @@ namespace {
 /// Thrown through what the worker does when it ends itself: nothing behind it happens any more.
 struct process_ended {};
 
-class hash_body final : public unary_body {
- public:
-  hash_body(simulated_process& process, stage_index stage) : process_(process), stage_(stage) {}
-  [[nodiscard]] expected<payload_ptr> forward(const activation& input) override {
-    return process_.forward(input, stage_);
-  }
-
- private:
-  simulated_process& process_;
-  const stage_index stage_;
-};
-
 /// The production actor; an exception that leaves it is the end of the process, and no news.
 worker_actor_type::behavior_type quiet_worker(worker_actor_type::stateful_pointer<worker_actor_state> self,
                                               std::shared_ptr<worker_body> body) {
@@ -88,7 +76,7 @@ worker_description simulated_process::describe_run() {
       .fingerprint = [] { return std::uint64_t{1}; },
       .codec = std::make_shared<hash_codec>(),
       .make_body = [this](const worker_assignment& to, const payload_ptr&) -> expected<std::shared_ptr<stage_body>> {
-        return std::make_shared<hash_body>(*this, to.address.stage);
+        return make_graph_body(*this, around_.what, to.address.stage);
       },
       .make_scorer = [](std::uint32_t, const scoring&) -> expected<std::shared_ptr<scorer>> {
         return std::make_shared<hash_scorer>();
@@ -275,23 +263,27 @@ void simulated_process::end(const error& cause) {
   throw process_ended{};
 }
 
-expected<payload_ptr> simulated_process::forward(const activation& input, stage_index stage) {
+void simulated_process::begin_forward(stage_index stage, micro_batch_id id) {
   if (!lives()) throw process_ended{};
   forward_took_ = nanoseconds{around_.random.between(1, 2 * around_.what.forward_us * 1000)};
+  if (assignment_ && assignment_->address.replica == 0) forward_took_ *= around_.what.graph.nodes.at(stage).slowness;
   for (auto each = around_.armed.begin(); each != around_.armed.end(); ++each) {
-    if (strikes(*each, fault_kind::throw_in_forward, stage, input.id)) {
-      note(happening::forward_threw, {.call = input.id.call, .index = input.id.index});
+    const bool throws_once = strikes(*each, fault_kind::throw_once, stage, id);
+    if (throws_once || strikes(*each, fault_kind::throw_in_forward, stage, id)) {
+      note(happening::forward_threw, {.call = id.call, .index = id.index, .value = throws_once ? 1u : 0u});
+      if (throws_once) around_.armed.erase(each);
       throw std::runtime_error("thrown by the plan");
     }
-    const bool is_poison = strikes(*each, fault_kind::poison, stage, input.id);
-    if (!is_poison && !strikes(*each, fault_kind::kill_in_forward, stage, input.id)) continue;
+    const bool is_poison = strikes(*each, fault_kind::poison, stage, id);
+    if (!is_poison && !strikes(*each, fault_kind::kill_in_forward, stage, id)) continue;
     if (!is_poison) around_.armed.erase(each);
     die(is_poison ? exit_cause::poisoned : exit_cause::killed, exit_kind::signalled, is_poison ? SIGSEGV : SIGKILL);
     throw process_ended{};
   }
-  const std::uint64_t value = mix(value_of(input.tensors), stage);
-  note(happening::forwarded, {.call = input.id.call, .index = input.id.index, .value = value});
-  return std::make_shared<const hash_payload>(value);
+}
+
+void simulated_process::end_forward(micro_batch_id id, std::uint64_t word, std::uint64_t samples) {
+  note(happening::forwarded, {.call = id.call, .index = id.index, .value = word, .other = samples});
 }
 
 void simulated_process::step_engine(stepped_engines::entry& each) {

@@ -14,6 +14,7 @@
 #include "actors/workers/worker_actor.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
+#include "testing/simulation/graph_body.hpp"
 #include "testing/simulation/plan.hpp"
 #include "testing/simulation/stepped_engines.hpp"
 #include "testing/simulation/timeline.hpp"
@@ -23,6 +24,7 @@ namespace troupe::simulation {
 
 /// What all workers of one driver have in common. Outlives them.
 struct worker_surroundings {
+  /// With its graph.
   const plan& what;
   caf::actor_system& system;
   const nanoseconds& now;
@@ -65,7 +67,7 @@ class link_stub final : public message_link {
 ///   booting --boot()--> running <--freeze(), thaw()--> frozen;   any of them --die()--> dead
 ///
 /// What dies has had its last effect: nothing of it goes out any more, but for a part of what was on the way.
-class simulated_process final : public worker_process {
+class simulated_process final : public worker_process, public forward_surroundings {
  public:
   simulated_process(std::uint32_t number, worker_surroundings& around, std::shared_ptr<worker_listener> listener);
   ~simulated_process() override;
@@ -104,8 +106,8 @@ class simulated_process final : public worker_process {
   [[nodiscard]] engine_host& engines() override { return engines_; }
   [[noreturn]] void end(const error& cause) override;
 
-  /// What becomes of a forward.
-  [[nodiscard]] expected<payload_ptr> forward(const activation& input, stage_index stage);
+  void begin_forward(stage_index stage, micro_batch_id id) override;
+  void end_forward(micro_batch_id id, std::uint64_t word, std::uint64_t samples) override;
 
  private:
   void note(happening what, event more = {});
