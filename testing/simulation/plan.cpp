@@ -13,12 +13,13 @@ namespace {
 constexpr std::array<const char*, fault_kinds> fault_names = {
     "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
     "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
-    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor",       "lose-frame", "throw-once", "give-up"};
+    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor",       "lose-frame", "throw-once", "give-up",
+    "drop",         "duplicate",       "reorder",       "drop-one"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
-    "none",           "deduplication",    "low-water-mark", "frame-checksums",     "journal-checksums",
-    "credit-check",   "poison-counter",   "restart-budget", "blobs-before-orders", "silence-noticed",
-    "journal-synced", "lost-work-noticed"};
+    "none",           "deduplication",     "low-water-mark",     "frame-checksums",     "journal-checksums",
+    "credit-check",   "poison-counter",    "restart-budget",     "blobs-before-orders", "silence-noticed",
+    "journal-synced", "lost-work-noticed", "messages-said-again"};
 
 bool is_graph(const plan& what) {
   return !what.graph.nodes.empty();
@@ -73,7 +74,29 @@ class drawing {
     std::ranges::stable_sort(made.faults, {}, &fault::at_us);
   }
 
+  /// All three at once, as often as not.
+  void draw_link_faults(plan& made) {
+    if (!one_in(4)) return;
+    constexpr std::array kinds = {fault_kind::lose_messages, fault_kind::double_messages, fault_kind::reorder_messages};
+    constexpr std::array<std::int64_t, 4> times = {50'000, 500'000, 5'000'000, 60'000'000};
+    constexpr std::array<std::uint64_t, 5> percents = {10, 10, 10, 50, 100};
+    fault one{.at_us = one_in(2) ? 0 : static_cast<std::int64_t>(below(300'000)), .for_us = times[below(times.size())]};
+    place(one, made);
+    one.index = percents[below(percents.size())];
+    const bool all = one_in(2);
+    const fault_kind only = kinds[below(kinds.size())];
+    for (const fault_kind each : kinds) {
+      one.kind = each;
+      if (all || each == only) made.faults.push_back(one);
+    }
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
  private:
+  void place(fault& one, const plan& of) {
+    one.stage = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes.size() : of.stages));
+    one.replica = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes[one.stage].replicas : of.replicas));
+  }
   fault_kind draw_kind(const plan& of) {
     constexpr std::array frequent = {fault_kind::kill,       fault_kind::kill,       fault_kind::kill,
                                      fault_kind::freeze,     fault_kind::kill_spare, fault_kind::kill_in_forward,
@@ -94,8 +117,7 @@ class drawing {
   fault draw_fault(const plan& of) {
     fault made{.kind = draw_kind(of)};
     made.at_us = static_cast<std::int64_t>(below(300'000));
-    made.stage = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes.size() : of.stages));
-    made.replica = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes[made.stage].replicas : of.replicas));
+    place(made, of);
     made.call = below(of.calls.size());
     made.index = of.calls[made.call] == 0 ? 0 : below(of.calls[made.call]);
     if (made.kind == fault_kind::freeze) {
@@ -130,6 +152,7 @@ plan draw_plan(std::uint64_t seed) {
   seed % 2 == 0 ? from.draw_shape(made) : from.draw_graph_shape(made);
   from.draw_rest(made);
   from.draw_faults(made);
+  drawing(seed ^ 0x6c696e6bULL).draw_link_faults(made);
   return made;
 }
 
@@ -167,6 +190,13 @@ std::string describe(const fault& what) {
       return fmt::format("{}:{}", text, place_of(what));
     case fault_kind::give_up:
       return fmt::format("{}:call={},at={}ms", text, what.call, at_ms);
+    case fault_kind::lose_messages:
+    case fault_kind::double_messages:
+    case fault_kind::reorder_messages:
+      return fmt::format("{}:control={},at={}ms,for={}ms,p={}", text, place_of(what), at_ms, what.for_us / 1000,
+                         static_cast<double>(what.index) / 100);
+    case fault_kind::lose_message:
+      return fmt::format("{}:control={},message={}", text, place_of(what), what.index);
     case fault_kind::start_late:
       return fmt::format("{}:at={}ms,for={}ms", text, at_ms, what.for_us / 1000);
     default:

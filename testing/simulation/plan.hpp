@@ -31,8 +31,12 @@ enum class fault_kind : std::uint8_t {
   lose_frame,        ///< the next frame on an edge goes astray, and no end hears of it
   throw_once,        ///< the first forward of this micro-batch at this stage throws
   give_up,           ///< the user cancels this call
+  lose_messages,     ///< control messages of this replica, either way, for a time: `index` percent of them
+  double_messages,   ///< they arrive twice
+  reorder_messages,  ///< they arrive behind later ones
+  lose_message,      ///< the first message of the kind with the number `index` to or from this replica
 };
-inline constexpr std::size_t fault_kinds = 21;
+inline constexpr std::size_t fault_kinds = 25;
 
 /// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
 struct fault {
@@ -60,8 +64,9 @@ enum class mutant : std::uint8_t {
   silence_noticed,
   journal_synced,
   lost_work_noticed,
+  messages_said_again,
 };
-inline constexpr std::size_t mutants = 12;
+inline constexpr std::size_t mutants = 13;
 [[nodiscard]] const char* name_of(mutant which) noexcept;
 
 /// What the body of one node does wrong, and says nothing of: a judge that does not see it is worth nothing.

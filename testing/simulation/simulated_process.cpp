@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/codec/dispatch.hpp"
+#include "runtime/link/numbered_link.hpp"
 
 namespace troupe::simulation {
 namespace {
@@ -21,6 +22,13 @@ worker_actor_type::behavior_type quiet_worker(worker_actor_type::stateful_pointe
   return worker_actor(self, std::move(body));
 }
 
+/// Mutant: messages travel as they are.
+std::shared_ptr<message_link> above(const std::shared_ptr<message_link>& stub, const plan& what) {
+  return what.broken == mutant::messages_said_again ? stub : number_messages(stub);
+}
+
+constexpr nanoseconds beat_time = liveness{}.heartbeat() / 2;
+
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = text.size();
   for (const char each : text) hash = mix(hash, static_cast<unsigned char>(each));
@@ -35,8 +43,15 @@ bool strikes(const fault& each, fault_kind kind, stage_index stage, micro_batch_
 
 simulated_process::simulated_process(std::uint32_t number, worker_surroundings& around,
                                      std::shared_ptr<worker_listener> listener)
-    : number_(number), around_(around), listener_(std::move(listener)) {
+    : number_(number),
+      around_(around),
+      listener_(std::move(listener)),
+      below_worker_(std::make_shared<link_stub>([this](codec::bytes message) { go_down(std::move(message)); })),
+      below_driver_(std::make_shared<link_stub>([this](codec::bytes message) { go_up(std::move(message)); })),
+      to_worker_(above(below_worker_, around_.what)) {
   state_->number = number;
+  to_worker_->start({.on_message = [this](codec::bytes message) { hear(std::move(message)); },
+                     .on_lost = [this](const error&) { be_unlinked(); }});
   blobs_.insert("page");
   note(happening::blob_arrived, {.value = hash_of("page")});
 }
@@ -71,7 +86,10 @@ worker_description simulated_process::describe_run() {
 void simulated_process::boot() {
   if (!lives()) return;
   has_booted_ = true;
-  const std::shared_ptr<message_link> driver(std::shared_ptr<void>(), this);
+  const auto driver = above(below_driver_, around_.what);
+  driver->start(
+      {.on_message = [this](codec::bytes message) { obey(std::move(message)); },
+       .on_lost = [this](const error&) { die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone"); }});
   is_inside_ = true;
   actor_ = around_.system.spawn(quiet_worker, std::make_shared<worker_body>(worker_body{
                                                   describe_run(), *this, around_.network.of(state_), driver}));
@@ -96,20 +114,19 @@ void simulated_process::take_blob(const std::string& tag) {
   around_.later.at(around_.now + nanoseconds{around_.random.between(100'000, 10'000'000)}, arrive);
 }
 
-void simulated_process::take_from_driver(codec::bytes message) {
+void simulated_process::go_down(codec::bytes message) {
   if (!lives() || is_unlinked_) return;
-  down_.push_back(std::move(message));
-  last_down_ = std::max(last_down_, around_.now + nanoseconds{around_.random.between(5'000, 400'000)});
-  around_.later.at(last_down_, [this] { arrive_from_driver(); });
+  put_on_way(std::move(message), last_down_, [this](codec::bytes arrived) {
+    waiting_.push_back(std::move(arrived));
+    arrive_from_driver();
+  });
 }
 
 void simulated_process::arrive_from_driver() {
-  ++waiting_down_;
-  while (waiting_down_ > 0 && lives() && !is_frozen() && has_booted_) {
-    --waiting_down_;
-    codec::bytes message = std::move(down_.front());
-    down_.pop_front();
-    obey(std::move(message));
+  while (!waiting_.empty() && lives() && !is_frozen() && has_booted_) {
+    codec::bytes message = std::move(waiting_.front());
+    waiting_.pop_front();
+    below_driver_->events.on_message(std::move(message));
   }
 }
 
@@ -153,23 +170,78 @@ void simulated_process::kill_soon() {
 
 // --- to the driver ---------------------------------------------------------------------------------------------------
 
-void simulated_process::send(codec::bytes message) {
+void simulated_process::go_up(codec::bytes message) {
   if (!lives() || is_unlinked_) return;
-  up_.push_back(std::move(message));
-  last_up_ = std::max(last_up_, around_.now + nanoseconds{around_.random.between(5'000, 400'000)});
-  around_.later.at(last_up_, [this] { arrive_at_driver(); });
+  put_on_way(std::move(message), last_up_, [this, number = ++sent_up_](codec::bytes arrived) {
+    arrived_up_ = std::max(arrived_up_, number);
+    if (number <= arrives_up_ && !is_unlinked_ && !is_end_told_) below_worker_->events.on_message(std::move(arrived));
+  });
 }
 
-/// What a dead process has said last may be lost with it.
-void simulated_process::arrive_at_driver() {
-  if (up_.empty()) return;
-  codec::bytes message = std::move(up_.front());
-  up_.pop_front();
-  if (is_unlinked_ || is_end_told_) return;
+void simulated_process::hear(codec::bytes message) {
   if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::score_batch) {
     note(happening::said, {.value = message.size()});
   }
   listener_->said(as_seen.lock(), std::move(message));
+}
+
+// --- the way between them --------------------------------------------------------------------------------------------
+
+bool simulated_process::is_hit(fault_kind by) const {
+  return std::ranges::any_of(around_.what.faults, [&](const fault& each) {
+    const nanoseconds begins = start_of_time + std::chrono::microseconds{each.at_us};
+    return each.kind == by && meant_for_ == stage_address{each.stage, each.replica} && begins <= around_.now &&
+           around_.now < begins + std::chrono::microseconds{each.for_us} && around_.random.below(100) < each.index;
+  });
+}
+
+/// The first of its kind, however it is packed.
+bool simulated_process::is_lost_by_plan(std::span<const std::byte> message) const {
+  const auto kind = codec::kind_of(message);
+  if (!kind) return false;
+  if (*kind == message_kind::numbered_message) {
+    const auto numbered = codec::decode<numbered_message>(message);
+    return numbered && is_lost_by_plan(numbered->message);
+  }
+  const auto found = std::ranges::find_if(around_.armed, [&](const fault& each) {
+    return each.kind == fault_kind::lose_message && meant_for_ == stage_address{each.stage, each.replica} &&
+           static_cast<std::uint64_t>(*kind) == each.index;
+  });
+  if (found == around_.armed.end()) return false;
+  around_.armed.erase(found);
+  return true;
+}
+
+void simulated_process::put_on_way(codec::bytes message, nanoseconds& last,
+                                   const std::function<void(codec::bytes)>& arrive) {
+  beat_soon();
+  if (is_hit(fault_kind::lose_messages) || is_lost_by_plan(message)) return;
+  const bool comes_late = is_hit(fault_kind::reorder_messages);
+  const nanoseconds due = std::max(last, around_.now + nanoseconds{around_.random.between(5'000, 400'000)});
+  const auto put = [&](nanoseconds when) { around_.later.at(when, [arrive, message] { arrive(message); }); };
+  if (is_hit(fault_kind::double_messages)) put(due + nanoseconds{around_.random.between(0, 1'000'000)});
+  put(comes_late ? due + nanoseconds{around_.random.between(0, 100'000'000)} : due);
+  if (!comes_late) last = due;
+}
+
+/// As long as something may be said again.
+void simulated_process::beat_soon() {
+  if (std::exchange(beats_left_, limits::message_repeat_beats + 1) != 0) return;
+  around_.later.at(around_.now + beat_time, [this] { beat(); });
+}
+
+void simulated_process::beat() {
+  if (is_end_told_ || is_unlinked_) return;
+  --beats_left_;
+  if (lives() && !is_frozen() && below_driver_->events.on_beat) below_driver_->events.on_beat();
+  if (below_worker_->events.on_beat) below_worker_->events.on_beat();
+  if (beats_left_ != 0) around_.later.at(around_.now + beat_time, [this] { beat(); });
+}
+
+void simulated_worker::send(codec::bytes message) {
+  static_cast<void>(dispatch<worker_assignment>(
+      message, [this](const worker_assignment& to) { process_->is_meant_for(to.address); }));
+  process_->link()->send(std::move(message));
 }
 
 // --- what its code has -----------------------------------------------------------------------------------------------
@@ -238,7 +310,7 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
   note(happening::worker_ended, {.value = static_cast<std::uint64_t>(why)});
   around_.network.died(*state_);
   // Of what it said, the first part arrives.
-  if (!up_.empty() && around_.random.below(2) == 0) up_.resize(around_.random.below(up_.size() + 1));
+  if (around_.random.below(2) == 0) arrives_up_ = arrived_up_ + around_.random.below(sent_up_ - arrived_up_ + 1);
   exit_report report;
   report.kind = kind;
   report.value = value;
@@ -271,11 +343,16 @@ bool simulated_process::crashes_now() const {
 
 void simulated_process::lose_link() {
   if (!lives() || is_unlinked_) return;
-  is_unlinked_ = true;
-  listener_->link_lost(as_seen.lock());
+  be_unlinked();
   around_.later.at(around_.now + nanoseconds{around_.random.between(10'000, 50'000'000)}, [this] {
     if (!is_frozen()) die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone");
   });
+}
+
+/// Once.
+void simulated_process::be_unlinked() {
+  if (is_end_told_ || std::exchange(is_unlinked_, true)) return;
+  listener_->link_lost(as_seen.lock());
 }
 
 void simulated_process::freeze(nanoseconds time) {
@@ -286,10 +363,7 @@ void simulated_process::freeze(nanoseconds time) {
   around_.later.at(around_.now + time, [this] { thaw(); });
   if (around_.what.broken == mutant::silence_noticed) return;
   around_.later.at(around_.now + around_.silence, [this, which] {
-    if (lives() && is_frozen() && freezes_ == which && !is_unlinked_) {
-      is_unlinked_ = true;
-      listener_->link_lost(as_seen.lock());
-    }
+    if (lives() && is_frozen() && freezes_ == which) be_unlinked();
   });
 }
 
@@ -297,8 +371,6 @@ void simulated_process::thaw() {
   if (!lives() || !is_frozen() || --frozen_times_ > 0) return;
   note(happening::thawed);
   if (is_unlinked_) return die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone");
-  if (waiting_down_ == 0) return;
-  --waiting_down_;
   arrive_from_driver();
 }
 

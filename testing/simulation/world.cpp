@@ -15,7 +15,6 @@
 namespace troupe::simulation {
 namespace {
 
-constexpr nanoseconds start_of_time = 1h;
 /// From the last fault on: a start that is late by more than a minute, twice, is the longest wait of all.
 constexpr nanoseconds time_to_heal = 400s;
 constexpr std::uint64_t steps_max = 100'000;
@@ -97,7 +96,7 @@ void simulator::state::begin(run_state& run) {
   for (const fault& each : run.what.faults) {
     const bool waits = each.kind == fault_kind::kill_in_forward || each.kind == fault_kind::poison ||
                        each.kind == fault_kind::crash_loop || each.kind == fault_kind::throw_in_forward ||
-                       each.kind == fault_kind::throw_once;
+                       each.kind == fault_kind::throw_once || each.kind == fault_kind::lose_message;
     (waits ? run.armed : run.timed).push_back(each);
     last = std::max<nanoseconds>(last, std::chrono::microseconds{each.at_us + each.for_us});
   }
