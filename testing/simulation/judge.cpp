@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "testing/simulation/broken_promise.hpp"
+#include "testing/simulation/edges_heard.hpp"
 #include "testing/simulation/plain_evaluation.hpp"
 
 namespace troupe::simulation {
@@ -35,15 +37,6 @@ constexpr std::size_t attempts = 2;
 
 using replica = std::pair<std::uint32_t, std::uint32_t>;
 using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
-
-struct broken_promise {
-  verdict what;
-};
-
-template <class... Arguments>
-[[noreturn]] void broken(const char* invariant, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-  throw broken_promise{{invariant, fmt::format(text, std::forward<Arguments>(arguments)...)}};
-}
 
 class hearing {
  public:
@@ -121,11 +114,6 @@ class hearing {
     std::size_t deaths = 0;
     std::size_t without_progress = 0;
   };
-  struct edge_seen {
-    std::uint64_t sent = 0;
-    std::uint64_t taken = 0;
-    std::uint64_t freed = 0;
-  };
 
   // --- the driver ---
 
@@ -161,9 +149,9 @@ class hearing {
     calls_.clear();
     workers_.clear();
     replicas_.clear();
-    edges_.clear();
+    edges_ = {};
     ahead_.clear();
-    starts_failed_ = edges_lost_ = 0;
+    starts_failed_ = 0;
     threw_.clear();
     threw_once_.clear();
     given_up_.clear();
@@ -227,12 +215,13 @@ class hearing {
 
   void check_license(const event& each) {
     const auto died = [](const auto& one) { return one.second.deaths >= deaths_without_progress; };
-    const bool is_fine = (each.value == interrupted && given_up_.contains(each.call)) ||
-                         (each.value == forward_failed && threw_.contains(each.call)) ||
-                         (each.value == process_failed && starts_failed_ >= failed_starts) ||
-                         (each.value == restarts_spent && std::ranges::any_of(replicas_, died)) ||
-                         (each.value >= wire_codes_begin && each.value < wire_codes_end && edges_lost_ >= lost_edges) ||
-                         (each.value == journal_unwritable && is_disk_full_);
+    const bool is_fine =
+        (each.value == interrupted && given_up_.contains(each.call)) ||
+        (each.value == forward_failed && threw_.contains(each.call)) ||
+        (each.value == process_failed && starts_failed_ >= failed_starts) ||
+        (each.value == restarts_spent && std::ranges::any_of(replicas_, died)) ||
+        (each.value >= wire_codes_begin && each.value < wire_codes_end && edges_.lost() >= lost_edges) ||
+        (each.value == journal_unwritable && is_disk_full_);
     if (!is_fine)
       broken("licensed-error", "call {} ended with E{:04}, for which nothing happened", each.call, each.value);
   }
@@ -308,7 +297,8 @@ class hearing {
         if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
         return check_forward(each);
       default:
-        return hear_edge(each, worker);
+        edges_.hear(each, worker.epoch);
+        return run_ahead(each);
     }
   }
 
@@ -361,33 +351,9 @@ class hearing {
     incarnations_.insert(each.incarnation);
   }
 
-  void hear_edge(const event& each, const worker_seen& worker) {
-    edge_seen& edge = edges_[each.value];
-    switch (each.what) {
-      case happening::edge_lost:
-        ++edges_lost_;
-        return;
-      case happening::edge_sent:
-        if (++edge.sent > edge.freed + each.other) {
-          broken("credits", "edge {} of {} slots has {} on it", each.value, each.other, edge.sent - edge.freed);
-        }
-        if (each.worker == 0) run_ahead(each);
-        return;
-      case happening::edge_taken:
-        ++edge.taken;
-        if (each.epoch < worker.epoch) {
-          broken("no-stale-epoch", "worker {} took of epoch {} in epoch {}", each.worker, each.epoch, worker.epoch);
-        }
-        return;
-      case happening::edge_freed:
-        ++edge.freed;
-        return;
-      default:
-        return;
-    }
-  }
-
+  /// What the loader sends, whose worker is 0.
   void run_ahead(const event& each) {
+    if (each.what != happening::edge_sent || each.worker != 0) return;
     const call_seen& call = call_at(each.call);
     if (each.index >= call.through() && call.answered == 0) ahead_.insert({each.call, each.index});
     if (ahead_.size() > window_) broken("window", "the loader is {} ahead of what is folded", ahead_.size());
@@ -406,10 +372,9 @@ class hearing {
   std::map<std::uint32_t, worker_seen> workers_;
   std::map<replica, replica_seen> replicas_;
   std::set<std::uint32_t> incarnations_;
-  std::map<std::uint64_t, edge_seen> edges_;
+  edges_heard edges_;
   std::set<micro_batch> ahead_;
   std::size_t starts_failed_ = 0;
-  std::size_t edges_lost_ = 0;
   std::set<std::uint64_t> threw_;
   std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::size_t> threw_once_;
   std::set<std::uint64_t> given_up_;
@@ -423,19 +388,6 @@ std::optional<verdict> judge(const plan& what, const history& seen) try {
   return std::nullopt;
 } catch (const broken_promise& found) {
   return found.what;
-}
-
-std::string ending_of(const history& seen) {
-  std::set<std::uint64_t> codes;
-  std::uint32_t last = 0;
-  for (const event& each : seen) last = std::max(last, each.driver);
-  for (const event& each : seen) {
-    if (each.what == happening::answered && each.value != 0) codes.insert(each.value);
-  }
-  if (codes.empty()) return "same bits";
-  std::string text;
-  for (const std::uint64_t code : codes) text += fmt::format("{}E{:04}", text.empty() ? "" : " ", code);
-  return text;
 }
 
 }  // namespace troupe::simulation
