@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t deaths_without_progress = 3;
 constexpr std::size_t deaths_in_window = 20;
 constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
+constexpr std::size_t attempts = 2;
 /// The time-out of a silent worker, and what its end takes.
 constexpr std::int64_t silence_ns_max = 15'000'000'000;
 
@@ -21,6 +22,7 @@ void judged_workers::forget() {
   edges_.clear();
   starts_failed_ = edges_lost_ = 0;
   threw_.clear();
+  threw_once_.clear();
 }
 
 void judged_workers::progress() {
@@ -76,12 +78,18 @@ void judged_workers::hear(const event& each) {
       return;
     case happening::forwarded:
     case happening::forward_threw:
-      if (each.what == happening::forward_threw && each.value == 0) threw_.insert(each.call);
+      if (each.what == happening::forward_threw) hear_throw(each);
       if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
       return check_forward(each);
     default:
       return hear_edge(each, worker);
   }
+}
+
+/// All attempts at a forward may have thrown once each.
+void judged_workers::hear_throw(const event& each) {
+  const std::size_t times = ++threw_once_[{each.stage, each.call, each.index}];
+  if (each.value == 0 || times >= attempts) threw_.insert(each.call);
 }
 
 void judged_workers::check_forward(const event& each) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,7 @@ class judged_workers {
     std::uint64_t freed = 0;
   };
 
+  void hear_throw(const event& each);
   void check_forward(const event& each);
   void tell_end(const event& each, seen_worker& worker);
   void become_stage(const event& each, seen_worker& worker);
@@ -73,6 +75,7 @@ class judged_workers {
   std::size_t starts_failed_ = 0;
   std::size_t edges_lost_ = 0;
   std::set<std::uint64_t> threw_;
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::size_t> threw_once_;
 };
 
 }  // namespace troupe::simulation

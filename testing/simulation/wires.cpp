@@ -78,6 +78,7 @@ class wire_producer final : public edge_producer {
     const activation out = std::move(message);
     if (!is_heard()) return send_status::sent;
     network_.note(happening::edge_sent, *wire_, wire_->producer.process.get(), out.id);
+    if (std::exchange(wire_->next_goes_astray, false)) return send_status::sent;
     network_.send_down(wire_, bytes_of(out, wire_->epoch));
     return send_status::sent;
   }
@@ -213,7 +214,6 @@ void wire_network::note(happening what, const wire& on, const process_state* who
 }
 
 void wire_network::send_down(const std::shared_ptr<wire>& on, std::vector<std::byte> frame) {
-  if (std::exchange(on->next_goes_astray, false)) return;
   if (std::exchange(on->next_is_damaged, false)) damage(frame);
   on->down.push_back(std::move(frame));
   on->last_down = std::max(on->last_down, now_ + nanoseconds{random_.between(1'000, 80'000)});

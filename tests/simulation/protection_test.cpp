@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
     each, protection,
     ::testing::Values(switched_off{mutant::deduplication, 100, {"exactly-once"}},
                       switched_off{mutant::low_water_mark, 100, {"ends", "complete", "licensed-error"}},
-                      switched_off{mutant::frame_checksums, 300, {"same-bits"}},
+                      switched_off{mutant::frame_checksums, 300, {"same-bits", "right-parts"}},
                       switched_off{mutant::journal_checksums, 1000, {"journal-kept"}},
                       switched_off{mutant::credit_check, 50, {"credits"}},
                       switched_off{mutant::poison_counter, 300, {"poison-named"}},
@@ -54,7 +54,9 @@ INSTANTIATE_TEST_SUITE_P(
                       switched_off{mutant::blobs_before_orders, 5, {"blobs-first"}},
                       switched_off{mutant::silence_noticed, 1000, {"silent-replaced", "licensed-error"}},
                       switched_off{mutant::journal_synced, 100, {"journal-kept"}},
-                      switched_off{mutant::messages_said_again, 100, {"ends", "licensed-error"}}),
+                      switched_off{mutant::lost_work_noticed, 1000, {"ends"}},
+                      switched_off{
+                          mutant::messages_said_again, 100, {"ends", "licensed-error", "no-stale-incarnation"}}),
     [](const auto& given) {
       std::string name = name_of(given.param.which);
       std::ranges::replace(name, '-', '_');
