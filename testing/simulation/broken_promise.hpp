@@ -8,7 +8,7 @@
 
 namespace troupe::simulation {
 
-/// Thrown where a judge finds one.
+/// Thrown within the judge.
 struct broken_promise {
   verdict what;
 };

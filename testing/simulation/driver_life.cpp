@@ -305,15 +305,29 @@ void driver_life::watch_answers() {
                       .value = answer.cause ? static_cast<std::uint64_t>(answer.cause->code) : 0,
                       .other = answer.tally.folded});
     is_complete_ = is_complete_ && !answer.cause;
-    unsigned long long named_call = 0;
-    unsigned long long index = 0;
-    if (!answer.cause) continue;
-    const std::size_t at = answer.cause->where.find("call ");
-    if (at == std::string::npos) continue;
-    if (std::sscanf(answer.cause->where.c_str() + at, "call %llu, micro-batch %llu", &named_call, &index) != 2)
-      continue;
+    if (answer.cause) note_cause(call, *answer.cause);
+  }
+}
+
+void driver_life::note_cause(std::uint64_t call, const error& cause) {
+  const auto now = around_.now.count();
+  unsigned long long named_call = 0;
+  unsigned long long index = 0;
+  const std::size_t at = cause.where.find("call ");
+  if (at != std::string::npos &&
+      std::sscanf(cause.where.c_str() + at, "call %llu, micro-batch %llu", &named_call, &index) == 2) {
     parts_.seen.note({.at_ns = now, .what = happening::named, .call = named_call, .index = index, .value = call});
   }
+  unsigned pid = 0;
+  const std::size_t process = cause.where.find("(process ");
+  if (process != std::string::npos) static_cast<void>(std::sscanf(cause.where.c_str() + process, "(process %u", &pid));
+  std::uint64_t hash = 0;
+  for (const char each : to_string(cause)) hash = mix(hash, static_cast<unsigned char>(each));
+  parts_.seen.note({.at_ns = now,
+                    .what = happening::blamed,
+                    .worker = pid == 0 ? 0 : pid - simulated_process::first_pid,
+                    .call = call,
+                    .value = hash});
 }
 
 /// As running_topology::look_after().

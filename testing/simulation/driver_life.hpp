@@ -85,6 +85,7 @@ class driver_life {
   [[nodiscard]] bool move_until(const bounds& within, Done done);
   void collect_ready();
   void watch_answers();
+  void note_cause(std::uint64_t call, const error& cause);
   void look_after();
   void tidy_up();
 

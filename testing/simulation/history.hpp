@@ -16,6 +16,7 @@ enum class happening : std::uint8_t {
   answered,         ///< call; value: error code, 0 for none; other: micro-batches folded; index: samples
   given_up,         ///< call: the user cancelled it
   named,            ///< call, index: the micro-batch that the answer's error names
+  blamed,           ///< call; value: hash of the answer's error; worker: whose end it tells, 0 for none
   recovered,        ///< call, index, value: a state read back from the journal; stage: the sink
   folded,           ///< call, index, value, other: samples; incarnation of the sender; stage: the sink
   acknowledged,     ///< call: the result was given out, as all of it is on the disk

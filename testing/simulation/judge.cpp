@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "testing/simulation/broken_promise.hpp"
-#include "testing/simulation/edges_heard.hpp"
+#include "testing/simulation/judged_workers.hpp"
 #include "testing/simulation/plain_evaluation.hpp"
 
 namespace troupe::simulation {
@@ -25,17 +23,9 @@ constexpr std::uint64_t wire_codes_begin = 701;
 constexpr std::uint64_t wire_codes_end = 709;
 constexpr std::uint64_t journal_unwritable = 803;
 
-/// Deaths of one replica without progress after which it is not started again; one more, as progress is told a moment
-/// after it happened.
-constexpr std::size_t deaths_without_progress = 3;
-constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
-/// The time-out of a silent worker, and what its end takes.
-constexpr std::int64_t silence_ns_max = 15'000'000'000;
 constexpr std::size_t failed_starts = 3;
 constexpr std::size_t lost_edges = 3;
-constexpr std::size_t attempts = 2;
 
-using replica = std::pair<std::uint32_t, std::uint32_t>;
 using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
 
 class hearing {
@@ -63,6 +53,8 @@ class hearing {
       case happening::named:
         named_[each.value] = {each.call, each.index};
         return;
+      case happening::blamed:
+        return check_cause(each);
       case happening::recovered:
         return recover(each);
       case happening::folded:
@@ -83,7 +75,8 @@ class hearing {
         is_hurt_ = false;
         return;
       default:
-        return hear_worker(each);
+        if (each.what == happening::edge_sent && each.worker == 0) run_ahead(each);
+        return workers_.hear(each);
     }
   }
 
@@ -97,24 +90,6 @@ class hearing {
 
     [[nodiscard]] std::uint64_t through() const { return next.empty() ? 0 : *std::ranges::min_element(next); }
   };
-  struct worker_seen {
-    bool has_ended = false;
-    bool is_end_told = false;
-    bool is_stage = false;
-    replica where;
-    std::uint32_t incarnation = 0;
-    std::uint64_t epoch = 0;
-    std::int64_t frozen_at_ns = 0;
-    std::set<std::uint64_t> blobs;
-  };
-  struct replica_seen {
-    std::uint32_t holder = 0;
-    bool was_held = false;
-    std::uint32_t incarnation = 0;
-    std::size_t deaths = 0;
-    std::size_t without_progress = 0;
-  };
-
   // --- the driver ---
 
   void begin(const event& each) {
@@ -147,14 +122,10 @@ class hearing {
   /// All that it knew is gone.
   void end_driver() {
     calls_.clear();
-    workers_.clear();
-    replicas_.clear();
-    edges_ = {};
+    workers_.forget();
     ahead_.clear();
-    starts_failed_ = 0;
-    threw_.clear();
-    threw_once_.clear();
     given_up_.clear();
+    cause_.reset();
   }
 
   void recover(const event& each) {
@@ -188,18 +159,18 @@ class hearing {
       broken("same-bits", "micro-batch {} of call {} has other bits at sink {} than a plain loop", each.index,
              each.call, each.stage);
     }
-    if (!incarnations_.contains(each.incarnation)) {
+    if (!workers_.has_been(each.incarnation)) {
       broken("no-stale-incarnation", "a state came from incarnation {}, which there was not", each.incarnation);
     }
     ahead_.erase(ahead_.lower_bound({each.call, 0}), ahead_.lower_bound({each.call, call.through()}));
-    for (auto& [where, one] : replicas_) one.without_progress = 0;
+    workers_.progress();
   }
 
   void answer(const event& each) {
     call_seen& call = call_at(each.call);
     if (++call.answered > 1) broken("answered-once", "call {} was answered twice", each.call);
     call.code = each.value;
-    for (auto& [where, one] : replicas_) one.without_progress = 0;
+    workers_.progress();
     std::erase_if(ahead_, [&](const micro_batch& id) { return id.first == each.call; });
     if (each.value != 0) return check_license(each);
     const std::uint64_t count = plan_.calls.at(each.call);
@@ -214,16 +185,28 @@ class hearing {
   }
 
   void check_license(const event& each) {
-    const auto died = [](const auto& one) { return one.second.deaths >= deaths_without_progress; };
     const bool is_fine =
         (each.value == interrupted && given_up_.contains(each.call)) ||
-        (each.value == forward_failed && threw_.contains(each.call)) ||
-        (each.value == process_failed && starts_failed_ >= failed_starts) ||
-        (each.value == restarts_spent && std::ranges::any_of(replicas_, died)) ||
-        (each.value >= wire_codes_begin && each.value < wire_codes_end && edges_.lost() >= lost_edges) ||
+        (each.value == forward_failed && workers_.threw(each.call)) ||
+        (each.value == process_failed && workers_.starts_failed() >= failed_starts) ||
+        (each.value == restarts_spent && workers_.died_often()) ||
+        (each.value >= wire_codes_begin && each.value < wire_codes_end && workers_.edges_lost() >= lost_edges) ||
         (each.value == journal_unwritable && is_disk_full_);
     if (!is_fine)
       broken("licensed-error", "call {} ended with E{:04}, for which nothing happened", each.call, each.value);
+  }
+
+  /// What came behind the first cause is its consequence.
+  void check_cause(const event& each) {
+    const std::uint64_t code = call_at(each.call).code;
+    if (code == restarts_spent) workers_.check_first_death(each);
+    const bool ends_the_run = code == process_failed || (code >= wire_codes_begin && code < wire_codes_end) ||
+                              (code == restarts_spent && !named_.contains(each.call));
+    if (!ends_the_run) return;
+    if (!cause_) cause_ = each.value;
+    if (*cause_ != each.value) {
+      broken("first-cause", "call {} ended with another cause than the one for which the run failed", each.call);
+    }
   }
 
   void check_all_answered() const {
@@ -258,102 +241,7 @@ class hearing {
     return !has_before && plain_.at_node(poison.stage, poison.call, poison.index).samples > 0;
   }
 
-  // --- workers and edges ---
-
-  void hear_worker(const event& each) {
-    worker_seen& worker = workers_[each.worker];
-    switch (each.what) {
-      case happening::worker_ended:
-        worker.has_ended = true;
-        return;
-      case happening::frozen:
-        worker.frozen_at_ns = each.at_ns;
-        return;
-      case happening::thawed:
-        if (each.at_ns - worker.frozen_at_ns <= silence_ns_max) return;
-        broken("silent-replaced", "worker {} was silent for {} s and had its place still", each.worker,
-               (each.at_ns - worker.frozen_at_ns) / 1'000'000'000);
-      case happening::end_told:
-        return tell_end(each, worker);
-      case happening::blob_arrived:
-        worker.blobs.insert(each.value);
-        return;
-      case happening::order_taken:
-        if (!worker.blobs.contains(each.value)) {
-          broken("blobs-first", "worker {} was told of what had not come", each.worker);
-        }
-        return;
-      case happening::became_stage:
-        return become_stage(each, worker);
-      case happening::wired:
-        worker.epoch = each.epoch;
-        return;
-      case happening::said:
-        if (worker.is_end_told) broken("no-stale-incarnation", "worker {} was heard after its end", each.worker);
-        return;
-      case happening::forwarded:
-      case happening::forward_threw:
-        if (each.what == happening::forward_threw) hear_throw(each);
-        if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
-        return check_forward(each);
-      default:
-        edges_.hear(each, worker.epoch);
-        return run_ahead(each);
-    }
-  }
-
-  /// All attempts at a forward may have thrown once each.
-  void hear_throw(const event& each) {
-    const std::size_t times = ++threw_once_[{each.stage, each.call, each.index}];
-    if (each.value == 0 || times >= attempts) threw_.insert(each.call);
-  }
-
-  void check_forward(const event& each) {
-    if (each.what != happening::forwarded) return;
-    if (plain_.at_node(each.stage, each.call, each.index) == plain_evaluation::part{each.other, each.value}) return;
-    broken("right-parts", "stage {}.{} computed micro-batch {} of call {} from other parts than a plain loop",
-           each.stage, each.replica, each.index, each.call);
-  }
-
-  void tell_end(const event& each, worker_seen& worker) {
-    worker.is_end_told = true;
-    if (!worker.is_stage) {
-      ++starts_failed_;
-      return;
-    }
-    replica_seen& where = replicas_[worker.where];
-    if (where.holder != each.worker) return;
-    where.was_held = false;
-    ++where.deaths;
-    ++where.without_progress;
-  }
-
-  void become_stage(const event& each, worker_seen& worker) {
-    worker.is_stage = true;
-    worker.where = {each.stage, each.replica};
-    worker.incarnation = each.incarnation;
-    replica_seen& where = replicas_[worker.where];
-    if (where.was_held) {
-      broken("no-stale-incarnation", "stage {}.{} has two workers: {} and {}", each.stage, each.replica, where.holder,
-             each.worker);
-    }
-    if (where.without_progress > deaths_at_most) {
-      broken("restart-budget", "stage {}.{} is started after {} deaths without progress", each.stage, each.replica,
-             where.without_progress);
-    }
-    if (where.deaths > 0 && each.incarnation <= where.incarnation) {
-      broken("no-stale-incarnation", "incarnation {} of stage {}.{} comes again", each.incarnation, each.stage,
-             each.replica);
-    }
-    where.holder = each.worker;
-    where.was_held = true;
-    where.incarnation = each.incarnation;
-    incarnations_.insert(each.incarnation);
-  }
-
-  /// What the loader sends, whose worker is 0.
   void run_ahead(const event& each) {
-    if (each.what != happening::edge_sent || each.worker != 0) return;
     const call_seen& call = call_at(each.call);
     if (each.index >= call.through() && call.answered == 0) ahead_.insert({each.call, each.index});
     if (ahead_.size() > window_) broken("window", "the loader is {} ahead of what is folded", ahead_.size());
@@ -361,22 +249,18 @@ class hearing {
 
   const plan& plan_;
   plain_evaluation plain_;
+  judged_workers workers_{plain_};
   std::map<std::uint64_t, call_seen> calls_;
   std::map<std::uint64_t, micro_batch> named_;
+  /// For which the run of this driver failed.
+  std::optional<std::uint64_t> cause_;
   std::set<std::uint64_t> acknowledged_;
   /// By sink.
   std::vector<std::uint64_t> recovered_;
   bool is_hurt_ = false;
   bool is_disk_full_ = false;
   std::uint64_t window_ = 0;
-  std::map<std::uint32_t, worker_seen> workers_;
-  std::map<replica, replica_seen> replicas_;
-  std::set<std::uint32_t> incarnations_;
-  edges_heard edges_;
   std::set<micro_batch> ahead_;
-  std::size_t starts_failed_ = 0;
-  std::set<std::uint64_t> threw_;
-  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::size_t> threw_once_;
   std::set<std::uint64_t> given_up_;
 };
 
@@ -388,6 +272,19 @@ std::optional<verdict> judge(const plan& what, const history& seen) try {
   return std::nullopt;
 } catch (const broken_promise& found) {
   return found.what;
+}
+
+std::string ending_of(const history& seen) {
+  std::set<std::uint64_t> codes;
+  std::uint32_t last = 0;
+  for (const event& each : seen) last = std::max(last, each.driver);
+  for (const event& each : seen) {
+    if (each.what == happening::answered && each.value != 0) codes.insert(each.value);
+  }
+  if (codes.empty()) return "same bits";
+  std::string text;
+  for (const std::uint64_t code : codes) text += fmt::format("{}E{:04}", text.empty() ? "" : " ", code);
+  return text;
 }
 
 }  // namespace troupe::simulation

@@ -24,6 +24,9 @@ struct verdict {
 ///   right-parts           each forward gets the parts of its micro-batch: partners of a join, cases of a route
 ///   complete              a call without an error has all its micro-batches and samples
 ///   licensed-error        a call ends with an error only for what did happen
+///   first-cause           a run that ends for the deaths of a stage names the first of the row; all calls that a
+///   failed
+///                         run ends have the same cause
 ///   poison-named          a micro-batch that kills every worker costs its own call alone, and is named
 ///   silent-replaced       a stage that is silent for too long loses its place
 ///   restart-budget        a stage is not started again and again without progress

@@ -72,6 +72,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   simulated_process(std::uint32_t number, worker_surroundings& around, std::shared_ptr<worker_listener> listener);
   ~simulated_process() override;
 
+  static constexpr std::uint32_t first_pid = 1000;
   /// As its driver has it; set once.
   std::weak_ptr<hosted_worker> as_seen;
 
@@ -99,7 +100,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   [[nodiscard]] stepped_engines& stepped() noexcept { return engines_; }
 
   // --- what its code has ---
-  [[nodiscard]] std::uint32_t pid() const override { return 1000 + number_; }
+  [[nodiscard]] std::uint32_t pid() const override { return first_pid + number_; }
   [[nodiscard]] expected<void> make_room(std::uint32_t) override { return {}; }
   [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) override;
   [[nodiscard]] expected<std::shared_ptr<engine_page>> take_page(const std::string& tag) override;

@@ -108,7 +108,7 @@ run_report simulator::state::run(const plan& given) {
   const plan what = with_graph(given);
   run_state now{.what = what};
   begin(now);
-  if (what.has_journal) begin_journal(now.disk);
+  if (what.has_journal) TROUPE_CHECK(begin_journal(now.disk), "a new disk has room");
   driver_life::outcome ended = live(now);
   for (; ended == driver_life::outcome::killed; ended = live(now)) {
     ++seen.driver;
@@ -181,8 +181,7 @@ std::vector<call_start> simulator::state::resume(run_state& run) {
   const auto states = read_journal(run.disk);
   if (!states) {
     seen.note({.at_ns = run.clock.now.count(), .what = happening::journal_refused});
-    run.disk.cut(0);
-    begin_journal(run.disk);
+    TROUPE_CHECK(begin_journal(run.disk), "room was made");
     return starts;
   }
   if (states->empty()) return starts;

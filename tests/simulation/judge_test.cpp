@@ -43,6 +43,15 @@ plan poisoned() {
           .faults = {{.kind = fault_kind::poison, .stage = 0, .call = 0, .index = 3}}};
 }
 
+/// The run fails, and with it both calls.
+plan crashing() {
+  return {.seed = 10,
+          .stages = 2,
+          .replicas = 1,
+          .calls = {6, 4},
+          .faults = {{.kind = fault_kind::crash_loop, .stage = 1}}};
+}
+
 /// A route whose parts meet again in a join; two sinks, of which one scores a case; a death in the middle.
 plan routed() {
   plan made{.seed = 10,
@@ -148,6 +157,17 @@ const std::vector<planted>& planted_in_results() {
       {"not_complete", "complete", two_calls(), with(happening::answered, 1, [](event& e) { --e.other; })},
       {"an_error_of_nothing", "licensed-error", two_calls(),
        with(happening::answered, 1, [](event& e) { e.value = 610; })},
+      {"the_last_death_is_named", "first-cause", crashing(),
+       [](history& seen) {
+         const std::uint32_t last = std::find_if(seen.rbegin(), seen.rend(), [](const event& e) {
+                                      return e.what == happening::worker_ended && e.stage == 1 &&
+                                             e.value == static_cast<std::uint64_t>(exit_cause::killed);
+                                    })->worker;
+         find(seen, happening::blamed)->worker = last;
+       }},
+      {"no_death_is_named", "first-cause", crashing(), with(happening::blamed, 0, [](event& e) { e.worker = 0; })},
+      {"another_cause_for_another_call", "first-cause", crashing(),
+       with(happening::blamed, 1, [](event& e) { e.value ^= 1; })},
       {"another_is_named", "poison-named", poisoned(), with(happening::named, 0, [](event& e) { ++e.index; })},
       {"none_is_named", "poison-named", poisoned(), without(happening::named)},
       {"poison_costs_another_call", "poison-named", poisoned(),
