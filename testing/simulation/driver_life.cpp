@@ -9,6 +9,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "testing/simulation/graph_wiring.hpp"
+#include "testing/simulation/hash_source.hpp"
 
 namespace troupe::simulation {
 namespace {
@@ -42,6 +43,7 @@ class hasty_fold final : public call_fold {
   std::shared_ptr<loader_engine> loader_;
 };
 
+constexpr std::size_t engines_per_look = 64;
 constexpr std::uint32_t without_end = ~std::uint32_t{0};
 
 }  // namespace
@@ -131,8 +133,7 @@ void driver_life::submit(std::vector<folds_of_call> folds, std::vector<call_star
   for (std::size_t call = 0; call < parts_.what.calls.size(); ++call) {
     tickets_.push_back(std::make_shared<call_ticket>());
     call_ticket& ticket = *tickets_.back();
-    ticket.source =
-        std::make_shared<hash_source>(call, parts_.what.calls[call], starts[call].first(), parts_.what.is_rereadable);
+    ticket.source = std::make_shared<hash_source>(parts_.what, call, starts[call].first());
     ticket.folds = std::move(folds[call]);
     if (parts_.what.broken == mutant::low_water_mark) {
       for (auto& each : ticket.folds) each = std::make_shared<hasty_fold>(std::move(each), engines_->loader);
@@ -150,6 +151,13 @@ void driver_life::give_up(std::uint64_t call) {
   if (call >= tickets_.size() || is_answered_[call]) return;
   parts_.seen.note({.at_ns = around_.now.count(), .what = happening::given_up, .call = call});
   post(director_, cancel_ticket{tickets_[call], {error_code::interrupted, "simulation", "given up", {}}});
+}
+
+std::uint64_t driver_life::window() const noexcept {
+  if (parts_.what.micro_batch_bytes == 0) return engines_->window;
+  const std::uint64_t fitting =
+      (limits::window_bytes + parts_.what.micro_batch_bytes - 1) / parts_.what.micro_batch_bytes;
+  return std::min(engines_->window, std::max(engines_->window_of_large, fitting));
 }
 
 void driver_life::kill_actor(bool aggregates) {
@@ -208,29 +216,49 @@ bool driver_life::move_until(const bounds& within, Done done) {
 void driver_life::collect_ready() {
   ready_.clear();
   next_engine_ = stepped_engines::never;
-  const auto look = [this](simulated_process* process, stepped_engines& host) {
+  std::size_t looked_at = 0;
+  const auto look = [this, &looked_at](simulated_process* process, stepped_engines& host) {
     for (std::size_t at = 0; at < host.entries.size(); ++at) {
       const nanoseconds due = stepped_engines::due(host.entries[at]);
       if (due <= around_.now) ready_.push_back({process, &host, at});
       next_engine_ = std::min(next_engine_, due);
     }
+    looked_at += host.entries.size();
   };
   look(nullptr, *own_engines_);
   for (const auto& each : host_->all()) {
     simulated_process& process = each->process();
     if (process.lives() && !process.is_frozen()) look(&process, process.stepped());
   }
+  steps_until_look_ = looked_at / engines_per_look;
 }
 
+/// Since it was found.
+bool driver_life::is_ready_still(const ready_engine& found) const {
+  if (found.process != nullptr && (!found.process->lives() || found.process->is_frozen())) return false;
+  return found.position < found.host->entries.size() &&
+         stepped_engines::due(found.host->entries[found.position]) <= around_.now;
+}
+
+/// In a large run it does not look at all engines before each step: one that has become ready is a choice a few steps
+/// later.
 bool driver_life::move() {
-  collect_ready();
-  const std::size_t jobs = around_.scheduler().jobs.size();
-  const auto next = later_.next();
-  const bool has_event = next && *next <= around_.now;
-  const std::size_t choices = jobs + ready_.size() + (has_event ? 1 : 0);
-  if (choices == 0) return false;
-  choose(choices, jobs, has_event);
-  return true;
+  bool has_looked = steps_until_look_ == 0;
+  if (has_looked) {
+    collect_ready();
+  } else {
+    --steps_until_look_;
+    std::erase_if(ready_, [this](const ready_engine& each) { return !is_ready_still(each); });
+  }
+  for (;;) {
+    const std::size_t jobs = around_.scheduler().jobs.size();
+    const auto next = later_.next();
+    const bool has_event = next && *next <= around_.now;
+    const std::size_t choices = jobs + ready_.size() + (has_event ? 1 : 0);
+    if (choices != 0) return choose(choices, jobs, has_event), true;
+    if (std::exchange(has_looked, true)) return false;
+    collect_ready();
+  }
 }
 
 /// One seeded choice among all jobs of actors, all engines that may have work, and what is due.
@@ -258,6 +286,7 @@ bool driver_life::advance() {
   if (!clock.schedule().empty()) to = std::min(to, nanoseconds{clock.schedule().begin()->first.time_since_epoch()});
   if (to == stepped_engines::never) return false;
   const nanoseconds passed = std::max(to - around_.now, nanoseconds{0});
+  steps_until_look_ = 0;
   parts_.clock.now += passed;
   around_.scheduler().advance_time(passed);
   return true;

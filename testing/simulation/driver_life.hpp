@@ -56,7 +56,8 @@ class driver_life {
   [[nodiscard]] simulated_host& host() noexcept { return *host_; }
   [[nodiscard]] wire_network& network() noexcept { return *network_; }
   [[nodiscard]] worker_surroundings& around() noexcept { return around_; }
-  [[nodiscard]] std::uint64_t window() const noexcept { return engines_->window; }
+  /// Micro-batches that the loader may be ahead.
+  [[nodiscard]] std::uint64_t window() const noexcept;
   /// Of the two that can be replaced.
   void kill_actor(bool aggregates);
   /// The user cancels the call.
@@ -67,9 +68,16 @@ class driver_life {
   [[nodiscard]] outcome run(const bounds& within, const std::function<void(bool is_complete)>& when_all_are_answered);
 
  private:
+  struct ready_engine {
+    simulated_process* process = nullptr;
+    stepped_engines* host = nullptr;
+    std::size_t position = 0;
+  };
+
   void set_up();
   void direct();
   void meet(const caf::actor& child);
+  [[nodiscard]] bool is_ready_still(const ready_engine& found) const;
   [[nodiscard]] bool move();
   [[nodiscard]] bool advance();
   void choose(std::size_t choices, std::size_t jobs, bool has_event);
@@ -80,12 +88,6 @@ class driver_life {
   void note_cause(std::uint64_t call, const error& cause);
   void look_after();
   void tidy_up();
-
-  struct ready_engine {
-    simulated_process* process = nullptr;
-    stepped_engines* host = nullptr;
-    std::size_t position = 0;
-  };
 
   world_parts parts_;
   timeline later_;
@@ -103,6 +105,7 @@ class driver_life {
   std::vector<bool> is_answered_;
   bool is_complete_ = true;
   std::vector<ready_engine> ready_;
+  std::size_t steps_until_look_ = 0;
   nanoseconds next_engine_{0};
   bool is_killed_ = false;
   bool is_stopped_ = false;

@@ -9,7 +9,6 @@
 
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
-#include "runtime/engine/micro_batch_source.hpp"
 #include "runtime/engine/stage_body.hpp"
 
 /// What simulated runs compute with in place of tensors: a number per sample, in which every mistake shows
@@ -84,29 +83,6 @@ class hash_codec final : public payload_codec {
     }
     return made;
   }
-};
-
-class hash_source final : public micro_batch_source {
- public:
-  hash_source(std::uint64_t call, std::uint64_t count, std::uint64_t first, bool is_rereadable)
-      : call_(call), count_(count), position_(first), rereads_(is_rereadable) {}
-  [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
-    if (position_ == count_) return std::nullopt;
-    return made(position_++);
-  }
-  [[nodiscard]] bool is_rereadable() const noexcept override { return rereads_; }
-  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override { return made(index); }
-
- private:
-  [[nodiscard]] loaded_micro_batch made(std::uint64_t index) const {
-    auto rows = std::make_shared<hash_payload>();
-    while (rows->count < samples_of(index)) rows->add(mix(input_value(call_, index), rows->count));
-    return {{index * 4, index * 4 + rows->count}, std::move(rows), nullptr, hash_codec::bytes};
-  }
-  const std::uint64_t call_;
-  const std::uint64_t count_;
-  std::uint64_t position_;
-  const bool rereads_;
 };
 
 struct hash_scorer final : scorer {

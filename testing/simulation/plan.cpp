@@ -17,9 +17,9 @@ constexpr std::array<const char*, fault_kinds> fault_names = {
     "drop",         "duplicate",       "reorder",       "drop-one"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
-    "none",           "deduplication",     "low-water-mark",      "frame-checksums",        "journal-checksums",
-    "credit-check",   "poison-counter",    "restart-budget",      "blobs-before-orders",    "silence-noticed",
-    "journal-synced", "lost-work-noticed", "messages-said-again", "old-incarnations-fenced"};
+    "none",           "deduplication",     "low-water-mark",  "frame-checksums",     "journal-checksums",
+    "credit-check",   "poison-counter",    "restart-budget",  "blobs-before-orders", "silence-noticed",
+    "journal-synced", "lost-work-noticed", "same-data-again", "messages-said-again", "old-incarnations-fenced"};
 
 bool is_graph(const plan& what) {
   return !what.graph.nodes.empty();
@@ -60,6 +60,7 @@ class drawing {
       if (made.has_journal || !one_in(3)) continue;
       while (of_call.size() < made.graph.sinks.size()) of_call.push_back(below(count + 1));
     }
+    if (one_in(2)) made.micro_batch_bytes = (std::uint64_t{512} << 20u) / (1 + below(31));
     for (node_plan& each : made.graph.nodes) {
       if (one_in(4)) each.slowness = 2 + static_cast<std::uint32_t>(below(10));
     }

@@ -64,10 +64,11 @@ enum class mutant : std::uint8_t {
   silence_noticed,
   journal_synced,
   lost_work_noticed,
+  same_data_again,
   messages_said_again,
   old_incarnations_fenced,
 };
-inline constexpr std::size_t mutants = 14;
+inline constexpr std::size_t mutants = 15;
 [[nodiscard]] const char* name_of(mutant which) noexcept;
 
 /// What the body of one node does wrong, and says nothing of: a judge that does not see it is worth nothing.
@@ -94,6 +95,8 @@ struct plan {
   std::vector<std::uint64_t> calls = {1};
   /// By call, and by sink: so many are folded before the run, as of a call that is resumed. Empty: none.
   std::vector<std::vector<std::uint64_t>> folded_before = {};
+  /// That the loader takes each for, so that its window holds fewer; 0: as they are.
+  std::uint64_t micro_batch_bytes = 0;
   bool is_rereadable = false;
   /// Edges can be lost while both processes live, as those over a network.
   bool loses_edges = false;
