@@ -176,7 +176,7 @@ class graph_drawing {
     for (;;) {
       const stage_graph now = stated(made_);
       const auto mixes = [&](std::uint32_t node) {
-        return node != from_source && !emits_in_order(now, now.find(name_of_node(node)));
+        return node != from_source && !emits_in_order(now, now.find(name_of_node(made_, node)));
       };
       const auto mixed_before = [&](const node_plan& node) {
         return std::ranges::find_if(node.inputs, [&](const outlet& each) { return mixes(each.node); });

@@ -7,14 +7,14 @@
 namespace troupe::simulation {
 namespace {
 
-std::string name_of_outlet(const outlet& which) {
+std::string name_of_outlet(const graph_plan& of, const outlet& which) {
   if (which.node == from_source) return "loader";
-  return fmt::format("{}.{}", name_of_node(which.node), which.port);
+  return fmt::format("{}.{}", name_of_node(of, which.node), which.port);
 }
 
-std::string names_of(const std::vector<outlet>& outlets) {
+std::string names_of(const graph_plan& of, const std::vector<outlet>& outlets) {
   std::string text;
-  for (const outlet& each : outlets) text += " " + name_of_outlet(each);
+  for (const outlet& each : outlets) text += " " + name_of_outlet(of, each);
   return text;
 }
 
@@ -31,8 +31,13 @@ graph_plan make_line(std::uint32_t stages, std::uint32_t replicas, std::uint32_t
   return made;
 }
 
-std::string name_of_node(std::uint32_t node) {
-  return fmt::format("n{}", node);
+std::string name_of_node(const graph_plan& of, std::uint32_t node) {
+  const std::string& given = of.nodes.at(node).name;
+  return given.empty() ? fmt::format("n{}", node) : given;
+}
+
+std::size_t case_of(const node_plan& route, std::uint64_t sample) {
+  return (route.code && route.code->choose ? route.code->choose(sample) : sample) % route.outputs;
 }
 
 std::string describe(const graph_plan& what) {
@@ -40,13 +45,13 @@ std::string describe(const graph_plan& what) {
   std::string text;
   for (std::uint32_t at = 0; at < what.nodes.size(); ++at) {
     const node_plan& node = what.nodes[at];
-    text += fmt::format("  {} {} x {}, {} outputs, pipe buffers {}{}{}{}, takes{}\n", name_of_node(at),
+    text += fmt::format("  {} {} x {}, {} outputs, pipe buffers {}{}{}{}, takes{}\n", name_of_node(what, at),
                         sorts[static_cast<std::size_t>(node.sort)], node.replicas, node.outputs, node.pipe_buffers,
                         node.ordered ? ", ordered" : "", node.group == 0 ? "" : fmt::format(", group {}", node.group),
                         node.slowness == 1 ? "" : fmt::format(", replica 0 slower by {}", node.slowness),
-                        names_of(node.inputs));
+                        names_of(what, node.inputs));
   }
-  return text + fmt::format("  sinks of{}\n", names_of(what.sinks));
+  return text + fmt::format("  sinks of{}\n", names_of(what, what.sinks));
 }
 
 }  // namespace troupe::simulation

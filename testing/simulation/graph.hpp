@@ -1,8 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
+
+#include <troupe/ids.hpp>
 
 /// The graph of a simulated run, in plain numbers: what is run is made from it, and what must come out.
 namespace troupe::simulation {
@@ -15,6 +20,14 @@ struct outlet {
   std::uint32_t node = from_source;
   std::uint32_t port = 0;
   friend bool operator==(const outlet&, const outlet&) = default;
+};
+
+/// What a user has a node do, in place of hashing alone.
+struct node_code {
+  /// One for each worker that becomes the node; changes the numbers of a micro-batch's samples. May be null.
+  std::function<std::function<void(micro_batch_id id, std::span<std::uint64_t> samples)>()> make = nullptr;
+  /// The case of a sample. May be null.
+  std::function<std::size_t(std::uint64_t sample)> choose = nullptr;
 };
 
 struct node_plan {
@@ -30,6 +43,10 @@ struct node_plan {
   std::uint32_t outputs = 1;
   /// One for each input port.
   std::vector<outlet> inputs = {{}};
+  /// Empty: "n2".
+  std::string name = {};
+  /// Null: hashing alone.
+  std::shared_ptr<const node_code> code = nullptr;
 };
 
 /// Each node is behind all that it takes from, so that its position is its stage.
@@ -46,8 +63,10 @@ struct graph_plan {
 /// sinks at any output. Nodes are marked as ordered where a graph needs it, and now and then without need.
 [[nodiscard]] graph_plan draw_graph(std::uint64_t seed);
 
-/// "n2", as errors of a run call it.
-[[nodiscard]] std::string name_of_node(std::uint32_t node);
+/// As errors of a run call it.
+[[nodiscard]] std::string name_of_node(const graph_plan& of, std::uint32_t node);
+/// Of a sample at a route.
+[[nodiscard]] std::size_t case_of(const node_plan& route, std::uint64_t sample);
 /// A line for each node, and one for the sinks.
 [[nodiscard]] std::string describe(const graph_plan& what);
 

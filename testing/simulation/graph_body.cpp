@@ -19,13 +19,15 @@ class graph_body final : public stage_body {
       : around_(around),
         node_(of.graph.nodes.at(stage)),
         stage_(stage),
-        harm_(of.harmed_node == stage ? of.harm : body_harm::none) {}
+        harm_(of.harmed_node == stage ? of.harm : body_harm::none),
+        code_(node_.code && node_.code->make ? node_.code->make() : nullptr) {}
 
   [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) override {
     const micro_batch_id id = inputs.front().id;
     around_.begin_forward(stage_, id);
     mixed_rows mixed;
     if (auto fine = mix_inputs(inputs, mixed); !fine) return fine;
+    if (code_) run_code(id, mixed);
     const std::uint64_t word = set_parts(outputs, mixed);
     around_.end_forward(id, word, static_cast<std::uint64_t>(std::ranges::count_if(mixed, has_value)));
     if (harm_ != body_harm::none) do_harm(inputs, outputs);
@@ -33,6 +35,18 @@ class graph_body final : public stage_body {
   }
 
  private:
+  void run_code(micro_batch_id id, mixed_rows& mixed) {
+    std::vector<std::uint64_t> samples;
+    for (const auto& each : mixed) {
+      if (each) samples.push_back(*each);
+    }
+    code_(id, samples);
+    std::size_t next = 0;
+    for (auto& each : mixed) {
+      if (each) each = samples[next++];
+    }
+  }
+
   static bool has_value(const std::optional<std::uint64_t>& each) { return each.has_value(); }
 
   [[nodiscard]] expected<void> mix_inputs(std::span<const activation> inputs, mixed_rows& mixed) const {
@@ -63,7 +77,7 @@ class graph_body final : public stage_body {
     auto made = std::make_shared<hash_payload>();
     row_set rows;
     for (std::uint32_t row = 0; row < mixed.size(); ++row) {
-      if (!mixed[row] || (node_.sort == node_sort::route && *mixed[row] % ports != port)) continue;
+      if (!mixed[row] || (node_.sort == node_sort::route && case_of(node_, *mixed[row]) != port)) continue;
       rows.push_back(row);
       made->add(mix(*mixed[row], port));
     }
@@ -101,6 +115,7 @@ class graph_body final : public stage_body {
   const node_plan& node_;
   const stage_index stage_;
   const body_harm harm_;
+  const std::function<void(micro_batch_id, std::span<std::uint64_t>)> code_;
   std::array<std::uint64_t, samples_max> old_{};
 };
 

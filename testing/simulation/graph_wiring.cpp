@@ -11,14 +11,15 @@ namespace {
 
 constexpr const char* source_name = "loader";
 
-port_name port_of(const outlet& which) {
+port_name port_of(const graph_plan& of, const outlet& which) {
   if (which.node == from_source) return {source_name, stage_graph::default_output};
-  return {name_of_node(which.node), fmt::format("out {}", which.port)};
+  return {name_of_node(of, which.node), fmt::format("out {}", which.port)};
 }
 
-graph_node stated_node(const node_plan& what, std::uint32_t number) {
+graph_node stated_node(const graph_plan& of, std::uint32_t number) {
+  const node_plan& what = of.nodes[number];
   graph_node made;
-  made.name = name_of_node(number);
+  made.name = name_of_node(of, number);
   made.kind = what.sort == node_sort::stage  ? node_kind::stage
               : what.sort == node_sort::join ? node_kind::join
                                              : node_kind::route;
@@ -40,11 +41,11 @@ stage_graph stated(const graph_plan& what) {
   source.name = source_name;
   source.kind = node_kind::source;
   made.add(std::move(source));
-  for (std::uint32_t at = 0; at < what.nodes.size(); ++at) made.add(stated_node(what.nodes[at], at));
+  for (std::uint32_t at = 0; at < what.nodes.size(); ++at) made.add(stated_node(what, at));
   for (std::uint32_t at = 0; at < what.nodes.size(); ++at) {
     const std::vector<outlet>& inputs = what.nodes[at].inputs;
     for (std::size_t port = 0; port < inputs.size(); ++port) {
-      made.connect_ports(port_of(inputs[port]), {name_of_node(at), fmt::format("in {}", port)});
+      made.connect_ports(port_of(what, inputs[port]), {name_of_node(what, at), fmt::format("in {}", port)});
     }
   }
   for (std::size_t at = 0; at < what.sinks.size(); ++at) {
@@ -52,7 +53,7 @@ stage_graph stated(const graph_plan& what) {
     sink.name = fmt::format("sink {}", at);
     sink.kind = node_kind::sink;
     made.add(sink);
-    made.connect_ports(port_of(what.sinks[at]), {sink.name, stage_graph::default_input});
+    made.connect_ports(port_of(what, what.sinks[at]), {sink.name, stage_graph::default_input});
   }
   return made;
 }
@@ -61,7 +62,7 @@ wiring_plan wiring_of(const graph_plan& what) {
   auto made = expand(stated(what));
   TROUPE_CHECK(made, "plans have valid graphs");
   for (std::uint32_t at = 0; at < what.nodes.size(); ++at) {
-    TROUPE_CHECK(made->nodes[at].name == name_of_node(at), "the order of a plan is the order of the wiring");
+    TROUPE_CHECK(made->nodes[at].name == name_of_node(what, at), "the order of a plan is the order of the wiring");
   }
   return std::move(*made);
 }

@@ -30,7 +30,7 @@ using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
 
 class hearing {
  public:
-  explicit hearing(const plan& what) : plan_(what), plain_(with_graph(what).graph) {}
+  explicit hearing(const plan& what) : plan_(what), plain_(with_graph(what).graph, what.calls) {}
 
   void hear(const event& each) {
     switch (each.what) {
@@ -272,6 +272,8 @@ std::optional<verdict> judge(const plan& what, const history& seen) try {
   return std::nullopt;
 } catch (const broken_promise& found) {
   return found.what;
+} catch (const std::exception& thrown) {
+  return verdict{"plain-loop", std::string("the code of a node throws there, too: ") + thrown.what()};
 }
 
 std::string ending_of(const history& seen) {

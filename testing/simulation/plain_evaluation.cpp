@@ -47,13 +47,44 @@ std::optional<std::uint64_t> stirred_inputs(const std::vector<const row_values*>
   return inside;
 }
 
+/// A part without samples is not computed.
+void run_code(const plain_evaluation::code& what, micro_batch_id id, row_values& rows) {
+  std::vector<std::uint64_t> samples;
+  for (const auto& each : rows) {
+    if (each) samples.push_back(*each);
+  }
+  if (samples.empty()) return;
+  what(id, samples);
+  std::size_t next = 0;
+  for (auto& each : rows) {
+    if (each) each = samples[next++];
+  }
+}
+
 }  // namespace
 
+plain_evaluation::plain_evaluation(graph_plan graph, std::vector<std::uint64_t> calls)
+    : graph_(std::move(graph)), calls_(std::move(calls)) {
+  for (const node_plan& each : graph_.nodes) {
+    code_.push_back(each.code && each.code->make ? each.code->make() : nullptr);
+    has_code_ = has_code_ || code_.back();
+  }
+}
+
 const plain_evaluation::parts& plain_evaluation::evaluate(std::uint64_t call, std::uint64_t index) {
-  const auto [place, is_new] = known_.try_emplace({call, index});
-  parts& made = place->second;
-  if (!is_new) return made;
-  const row_values source = source_rows(call, index);
+  // What a user's code keeps depends on the order.
+  for (; has_code_ && next_.call < calls_.size() && next_ <= micro_batch_id{call, index}; ++next_.index) {
+    while (next_.call < calls_.size() && next_.index >= calls_[next_.call]) next_ = {next_.call + 1, 0};
+    if (next_.call < calls_.size()) known_.try_emplace({next_.call, next_.index}, evaluate_now(next_));
+  }
+  const auto known = known_.find({call, index});
+  if (known != known_.end()) return known->second;
+  return known_.try_emplace({call, index}, evaluate_now({call, index})).first->second;
+}
+
+plain_evaluation::parts plain_evaluation::evaluate_now(micro_batch_id id) {
+  parts made;
+  const row_values source = source_rows(id.call, id.index);
   std::vector<std::vector<row_values>> outputs;
   const auto at = [&](const outlet& which) -> const row_values& {
     return which.node == from_source ? source : outputs[which.node][which.port];
@@ -62,22 +93,24 @@ const plain_evaluation::parts& plain_evaluation::evaluate(std::uint64_t call, st
     const node_plan& node = graph_.nodes[number];
     std::vector<const row_values*> inputs;
     for (const outlet& each : node.inputs) inputs.push_back(&at(each));
+    row_values inside;
+    for (std::size_t row = 0; row < rows_max; ++row) inside[row] = stirred_inputs(inputs, number, row);
+    if (code_[number]) run_code(code_[number], id, inside);
     std::vector<row_values> out(node.outputs);
     part whole;
     for (std::size_t row = 0; row < rows_max; ++row) {
-      const auto inside = stirred_inputs(inputs, number, row);
-      if (!inside) continue;
+      if (!inside[row]) continue;
       ++whole.samples;
       for (std::uint32_t port = 0; port < node.outputs; ++port) {
-        if (node.sort == node_sort::route && *inside % node.outputs != port) continue;
-        out[port][row] = stirred(*inside, port);
+        if (node.sort == node_sort::route && case_of(node, *inside[row]) != port) continue;
+        out[port][row] = stirred(*inside[row], port);
       }
     }
-    for (const row_values& each : out) whole.word = stirred(whole.word, sum_of(each, index).word);
+    for (const row_values& each : out) whole.word = stirred(whole.word, sum_of(each, id.index).word);
     made.nodes.push_back(whole);
     outputs.push_back(std::move(out));
   }
-  for (const outlet& each : graph_.sinks) made.sinks.push_back(sum_of(at(each), index));
+  for (const outlet& each : graph_.sinks) made.sinks.push_back(sum_of(at(each), id.index));
   return made;
 }
 

@@ -17,7 +17,9 @@ namespace troupe::simulation {
 ///   an output    stirs its port into that; of a route it has the rows alone whose number says so.
 class plain_evaluation {
  public:
-  explicit plain_evaluation(graph_plan graph) : graph_(std::move(graph)) {}
+  /// `calls`: micro-batches of each. They tell the order in which a user's code gets them.
+  plain_evaluation(graph_plan graph, std::vector<std::uint64_t> calls);
+  using code = std::function<void(micro_batch_id id, std::span<std::uint64_t> samples)>;
 
   /// `word` is 0 where there is no sample.
   struct part {
@@ -39,8 +41,13 @@ class plain_evaluation {
     std::vector<part> sinks;
   };
   const parts& evaluate(std::uint64_t call, std::uint64_t index);
+  [[nodiscard]] parts evaluate_now(micro_batch_id id);
 
   const graph_plan graph_;
+  const std::vector<std::uint64_t> calls_;
+  std::vector<code> code_;
+  bool has_code_ = false;
+  micro_batch_id next_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, parts> known_;
 };
 

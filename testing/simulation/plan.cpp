@@ -19,11 +19,14 @@ constexpr std::array<const char*, fault_kinds> fault_names = {
 constexpr std::array<const char*, mutants> mutant_names = {
     "none",           "deduplication",     "low-water-mark",  "frame-checksums",     "journal-checksums",
     "credit-check",   "poison-counter",    "restart-budget",  "blobs-before-orders", "silence-noticed",
-    "journal-synced", "lost-work-noticed", "same-data-again", "messages-said-again"};
+    "journal-synced", "lost-work-noticed", "same-data-again", "messages-said-again", "old-incarnations-fenced"};
 
 bool is_graph(const plan& what) {
   return !what.graph.nodes.empty();
 }
+
+/// Of a generator of its own, so that plans keep the rest.
+constexpr std::uint64_t link_salt = 0x6c696e6b;
 
 class drawing {
  public:
@@ -147,13 +150,22 @@ plan with_graph(plan what) {
   return what;
 }
 
+void draw_disturbances(plan& made) {
+  drawing from(made.seed);
+  const std::int64_t forward_us = made.forward_us;
+  from.draw_rest(made);
+  made.forward_us = forward_us;
+  from.draw_faults(made);
+  drawing(made.seed ^ link_salt).draw_link_faults(made);
+}
+
 plan draw_plan(std::uint64_t seed) {
   plan made{.seed = seed};
   drawing from(seed);
   seed % 2 == 0 ? from.draw_shape(made) : from.draw_graph_shape(made);
   from.draw_rest(made);
   from.draw_faults(made);
-  drawing(seed ^ 0x6c696e6bULL).draw_link_faults(made);
+  drawing(seed ^ link_salt).draw_link_faults(made);
   return made;
 }
 

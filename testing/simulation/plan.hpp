@@ -66,8 +66,9 @@ enum class mutant : std::uint8_t {
   lost_work_noticed,
   same_data_again,
   messages_said_again,
+  old_incarnations_fenced,
 };
-inline constexpr std::size_t mutants = 14;
+inline constexpr std::size_t mutants = 15;
 [[nodiscard]] const char* name_of(mutant which) noexcept;
 
 /// What the body of one node does wrong, and says nothing of: a judge that does not see it is worth nothing.
@@ -119,6 +120,9 @@ struct plan {
 [[nodiscard]] plan draw_standard_plan(std::uint64_t seed);
 /// A large one: 50 stages, 20 replicas, with faults.
 [[nodiscard]] plan draw_large_plan(std::uint64_t seed);
+
+/// Its faults, by its seed.
+void draw_disturbances(plan& made);
 
 [[nodiscard]] std::string describe(const fault& what);
 /// Several lines: the run, and each fault with its number.

@@ -22,6 +22,8 @@
 
 namespace troupe::simulation {
 
+class simulated_process;
+
 /// What all workers of one driver have in common. Outlives them.
 struct worker_surroundings {
   /// With its graph.
@@ -38,7 +40,8 @@ struct worker_surroundings {
   nanoseconds silence{0};
   /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
   std::vector<fault>& armed;
-  bool is_healed = false;
+  /// The worker that is this replica now, if it lives.
+  std::function<simulated_process*(stage_address)> find = nullptr;
 
   [[nodiscard]] caf::scheduler::test_coordinator& scheduler() const {
     return static_cast<caf::scheduler::test_coordinator&>(system.scheduler());
@@ -118,6 +121,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   void arrive_from_driver();
   void obey(codec::bytes message);
   void hear(codec::bytes message);
+  void haunt(codec::bytes message);
   [[nodiscard]] bool is_hit(fault_kind by) const;
   [[nodiscard]] bool is_lost_by_plan(std::span<const std::byte> message) const;
   void beat_soon();

@@ -171,7 +171,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
 /// From what the journal gives back, or the plan; a journal that is refused is followed by a new one.
 std::vector<call_start> simulator::state::resume(run_state& run) {
   std::vector<call_start> starts(run.what.calls.size());
-  plain_evaluation plain(run.what.graph);
+  plain_evaluation plain(run.what.graph, run.what.calls);
   for (std::size_t call = 0; call < run.what.folded_before.size(); ++call) {
     starts[call].folded = run.what.folded_before[call];
     if (!starts[call].folded.empty()) starts[call].samples = plain.samples_before(call, starts[call].folded[0]);
