@@ -81,7 +81,10 @@ expected<void> take_states(journal_reader& reader, journal_store& file, const st
     if (!*state) break;
     if (auto taken = on_state(**state); !taken) return taken;
   }
-  if (const int reason = file.cut(reader.whole_bytes())) return journal_unwritable(path, reason);
+  // A driver before may have written them and not synced.
+  int reason = file.cut(reader.whole_bytes());
+  if (reason == 0) reason = file.sync();
+  if (reason != 0) return journal_unwritable(path, reason);
   return {};
 }
 

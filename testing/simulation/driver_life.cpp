@@ -44,6 +44,7 @@ class hasty_fold final : public call_fold {
 };
 
 constexpr std::size_t engines_per_look = 64;
+constexpr nanoseconds coarseness = 5us;
 constexpr std::uint32_t without_end = ~std::uint32_t{0};
 
 }  // namespace
@@ -230,7 +231,7 @@ void driver_life::collect_ready() {
     simulated_process& process = each->process();
     if (process.lives() && !process.is_frozen()) look(&process, process.stepped());
   }
-  steps_until_look_ = looked_at / engines_per_look;
+  steps_per_look_ = steps_until_look_ = looked_at / engines_per_look;
 }
 
 /// Since it was found.
@@ -278,13 +279,15 @@ void driver_life::choose(std::size_t choices, std::size_t jobs, bool has_event) 
   }
 }
 
-/// To the next moment at which something can happen.
+/// To the next moment at which something can happen; in a large run a little further, so that one look is for all that
+/// happens by then.
 bool driver_life::advance() {
   nanoseconds to = next_engine_;
   if (const auto next = later_.next()) to = std::min(to, *next);
   auto& clock = around_.scheduler().clock();
   if (!clock.schedule().empty()) to = std::min(to, nanoseconds{clock.schedule().begin()->first.time_since_epoch()});
   if (to == stepped_engines::never) return false;
+  to += static_cast<std::int64_t>(steps_per_look_) * coarseness;
   const nanoseconds passed = std::max(to - around_.now, nanoseconds{0});
   steps_until_look_ = 0;
   parts_.clock.now += passed;

@@ -105,6 +105,7 @@ class driver_life {
   std::vector<bool> is_answered_;
   bool is_complete_ = true;
   std::vector<ready_engine> ready_;
+  std::size_t steps_per_look_ = 0;
   std::size_t steps_until_look_ = 0;
   nanoseconds next_engine_{0};
   bool is_killed_ = false;

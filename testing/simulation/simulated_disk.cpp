@@ -67,6 +67,7 @@ void simulated_disk::flip_bit(chance& random, bool unseen) {
 
 expected<void> simulated_journal::append(const score& state) {
   if (failure_) return tl::make_unexpected(*failure_);
+  if (is_closed_) return {};
   const bool was_empty = queue_.empty();
   journal_format::append_state(queue_, state);
   if (was_empty) later_.at(now_ + limits::journal_write_interval, [this] { turn(); });
@@ -87,6 +88,7 @@ void simulated_journal::put(bool last) {
 
 bool simulated_journal::close() {
   put(true);
+  is_closed_ = true;
   return !failure_;
 }
 

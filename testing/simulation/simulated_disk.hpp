@@ -70,6 +70,7 @@ class simulated_journal final : public journal_appender {
   timeline& later_;
   journal_format::bytes queue_;
   std::optional<error> failure_;
+  bool is_closed_ = false;
 };
 
 /// As create_journal() and resume_journal() do. Errors: theirs.

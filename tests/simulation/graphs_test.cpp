@@ -64,14 +64,15 @@ TEST_P(harm, is_found) {
   EXPECT_GT(broken["same-bits"] + broken["right-parts"], seeds / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    each, harm,
-    ::testing::Values(body_harm::loses_a_row, body_harm::repeats_a_row, body_harm::takes_old_parts,
-                      body_harm::forgets_an_input),
-    [](const auto& given) {
-      constexpr std::array names = {"none", "loses_a_row", "repeats_a_row", "takes_old_parts", "forgets_an_input"};
-      return std::string(names.at(static_cast<std::size_t>(given.param)));
-    });
+std::string name_of_harm(const ::testing::TestParamInfo<body_harm>& given) {
+  constexpr std::array names = {"none", "loses_a_row", "repeats_a_row", "takes_old_parts", "forgets_an_input"};
+  return names.at(static_cast<std::size_t>(given.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(each, harm,
+                         ::testing::Values(body_harm::loses_a_row, body_harm::repeats_a_row, body_harm::takes_old_parts,
+                                           body_harm::forgets_an_input),
+                         name_of_harm);
 
 struct census {
   std::uint64_t deaths = 0;
@@ -102,12 +103,14 @@ TEST(graphs, that_lose_any_number_of_workers_end_with_the_right_bits_or_a_named_
     what.has_journal = false;
     what.calls = {60};
     what.folded_before.clear();
+    what.forward_us = 4'000;
     chance random(seed);
+    const std::uint64_t only = random.below(3);
     const graph_plan graph = with_graph(what).graph;
     for (std::uint64_t left = 10 + random.below(30); left > 0; --left) {
       fault one{.kind = random.below(8) == 0 ? fault_kind::kill_actor : fault_kind::kill, .index = random.below(2)};
-      one.at_us = random.between(50'000, 1'000'000);
-      one.stage = static_cast<std::uint32_t>(random.below(graph.nodes.size()));
+      one.at_us = random.between(50'000, 500'000);
+      one.stage = only == 0 ? 0 : static_cast<std::uint32_t>(random.below(graph.nodes.size()));
       one.replica = static_cast<std::uint32_t>(random.below(graph.nodes[one.stage].replicas));
       what.faults.push_back(one);
     }

@@ -49,6 +49,7 @@ plan crashing() {
           .stages = 2,
           .replicas = 1,
           .calls = {6, 4},
+          .forward_us = 20'000,
           .faults = {{.kind = fault_kind::crash_loop, .stage = 1}}};
 }
 
