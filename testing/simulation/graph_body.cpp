@@ -67,13 +67,13 @@ class graph_body final : public stage_body {
   [[nodiscard]] std::uint64_t set_parts(std::span<activation> outputs, const mixed_rows& mixed) const {
     std::uint64_t word = 0;
     for (std::size_t port = 0; port < outputs.size(); ++port) {
-      set_part(outputs[port], mixed, port, outputs.size());
+      set_part(outputs[port], mixed, port);
       word = mix(word, word_of(outputs[port], outputs[port].tensors));
     }
     return word;
   }
 
-  void set_part(activation& output, const mixed_rows& mixed, std::size_t port, std::size_t ports) const {
+  void set_part(activation& output, const mixed_rows& mixed, std::size_t port) const {
     auto made = std::make_shared<hash_payload>();
     row_set rows;
     for (std::uint32_t row = 0; row < mixed.size(); ++row) {

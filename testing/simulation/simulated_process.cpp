@@ -174,32 +174,26 @@ void simulated_process::go_up(codec::bytes message) {
   if (!lives() || is_unlinked_) return;
   put_on_way(std::move(message), last_up_, [this, number = ++sent_up_](codec::bytes arrived) {
     arrived_up_ = std::max(arrived_up_, number);
-    if (!lives() && around_.what.broken == mutant::old_incarnations_fenced) return haunt(std::move(arrived));
     if (number <= arrives_up_ && !is_unlinked_ && !is_end_told_) below_worker_->events.on_message(std::move(arrived));
   });
 }
 
-/// Mutant: what a dead worker had said comes late, and counts as its successor's.
-void simulated_process::haunt(codec::bytes message) {
-  around_.later.at(around_.now + 50ms, [this, message] {
-    if (is_end_told_) below_worker_->events.on_message(message);
-  });
+/// Mutant: what a dead worker had said last comes once more, and counts as its successor's.
+void simulated_process::haunt() {
+  const simulated_process* successor = meant_for_ ? around_.find(*meant_for_) : nullptr;
+  auto scores = codec::decode<score_batch>(last_scores_);
+  if (successor == nullptr || !is_end_told_ || !scores) return;
+  for (score& each : scores->scores) each.sender_incarnation = successor->assignment()->incarnation;
+  note(happening::said, {.value = last_scores_.size()});
+  listener_->said(successor->as_seen.lock(), *codec::encode(*scores));
 }
 
 void simulated_process::hear(codec::bytes message) {
-  std::shared_ptr<hosted_worker> from = as_seen.lock();
-  if (is_end_told_) {
-    const simulated_process* successor = meant_for_ ? around_.find(*meant_for_) : nullptr;
-    auto scores = codec::decode<score_batch>(message);
-    if (successor == nullptr || !scores) return;
-    for (score& each : scores->scores) each.sender_incarnation = successor->assignment()->incarnation;
-    message = *codec::encode(*scores);
-    from = successor->as_seen.lock();
-  }
   if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::score_batch) {
     note(happening::said, {.value = message.size()});
+    if (around_.what.broken == mutant::old_incarnations_fenced) last_scores_ = message;
   }
-  listener_->said(from, std::move(message));
+  listener_->said(as_seen.lock(), std::move(message));
 }
 
 // --- the way between them --------------------------------------------------------------------------------------------
@@ -243,16 +237,18 @@ void simulated_process::put_on_way(codec::bytes message, nanoseconds& last,
 
 /// As long as something may be said again.
 void simulated_process::beat_soon() {
-  if (std::exchange(beats_left_, limits::message_repeat_beats + 1) != 0) return;
-  around_.later.at(around_.now + beat_time, [this] { beat(); });
+  beats_left_ = limits::message_repeat_beats + 1;
+  if (!std::exchange(is_beating_, true)) around_.later.at(around_.now + beat_time, [this] { beat(); });
 }
 
 void simulated_process::beat() {
+  is_beating_ = false;
   if (is_end_told_ || is_unlinked_) return;
-  --beats_left_;
+  const std::uint32_t left = --beats_left_;
   if (lives() && !is_frozen() && below_driver_->events.on_beat) below_driver_->events.on_beat();
   if (below_worker_->events.on_beat) below_worker_->events.on_beat();
-  if (beats_left_ != 0) around_.later.at(around_.now + beat_time, [this] { beat(); });
+  if (left == 0 || std::exchange(is_beating_, true)) return;
+  around_.later.at(around_.now + beat_time, [this] { beat(); });
 }
 
 void simulated_worker::send(codec::bytes message) {
@@ -333,9 +329,8 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
   report.value = value;
   report.pid = static_cast<pid_t>(pid());
   if (!last_words.empty()) report.last_lines.push_back(last_words);
-  const bool is_fenced = around_.what.broken != mutant::old_incarnations_fenced;
-  const nanoseconds heard = is_fenced ? std::max(last_up_, around_.now) : around_.now;
-  const nanoseconds told = heard + nanoseconds{around_.random.between(50'000, 2'000'000)};
+  const nanoseconds told = std::max(last_up_, around_.now) + nanoseconds{around_.random.between(50'000, 2'000'000)};
+  if (!last_scores_.empty()) around_.later.at(told + 50ms, [this] { haunt(); });
   around_.later.at(told, [this, report] {
     is_end_told_ = true;
     note(happening::end_told);

@@ -121,7 +121,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   void arrive_from_driver();
   void obey(codec::bytes message);
   void hear(codec::bytes message);
-  void haunt(codec::bytes message);
+  void haunt();
   [[nodiscard]] bool is_hit(fault_kind by) const;
   [[nodiscard]] bool is_lost_by_plan(std::span<const std::byte> message) const;
   void beat_soon();
@@ -164,6 +164,8 @@ class simulated_process final : public worker_process, public forward_surroundin
   /// With its death the rest is lost.
   std::uint64_t arrives_up_ = ~std::uint64_t{0};
   std::uint32_t beats_left_ = 0;
+  bool is_beating_ = false;
+  codec::bytes last_scores_;
 };
 
 /// What the driver has of it.

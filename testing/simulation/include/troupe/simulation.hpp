@@ -86,7 +86,7 @@ struct outcome {
   /// The first difference from a plain loop over the nodes, or the promise that was broken; empty: all is well.
   std::string difference;
   /// What happened to it, a line each.
-  std::vector<std::string> faults;
+  std::vector<std::string> faults = {};
 };
 
 /// Errors: E0501 to E0506 for a network that is none, as a topology has them; E0103 for settings out of range.
