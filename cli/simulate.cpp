@@ -20,6 +20,7 @@ struct simulate_flags {
   std::string seeds;
   std::string faults;
   bool standard = false;
+  bool large = false;
   bool json = false;
 };
 
@@ -90,8 +91,13 @@ class simulating {
   }
 
  private:
+  [[nodiscard]] simulation::plan draw(std::uint64_t seed) const {
+    if (flags_.standard) return simulation::draw_standard_plan(seed);
+    return flags_.large ? simulation::draw_large_plan(seed) : simulation::draw_plan(seed);
+  }
+
   expected<void> run(std::uint64_t seed) {
-    simulation::plan what = flags_.standard ? simulation::draw_standard_plan(seed) : simulation::draw_plan(seed);
+    simulation::plan what = draw(seed);
     if (picks_faults_) {
       if (auto kept = keep_faults(what, flags_.faults); !kept) return kept;
     }
@@ -118,7 +124,9 @@ class simulating {
     if (numbers.empty()) numbers = no_faults;
     return fmt::format("seed {} fails: {}\n{}  the least that fails: troupe simulate --seeds {}..{} --faults {}{}\n",
                        what.seed, report.wrong, describe(what), what.seed, what.seed, numbers,
-                       flags_.standard ? " --standard" : "");
+                       flags_.standard ? " --standard"
+                       : flags_.large  ? " --large"
+                                       : "");
   }
 
   /// It takes one core.
@@ -157,10 +165,14 @@ expected<exit_status> run_simulate(const arguments& given) {
   reader.add_text("--seeds", flags.seeds, "First and last seed", "A..B", parser::presence::required);
   reader.add_text("--faults", flags.faults, "Of each plan these faults alone, by number; or none", "N,N");
   reader.add_toggle("--standard", flags.standard, "Always 3 stages, 2 replicas and 20 micro-batches");
+  reader.add_toggle("--large", flags.large, "Always 50 stages, 20 replicas and 40 micro-batches");
   reader.add_toggle("--json", flags.json, "Print one JSON object: runs[] = seed, trace_hash, outcome, steps");
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
+  if (flags.standard && flags.large) {
+    return fail(error_code::value_out_of_range, "--large", "it excludes --standard", "give one of them");
+  }
   return read_seeds(flags.seeds).and_then([&](const seed_range& seeds) {
     return simulating(flags, reader).run(seeds);
   });

@@ -20,7 +20,8 @@ install(TARGETS troupe troupe_options ${troupe_installed} EXPORT troupeTargets
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir})
 
 # Only the public interface: it includes no header of the tree's layers.
-install(DIRECTORY include/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# What tests of a topology need, and programs do not, stands apart: target troupe::simulation.
+install(DIRECTORY include/troupe testing/simulation/include/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set_target_properties(troupe_cli PROPERTIES INSTALL_RPATH ${TROUPE_TORCH_ROOT}/lib)

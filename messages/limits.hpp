@@ -236,6 +236,14 @@ inline constexpr std::chrono::milliseconds heartbeat_max = 5s;
 /// From the start of a worker until the first word on its link; a worker without it is ended before
 /// (worker_hello_timeout).
 inline constexpr std::chrono::milliseconds link_first_word_timeout = 120s;
+/// In halves of a heartbeat: until a message to or from a worker whose receipt is not told is said again, each time;
+/// and until the link counts as lost. The receipt is told within one of them.
+inline constexpr std::uint64_t message_repeat_beats = 3;
+inline constexpr std::uint64_t message_unheard_beats = 2 * heartbeats_per_timeout + 4;
+/// The receipt of so many bytes is told at once.
+inline constexpr std::size_t message_receipt_bytes = 1u << 20;
+/// Messages that may wait for an earlier one which was lost.
+inline constexpr std::uint64_t messages_ahead_max = 1u << 16;
 /// Attempts of a node to make its link; the pause before the next is so much longer each time.
 inline constexpr std::uint32_t link_dials_max = 5;
 inline constexpr std::chrono::milliseconds link_dial_pause = 100ms;
@@ -369,6 +377,9 @@ static_assert(score_words_max <= wire_array_items_max, "a score of the largest s
 static_assert(frame_header_bytes_max + 20 + join_message_bytes_max <= frame_buffer_bytes,
               "a peer that joins sends no more than another untrusted one");
 static_assert(2 * tcp_keep_alive < tcp_silence_timeout, "one late ping must not end an edge");
+static_assert(message_unheard_beats > 2 * heartbeats_per_timeout,
+              "a frozen process is noticed by its silence, and may thaw until then");
+static_assert(4 * message_repeat_beats < message_unheard_beats, "a message that is lost again and again still arrives");
 static_assert(heartbeats_per_timeout >= 4 && 4 * heartbeat_min <= std::chrono::duration<double>(worker_timeout_min),
               "a few late heartbeats must not end a worker");
 static_assert(score_words_max * 9 + 4096 <= wire_message_bytes_max, "a score of the largest size must fit a message");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -101,6 +102,16 @@ struct edge_damaged {
   /// Position in wiring_plan::channels.
   std::uint64_t channel = 0;
   error cause;
+};
+
+/// Either way between a driver and a worker process: the message in it, and what has come of the other way
+/// (runtime/link/numbered_link.hpp). No reply; a repetition has no effect.
+struct numbered_message {
+  /// From 1 on, each way; 0: nothing is in it.
+  std::uint64_t number = 0;
+  /// All up to this number have come.
+  std::uint64_t heard = 0;
+  std::vector<std::byte> message;
 };
 
 /// stage -> director: knows the call (the acknowledgement of open_call between processes).

@@ -272,8 +272,8 @@ void remote_stage_state::exited(const worker_exited& what) {
   const exit_report& report = what.report;
   const error cause{error_code::stage_lost, name_ + " (" + worker_->place() + ")", worker_->end_of(report),
                     "see its last lines, if any"};
-  if (was_dead_before()) {
-    if (!told_to_stop_) worker_->log_end(report, "ended before it began on its stage");
+  if (was_dead_before() && !told_to_stop_) {
+    worker_->log_end(report, "ended before it began on its stage");
     return ask_for_another(cause);
   }
   phase_ = phase::lost;

@@ -15,7 +15,7 @@
 #include "actors/workers/worker_actor.hpp"
 #include "messages/limits.hpp"
 #include "runtime/engine/shared_page.hpp"
-#include "runtime/link/message_link.hpp"
+#include "runtime/link/numbered_link.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/start_thread.hpp"
 #include "runtime/process/adopt_socket.hpp"
@@ -71,7 +71,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
   if (!link) end_worker(link.error());
   const auto links = link_loop::create({description.silence_timeout});
   if (!links) end_worker(links.error());
-  const auto to_driver = (*links)->open(std::move(*link), link_side::worker);
+  const auto to_driver = number_messages((*links)->open(std::move(*link), link_side::worker));
 
   this_process process(descriptors);
   actor_config config;

@@ -79,6 +79,7 @@ TROUPE_CODEC(check_file);
 TROUPE_CODEC(file_answer);
 TROUPE_CODEC(file_part);
 TROUPE_CODEC(blob_part_taken);
+TROUPE_CODEC(numbered_message);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

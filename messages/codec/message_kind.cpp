@@ -43,6 +43,7 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::file_answer, "file_answer", "agent", "driver"},
     {message_kind::file_part, "file_part", "driver", "agent"},
     {message_kind::blob_part_taken, "blob_part_taken", "agent", "driver"},
+    {message_kind::numbered_message, "numbered_message", "driver, worker process", "worker process, driver"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

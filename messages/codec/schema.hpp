@@ -118,6 +118,8 @@ template <> struct schema<file_answer> : message_of<message_kind::file_answer,
 template <> struct schema<file_part> : message_of<message_kind::file_part,
     &file_part::number, &file_part::offset, &file_part::content> {};
 template <> struct schema<blob_part_taken> : message_of<message_kind::blob_part_taken, &blob_part_taken::bytes> {};
+template <> struct schema<numbered_message> : message_of<message_kind::numbered_message,
+    &numbered_message::number, &numbered_message::heard, &numbered_message::message> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 

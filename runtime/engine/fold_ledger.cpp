@@ -62,8 +62,10 @@ fold_ledger::verdict fold_ledger::fold(score next) {
     TROUPE_CHECK(at.held.size() < options_.window, "the loader sends only ids below low-water + window");
     return verdict::held;
   }
+  const std::uint64_t failed_before = failed_;
   fold_in_order(at, found->second, next);
   advance(next.sink);
+  if (failed_ != failed_before) advance_all();
   retire();
   return verdict::folded;
 }
@@ -72,6 +74,7 @@ void fold_ledger::fold_in_order(cursor& at, call_state& call, const score& next)
   if (auto folded = guarded_fold(*call.folds[next.sink], next); !folded) {
     call.tally.cancelled = true;
     call.tally.cause = folded.error();
+    ++failed_;
     drop_held({next.id.call, 0}, next.id.call);
     return;
   }
@@ -90,6 +93,15 @@ void fold_ledger::advance(std::uint32_t sink) {
     at.held.erase(first);
     fold_in_order(at, calls_.at(next.id.call), next);
   }
+}
+
+/// A fold that fails on the way ends its call for the sinks before it, too.
+void fold_ledger::advance_all() {
+  std::uint64_t failed_before = 0;
+  do {
+    failed_before = failed_;
+    for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) advance(sink);
+  } while (failed_ != failed_before);
 }
 
 /// Moves the cursor to the next call when this one is done for the sink.
@@ -113,7 +125,7 @@ void fold_ledger::close(const call_size& end) {
   TROUPE_CHECK(!found->second.count || *found->second.count == end.count, "a call has one count");
   found->second.count = end.count;
   drop_held({end.call, end.count}, end.call);
-  for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) advance(sink);
+  advance_all();
   retire();
 }
 
@@ -122,7 +134,7 @@ void fold_ledger::cancel(call_number call) {
   if (found == calls_.end()) return;
   found->second.tally.cancelled = true;
   drop_held({call, 0}, call);
-  for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) advance(sink);
+  advance_all();
   retire();
 }
 

@@ -57,7 +57,7 @@ class fold_ledger {
   /// Call it before the first score of `call`; calls begin in order. `folds` has one fold per sink. Micro-batches that
   /// `start` names are already folded there; their scores are duplicates.
   void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start = {});
-  /// Folds or holds a score. A fold that fails cancels its call; take_ended() gives the cause.
+  /// Folds or holds a score. A fold that fails cancels its call at every sink; take_ended() gives the cause.
   verdict fold(score next);
   /// Sets the number of micro-batches of a call.
   void close(const call_size& end);
@@ -85,6 +85,7 @@ class fold_ledger {
 
   void fold_in_order(cursor& at, call_state& call, const score& next);
   void advance(std::uint32_t sink);
+  void advance_all();
   [[nodiscard]] bool skip_finished_call(cursor& at, std::uint32_t sink) const;
   [[nodiscard]] micro_batch_id first_of(call_number call, std::uint32_t sink) const;
   void drop_held(micro_batch_id from, call_number call);
@@ -95,6 +96,8 @@ class fold_ledger {
   std::map<call_number, call_state> calls_;
   call_number next_to_begin_ = 0;
   std::deque<call_tally> ended_;
+  /// Folds, since the start.
+  std::uint64_t failed_ = 0;
 };
 
 }  // namespace troupe

@@ -87,19 +87,14 @@ class planner {
     }
   }
 
-  /// What is lost here for good costs a time-out: not drawn.
+  /// All but what would be nonsense, of which the worker dies.
   std::optional<fault> of_control() {
-    constexpr fault_kind kinds[] = {fault_kind::delay, fault_kind::duplicate, fault_kind::reorder};
-    const std::size_t stage = draw_.below(shape_.stages.size());
-    const fault_shape::node& node = shape_.stages[stage];
+    constexpr fault_kind kinds[] = {fault_kind::delay, fault_kind::drop, fault_kind::duplicate, fault_kind::reorder};
+    const fault_shape::node& node = shape_.stages[draw_.below(shape_.stages.size())];
     if (!node.in_process) return std::nullopt;
     fault made{kinds[draw_.below(std::size(kinds))], fault_target::control(node.name), now_and_then()};
-    if (made.kind == fault_kind::delay) {
-      made.delay_ms = between(1, 20);
-      return made;
-    }
-    made.when = message();
-    return dies(stage) ? std::optional(made) : std::nullopt;
+    if (made.kind == fault_kind::delay) made.delay_ms = between(1, 20);
+    return made;
   }
 
   std::optional<fault> of_stage() {

@@ -20,6 +20,19 @@ void damage(codec::bytes& message, fault_kind kind) {
   if (kind == fault_kind::corrupt && message.size() > version_at) message[version_at] ^= std::byte{1};
 }
 
+/// Nothing for what is another message.
+std::optional<worker_assignment> assignment_in(std::span<const std::byte> message) {
+  const auto kind = codec::kind_of(message);
+  if (!kind) return std::nullopt;
+  if (*kind == message_kind::numbered_message) {
+    const auto numbered = codec::decode<numbered_message>(message);
+    return numbered && numbered->number != 0 ? assignment_in(numbered->message) : std::nullopt;
+  }
+  if (*kind != message_kind::worker_assignment) return std::nullopt;
+  auto found = codec::decode<worker_assignment>(message);
+  return found ? std::optional(std::move(*found)) : std::nullopt;
+}
+
 /// One way of a link. Threads: any. What it holds back knows it weakly: it ends with its link.
 class direction : public std::enable_shared_from_this<direction> {
  public:
@@ -113,12 +126,11 @@ class faulty_link final : public message_link {
     from_worker_ = from_worker;
     link_->start({.on_message = [way = std::move(from_worker), known = stage_](
                                     codec::bytes message) { way->pass(std::move(message), known->triggers()); },
-                  .on_lost = std::move(events.on_lost)});
+                  .on_lost = std::move(events.on_lost),
+                  .on_beat = std::move(events.on_beat)});
   }
   void send(codec::bytes message) override {
-    if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::worker_assignment) {
-      if (const auto to = codec::decode<worker_assignment>(message)) stage_->become(of_stage_(to->address));
-    }
+    if (const auto to = assignment_in(message)) stage_->become(of_stage_(to->address));
     to_worker_->pass(std::move(message), stage_->triggers());
   }
   [[nodiscard]] std::size_t queued_bytes() const override { return link_->queued_bytes(); }

@@ -35,6 +35,9 @@ class link_end : public message_link, public connection_role, public std::enable
   [[nodiscard]] bool finished() const final;
   [[nodiscard]] bool leaving() const final { return leaves_; }
   void lost(const error& why, const std::string& peer) override;
+  void on_beat() final {
+    if (events_.on_beat) events_.on_beat();
+  }
   /// By connect().
   void open();
   /// From this side.

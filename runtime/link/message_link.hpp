@@ -24,6 +24,8 @@ struct link_events {
   /// Once at most: the other end has closed, is silent, said what is no frame, takes nothing, could not be reached or
   /// is another than it must be. The link is silent from then on. E0701 to E0708.
   std::function<void(const error& why)> on_lost;
+  /// Twice per liveness::heartbeat(), while the link stands and this process is not frozen. May be null.
+  std::function<void()> on_beat = nullptr;
 };
 
 /// One end of a link. Threads: any. What was sent shortly before a loss may be lost.

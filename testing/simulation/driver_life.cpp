@@ -8,20 +8,13 @@
 #include "actors/workers/worker_stages.hpp"
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "testing/simulation/graph_wiring.hpp"
+#include "testing/simulation/hash_source.hpp"
 
 namespace troupe::simulation {
 namespace {
 
 constexpr nanoseconds look_interval = 500ms;
-
-wiring_plan wiring_of(const plan& what) {
-  auto made = expand(
-      make_chain({.stages = what.stages,
-                  .replicas = what.replicas,
-                  .num_pipe_buffers = what.pipe_buffers == 0 ? std::nullopt : std::optional(what.pipe_buffers)}));
-  TROUPE_CHECK(made, "plans have valid graphs");
-  return std::move(*made);
-}
 
 bool is_ready(const std::future<call_outcome>& outcome) {
   return outcome.valid() && outcome.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
@@ -50,6 +43,8 @@ class hasty_fold final : public call_fold {
   std::shared_ptr<loader_engine> loader_;
 };
 
+constexpr std::size_t engines_per_look = 64;
+constexpr nanoseconds coarseness = 5us;
 constexpr std::uint32_t without_end = ~std::uint32_t{0};
 
 }  // namespace
@@ -67,7 +62,7 @@ driver_life::driver_life(const world_parts& parts)
                                                          .enforce_credits = parts.what.broken != mutant::credit_check,
                                                          .checks_frames = parts.what.broken != mutant::frame_checksums},
                                    parts.clock.now, later_, parts.seen, parts.random),
-              .wiring = wiring_of(parts.what),
+              .wiring = wiring_of(parts.what.graph),
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
               .armed = parts.armed} {
@@ -78,7 +73,7 @@ driver_life::driver_life(const world_parts& parts)
 
 void driver_life::set_up() {
   const edge_depths depths{.from_loader = parts_.what.slots_from_loader, .between_stages = parts_.what.slots_between};
-  const stage_address loader_at{parts_.what.stages, 0};
+  const stage_address loader_at{static_cast<stage_index>(parts_.what.graph.nodes.size()), 0};
   auto page = shared_page::create();
   TROUPE_CHECK(page, "the machine has a page of memory");
   around_.loader_page = page->page();
@@ -135,23 +130,35 @@ driver_life::~driver_life() {
   own_engines_->entries.clear();
 }
 
-void driver_life::submit(std::vector<std::shared_ptr<call_fold>> folds, std::vector<call_start> starts) {
+void driver_life::submit(std::vector<folds_of_call> folds, std::vector<call_start> starts) {
   for (std::size_t call = 0; call < parts_.what.calls.size(); ++call) {
     tickets_.push_back(std::make_shared<call_ticket>());
     call_ticket& ticket = *tickets_.back();
-    ticket.source =
-        std::make_shared<hash_source>(call, parts_.what.calls[call], starts[call].first(), parts_.what.is_rereadable);
-    ticket.folds = {folds[call]};
+    ticket.source = std::make_shared<hash_source>(parts_.what, call, starts[call].first());
+    ticket.folds = std::move(folds[call]);
     if (parts_.what.broken == mutant::low_water_mark) {
-      ticket.folds = {std::make_shared<hasty_fold>(folds[call], engines_->loader)};
+      for (auto& each : ticket.folds) each = std::make_shared<hasty_fold>(std::move(each), engines_->loader);
     }
     ticket.start = starts[call];
-    ticket.score_words = {1};
+    ticket.score_words.assign(ticket.folds.size(), 1);
     outcomes_.push_back(ticket.done.get_future());
     is_answered_.push_back(false);
     parts_.seen.note({.at_ns = around_.now.count(), .what = happening::submitted, .call = call});
     post(director_, open_ticket{tickets_.back()});
   }
+}
+
+void driver_life::give_up(std::uint64_t call) {
+  if (call >= tickets_.size() || is_answered_[call]) return;
+  parts_.seen.note({.at_ns = around_.now.count(), .what = happening::given_up, .call = call});
+  post(director_, cancel_ticket{tickets_[call], {error_code::interrupted, "simulation", "given up", {}}});
+}
+
+std::uint64_t driver_life::window() const noexcept {
+  if (parts_.what.micro_batch_bytes == 0) return engines_->window;
+  const std::uint64_t fitting =
+      (limits::window_bytes + parts_.what.micro_batch_bytes - 1) / parts_.what.micro_batch_bytes;
+  return std::min(engines_->window, std::max(engines_->window_of_large, fitting));
 }
 
 void driver_life::kill_actor(bool aggregates) {
@@ -210,29 +217,49 @@ bool driver_life::move_until(const bounds& within, Done done) {
 void driver_life::collect_ready() {
   ready_.clear();
   next_engine_ = stepped_engines::never;
-  const auto look = [this](simulated_process* process, stepped_engines& host) {
+  std::size_t looked_at = 0;
+  const auto look = [this, &looked_at](simulated_process* process, stepped_engines& host) {
     for (std::size_t at = 0; at < host.entries.size(); ++at) {
       const nanoseconds due = stepped_engines::due(host.entries[at]);
       if (due <= around_.now) ready_.push_back({process, &host, at});
       next_engine_ = std::min(next_engine_, due);
     }
+    looked_at += host.entries.size();
   };
   look(nullptr, *own_engines_);
   for (const auto& each : host_->all()) {
     simulated_process& process = each->process();
     if (process.lives() && !process.is_frozen()) look(&process, process.stepped());
   }
+  steps_per_look_ = steps_until_look_ = looked_at / engines_per_look;
 }
 
+/// Since it was found.
+bool driver_life::is_ready_still(const ready_engine& found) const {
+  if (found.process != nullptr && (!found.process->lives() || found.process->is_frozen())) return false;
+  return found.position < found.host->entries.size() &&
+         stepped_engines::due(found.host->entries[found.position]) <= around_.now;
+}
+
+/// In a large run it does not look at all engines before each step: one that has become ready is a choice a few steps
+/// later.
 bool driver_life::move() {
-  collect_ready();
-  const std::size_t jobs = around_.scheduler().jobs.size();
-  const auto next = later_.next();
-  const bool has_event = next && *next <= around_.now;
-  const std::size_t choices = jobs + ready_.size() + (has_event ? 1 : 0);
-  if (choices == 0) return false;
-  choose(choices, jobs, has_event);
-  return true;
+  bool has_looked = steps_until_look_ == 0;
+  if (has_looked) {
+    collect_ready();
+  } else {
+    --steps_until_look_;
+    std::erase_if(ready_, [this](const ready_engine& each) { return !is_ready_still(each); });
+  }
+  for (;;) {
+    const std::size_t jobs = around_.scheduler().jobs.size();
+    const auto next = later_.next();
+    const bool has_event = next && *next <= around_.now;
+    const std::size_t choices = jobs + ready_.size() + (has_event ? 1 : 0);
+    if (choices != 0) return choose(choices, jobs, has_event), true;
+    if (std::exchange(has_looked, true)) return false;
+    collect_ready();
+  }
 }
 
 /// One seeded choice among all jobs of actors, all engines that may have work, and what is due.
@@ -252,14 +279,17 @@ void driver_life::choose(std::size_t choices, std::size_t jobs, bool has_event) 
   }
 }
 
-/// To the next moment at which something can happen.
+/// To the next moment at which something can happen; in a large run a little further, so that one look is for all that
+/// happens by then.
 bool driver_life::advance() {
   nanoseconds to = next_engine_;
   if (const auto next = later_.next()) to = std::min(to, *next);
   auto& clock = around_.scheduler().clock();
   if (!clock.schedule().empty()) to = std::min(to, nanoseconds{clock.schedule().begin()->first.time_since_epoch()});
   if (to == stepped_engines::never) return false;
+  to += static_cast<std::int64_t>(steps_per_look_) * coarseness;
   const nanoseconds passed = std::max(to - around_.now, nanoseconds{0});
+  steps_until_look_ = 0;
   parts_.clock.now += passed;
   around_.scheduler().advance_time(passed);
   return true;
@@ -274,24 +304,39 @@ void driver_life::watch_answers() {
     parts_.seen.note({.at_ns = now,
                       .what = happening::answered,
                       .call = call,
+                      .index = answer.tally.samples,
                       .value = answer.cause ? static_cast<std::uint64_t>(answer.cause->code) : 0,
                       .other = answer.tally.folded});
     is_complete_ = is_complete_ && !answer.cause;
-    unsigned long long named_call = 0;
-    unsigned long long index = 0;
-    if (!answer.cause) continue;
-    const std::size_t at = answer.cause->where.find("call ");
-    if (at == std::string::npos) continue;
-    if (std::sscanf(answer.cause->where.c_str() + at, "call %llu, micro-batch %llu", &named_call, &index) != 2)
-      continue;
+    if (answer.cause) note_cause(call, *answer.cause);
+  }
+}
+
+void driver_life::note_cause(std::uint64_t call, const error& cause) {
+  const auto now = around_.now.count();
+  unsigned long long named_call = 0;
+  unsigned long long index = 0;
+  const std::size_t at = cause.where.find("call ");
+  if (at != std::string::npos &&
+      std::sscanf(cause.where.c_str() + at, "call %llu, micro-batch %llu", &named_call, &index) == 2) {
     parts_.seen.note({.at_ns = now, .what = happening::named, .call = named_call, .index = index, .value = call});
   }
+  unsigned pid = 0;
+  const std::size_t process = cause.where.find("(process ");
+  if (process != std::string::npos) static_cast<void>(std::sscanf(cause.where.c_str() + process, "(process %u", &pid));
+  std::uint64_t hash = 0;
+  for (const char each : to_string(cause)) hash = mix(hash, static_cast<unsigned char>(each));
+  parts_.seen.note({.at_ns = now,
+                    .what = happening::blamed,
+                    .worker = pid == 0 ? 0 : pid - simulated_process::first_pid,
+                    .call = call,
+                    .value = hash});
 }
 
 /// As running_topology::look_after().
 void driver_life::look_after() {
   later_.at(around_.now + look_interval, [this] { look_after(); });
-  if (is_stopped_ || !director_) return;
+  if (is_stopped_ || !director_ || parts_.what.broken == mutant::lost_work_noticed) return;
   loader_engine& loader = *engines_->loader;
   if (const auto lost = losses_->look(loader.low_water(), loader.sent(), *engines_->accounts, around_.now)) {
     post(director_, work_lost{*lost, around_.now});

@@ -16,6 +16,7 @@ namespace troupe::simulation {
 
 /// What lives longer than a driver. Outlives its lives.
 struct world_parts {
+  /// With its graph.
   const plan& what;
   caf::actor_system& system;
   virtual_clock& clock;
@@ -47,25 +48,36 @@ class driver_life {
   driver_life(const driver_life&) = delete;
   driver_life& operator=(const driver_life&) = delete;
 
-  /// `folds`, `starts`: by call.
-  void submit(std::vector<std::shared_ptr<call_fold>> folds, std::vector<call_start> starts);
+  using folds_of_call = std::vector<std::shared_ptr<call_fold>>;
+  /// `folds`, `starts`: by call; folds of a call by sink.
+  void submit(std::vector<folds_of_call> folds, std::vector<call_start> starts);
   /// What is to happen at a moment of the virtual time.
   [[nodiscard]] timeline& later() noexcept { return later_; }
   [[nodiscard]] simulated_host& host() noexcept { return *host_; }
   [[nodiscard]] wire_network& network() noexcept { return *network_; }
   [[nodiscard]] worker_surroundings& around() noexcept { return around_; }
-  [[nodiscard]] std::uint64_t window() const noexcept { return engines_->window; }
+  /// Micro-batches that the loader may be ahead.
+  [[nodiscard]] std::uint64_t window() const noexcept;
   /// Of the two that can be replaced.
   void kill_actor(bool aggregates);
+  /// The user cancels the call.
+  void give_up(std::uint64_t call);
   /// The driver's process ends: at the next step.
   void kill() noexcept { is_killed_ = true; }
 
   [[nodiscard]] outcome run(const bounds& within, const std::function<void(bool is_complete)>& when_all_are_answered);
 
  private:
+  struct ready_engine {
+    simulated_process* process = nullptr;
+    stepped_engines* host = nullptr;
+    std::size_t position = 0;
+  };
+
   void set_up();
   void direct();
   void meet(const caf::actor& child);
+  [[nodiscard]] bool is_ready_still(const ready_engine& found) const;
   [[nodiscard]] bool move();
   [[nodiscard]] bool advance();
   void choose(std::size_t choices, std::size_t jobs, bool has_event);
@@ -73,14 +85,9 @@ class driver_life {
   [[nodiscard]] bool move_until(const bounds& within, Done done);
   void collect_ready();
   void watch_answers();
+  void note_cause(std::uint64_t call, const error& cause);
   void look_after();
   void tidy_up();
-
-  struct ready_engine {
-    simulated_process* process = nullptr;
-    stepped_engines* host = nullptr;
-    std::size_t position = 0;
-  };
 
   world_parts parts_;
   timeline later_;
@@ -98,6 +105,8 @@ class driver_life {
   std::vector<bool> is_answered_;
   bool is_complete_ = true;
   std::vector<ready_engine> ready_;
+  std::size_t steps_per_look_ = 0;
+  std::size_t steps_until_look_ = 0;
   nanoseconds next_engine_{0};
   bool is_killed_ = false;
   bool is_stopped_ = false;

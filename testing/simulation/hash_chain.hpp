@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -8,10 +9,10 @@
 
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
-#include "runtime/engine/micro_batch_source.hpp"
 #include "runtime/engine/stage_body.hpp"
 
-/// What simulated runs compute with in place of tensors: numbers in which every mistake shows.
+/// What simulated runs compute with in place of tensors: a number per sample, in which every mistake shows
+/// (plain_evaluation.hpp says which).
 namespace troupe::simulation {
 
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
@@ -26,68 +27,68 @@ namespace troupe::simulation {
 }
 
 /// Samples of a micro-batch; they differ, so that a swap of two shows in the sums, too.
+inline constexpr std::size_t samples_max = 3;
 [[nodiscard]] constexpr std::uint64_t samples_of(std::uint64_t index) noexcept {
-  return 1 + index % 3;
+  return 1 + index % samples_max;
 }
 
 struct hash_payload final : payload {
-  explicit hash_payload(std::uint64_t v) : value(v) {}
-  const std::uint64_t value;
+  std::array<std::uint64_t, samples_max> values{};
+  std::size_t count = 0;
+
+  void add(std::uint64_t value) { values.at(count++) = value; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return count * sizeof(std::uint64_t); }
 };
 
-[[nodiscard]] inline std::uint64_t value_of(const payload_ptr& handle) {
-  return static_cast<const hash_payload&>(*handle).value;
+[[nodiscard]] inline const hash_payload& values_of(const payload_ptr& handle) {
+  return static_cast<const hash_payload&>(*handle);
+}
+/// The sample's place in its micro-batch.
+[[nodiscard]] inline std::uint32_t row_at(const activation& part, std::size_t k) {
+  return part.rows ? part.rows->at(k) : static_cast<std::uint32_t>(k);
 }
 
-/// Eight bytes, little-endian.
+/// Over the part's samples and where they come from; 0 where there is none.
+[[nodiscard]] inline std::uint64_t word_of(const activation& part, const payload_ptr& tensors) {
+  if (part.is_empty_part()) return 0;
+  const hash_payload& values = values_of(tensors);
+  std::uint64_t word = part.samples.begin;
+  for (std::size_t k = 0; k < values.count; ++k) word = mix(word, mix(row_at(part, k), values.values.at(k)));
+  return word;
+}
+
+/// Eight bytes for each number, little-endian.
 class hash_codec final : public payload_codec {
  public:
   static constexpr std::size_t bytes = 8;
-  [[nodiscard]] std::size_t size_of(const payload&) const override { return bytes; }
+  [[nodiscard]] std::size_t size_of(const payload& value) const override {
+    return static_cast<const hash_payload&>(value).bytes();
+  }
   void write(const payload& value, std::span<std::byte> into) const override {
-    std::uint64_t left = static_cast<const hash_payload&>(value).value;
-    for (std::byte& each : into.first(bytes)) {
-      each = static_cast<std::byte>(left & 0xffu);
-      left >>= 8u;
+    const auto& values = static_cast<const hash_payload&>(value);
+    for (std::size_t at = 0; at < values.bytes(); ++at) {
+      into[at] = static_cast<std::byte>(values.values.at(at / bytes) >> 8u * (at % bytes) & 0xffu);
     }
   }
   [[nodiscard]] expected<payload_ptr> read(std::span<const std::byte> from,
                                            std::shared_ptr<const void>) const override {
-    if (from.size() != bytes) return fail(error_code::wire_malformed, "payload", "it has another size");
-    std::uint64_t value = 0;
-    for (std::size_t at = bytes; at-- > 0;) value = value << 8u | std::to_integer<std::uint64_t>(from[at]);
-    return std::make_shared<const hash_payload>(value);
+    if (from.empty() || from.size() % bytes != 0 || from.size() > samples_max * bytes) {
+      return fail(error_code::wire_malformed, "payload", "it has another size");
+    }
+    auto made = std::make_shared<hash_payload>();
+    made->count = from.size() / bytes;
+    for (std::size_t at = from.size(); at-- > 0;) {
+      std::uint64_t& value = made->values.at(at / bytes);
+      value = value << 8u | std::to_integer<std::uint64_t>(from[at]);
+    }
+    return made;
   }
-};
-
-class hash_source final : public micro_batch_source {
- public:
-  hash_source(std::uint64_t call, std::uint64_t count, std::uint64_t first, bool is_rereadable)
-      : call_(call), count_(count), position_(first), rereads_(is_rereadable) {}
-  [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
-    if (position_ == count_) return std::nullopt;
-    return made(position_++);
-  }
-  [[nodiscard]] bool is_rereadable() const noexcept override { return rereads_; }
-  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override { return made(index); }
-
- private:
-  [[nodiscard]] loaded_micro_batch made(std::uint64_t index) const {
-    return {{index * 4, index * 4 + samples_of(index)},
-            std::make_shared<const hash_payload>(input_value(call_, index)),
-            nullptr,
-            hash_codec::bytes};
-  }
-  const std::uint64_t call_;
-  const std::uint64_t count_;
-  std::uint64_t position_;
-  const bool rereads_;
 };
 
 struct hash_scorer final : scorer {
   [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override {
     into.samples = input.row_count();
-    into.words = {value_of(outputs)};
+    into.words = {word_of(input, outputs)};
     return {};
   }
 };

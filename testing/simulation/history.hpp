@@ -13,10 +13,12 @@ enum class happening : std::uint8_t {
   driver_died,      ///< value: 1 if the machine died with it
   driver_ended,     ///< value: actors left; other: engines and edges left
   submitted,        ///< call
-  answered,         ///< call; value: error code, 0 for none; other: micro-batches folded
+  answered,         ///< call; value: error code, 0 for none; other: micro-batches folded; index: samples
+  given_up,         ///< call: the user cancelled it
   named,            ///< call, index: the micro-batch that the answer's error names
-  recovered,        ///< call, index, value: a state read back from the journal
-  folded,           ///< call, index, value, other: samples; incarnation of the sender
+  blamed,           ///< call; value: hash of the answer's error; worker: whose end it tells, 0 for none
+  recovered,        ///< call, index, value: a state read back from the journal; stage: the sink
+  folded,           ///< call, index, value, other: samples; incarnation of the sender; stage: the sink
   acknowledged,     ///< call: the result was given out, as all of it is on the disk
   journal_hurt,     ///< a bit of it was changed
   disk_filled,      ///< nothing more can be written
@@ -34,8 +36,8 @@ enum class happening : std::uint8_t {
   edge_freed,       ///< value: number of the edge
   edge_lost,        ///< epoch, value: number of the edge
   edge_damaged,     ///< epoch, value: number of the edge
-  forwarded,        ///< worker, stage, replica, incarnation, call, index, value: what came out
-  forward_threw,    ///< worker, stage, call, index
+  forwarded,        ///< worker, stage, replica, incarnation, call, index, value: what came out; other: samples in it
+  forward_threw,    ///< worker, stage, call, index; value: 1 if it will not again
   frozen,           ///< worker
   thawed,           ///< worker
   said,             ///< worker: a batch of scores was heard; value: scores in it

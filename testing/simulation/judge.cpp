@@ -8,56 +8,29 @@
 
 #include <fmt/format.h>
 
+#include "testing/simulation/judged_workers.hpp"
+#include "testing/simulation/plain_evaluation.hpp"
+
 namespace troupe::simulation {
 namespace {
 
-// The plain loop: what a micro-batch must be behind all stages.
-
-std::uint64_t stirred(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b + 0x7f4a7c15;
-  x ^= x >> 31u;
-  x *= 0xbf58476d1ce4e5b9ULL;
-  return x ^ (x >> 29u);
-}
-
-std::uint64_t right_value(const plan& what, std::uint64_t call, std::uint64_t index) {
-  std::uint64_t value = stirred(call + 1, index + 1);
-  for (std::uint32_t stage = 0; stage < what.stages; ++stage) value = stirred(value, stage);
-  return value;
-}
-
 // Codes as docs/errors.md has them.
 constexpr std::uint64_t forward_failed = 602;
+constexpr std::uint64_t interrupted = 606;
 constexpr std::uint64_t process_failed = 614;
 constexpr std::uint64_t restarts_spent = 616;
 constexpr std::uint64_t wire_codes_begin = 701;
 constexpr std::uint64_t wire_codes_end = 709;
 constexpr std::uint64_t journal_unwritable = 803;
 
-/// Deaths of one replica without progress after which it is not started again; one more, as progress is told a moment
-/// after it happened.
-constexpr std::size_t deaths_without_progress = 3;
-constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
-/// The time-out of a silent worker, and what its end takes.
-constexpr std::int64_t silence_ns_max = 15'000'000'000;
 constexpr std::size_t failed_starts = 3;
 constexpr std::size_t lost_edges = 3;
 
-using replica = std::pair<std::uint32_t, std::uint32_t>;
 using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
-
-struct broken_promise {
-  verdict what;
-};
-
-template <class... Arguments>
-[[noreturn]] void broken(const char* invariant, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-  throw broken_promise{{invariant, fmt::format(text, std::forward<Arguments>(arguments)...)}};
-}
 
 class hearing {
  public:
-  explicit hearing(const plan& what) : plan_(what) {}
+  explicit hearing(const plan& what) : plan_(what), plain_(with_graph(what).graph, what.calls) {}
 
   void hear(const event& each) {
     switch (each.what) {
@@ -70,13 +43,18 @@ class hearing {
       case happening::driver_ended:
         return check_leftovers(each);
       case happening::submitted:
-        ++calls_[each.call].submitted;
+        ++call_at(each.call).submitted;
+        return;
+      case happening::given_up:
+        given_up_.insert(each.call);
         return;
       case happening::answered:
         return answer(each);
       case happening::named:
         named_[each.value] = {each.call, each.index};
         return;
+      case happening::blamed:
+        return check_cause(each);
       case happening::recovered:
         return recover(each);
       case happening::folded:
@@ -93,11 +71,12 @@ class hearing {
       case happening::journal_refused:
         if (!is_hurt_) broken("journal-kept", "the journal was refused, and nothing had happened to it");
         acknowledged_.clear();
-        recovered_ = 0;
+        recovered_.clear();
         is_hurt_ = false;
         return;
       default:
-        return hear_worker(each);
+        if (each.what == happening::edge_sent && each.worker == 0) run_ahead(each);
+        return workers_.hear(each);
     }
   }
 
@@ -106,31 +85,11 @@ class hearing {
     std::size_t submitted = 0;
     std::size_t answered = 0;
     std::uint64_t code = 0;
-    std::uint64_t next = 0;
-  };
-  struct worker_seen {
-    bool has_ended = false;
-    bool is_end_told = false;
-    bool is_stage = false;
-    replica where;
-    std::uint32_t incarnation = 0;
-    std::uint64_t epoch = 0;
-    std::int64_t frozen_at_ns = 0;
-    std::set<std::uint64_t> blobs;
-  };
-  struct replica_seen {
-    std::uint32_t holder = 0;
-    bool was_held = false;
-    std::uint32_t incarnation = 0;
-    std::size_t deaths = 0;
-    std::size_t without_progress = 0;
-  };
-  struct edge_seen {
-    std::uint64_t sent = 0;
-    std::uint64_t taken = 0;
-    std::uint64_t freed = 0;
-  };
+    /// By sink.
+    std::vector<std::uint64_t> next = {};
 
+    [[nodiscard]] std::uint64_t through() const { return next.empty() ? 0 : *std::ranges::min_element(next); }
+  };
   // --- the driver ---
 
   void begin(const event& each) {
@@ -142,28 +101,41 @@ class hearing {
                plan_.calls.at(call));
       }
     }
-    if (recovered_ != each.value) broken("journal-kept", "{} states were read, and {} counted", recovered_, each.value);
-    if (recovered_ > 0) calls_[0].next = recovered_;
-    recovered_ = 0;
+    recovered_.resize(plain_.sinks());
+    const std::uint64_t recovered = *std::ranges::min_element(recovered_);
+    const bool is_journal = plan_.has_journal;
+    if (is_journal && recovered != each.value) {
+      broken("journal-kept", "{} states were read, and {} counted", recovered, each.value);
+    }
+    if (is_journal) call_at(0).next = recovered_;
+    recovered_.clear();
+  }
+
+  call_seen& call_at(std::uint64_t number) {
+    const auto [place, is_new] = calls_.try_emplace(number);
+    if (!is_new) return place->second;
+    if (number < plan_.folded_before.size()) place->second.next = plan_.folded_before[number];
+    place->second.next.resize(plain_.sinks());
+    return place->second;
   }
 
   /// All that it knew is gone.
   void end_driver() {
     calls_.clear();
-    workers_.clear();
-    replicas_.clear();
-    edges_.clear();
+    workers_.forget();
     ahead_.clear();
-    starts_failed_ = edges_lost_ = 0;
-    threw_.clear();
+    given_up_.clear();
+    cause_.reset();
   }
 
   void recover(const event& each) {
-    if (each.index != recovered_) broken("journal-kept", "state {} was read at place {}", each.index, recovered_);
-    if (each.value != right_value(plan_, each.call, each.index)) {
+    recovered_.resize(plain_.sinks());
+    std::uint64_t& next = recovered_.at(each.stage);
+    if (each.index != next) broken("journal-kept", "state {} was read at place {}", each.index, next);
+    if (each.value != plain_.at_sink(each.stage, each.call, each.index).word) {
       broken("journal-kept", "the state of micro-batch {} is another than was folded", each.index);
     }
-    ++recovered_;
+    ++next;
   }
 
   void check_leftovers(const event& each) {
@@ -176,42 +148,65 @@ class hearing {
   }
 
   void fold(const event& each) {
-    call_seen& call = calls_[each.call];
-    if (each.index != call.next) {
-      broken("exactly-once", "micro-batch {} of call {} was folded where {} comes", each.index, each.call, call.next);
+    call_seen& call = call_at(each.call);
+    std::uint64_t& next = call.next.at(each.stage);
+    if (each.index != next) {
+      broken("exactly-once", "sink {} folded micro-batch {} of call {} where {} comes", each.stage, each.index,
+             each.call, next);
     }
-    ++call.next;
-    if (each.value != right_value(plan_, each.call, each.index) || each.other != 1 + each.index % 3) {
-      broken("same-bits", "micro-batch {} of call {} has other bits than a plain loop", each.index, each.call);
+    ++next;
+    if (plain_.at_sink(each.stage, each.call, each.index) != plain_evaluation::part{each.other, each.value}) {
+      broken("same-bits", "micro-batch {} of call {} has other bits at sink {} than a plain loop", each.index,
+             each.call, each.stage);
     }
-    if (!incarnations_.contains(each.incarnation)) {
+    if (!workers_.has_been(each.incarnation)) {
       broken("no-stale-incarnation", "a state came from incarnation {}, which there was not", each.incarnation);
     }
-    ahead_.erase({each.call, each.index});
-    for (auto& [where, one] : replicas_) one.without_progress = 0;
+    ahead_.erase(ahead_.lower_bound({each.call, 0}), ahead_.lower_bound({each.call, call.through()}));
+    workers_.progress();
   }
 
   void answer(const event& each) {
-    call_seen& call = calls_[each.call];
+    call_seen& call = call_at(each.call);
     if (++call.answered > 1) broken("answered-once", "call {} was answered twice", each.call);
     call.code = each.value;
-    for (auto& [where, one] : replicas_) one.without_progress = 0;
+    workers_.progress();
     std::erase_if(ahead_, [&](const micro_batch& id) { return id.first == each.call; });
     if (each.value != 0) return check_license(each);
-    if (call.next == plan_.calls.at(each.call) && each.other == call.next) return;
-    broken("complete", "call {} ended well with {} of {} micro-batches, {} of them folded", each.call, each.other,
-           plan_.calls.at(each.call), call.next);
+    const std::uint64_t count = plan_.calls.at(each.call);
+    if (call.through() != count || each.other != count) {
+      broken("complete", "call {} ended well with {} of {} micro-batches, {} of them folded", each.call, each.other,
+             count, call.through());
+    }
+    if (each.index != plain_.samples_before(each.call, count)) {
+      broken("complete", "call {} ended well with {} samples, and has {}", each.call, each.index,
+             plain_.samples_before(each.call, count));
+    }
   }
 
   void check_license(const event& each) {
-    const auto died = [](const auto& one) { return one.second.deaths >= deaths_without_progress; };
-    const bool is_fine = (each.value == forward_failed && threw_.contains(each.call)) ||
-                         (each.value == process_failed && starts_failed_ >= failed_starts) ||
-                         (each.value == restarts_spent && std::ranges::any_of(replicas_, died)) ||
-                         (each.value >= wire_codes_begin && each.value < wire_codes_end && edges_lost_ >= lost_edges) ||
-                         (each.value == journal_unwritable && is_disk_full_);
+    const bool is_fine =
+        (each.value == interrupted && given_up_.contains(each.call)) ||
+        (each.value == forward_failed && workers_.threw(each.call)) ||
+        (each.value == process_failed && workers_.starts_failed() >= failed_starts) ||
+        (each.value == restarts_spent && workers_.died_often()) ||
+        (each.value >= wire_codes_begin && each.value < wire_codes_end && workers_.edges_lost() >= lost_edges) ||
+        (each.value == journal_unwritable && is_disk_full_);
     if (!is_fine)
       broken("licensed-error", "call {} ended with E{:04}, for which nothing happened", each.call, each.value);
+  }
+
+  /// What came behind the first cause is its consequence.
+  void check_cause(const event& each) {
+    const std::uint64_t code = call_at(each.call).code;
+    if (code == restarts_spent) workers_.check_first_death(each);
+    const bool ends_the_run = code == process_failed || (code >= wire_codes_begin && code < wire_codes_end) ||
+                              (code == restarts_spent && !named_.contains(each.call));
+    if (!ends_the_run) return;
+    if (!cause_) cause_ = each.value;
+    if (*cause_ != each.value) {
+      broken("first-cause", "call {} ended with another cause than the one for which the run failed", each.call);
+    }
   }
 
   void check_all_answered() const {
@@ -223,10 +218,10 @@ class hearing {
   }
 
   /// Where nothing else happened than one poisoned micro-batch.
-  void check_poison() const {
+  void check_poison() {
     if (plan_.faults.size() != 1 || plan_.faults.front().kind != fault_kind::poison) return;
     const fault& poison = plan_.faults.front();
-    if (poison.index >= plan_.calls.at(poison.call)) return;
+    if (poison.index >= plan_.calls.at(poison.call) || !strikes(poison)) return;
     for (const auto& [number, call] : calls_) {
       const std::uint64_t wanted = number == poison.call ? restarts_spent : 0;
       if (call.code != wanted)
@@ -240,133 +235,33 @@ class hearing {
     }
   }
 
-  // --- workers and edges ---
-
-  void hear_worker(const event& each) {
-    worker_seen& worker = workers_[each.worker];
-    switch (each.what) {
-      case happening::worker_ended:
-        worker.has_ended = true;
-        return;
-      case happening::frozen:
-        worker.frozen_at_ns = each.at_ns;
-        return;
-      case happening::thawed:
-        if (each.at_ns - worker.frozen_at_ns <= silence_ns_max) return;
-        broken("silent-replaced", "worker {} was silent for {} s and had its place still", each.worker,
-               (each.at_ns - worker.frozen_at_ns) / 1'000'000'000);
-      case happening::end_told:
-        return tell_end(each, worker);
-      case happening::blob_arrived:
-        worker.blobs.insert(each.value);
-        return;
-      case happening::order_taken:
-        if (!worker.blobs.contains(each.value)) {
-          broken("blobs-first", "worker {} was told of what had not come", each.worker);
-        }
-        return;
-      case happening::became_stage:
-        return become_stage(each, worker);
-      case happening::wired:
-        worker.epoch = each.epoch;
-        return;
-      case happening::said:
-        if (worker.is_end_told) broken("no-stale-incarnation", "worker {} was heard after its end", each.worker);
-        return;
-      case happening::forwarded:
-      case happening::forward_threw:
-        if (each.what == happening::forward_threw) threw_.insert(each.call);
-        if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
-        return;
-      default:
-        return hear_edge(each, worker);
-    }
-  }
-
-  void tell_end(const event& each, worker_seen& worker) {
-    worker.is_end_told = true;
-    if (!worker.is_stage) {
-      ++starts_failed_;
-      return;
-    }
-    replica_seen& where = replicas_[worker.where];
-    if (where.holder != each.worker) return;
-    where.was_held = false;
-    ++where.deaths;
-    ++where.without_progress;
-  }
-
-  void become_stage(const event& each, worker_seen& worker) {
-    worker.is_stage = true;
-    worker.where = {each.stage, each.replica};
-    worker.incarnation = each.incarnation;
-    replica_seen& where = replicas_[worker.where];
-    if (where.was_held) {
-      broken("no-stale-incarnation", "stage {}.{} has two workers: {} and {}", each.stage, each.replica, where.holder,
-             each.worker);
-    }
-    if (where.without_progress > deaths_at_most) {
-      broken("restart-budget", "stage {}.{} is started after {} deaths without progress", each.stage, each.replica,
-             where.without_progress);
-    }
-    if (where.deaths > 0 && each.incarnation <= where.incarnation) {
-      broken("no-stale-incarnation", "incarnation {} of stage {}.{} comes again", each.incarnation, each.stage,
-             each.replica);
-    }
-    where.holder = each.worker;
-    where.was_held = true;
-    where.incarnation = each.incarnation;
-    incarnations_.insert(each.incarnation);
-  }
-
-  void hear_edge(const event& each, const worker_seen& worker) {
-    edge_seen& edge = edges_[each.value];
-    switch (each.what) {
-      case happening::edge_lost:
-        ++edges_lost_;
-        return;
-      case happening::edge_sent:
-        if (++edge.sent > edge.freed + each.other) {
-          broken("credits", "edge {} of {} slots has {} on it", each.value, each.other, edge.sent - edge.freed);
-        }
-        if (each.worker == 0) run_ahead(each);
-        return;
-      case happening::edge_taken:
-        ++edge.taken;
-        if (each.epoch < worker.epoch) {
-          broken("no-stale-epoch", "worker {} took of epoch {} in epoch {}", each.worker, each.epoch, worker.epoch);
-        }
-        return;
-      case happening::edge_freed:
-        ++edge.freed;
-        return;
-      default:
-        return;
-    }
+  /// A part without samples is not computed, nor is what was folded before.
+  bool strikes(const fault& poison) {
+    const bool has_before = poison.call < plan_.folded_before.size() && !plan_.folded_before[poison.call].empty();
+    return !has_before && plain_.at_node(poison.stage, poison.call, poison.index).samples > 0;
   }
 
   void run_ahead(const event& each) {
-    const call_seen& call = calls_[each.call];
-    if (each.index >= call.next && call.answered == 0) ahead_.insert({each.call, each.index});
+    const call_seen& call = call_at(each.call);
+    if (each.index >= call.through() && call.answered == 0) ahead_.insert({each.call, each.index});
     if (ahead_.size() > window_) broken("window", "the loader is {} ahead of what is folded", ahead_.size());
   }
 
   const plan& plan_;
+  plain_evaluation plain_;
+  judged_workers workers_{plain_};
   std::map<std::uint64_t, call_seen> calls_;
   std::map<std::uint64_t, micro_batch> named_;
+  /// For which the run of this driver failed.
+  std::optional<std::uint64_t> cause_;
   std::set<std::uint64_t> acknowledged_;
-  std::uint64_t recovered_ = 0;
+  /// By sink.
+  std::vector<std::uint64_t> recovered_;
   bool is_hurt_ = false;
   bool is_disk_full_ = false;
   std::uint64_t window_ = 0;
-  std::map<std::uint32_t, worker_seen> workers_;
-  std::map<replica, replica_seen> replicas_;
-  std::set<std::uint32_t> incarnations_;
-  std::map<std::uint64_t, edge_seen> edges_;
   std::set<micro_batch> ahead_;
-  std::size_t starts_failed_ = 0;
-  std::size_t edges_lost_ = 0;
-  std::set<std::uint64_t> threw_;
+  std::set<std::uint64_t> given_up_;
 };
 
 }  // namespace
@@ -377,6 +272,8 @@ std::optional<verdict> judge(const plan& what, const history& seen) try {
   return std::nullopt;
 } catch (const broken_promise& found) {
   return found.what;
+} catch (const std::exception& thrown) {
+  return verdict{"plain-loop", std::string("the code of a node throws there, too: ") + thrown.what()};
 }
 
 std::string ending_of(const history& seen) {

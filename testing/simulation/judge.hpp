@@ -19,10 +19,14 @@ struct verdict {
 ///
 ///   ends                  the run ends within its bounds
 ///   answered-once         each call that was submitted is answered once, unless its driver died
-///   exactly-once          each micro-batch is folded once, in order, and behind what the journal gave back
-///   same-bits             each state that is folded is that of a plain loop
-///   complete              a call without an error has all its micro-batches
+///   exactly-once          each sink folds each micro-batch once, in order, and behind what the journal gave back
+///   same-bits             each state that is folded is that of a plain loop over the graph
+///   right-parts           each forward gets the parts of its micro-batch: partners of a join, cases of a route
+///   complete              a call without an error has all its micro-batches and samples
 ///   licensed-error        a call ends with an error only for what did happen
+///   first-cause           a run that ends for the deaths of a stage names the first of the row; all calls that a
+///   failed
+///                         run ends have the same cause
 ///   poison-named          a micro-batch that kills every worker costs its own call alone, and is named
 ///   silent-replaced       a stage that is silent for too long loses its place
 ///   restart-budget        a stage is not started again and again without progress

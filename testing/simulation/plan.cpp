@@ -5,6 +5,7 @@
 #include <random>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace troupe::simulation {
 namespace {
@@ -12,11 +13,20 @@ namespace {
 constexpr std::array<const char*, fault_kinds> fault_names = {
     "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
     "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
-    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor"};
+    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor",       "lose-frame", "throw-once", "give-up",
+    "drop",         "duplicate",       "reorder",       "drop-one"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
-    "none",           "deduplication",  "low-water-mark",      "frame-checksums", "journal-checksums", "credit-check",
-    "poison-counter", "restart-budget", "blobs-before-orders", "silence-noticed", "journal-synced"};
+    "none",           "deduplication",     "low-water-mark",  "frame-checksums",     "journal-checksums",
+    "credit-check",   "poison-counter",    "restart-budget",  "blobs-before-orders", "silence-noticed",
+    "journal-synced", "lost-work-noticed", "same-data-again", "messages-said-again", "old-incarnations-fenced"};
+
+bool is_graph(const plan& what) {
+  return !what.graph.nodes.empty();
+}
+
+/// Of a generator of its own, so that plans keep the rest.
+constexpr std::uint64_t link_salt = 0x6c696e6b;
 
 class drawing {
  public:
@@ -37,6 +47,25 @@ class drawing {
     while (made.calls.size() < calls) made.calls.push_back(below(25));
   }
 
+  void draw_graph_shape(plan& made) {
+    made.graph = draw_graph(made.seed);
+    made.slots_from_loader = 1 + static_cast<std::uint32_t>(below(4));
+    made.slots_between = 1 + static_cast<std::uint32_t>(below(6));
+    made.has_journal = one_in(3);
+    made.calls.clear();
+    const std::uint64_t calls = made.has_journal ? 1 : 1 + below(3);
+    while (made.calls.size() < calls) made.calls.push_back(below(16));
+    for (const std::uint64_t count : made.calls) {
+      auto& of_call = made.folded_before.emplace_back();
+      if (made.has_journal || !one_in(3)) continue;
+      while (of_call.size() < made.graph.sinks.size()) of_call.push_back(below(count + 1));
+    }
+    if (one_in(2)) made.micro_batch_bytes = (std::uint64_t{512} << 20u) / (1 + below(31));
+    for (node_plan& each : made.graph.nodes) {
+      if (one_in(4)) each.slowness = 2 + static_cast<std::uint32_t>(below(10));
+    }
+  }
+
   void draw_rest(plan& made) {
     made.is_rereadable = one_in(2);
     made.loses_edges = one_in(2);
@@ -49,7 +78,29 @@ class drawing {
     std::ranges::stable_sort(made.faults, {}, &fault::at_us);
   }
 
+  /// All three at once, as often as not.
+  void draw_link_faults(plan& made) {
+    if (!one_in(4)) return;
+    constexpr std::array kinds = {fault_kind::lose_messages, fault_kind::double_messages, fault_kind::reorder_messages};
+    constexpr std::array<std::int64_t, 4> times = {50'000, 500'000, 5'000'000, 60'000'000};
+    constexpr std::array<std::uint64_t, 5> percents = {10, 10, 10, 50, 100};
+    fault one{.at_us = one_in(2) ? 0 : static_cast<std::int64_t>(below(300'000)), .for_us = times[below(times.size())]};
+    place(one, made);
+    one.index = percents[below(percents.size())];
+    const bool all = one_in(2);
+    const fault_kind only = kinds[below(kinds.size())];
+    for (const fault_kind each : kinds) {
+      one.kind = each;
+      if (all || each == only) made.faults.push_back(one);
+    }
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
  private:
+  void place(fault& one, const plan& of) {
+    one.stage = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes.size() : of.stages));
+    one.replica = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes[one.stage].replicas : of.replicas));
+  }
   fault_kind draw_kind(const plan& of) {
     constexpr std::array frequent = {fault_kind::kill,       fault_kind::kill,       fault_kind::kill,
                                      fault_kind::freeze,     fault_kind::kill_spare, fault_kind::kill_in_forward,
@@ -57,6 +108,8 @@ class drawing {
                                      fault_kind::kill_actor, fault_kind::fail_start};
     constexpr std::array of_drivers = {fault_kind::kill_driver, fault_kind::kill_machine, fault_kind::kill_machine,
                                        fault_kind::corrupt_journal, fault_kind::fill_disk};
+    constexpr std::array of_graphs = {fault_kind::lose_frame, fault_kind::throw_once, fault_kind::give_up};
+    if (is_graph(of) && one_in(6)) return of_graphs[below(of_graphs.size())];
     if (of.has_journal && one_in(3)) return of_drivers[below(of_drivers.size())];
     if (of.loses_edges && one_in(3)) return one_in(2) ? fault_kind::lose_edge : fault_kind::damage_edge;
     if (one_in(12)) return fault_kind::poison;
@@ -68,8 +121,7 @@ class drawing {
   fault draw_fault(const plan& of) {
     fault made{.kind = draw_kind(of)};
     made.at_us = static_cast<std::int64_t>(below(300'000));
-    made.stage = static_cast<std::uint32_t>(below(of.stages));
-    made.replica = static_cast<std::uint32_t>(below(of.replicas));
+    place(made, of);
     made.call = below(of.calls.size());
     made.index = of.calls[made.call] == 0 ? 0 : below(of.calls[made.call]);
     if (made.kind == fault_kind::freeze) {
@@ -93,17 +145,40 @@ const char* name_of(mutant which) noexcept {
   return mutant_names[static_cast<std::size_t>(which)];
 }
 
+plan with_graph(plan what) {
+  if (!is_graph(what)) what.graph = make_line(what.stages, what.replicas, what.pipe_buffers);
+  return what;
+}
+
+void draw_disturbances(plan& made) {
+  drawing from(made.seed);
+  const std::int64_t forward_us = made.forward_us;
+  from.draw_rest(made);
+  made.forward_us = forward_us;
+  from.draw_faults(made);
+  drawing(made.seed ^ link_salt).draw_link_faults(made);
+}
+
 plan draw_plan(std::uint64_t seed) {
   plan made{.seed = seed};
   drawing from(seed);
-  from.draw_shape(made);
+  seed % 2 == 0 ? from.draw_shape(made) : from.draw_graph_shape(made);
   from.draw_rest(made);
   from.draw_faults(made);
+  drawing(seed ^ link_salt).draw_link_faults(made);
   return made;
 }
 
 plan draw_standard_plan(std::uint64_t seed) {
   plan made{.seed = seed, .stages = 3, .replicas = 2, .slots_from_loader = 4, .slots_between = 4, .calls = {20}};
+  drawing from(seed);
+  from.draw_rest(made);
+  from.draw_faults(made);
+  return made;
+}
+
+plan draw_large_plan(std::uint64_t seed) {
+  plan made{.seed = seed, .stages = 50, .replicas = 20, .slots_from_loader = 4, .slots_between = 4, .calls = {40}};
   drawing from(seed);
   from.draw_rest(made);
   from.draw_faults(made);
@@ -122,9 +197,19 @@ std::string describe(const fault& what) {
     case fault_kind::kill_in_forward:
     case fault_kind::poison:
     case fault_kind::throw_in_forward:
+    case fault_kind::throw_once:
       return fmt::format("{}:stage={},at=call{}.mb{}", text, what.stage, what.call, what.index);
     case fault_kind::crash_loop:
       return fmt::format("{}:{}", text, place_of(what));
+    case fault_kind::give_up:
+      return fmt::format("{}:call={},at={}ms", text, what.call, at_ms);
+    case fault_kind::lose_messages:
+    case fault_kind::double_messages:
+    case fault_kind::reorder_messages:
+      return fmt::format("{}:control={},at={}ms,for={}ms,p={}", text, place_of(what), at_ms, what.for_us / 1000,
+                         static_cast<double>(what.index) / 100);
+    case fault_kind::lose_message:
+      return fmt::format("{}:control={},message={}", text, place_of(what), what.index);
     case fault_kind::start_late:
       return fmt::format("{}:at={}ms,for={}ms", text, at_ms, what.for_us / 1000);
     default:
@@ -133,13 +218,21 @@ std::string describe(const fault& what) {
 }
 
 std::string describe(const plan& what) {
+  const std::string size = is_graph(what) ? fmt::format("a graph of {} nodes", what.graph.nodes.size())
+                                          : fmt::format("{} stages x {} replicas, pipe buffers {}", what.stages,
+                                                        what.replicas, what.pipe_buffers);
   std::string text =
-      fmt::format("seed {}: {} stages x {} replicas, pipe buffers {}, slots {} and {}, forward {} us{}{}{}, calls of",
-                  what.seed, what.stages, what.replicas, what.pipe_buffers, what.slots_from_loader, what.slots_between,
-                  what.forward_us, what.is_rereadable ? ", read again" : "",
+      fmt::format("seed {}: {}, slots {} and {}, forward {} us{}{}{}, calls of", what.seed, size,
+                  what.slots_from_loader, what.slots_between, what.forward_us, what.is_rereadable ? ", read again" : "",
                   what.loses_edges ? ", edges can be lost" : "", what.has_journal ? ", journal" : "");
   for (const std::uint64_t count : what.calls) text += fmt::format(" {}", count);
+  for (std::size_t call = 0; call < what.folded_before.size(); ++call) {
+    if (!what.folded_before[call].empty()) {
+      text += fmt::format(", call {} from {}", call, fmt::join(what.folded_before[call], " "));
+    }
+  }
   text += '\n';
+  if (is_graph(what)) text += describe(what.graph);
   for (std::size_t at = 0; at < what.faults.size(); ++at) {
     text += fmt::format("  fault {}  {}\n", at, describe(what.faults[at]));
   }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "testing/simulation/graph.hpp"
+
 /// What a simulated run is made of, and what happens to it: all of it follows from a seed.
 namespace troupe::simulation {
 
@@ -26,8 +28,15 @@ enum class fault_kind : std::uint8_t {
   corrupt_journal,   ///< a bit of the file, and then the driver's process
   fill_disk,         ///< nothing more can be written from then on
   kill_actor,        ///< the loader's actor, or with an odd index the aggregator
+  lose_frame,        ///< the next frame on an edge goes astray, and no end hears of it
+  throw_once,        ///< the first forward of this micro-batch at this stage throws
+  give_up,           ///< the user cancels this call
+  lose_messages,     ///< control messages of this replica, either way, for a time: `index` percent of them
+  double_messages,   ///< they arrive twice
+  reorder_messages,  ///< they arrive behind later ones
+  lose_message,      ///< the first message of the kind with the number `index` to or from this replica
 };
-inline constexpr std::size_t fault_kinds = 18;
+inline constexpr std::size_t fault_kinds = 25;
 
 /// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
 struct fault {
@@ -54,20 +63,40 @@ enum class mutant : std::uint8_t {
   blobs_before_orders,
   silence_noticed,
   journal_synced,
+  lost_work_noticed,
+  same_data_again,
+  messages_said_again,
+  old_incarnations_fenced,
 };
-inline constexpr std::size_t mutants = 11;
+inline constexpr std::size_t mutants = 15;
 [[nodiscard]] const char* name_of(mutant which) noexcept;
+
+/// What the body of one node does wrong, and says nothing of: a judge that does not see it is worth nothing.
+enum class body_harm : std::uint8_t {
+  none,
+  loses_a_row,       ///< the last one
+  repeats_a_row,     ///< the first in place of the last, where there are two
+  takes_old_parts,   ///< of its last input, those of the micro-batch before
+  forgets_an_input,  ///< the last of several
+};
 
 struct plan {
   std::uint64_t seed = 0;
+  /// Of a chain; a graph has its own.
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
   /// 0: none is named.
   std::uint32_t pipe_buffers = 0;
+  /// Without nodes: the chain.
+  graph_plan graph = {};
   std::uint32_t slots_from_loader = 1;
   std::uint32_t slots_between = 1;
   /// Micro-batches of each call.
   std::vector<std::uint64_t> calls = {1};
+  /// By call, and by sink: so many are folded before the run, as of a call that is resumed. Empty: none.
+  std::vector<std::vector<std::uint64_t>> folded_before = {};
+  /// That the loader takes each for, so that its window holds fewer; 0: as they are.
+  std::uint64_t micro_batch_bytes = 0;
   bool is_rereadable = false;
   /// Edges can be lost while both processes live, as those over a network.
   bool loses_edges = false;
@@ -77,12 +106,23 @@ struct plan {
   std::int64_t forward_us = 100;
   std::vector<fault> faults = {};
   mutant broken = mutant::none;
+  body_harm harm = body_harm::none;
+  std::uint32_t harmed_node = 0;
 };
 
-/// A plan from all that there is: chains of 1 to 5 stages, 1 to 3 replicas each.
+/// The same with its graph, where it has none.
+[[nodiscard]] plan with_graph(plan what);
+
+/// A plan from all that there is. Even seeds: chains of 1 to 5 stages with 1 to 3 replicas; odd ones: graphs
+/// (draw_graph).
 [[nodiscard]] plan draw_plan(std::uint64_t seed);
 /// The same size for all seeds, to measure: 3 stages, 2 replicas, 20 micro-batches, with faults.
 [[nodiscard]] plan draw_standard_plan(std::uint64_t seed);
+/// A large one: 50 stages, 20 replicas, with faults.
+[[nodiscard]] plan draw_large_plan(std::uint64_t seed);
+
+/// Its faults, by its seed.
+void draw_disturbances(plan& made);
 
 [[nodiscard]] std::string describe(const fault& what);
 /// Several lines: the run, and each fault with its number.

@@ -5,11 +5,12 @@
 #include <cstring>
 
 #include "messages/limits.hpp"
-#include "runtime/journal/journal_reader.hpp"
 #include "runtime/process/memory_file.hpp"
 
 namespace troupe::simulation {
 namespace {
+
+constexpr const char* journal_name = "journal";
 
 using record = std::pair<std::size_t, std::size_t>;
 
@@ -66,6 +67,7 @@ void simulated_disk::flip_bit(chance& random, bool unseen) {
 
 expected<void> simulated_journal::append(const score& state) {
   if (failure_) return tl::make_unexpected(*failure_);
+  if (is_closed_) return {};
   const bool was_empty = queue_.empty();
   journal_format::append_state(queue_, state);
   if (was_empty) later_.at(now_ + limits::journal_write_interval, [this] { turn(); });
@@ -86,37 +88,24 @@ void simulated_journal::put(bool last) {
 
 bool simulated_journal::close() {
   put(true);
+  is_closed_ = true;
   return !failure_;
 }
 
-void begin_journal(simulated_disk& disk) {
-  static_cast<void>(
-      disk.write(journal_format::encode_header({{"journal version", std::string(journal_format::version)}})));
-  static_cast<void>(disk.sync());
+expected<void> begin_journal(simulated_disk& disk) {
+  return troupe::begin_journal(disk, journal_name, {});
 }
 
 expected<std::vector<score>> read_journal(simulated_disk& disk) {
   const auto& content = disk.content();
-  const auto file = memory_file::make("journal", {reinterpret_cast<const char*>(content.data()), content.size()});
+  const auto file = memory_file::make(journal_name, {reinterpret_cast<const char*>(content.data()), content.size()});
   if (!file) return tl::make_unexpected(file.error());
-  auto reader = journal_reader::open(file->fd(), "journal");
-  if (!reader) return tl::make_unexpected(reader.error());
-  const auto header = reader->header();
-  if (!header) return tl::make_unexpected(header.error());
   std::vector<score> states;
-  if (!*header) {
-    disk.cut(0);
-    begin_journal(disk);
-    return states;
-  }
-  for (;;) {
-    auto state = reader->next();
-    if (!state) return tl::make_unexpected(state.error());
-    if (!*state) break;
-    states.push_back(std::move(**state));
-  }
-  disk.cut(reader->whole_bytes());
-  return states;
+  const auto keep = [&](const score& each) -> expected<void> {
+    states.push_back(each);
+    return {};
+  };
+  return take_over_journal(disk, file->fd(), journal_name, {}, keep).map([&] { return std::move(states); });
 }
 
 }  // namespace troupe::simulation

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "runtime/journal/journal_format.hpp"
+#include "runtime/journal/journal_store.hpp"
 #include "runtime/journal/journal_tail.hpp"
 #include "testing/simulation/timeline.hpp"
 
 namespace troupe::simulation {
 
 /// One file on a disk whose machine may lose what was not synced. Outlives the drivers.
-class simulated_disk final : public journal_file {
+class simulated_disk final : public journal_store {
  public:
   /// Mutant: a sync does nothing.
   explicit simulated_disk(bool syncs) : syncs_(syncs) {}
@@ -30,9 +31,10 @@ class simulated_disk final : public journal_file {
     return 0;
   }
   /// What is behind it goes, as ftruncate does.
-  void cut(std::size_t size) {
+  [[nodiscard]] int cut(std::uint64_t size) override {
     content_.resize(size);
-    synced_ = std::min(synced_, size);
+    synced_ = std::min(synced_, content_.size());
+    return 0;
   }
   /// With its machine: of what was not synced some part stays, whole, cut, or as zeros.
   void lose_power(chance& random);
@@ -68,10 +70,11 @@ class simulated_journal final : public journal_appender {
   timeline& later_;
   journal_format::bytes queue_;
   std::optional<error> failure_;
+  bool is_closed_ = false;
 };
 
-/// What the production reader finds on the disk, whose file is cut behind the last whole record. Errors: E0802.
+/// As create_journal() and resume_journal() do. Errors: theirs.
+[[nodiscard]] expected<void> begin_journal(simulated_disk& disk);
 [[nodiscard]] expected<std::vector<score>> read_journal(simulated_disk& disk);
-void begin_journal(simulated_disk& disk);
 
 }  // namespace troupe::simulation

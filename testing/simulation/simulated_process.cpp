@@ -6,24 +6,13 @@
 #include <utility>
 
 #include "messages/codec/dispatch.hpp"
+#include "runtime/link/numbered_link.hpp"
 
 namespace troupe::simulation {
 namespace {
 
 /// Thrown through what the worker does when it ends itself: nothing behind it happens any more.
 struct process_ended {};
-
-class hash_body final : public unary_body {
- public:
-  hash_body(simulated_process& process, stage_index stage) : process_(process), stage_(stage) {}
-  [[nodiscard]] expected<payload_ptr> forward(const activation& input) override {
-    return process_.forward(input, stage_);
-  }
-
- private:
-  simulated_process& process_;
-  const stage_index stage_;
-};
 
 /// The production actor; an exception that leaves it is the end of the process, and no news.
 worker_actor_type::behavior_type quiet_worker(worker_actor_type::stateful_pointer<worker_actor_state> self,
@@ -32,6 +21,13 @@ worker_actor_type::behavior_type quiet_worker(worker_actor_type::stateful_pointe
       [](std::exception_ptr&) { return caf::make_error(caf::exit_reason::unhandled_exception); });
   return worker_actor(self, std::move(body));
 }
+
+/// Mutant: messages travel as they are.
+std::shared_ptr<message_link> above(const std::shared_ptr<message_link>& stub, const plan& what) {
+  return what.broken == mutant::messages_said_again ? stub : number_messages(stub);
+}
+
+constexpr nanoseconds beat_time = liveness{}.heartbeat() / 2;
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = text.size();
@@ -47,8 +43,15 @@ bool strikes(const fault& each, fault_kind kind, stage_index stage, micro_batch_
 
 simulated_process::simulated_process(std::uint32_t number, worker_surroundings& around,
                                      std::shared_ptr<worker_listener> listener)
-    : number_(number), around_(around), listener_(std::move(listener)) {
+    : number_(number),
+      around_(around),
+      listener_(std::move(listener)),
+      below_worker_(std::make_shared<link_stub>([this](codec::bytes message) { go_down(std::move(message)); })),
+      below_driver_(std::make_shared<link_stub>([this](codec::bytes message) { go_up(std::move(message)); })),
+      to_worker_(above(below_worker_, around_.what)) {
   state_->number = number;
+  to_worker_->start({.on_message = [this](codec::bytes message) { hear(std::move(message)); },
+                     .on_lost = [this](const error&) { be_unlinked(); }});
   blobs_.insert("page");
   note(happening::blob_arrived, {.value = hash_of("page")});
 }
@@ -73,7 +76,7 @@ worker_description simulated_process::describe_run() {
       .fingerprint = [] { return std::uint64_t{1}; },
       .codec = std::make_shared<hash_codec>(),
       .make_body = [this](const worker_assignment& to, const payload_ptr&) -> expected<std::shared_ptr<stage_body>> {
-        return std::make_shared<hash_body>(*this, to.address.stage);
+        return make_graph_body(*this, around_.what, to.address.stage);
       },
       .make_scorer = [](std::uint32_t, const scoring&) -> expected<std::shared_ptr<scorer>> {
         return std::make_shared<hash_scorer>();
@@ -83,7 +86,10 @@ worker_description simulated_process::describe_run() {
 void simulated_process::boot() {
   if (!lives()) return;
   has_booted_ = true;
-  const std::shared_ptr<message_link> driver(std::shared_ptr<void>(), this);
+  const auto driver = above(below_driver_, around_.what);
+  driver->start(
+      {.on_message = [this](codec::bytes message) { obey(std::move(message)); },
+       .on_lost = [this](const error&) { die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone"); }});
   is_inside_ = true;
   actor_ = around_.system.spawn(quiet_worker, std::make_shared<worker_body>(worker_body{
                                                   describe_run(), *this, around_.network.of(state_), driver}));
@@ -108,20 +114,19 @@ void simulated_process::take_blob(const std::string& tag) {
   around_.later.at(around_.now + nanoseconds{around_.random.between(100'000, 10'000'000)}, arrive);
 }
 
-void simulated_process::take_from_driver(codec::bytes message) {
+void simulated_process::go_down(codec::bytes message) {
   if (!lives() || is_unlinked_) return;
-  down_.push_back(std::move(message));
-  last_down_ = std::max(last_down_, around_.now + nanoseconds{around_.random.between(5'000, 400'000)});
-  around_.later.at(last_down_, [this] { arrive_from_driver(); });
+  put_on_way(std::move(message), last_down_, [this](codec::bytes arrived) {
+    waiting_.push_back(std::move(arrived));
+    arrive_from_driver();
+  });
 }
 
 void simulated_process::arrive_from_driver() {
-  ++waiting_down_;
-  while (waiting_down_ > 0 && lives() && !is_frozen() && has_booted_) {
-    --waiting_down_;
-    codec::bytes message = std::move(down_.front());
-    down_.pop_front();
-    obey(std::move(message));
+  while (!waiting_.empty() && lives() && !is_frozen() && has_booted_) {
+    codec::bytes message = std::move(waiting_.front());
+    waiting_.pop_front();
+    below_driver_->events.on_message(std::move(message));
   }
 }
 
@@ -165,23 +170,91 @@ void simulated_process::kill_soon() {
 
 // --- to the driver ---------------------------------------------------------------------------------------------------
 
-void simulated_process::send(codec::bytes message) {
+void simulated_process::go_up(codec::bytes message) {
   if (!lives() || is_unlinked_) return;
-  up_.push_back(std::move(message));
-  last_up_ = std::max(last_up_, around_.now + nanoseconds{around_.random.between(5'000, 400'000)});
-  around_.later.at(last_up_, [this] { arrive_at_driver(); });
+  put_on_way(std::move(message), last_up_, [this, number = ++sent_up_](codec::bytes arrived) {
+    arrived_up_ = std::max(arrived_up_, number);
+    if (number <= arrives_up_ && !is_unlinked_ && !is_end_told_) below_worker_->events.on_message(std::move(arrived));
+  });
 }
 
-/// What a dead process has said last may be lost with it.
-void simulated_process::arrive_at_driver() {
-  if (up_.empty()) return;
-  codec::bytes message = std::move(up_.front());
-  up_.pop_front();
-  if (is_unlinked_ || is_end_told_) return;
+/// Mutant: what a dead worker had said last comes once more, and counts as its successor's.
+void simulated_process::haunt() {
+  const simulated_process* successor = meant_for_ ? around_.find(*meant_for_) : nullptr;
+  auto scores = codec::decode<score_batch>(last_scores_);
+  if (successor == nullptr || !is_end_told_ || !scores) return;
+  for (score& each : scores->scores) each.sender_incarnation = successor->assignment()->incarnation;
+  note(happening::said, {.value = last_scores_.size()});
+  listener_->said(successor->as_seen.lock(), *codec::encode(*scores));
+}
+
+void simulated_process::hear(codec::bytes message) {
   if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::score_batch) {
     note(happening::said, {.value = message.size()});
+    if (around_.what.broken == mutant::old_incarnations_fenced) last_scores_ = message;
   }
   listener_->said(as_seen.lock(), std::move(message));
+}
+
+// --- the way between them --------------------------------------------------------------------------------------------
+
+bool simulated_process::is_hit(fault_kind by) const {
+  return std::ranges::any_of(around_.what.faults, [&](const fault& each) {
+    const nanoseconds begins = start_of_time + std::chrono::microseconds{each.at_us};
+    return each.kind == by && meant_for_ == stage_address{each.stage, each.replica} && begins <= around_.now &&
+           around_.now < begins + std::chrono::microseconds{each.for_us} && around_.random.below(100) < each.index;
+  });
+}
+
+/// The first of its kind, however it is packed.
+bool simulated_process::is_lost_by_plan(std::span<const std::byte> message) const {
+  const auto kind = codec::kind_of(message);
+  if (!kind) return false;
+  if (*kind == message_kind::numbered_message) {
+    const auto numbered = codec::decode<numbered_message>(message);
+    return numbered && is_lost_by_plan(numbered->message);
+  }
+  const auto found = std::ranges::find_if(around_.armed, [&](const fault& each) {
+    return each.kind == fault_kind::lose_message && meant_for_ == stage_address{each.stage, each.replica} &&
+           static_cast<std::uint64_t>(*kind) == each.index;
+  });
+  if (found == around_.armed.end()) return false;
+  around_.armed.erase(found);
+  return true;
+}
+
+void simulated_process::put_on_way(codec::bytes message, nanoseconds& last,
+                                   const std::function<void(codec::bytes)>& arrive) {
+  beat_soon();
+  if (is_hit(fault_kind::lose_messages) || is_lost_by_plan(message)) return;
+  const bool comes_late = is_hit(fault_kind::reorder_messages);
+  const nanoseconds due = std::max(last, around_.now + nanoseconds{around_.random.between(5'000, 400'000)});
+  const auto put = [&](nanoseconds when) { around_.later.at(when, [arrive, message] { arrive(message); }); };
+  if (is_hit(fault_kind::double_messages)) put(due + nanoseconds{around_.random.between(0, 1'000'000)});
+  put(comes_late ? due + nanoseconds{around_.random.between(0, 100'000'000)} : due);
+  if (!comes_late) last = due;
+}
+
+/// As long as something may be said again.
+void simulated_process::beat_soon() {
+  beats_left_ = limits::message_repeat_beats + 1;
+  if (!std::exchange(is_beating_, true)) around_.later.at(around_.now + beat_time, [this] { beat(); });
+}
+
+void simulated_process::beat() {
+  is_beating_ = false;
+  if (is_end_told_ || is_unlinked_) return;
+  const std::uint32_t left = --beats_left_;
+  if (lives() && !is_frozen() && below_driver_->events.on_beat) below_driver_->events.on_beat();
+  if (below_worker_->events.on_beat) below_worker_->events.on_beat();
+  if (left == 0 || std::exchange(is_beating_, true)) return;
+  around_.later.at(around_.now + beat_time, [this] { beat(); });
+}
+
+void simulated_worker::send(codec::bytes message) {
+  static_cast<void>(dispatch<worker_assignment>(
+      message, [this](const worker_assignment& to) { process_->is_meant_for(to.address); }));
+  process_->link()->send(std::move(message));
 }
 
 // --- what its code has -----------------------------------------------------------------------------------------------
@@ -203,23 +276,27 @@ void simulated_process::end(const error& cause) {
   throw process_ended{};
 }
 
-expected<payload_ptr> simulated_process::forward(const activation& input, stage_index stage) {
+void simulated_process::begin_forward(stage_index stage, micro_batch_id id) {
   if (!lives()) throw process_ended{};
   forward_took_ = nanoseconds{around_.random.between(1, 2 * around_.what.forward_us * 1000)};
+  if (assignment_ && assignment_->address.replica == 0) forward_took_ *= around_.what.graph.nodes.at(stage).slowness;
   for (auto each = around_.armed.begin(); each != around_.armed.end(); ++each) {
-    if (strikes(*each, fault_kind::throw_in_forward, stage, input.id)) {
-      note(happening::forward_threw, {.call = input.id.call, .index = input.id.index});
+    const bool throws_once = strikes(*each, fault_kind::throw_once, stage, id);
+    if (throws_once || strikes(*each, fault_kind::throw_in_forward, stage, id)) {
+      note(happening::forward_threw, {.call = id.call, .index = id.index, .value = throws_once ? 1u : 0u});
+      if (throws_once) around_.armed.erase(each);
       throw std::runtime_error("thrown by the plan");
     }
-    const bool is_poison = strikes(*each, fault_kind::poison, stage, input.id);
-    if (!is_poison && !strikes(*each, fault_kind::kill_in_forward, stage, input.id)) continue;
+    const bool is_poison = strikes(*each, fault_kind::poison, stage, id);
+    if (!is_poison && !strikes(*each, fault_kind::kill_in_forward, stage, id)) continue;
     if (!is_poison) around_.armed.erase(each);
     die(is_poison ? exit_cause::poisoned : exit_cause::killed, exit_kind::signalled, is_poison ? SIGSEGV : SIGKILL);
     throw process_ended{};
   }
-  const std::uint64_t value = mix(value_of(input.tensors), stage);
-  note(happening::forwarded, {.call = input.id.call, .index = input.id.index, .value = value});
-  return std::make_shared<const hash_payload>(value);
+}
+
+void simulated_process::end_forward(micro_batch_id id, std::uint64_t word, std::uint64_t samples) {
+  note(happening::forwarded, {.call = id.call, .index = id.index, .value = word, .other = samples});
 }
 
 void simulated_process::step_engine(stepped_engines::entry& each) {
@@ -246,13 +323,14 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
   note(happening::worker_ended, {.value = static_cast<std::uint64_t>(why)});
   around_.network.died(*state_);
   // Of what it said, the first part arrives.
-  if (!up_.empty() && around_.random.below(2) == 0) up_.resize(around_.random.below(up_.size() + 1));
+  if (around_.random.below(2) == 0) arrives_up_ = arrived_up_ + around_.random.below(sent_up_ - arrived_up_ + 1);
   exit_report report;
   report.kind = kind;
   report.value = value;
   report.pid = static_cast<pid_t>(pid());
   if (!last_words.empty()) report.last_lines.push_back(last_words);
   const nanoseconds told = std::max(last_up_, around_.now) + nanoseconds{around_.random.between(50'000, 2'000'000)};
+  if (!last_scores_.empty()) around_.later.at(told + 50ms, [this] { haunt(); });
   around_.later.at(told, [this, report] {
     is_end_told_ = true;
     note(happening::end_told);
@@ -279,11 +357,16 @@ bool simulated_process::crashes_now() const {
 
 void simulated_process::lose_link() {
   if (!lives() || is_unlinked_) return;
-  is_unlinked_ = true;
-  listener_->link_lost(as_seen.lock());
+  be_unlinked();
   around_.later.at(around_.now + nanoseconds{around_.random.between(10'000, 50'000'000)}, [this] {
     if (!is_frozen()) die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone");
   });
+}
+
+/// Once.
+void simulated_process::be_unlinked() {
+  if (is_end_told_ || std::exchange(is_unlinked_, true)) return;
+  listener_->link_lost(as_seen.lock());
 }
 
 void simulated_process::freeze(nanoseconds time) {
@@ -294,10 +377,7 @@ void simulated_process::freeze(nanoseconds time) {
   around_.later.at(around_.now + time, [this] { thaw(); });
   if (around_.what.broken == mutant::silence_noticed) return;
   around_.later.at(around_.now + around_.silence, [this, which] {
-    if (lives() && is_frozen() && freezes_ == which && !is_unlinked_) {
-      is_unlinked_ = true;
-      listener_->link_lost(as_seen.lock());
-    }
+    if (lives() && is_frozen() && freezes_ == which) be_unlinked();
   });
 }
 
@@ -305,8 +385,6 @@ void simulated_process::thaw() {
   if (!lives() || !is_frozen() || --frozen_times_ > 0) return;
   note(happening::thawed);
   if (is_unlinked_) return die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone");
-  if (waiting_down_ == 0) return;
-  --waiting_down_;
   arrive_from_driver();
 }
 

@@ -12,7 +12,9 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "actors/workers/worker_actor.hpp"
+#include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
+#include "testing/simulation/graph_body.hpp"
 #include "testing/simulation/plan.hpp"
 #include "testing/simulation/stepped_engines.hpp"
 #include "testing/simulation/timeline.hpp"
@@ -20,8 +22,11 @@
 
 namespace troupe::simulation {
 
+class simulated_process;
+
 /// What all workers of one driver have in common. Outlives them.
 struct worker_surroundings {
+  /// With its graph.
   const plan& what;
   caf::actor_system& system;
   const nanoseconds& now;
@@ -35,29 +40,50 @@ struct worker_surroundings {
   nanoseconds silence{0};
   /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
   std::vector<fault>& armed;
-  bool is_healed = false;
+  /// The worker that is this replica now, if it lives.
+  std::function<simulated_process*(stage_address)> find = nullptr;
 
   [[nodiscard]] caf::scheduler::test_coordinator& scheduler() const {
     return static_cast<caf::scheduler::test_coordinator&>(system.scheduler());
   }
 };
 
+/// One end of a link, as the message_link above it has it.
+class link_stub final : public message_link {
+ public:
+  explicit link_stub(std::function<void(codec::bytes)> out) : out_(std::move(out)) {}
+  void start(link_events above) override { events = std::move(above); }
+  void send(codec::bytes message) override { out_(std::move(message)); }
+  [[nodiscard]] std::size_t queued_bytes() const override { return 0; }
+  void peer_has_ended(std::function<void()>) override {}
+  void close() override { events = {}; }
+
+  link_events events;
+
+ private:
+  const std::function<void(codec::bytes)> out_;
+};
+
 /// A worker process without a process: the production actor and engine of a worker, in the thread of the run, behind a
-/// link that carries the real bytes, each direction in order and with delays.
+/// link that carries the real bytes with delays, and in order unless a fault disturbs it.
 ///
 ///   booting --boot()--> running <--freeze(), thaw()--> frozen;   any of them --die()--> dead
 ///
 /// What dies has had its last effect: nothing of it goes out any more, but for a part of what was on the way.
-class simulated_process final : public worker_process, public message_link {
+class simulated_process final : public worker_process, public forward_surroundings {
  public:
   simulated_process(std::uint32_t number, worker_surroundings& around, std::shared_ptr<worker_listener> listener);
   ~simulated_process() override;
 
+  static constexpr std::uint32_t first_pid = 1000;
   /// As its driver has it; set once.
   std::weak_ptr<hosted_worker> as_seen;
 
   // --- what the driver does ---
-  void take_from_driver(codec::bytes message);
+  /// The driver's end of its link.
+  [[nodiscard]] const std::shared_ptr<message_link>& link() const noexcept { return to_worker_; }
+  /// The driver is about to tell it to become this stage.
+  void is_meant_for(stage_address at) { meant_for_ = at; }
   void take_blob(const std::string& tag);
   [[nodiscard]] stage_telemetry telemetry() const;
   void kill_soon();
@@ -77,30 +103,33 @@ class simulated_process final : public worker_process, public message_link {
   [[nodiscard]] stepped_engines& stepped() noexcept { return engines_; }
 
   // --- what its code has ---
-  [[nodiscard]] std::uint32_t pid() const override { return 1000 + number_; }
+  [[nodiscard]] std::uint32_t pid() const override { return first_pid + number_; }
   [[nodiscard]] expected<void> make_room(std::uint32_t) override { return {}; }
   [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) override;
   [[nodiscard]] expected<std::shared_ptr<engine_page>> take_page(const std::string& tag) override;
   [[nodiscard]] engine_host& engines() override { return engines_; }
   [[noreturn]] void end(const error& cause) override;
-  void start(link_events) override {}
-  void send(codec::bytes message) override;
-  [[nodiscard]] std::size_t queued_bytes() const override { return 0; }
-  void peer_has_ended(std::function<void()>) override {}
-  void close() override {}
 
-  /// What becomes of a forward.
-  [[nodiscard]] expected<payload_ptr> forward(const activation& input, stage_index stage);
+  void begin_forward(stage_index stage, micro_batch_id id) override;
+  void end_forward(micro_batch_id id, std::uint64_t word, std::uint64_t samples) override;
 
  private:
   void note(happening what, event more = {});
+  void go_down(codec::bytes message);
+  void go_up(codec::bytes message);
+  void put_on_way(codec::bytes message, nanoseconds& last, const std::function<void(codec::bytes)>& arrive);
   void arrive_from_driver();
   void obey(codec::bytes message);
-  void arrive_at_driver();
+  void hear(codec::bytes message);
+  void haunt();
+  [[nodiscard]] bool is_hit(fault_kind by) const;
+  [[nodiscard]] bool is_lost_by_plan(std::span<const std::byte> message) const;
+  void beat_soon();
+  void beat();
   void run_actor();
   void tidy_up();
   void thaw();
-  void hear_silence();
+  void be_unlinked();
   [[nodiscard]] bool crashes_now() const;
   [[nodiscard]] worker_description describe_run();
 
@@ -122,11 +151,21 @@ class simulated_process final : public worker_process, public message_link {
   std::uint64_t freezes_ = 0;
   std::string last_words_;
   nanoseconds forward_took_{0};
-  std::deque<codec::bytes> down_;
-  std::size_t waiting_down_ = 0;
+  std::optional<stage_address> meant_for_;
+  const std::shared_ptr<link_stub> below_worker_;
+  const std::shared_ptr<link_stub> below_driver_;
+  const std::shared_ptr<message_link> to_worker_;
+  /// Arrived, and not read yet.
+  std::deque<codec::bytes> waiting_;
   nanoseconds last_down_{0};
-  std::deque<codec::bytes> up_;
   nanoseconds last_up_{0};
+  std::uint64_t sent_up_ = 0;
+  std::uint64_t arrived_up_ = 0;
+  /// With its death the rest is lost.
+  std::uint64_t arrives_up_ = ~std::uint64_t{0};
+  std::uint32_t beats_left_ = 0;
+  bool is_beating_ = false;
+  codec::bytes last_scores_;
 };
 
 /// What the driver has of it.
@@ -137,7 +176,8 @@ class simulated_worker final : public hosted_worker {
 
   [[nodiscard]] std::string place() const override { return "process " + std::to_string(process_->pid()); }
   [[nodiscard]] std::optional<std::uint32_t> pid() const override { return process_->pid(); }
-  void send(codec::bytes message) override { process_->take_from_driver(std::move(message)); }
+  ~simulated_worker() override { process_->link()->close(); }
+  void send(codec::bytes message) override;
   [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob>) override {
     if (!process_->lives()) return fail(error_code::process_failed, hosted_worker::name(), "it takes nothing");
     process_->take_blob(name);

@@ -17,6 +17,8 @@ namespace troupe::simulation {
 using nanoseconds = std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
+inline constexpr nanoseconds start_of_time = 1h;
+
 /// What is to happen, by virtual time; equal times in the order in which they were said.
 class timeline {
  public:

@@ -8,6 +8,7 @@
 #include "messages/limits.hpp"
 #include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/frame.hpp"
+#include "testing/simulation/wire_frames.hpp"
 
 namespace troupe::simulation {
 
@@ -39,6 +40,7 @@ struct wire {
   std::deque<std::vector<std::byte>> down;
   nanoseconds last_down{0};
   bool next_is_damaged = false;
+  bool next_goes_astray = false;
 
   struct arrived_one {
     activation message;
@@ -58,51 +60,6 @@ struct wire {
 namespace {
 
 constexpr std::uint64_t consumer_closed = ~std::uint64_t{0};
-constexpr std::size_t checksum_bytes = payload_checksum_bytes;
-
-std::vector<std::byte> bytes_of(const frame& head) {
-  const frame_head_bytes bytes = encode_head(head);
-  const auto view = bytes.view();
-  return {view.begin(), view.end()};
-}
-
-std::vector<std::byte> bytes_of(const activation& message, epoch_number epoch) {
-  const activation_frame head{message.id, message.samples, epoch, {}, hash_codec::bytes, {}, true};
-  std::vector<std::byte> made = bytes_of(frame{head});
-  const std::size_t begin = made.size();
-  const payload_layout layout = layout_of(head);
-  made.resize(begin + layout.bytes);
-  const auto payload = std::span(made).subspan(begin);
-  hash_codec{}.write(*message.tensors, payload.first(hash_codec::bytes));
-  write_checksum(crc32c(payload.first(layout.checksum_at)),
-                 payload.subspan(layout.checksum_at).first<checksum_bytes>());
-  return made;
-}
-
-struct read_frame {
-  frame head;
-  std::span<const std::byte> payload;
-};
-
-/// As frame_decoder does with a whole frame.
-expected<read_frame> read(std::span<const std::byte> bytes) {
-  const auto prelude = decode_prelude(bytes.first(frame_prelude_bytes));
-  if (!prelude) return tl::make_unexpected(prelude.error());
-  const std::size_t head_bytes = frame_prelude_bytes + prelude->header_bytes;
-  if (head_bytes > bytes.size()) return fail(error_code::wire_malformed, "frame", "it is longer than what came");
-  auto head = decode_head(bytes.first(head_bytes), *prelude);
-  if (!head) return tl::make_unexpected(head.error());
-  const auto payload = bytes.subspan(head_bytes);
-  if (payload.size() != payload_bytes_of(*head))
-    return fail(error_code::wire_malformed, "frame", "its length is wrong");
-  const auto* sent = std::get_if<activation_frame>(&*head);
-  if (sent == nullptr || !sent->has_checksum) return read_frame{*head, payload};
-  const std::size_t at = layout_of(*sent).checksum_at;
-  if (crc32c(payload.first(at)) != read_checksum(payload.subspan(at).first<checksum_bytes>())) {
-    return fail(error_code::wire_checksum, "frame", "its payload is damaged");
-  }
-  return read_frame{*head, payload};
-}
 
 class wire_producer final : public edge_producer {
  public:
@@ -121,6 +78,7 @@ class wire_producer final : public edge_producer {
     const activation out = std::move(message);
     if (!is_heard()) return send_status::sent;
     network_.note(happening::edge_sent, *wire_, wire_->producer.process.get(), out.id);
+    if (std::exchange(wire_->next_goes_astray, false)) return send_status::sent;
     network_.send_down(wire_, bytes_of(out, wire_->epoch));
     return send_status::sent;
   }
@@ -275,12 +233,14 @@ void wire_network::arrive_down(const std::shared_ptr<wire>& on) {
   const auto what = read(bytes);
   if (!what) return lose(on, what.error());
   if (const auto* sent = std::get_if<activation_frame>(&what->head)) {
-    activation message{sent->id, sent->samples, nullptr, nullptr, nullptr};
-    message.tensors = *hash_codec{}.read(what->payload.first(hash_codec::bytes), nullptr);
-    on->arrived.push_back({std::move(message), on->flushed});
+    auto message = rebuilt(*sent, what->payload);
+    if (!message) return lose(on, message.error());
+    on->arrived.push_back({std::move(*message), on->flushed});
     ++on->taken_in;
   } else if (const auto* flush = std::get_if<flush_frame>(&what->head)) {
     on->flushed = std::max(on->flushed, std::optional(flush->call));
+  } else if (std::get<close_frame>(what->head).activations != on->taken_in) {
+    return lose(on, {error_code::wire_malformed, "edge", "it was closed before all had arrived", {}});
   } else {
     on->consumer.peer_closed = true;
   }
@@ -337,6 +297,12 @@ bool wire_network::lose_one() {
   return chosen != nullptr;
 }
 
+bool wire_network::lead_one_astray() {
+  const auto chosen = draw_live();
+  if (chosen) chosen->next_goes_astray = true;
+  return chosen != nullptr;
+}
+
 bool wire_network::damage_one() {
   const auto chosen = draw_live();
   if (!chosen) return false;
@@ -355,7 +321,7 @@ void wire_network::damage(std::vector<std::byte>& frame) {
   if (payload == 0) return;
   const auto place = std::span(frame).last(payload);
   place[0] ^= std::byte{1};
-  write_checksum(crc32c(place.first(payload - checksum_bytes)), place.last<checksum_bytes>());
+  write_checksum(crc32c(place.first(payload - payload_checksum_bytes)), place.last<payload_checksum_bytes>());
 }
 
 }  // namespace troupe::simulation

@@ -44,6 +44,7 @@ class wire_network {
   /// Faults: of an edge by chance of those of which both processes live. False: there is none.
   [[nodiscard]] bool lose_one();
   [[nodiscard]] bool damage_one();
+  [[nodiscard]] bool lead_one_astray();
   [[nodiscard]] const options& how() const noexcept { return options_; }
 
   // --- of the edges ---

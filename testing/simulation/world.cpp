@@ -9,15 +9,22 @@
 #include "runtime/journal/journaling_fold.hpp"
 #include "testing/simulation/driver_life.hpp"
 #include "testing/simulation/judge.hpp"
+#include "testing/simulation/plain_evaluation.hpp"
 #include "testing/simulation/simulated_disk.hpp"
 
 namespace troupe::simulation {
 namespace {
 
-constexpr nanoseconds start_of_time = 1h;
 /// From the last fault on: a start that is late by more than a minute, twice, is the longest wait of all.
 constexpr nanoseconds time_to_heal = 400s;
 constexpr std::uint64_t steps_max = 100'000;
+constexpr std::uint64_t steps_max_per_replica = 2'000;
+
+std::uint64_t steps_allowed(const graph_plan& of) {
+  std::uint64_t replicas = 0;
+  for (const node_plan& each : of.nodes) replicas += each.replicas;
+  return steps_max + replicas * steps_max_per_replica;
+}
 
 struct testing_config : caf::actor_system_config {
   testing_config() { set("scheduler.policy", caf::atom("testing")); }
@@ -25,10 +32,12 @@ struct testing_config : caf::actor_system_config {
 
 class noted_fold final : public call_fold {
  public:
-  noted_fold(std::uint64_t call, recorder& seen, const nanoseconds& now) : call_(call), seen_(seen), now_(now) {}
+  noted_fold(std::uint64_t call, std::uint32_t sink, recorder& seen, const nanoseconds& now)
+      : call_(call), sink_(sink), seen_(seen), now_(now) {}
   [[nodiscard]] expected<void> fold(const score& next) override {
     seen_.note({.at_ns = now_.count(),
                 .what = happening::folded,
+                .stage = sink_,
                 .incarnation = next.sender_incarnation,
                 .call = call_,
                 .index = next.id.index,
@@ -39,6 +48,7 @@ class noted_fold final : public call_fold {
 
  private:
   const std::uint64_t call_;
+  const std::uint32_t sink_;
   recorder& seen_;
   const nanoseconds& now_;
 };
@@ -85,7 +95,8 @@ void simulator::state::begin(run_state& run) {
   nanoseconds last{0};
   for (const fault& each : run.what.faults) {
     const bool waits = each.kind == fault_kind::kill_in_forward || each.kind == fault_kind::poison ||
-                       each.kind == fault_kind::crash_loop || each.kind == fault_kind::throw_in_forward;
+                       each.kind == fault_kind::crash_loop || each.kind == fault_kind::throw_in_forward ||
+                       each.kind == fault_kind::throw_once || each.kind == fault_kind::lose_message;
     (waits ? run.armed : run.timed).push_back(each);
     last = std::max<nanoseconds>(last, std::chrono::microseconds{each.at_us + each.for_us});
   }
@@ -93,10 +104,11 @@ void simulator::state::begin(run_state& run) {
   run.healed = start_of_time + last;
 }
 
-run_report simulator::state::run(const plan& what) {
+run_report simulator::state::run(const plan& given) {
+  const plan what = with_graph(given);
   run_state now{.what = what};
   begin(now);
-  if (what.has_journal) begin_journal(now.disk);
+  if (what.has_journal) TROUPE_CHECK(begin_journal(now.disk), "a new disk has room");
   driver_life::outcome ended = live(now);
   for (; ended == driver_life::outcome::killed; ended = live(now)) {
     ++seen.driver;
@@ -129,23 +141,25 @@ driver_life::outcome simulator::state::live(run_state& run) {
                .value = starts[0].first(),
                .other = life.window()});
     plan_faults(run, life);
-    std::vector<std::shared_ptr<call_fold>> folds;
-    for (std::size_t call = 0; call < run.what.calls.size(); ++call) {
-      folds.push_back(std::make_shared<noted_fold>(call, seen, run.clock.now));
+    std::vector<driver_life::folds_of_call> folds(run.what.calls.size());
+    for (std::size_t call = 0; call < folds.size(); ++call) {
+      for (std::uint32_t sink = 0; sink < run.what.graph.sinks.size(); ++sink) {
+        folds[call].push_back(std::make_shared<noted_fold>(call, sink, seen, run.clock.now));
+      }
     }
     std::shared_ptr<simulated_journal> journal;
     if (run.what.has_journal) {
       journal = std::make_shared<simulated_journal>(run.disk, run.clock.now, life.later());
-      folds[0] = std::make_shared<journaling_fold>(folds[0], journal);
+      for (auto& each : folds[0]) each = std::make_shared<journaling_fold>(std::move(each), journal);
     }
     life.submit(std::move(folds), std::move(starts));
-    ended =
-        life.run({.steps_max = run.steps + steps_max, .time_max = std::max(run.healed, run.clock.now) + time_to_heal},
-                 [&](bool is_complete) {
-                   if (!journal) return;
-                   if (!journal->close() || !is_complete) return;
-                   seen.note({.at_ns = run.clock.now.count(), .what = happening::acknowledged});
-                 });
+    ended = life.run({.steps_max = run.steps + steps_allowed(run.what.graph),
+                      .time_max = std::max(run.healed, run.clock.now) + time_to_heal},
+                     [&](bool is_complete) {
+                       if (!journal) return;
+                       if (!journal->close() || !is_complete) return;
+                       seen.note({.at_ns = run.clock.now.count(), .what = happening::acknowledged});
+                     });
   }
   if (ended == driver_life::outcome::is_stuck) seen.note({.at_ns = run.clock.now.count(), .what = happening::stuck});
   if (ended == driver_life::outcome::killed)
@@ -154,28 +168,34 @@ driver_life::outcome simulator::state::live(run_state& run) {
   return ended;
 }
 
-/// From what the journal gives back; a journal that is refused is followed by a new one.
+/// From what the journal gives back, or the plan; a journal that is refused is followed by a new one.
 std::vector<call_start> simulator::state::resume(run_state& run) {
   std::vector<call_start> starts(run.what.calls.size());
+  plain_evaluation plain(run.what.graph, run.what.calls);
+  for (std::size_t call = 0; call < run.what.folded_before.size(); ++call) {
+    starts[call].folded = run.what.folded_before[call];
+    if (!starts[call].folded.empty()) starts[call].samples = plain.samples_before(call, starts[call].folded[0]);
+  }
   if (!run.what.has_journal) return starts;
   run.disk.make_room();
   const auto states = read_journal(run.disk);
   if (!states) {
     seen.note({.at_ns = run.clock.now.count(), .what = happening::journal_refused});
-    run.disk.cut(0);
-    begin_journal(run.disk);
+    TROUPE_CHECK(begin_journal(run.disk), "room was made");
     return starts;
   }
   if (states->empty()) return starts;
+  starts[0].folded.assign(run.what.graph.sinks.size(), 0);
   for (const score& each : *states) {
     seen.note({.at_ns = run.clock.now.count(),
                .what = happening::recovered,
+               .stage = each.sink,
                .call = 0,
                .index = each.id.index,
                .value = each.words.empty() ? 0 : each.words.front()});
-    starts[0].samples += each.samples;
+    ++starts[0].folded[each.sink];
+    if (each.sink == 0) starts[0].samples += each.samples;
   }
-  starts[0].folded = {states->size()};
   return starts;
 }
 
@@ -252,6 +272,10 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
       return static_cast<void>(life.network().lose_one());
     case fault_kind::damage_edge:
       return static_cast<void>(life.network().damage_one());
+    case fault_kind::lose_frame:
+      return static_cast<void>(life.network().lead_one_astray());
+    case fault_kind::give_up:
+      return life.give_up(what.call);
     case fault_kind::kill_actor:
       return life.kill_actor(what.index % 2 == 1);
     case fault_kind::fill_disk:

@@ -68,6 +68,8 @@ step(configure ${without_headers} ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/instal
 step(build ${without_headers} ${CMAKE_COMMAND} --build ${build})
 step(run ${build}/consumer ${SOURCE_DIR}/data)
 expect("${run_output}" "correct 9904 of 10000 in 2 stages")
+step(simulated ${build}/simulated)
+expect("${simulated_output}" "it ends with the same bits")
 
 # The installed program finds its libraries by itself.
 step(program ${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${prefix}/bin/troupe eval --limit 100 --metrics accuracy --json

@@ -22,7 +22,7 @@ using all_messages =
                      agent_ready, agent_refusal, start_worker, worker_started, worker_message, blob_part,
                      hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log, worker_ended,
                      worker_telemetry, stop_workers, workers_stopped, ask_telemetry, telemetry_told, check_file,
-                     file_answer, file_part, blob_part_taken>;
+                     file_answer, file_part, blob_part_taken, numbered_message>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -146,6 +146,7 @@ class sample_maker {
   void fill(file_answer& m) { m = {u64(), u32(), u64()}; }
   void fill(file_part& m) { m = {u64(), u64(), content()}; }
   void fill(blob_part_taken& m) { m = {u64()}; }
+  void fill(numbered_message& m) { m = {u64(), u64(), content()}; }
 
   template <class T>
   T make() {
@@ -287,6 +288,9 @@ inline auto key(const file_part& m) {
 }
 inline auto key(const blob_part_taken& m) {
   return std::tuple(m.bytes);
+}
+inline auto key(const numbered_message& m) {
+  return std::tuple(m.number, m.heard, m.message);
 }
 inline auto key(const workers_stopped& m) {
   return std::tuple(m.all_ended);

@@ -57,9 +57,24 @@ TEST(control_faults, leave_the_bits_as_they_are) {
                   "shm");
 }
 
-/// What was sent is missed by its own time-out alone.
-TEST(control_faults, that_lose_scores_lead_to_a_replay) {
-  expect_survived({"drop:control=driver-stage.1,at=msg6"}, "shm");
+/// The links say again what was lost: nothing is computed twice, and no time-out passes.
+TEST(control_faults, of_a_tenth_of_all_messages_leave_the_bits_as_they_are) {
+  std::vector<std::string> faults;
+  for (const char* stage : {"0", "1"}) {
+    for (const char* kind : {"drop", "duplicate", "reorder"}) {
+      faults.push_back(std::string(kind) + ":control=driver-stage." + stage + ",p=0.1,seed=" + stage + "3");
+    }
+  }
+  marked_run run(under(faults, "shm"));
+  const auto outcome = run.run();
+  SCOPED_TRACE(outcome.err);
+  undisturbed::of(lenet(16, 960)).expect_same(outcome);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["delivery"]["replayed"], 0);
+  run.expect_nothing_left();
+}
+
+TEST(control_faults, that_lose_the_order_to_become_a_stage_cost_no_start_deadline) {
+  expect_survived({"drop:control=driver-stage.1,at=msg1"}, "shm");
 }
 
 }  // namespace

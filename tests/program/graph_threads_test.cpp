@@ -1,14 +1,14 @@
 // Goal: what holds in simulation holds for engines on threads of their own, over the edges of production. Method:
-// random graphs with bodies that are busy for random times, judged as in graph_simulation_test; every run has a
-// deadline.
+// random graphs with bodies that are busy for random times, judged by a plain evaluation from the sinks backwards;
+// every run has a deadline.
 #include <gmock/gmock.h>
 
 #include "messages/check.hpp"
 #include "program/running_topology.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
-#include "tests/actors/support/graph_bodies.hpp"
-#include "tests/actors/support/graph_case.hpp"
-#include "tests/actors/support/random_graph.hpp"
+#include "support/graph_bodies.hpp"
+#include "support/graph_case.hpp"
+#include "testing/simulation/graph_wiring.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::chrono::seconds run_max{20};
 constexpr std::chrono::seconds stop_max{10};
 
 graph_case busy_case(std::uint64_t seed) {
-  graph_case made = random_case(seed, random_graph(seed));
+  graph_case made = random_case(seed, simulation::stated(simulation::draw_graph(seed)));
   for (std::uint64_t& count : made.calls) count *= 5;
   made.work = 1 + mix(seed, 1) % 20000;
   return made;
@@ -36,7 +36,7 @@ assembly engines_of(const graph_case& given) {
   return std::move(*made);
 }
 
-call_ticket_ptr ticket_for(const stepped_call& call) {
+call_ticket_ptr ticket_for(const graph_call& call) {
   auto ticket = std::make_shared<call_ticket>();
   ticket->source = call.source;
   ticket->make_scorer = call.make_scorer;
@@ -52,11 +52,11 @@ graph_report run_on_threads(const graph_case& given) {
   const auto running = running_topology::start(engines_of(given));
   std::vector<call_ticket_ptr> tickets;
   std::vector<std::future<call_outcome>> outcomes;
-  for (const stepped_call& call : make_graph_calls(given, report.folds)) {
+  for (const graph_call& call : make_graph_calls(given, report.folds)) {
     tickets.push_back(ticket_for(call));
     outcomes.push_back(running->submit(tickets.back()));
   }
-  for (const auto& [move, call] : given.cancels) {
+  for (const call_number call : given.cancels) {
     running->cancel(tickets[call], {error_code::interrupted, "test", "given up", {}});
   }
   for (std::future<call_outcome>& each : outcomes) {
@@ -82,7 +82,7 @@ TEST(graph_threads, a_call_that_fails_or_is_given_up_leaves_the_others_right) {
   for (std::uint64_t seed = 5000; seed < 5000 + graphs; ++seed) {
     graph_case given = busy_case(seed);
     add_failures(given, seed);
-    if (seed % 3 == 0) given.cancels[0] = seed % given.calls.size();
+    if (seed % 3 == 0) given.cancels.insert(seed % given.calls.size());
     ASSERT_EQ(fault_in(given, run_on_threads(given)), "") << describe(given);
   }
 }

@@ -43,6 +43,31 @@ plan poisoned() {
           .faults = {{.kind = fault_kind::poison, .stage = 0, .call = 0, .index = 3}}};
 }
 
+/// The run fails, and with it both calls.
+plan crashing() {
+  return {.seed = 10,
+          .stages = 2,
+          .replicas = 1,
+          .calls = {6, 4},
+          .forward_us = 20'000,
+          .faults = {{.kind = fault_kind::crash_loop, .stage = 1}}};
+}
+
+/// A route whose parts meet again in a join; two sinks, of which one scores a case; a death in the middle.
+plan routed() {
+  plan made{.seed = 10,
+            .slots_from_loader = 2,
+            .slots_between = 2,
+            .calls = {12, 5},
+            .forward_us = 500,
+            .faults = {{.kind = fault_kind::kill_in_forward, .stage = 2, .call = 0, .index = 6}}};
+  made.graph.nodes = {{.sort = node_sort::route, .outputs = 2},
+                      {.replicas = 2, .ordered = true, .inputs = {{0, 0}}},
+                      {.sort = node_sort::join, .inputs = {{1, 0}, {0, 1}}}};
+  made.graph.sinks = {{2, 0}, {1, 0}};
+  return made;
+}
+
 using planting = std::function<void(history&)>;
 
 history::iterator find(history& seen, happening what, std::size_t nth = 0) {
@@ -69,6 +94,17 @@ planting without(happening what, std::size_t nth = 0) {
 
 planting with(happening what, std::size_t nth, const std::function<void(event&)>& change) {
   return [=](history& seen) { change(*find(seen, what, nth)); };
+}
+
+/// The n-th of what happened at this stage, or sink.
+history::iterator find_at(history& seen, happening what, std::uint32_t stage, std::size_t nth = 0) {
+  auto found = seen.begin();
+  for (;; ++found) {
+    found = std::find_if(found, seen.end(), [&](const event& e) { return e.what == what && e.stage == stage; });
+    if (found == seen.end() || nth-- == 0) break;
+  }
+  EXPECT_NE(found, seen.end()) << "the run has no " << static_cast<int>(what) << " at " << stage;
+  return found;
 }
 
 planting swapped(happening what, std::size_t one, std::size_t other) {
@@ -122,10 +158,65 @@ const std::vector<planted>& planted_in_results() {
       {"not_complete", "complete", two_calls(), with(happening::answered, 1, [](event& e) { --e.other; })},
       {"an_error_of_nothing", "licensed-error", two_calls(),
        with(happening::answered, 1, [](event& e) { e.value = 610; })},
+      {"the_last_death_is_named", "first-cause", crashing(),
+       [](history& seen) {
+         const std::uint32_t last = std::find_if(seen.rbegin(), seen.rend(), [](const event& e) {
+                                      return e.what == happening::worker_ended && e.stage == 1 &&
+                                             e.value == static_cast<std::uint64_t>(exit_cause::killed);
+                                    })->worker;
+         find(seen, happening::blamed)->worker = last;
+       }},
+      {"no_death_is_named", "first-cause", crashing(), with(happening::blamed, 0, [](event& e) { e.worker = 0; })},
+      {"another_cause_for_another_call", "first-cause", crashing(),
+       with(happening::blamed, 1, [](event& e) { e.value ^= 1; })},
       {"another_is_named", "poison-named", poisoned(), with(happening::named, 0, [](event& e) { ++e.index; })},
       {"none_is_named", "poison-named", poisoned(), without(happening::named)},
       {"poison_costs_another_call", "poison-named", poisoned(),
        with(happening::answered, 1, [](event& e) { e.value = 616; })},
+  };
+  return all;
+}
+
+const std::vector<planted>& planted_in_graphs() {
+  static const std::vector<planted> all = {
+      {"doubled_at_one_sink", "exactly-once", routed(),
+       [](history& seen) {
+         const auto found = find_at(seen, happening::folded, 1, 3);
+         const event copy = *found;
+         seen.insert(found + 1, copy);
+       }},
+      {"lost_at_one_sink", "exactly-once", routed(),
+       [](history& seen) { seen.erase(find_at(seen, happening::folded, 1, 3)); }},
+      {"last_one_lost_at_one_sink", "complete", routed(),
+       [](history& seen) {
+         const auto last = std::find_if(seen.rbegin(), seen.rend(), [](const event& e) {
+           return e.what == happening::folded && e.stage == 1 && e.call == 1;
+         });
+         seen.erase(std::next(last).base());
+       }},
+      {"of_the_other_sink", "same-bits", routed(),
+       [](history& seen) {
+         event& one = *find_at(seen, happening::folded, 1, 1);
+         one.value = find_at(seen, happening::folded, 0, 1)->value;
+       }},
+      {"another_case_of_the_route", "same-bits", routed(),
+       [](history& seen) {
+         const auto empty = std::find_if(seen.begin(), seen.end(), [](const event& e) {
+           return e.what == happening::folded && e.stage == 1 && e.other > 0;
+         });
+         ASSERT_NE(empty, seen.end());
+         empty->other = empty->value = 0;
+       }},
+      {"another_partner", "right-parts", routed(),
+       [](history& seen) {
+         event& one = *find_at(seen, happening::forwarded, 2, 2);
+         one.value = find_at(seen, happening::forwarded, 2, 1)->value;
+       }},
+      {"a_part_too_few", "right-parts", routed(),
+       [](history& seen) { --find_at(seen, happening::forwarded, 2, 2)->other; }},
+      {"samples_counted_wrong", "complete", routed(), with(happening::answered, 1, [](event& e) { ++e.index; })},
+      {"given_up_and_not_asked", "licensed-error", routed(),
+       with(happening::answered, 1, [](event& e) { e.value = 606; })},
   };
   return all;
 }
@@ -205,6 +296,7 @@ std::string name_of_planted(const ::testing::TestParamInfo<planted>& given) {
 }
 
 INSTANTIATE_TEST_SUITE_P(results, judging, ::testing::ValuesIn(planted_in_results()), name_of_planted);
+INSTANTIATE_TEST_SUITE_P(graphs, judging, ::testing::ValuesIn(planted_in_graphs()), name_of_planted);
 INSTANTIATE_TEST_SUITE_P(workers, judging, ::testing::ValuesIn(planted_in_workers()), name_of_planted);
 INSTANTIATE_TEST_SUITE_P(rest, judging, ::testing::ValuesIn(planted_elsewhere()), name_of_planted);
 

@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include "messages/codec/message_kind.hpp"
 #include "testing/simulation/judge.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -34,6 +35,43 @@ TEST(simulation_world, equal_plans_give_equal_traces_in_any_simulator_and_others
     hashes.insert(one.trace_hash);
   }
   EXPECT_EQ(hashes.size(), 50u);
+}
+
+/// Two stages, of which one throws, and edges that can be lost, so that every message is said.
+plan talkative(const std::vector<fault>& faults) {
+  plan made{.seed = 3,
+            .stages = 2,
+            .slots_from_loader = 4,
+            .slots_between = 4,
+            .calls = {20, 5},
+            .loses_edges = true,
+            .forward_us = 5'000};
+  made.faults = faults;
+  return made;
+}
+
+/// None of them waits for a time-out.
+TEST(control_messages, that_are_lost_cost_seconds) {
+  simulator world;
+  const fault throws{.kind = fault_kind::throw_in_forward, .stage = 1, .call = 1, .index = 3};
+  const fault breaks{.kind = fault_kind::lose_edge, .at_us = 100'000};
+  const run_report undisturbed = world.run(talkative({throws, breaks}));
+  ASSERT_EQ(undisturbed.wrong, "");
+  for (const message_kind lost :
+       {message_kind::worker_assignment, message_kind::stage_ready, message_kind::open_call, message_kind::call_opened,
+        message_kind::wiring_order, message_kind::score_batch, message_kind::release_call, message_kind::cancel_call,
+        message_kind::failure, message_kind::edge_lost, message_kind::stopped}) {
+    for (const std::uint32_t stage : {0u, 1u}) {
+      const bool is_last_ones = lost == message_kind::score_batch || lost == message_kind::failure;
+      if (is_last_ones && stage == 0) continue;
+      SCOPED_TRACE(std::string(name_of(lost)) + " of stage " + std::to_string(stage));
+      const fault drops{.kind = fault_kind::lose_message, .stage = stage, .index = static_cast<std::uint64_t>(lost)};
+      const run_report report = world.run(talkative({throws, breaks, drops}));
+      EXPECT_EQ(report.wrong, "");
+      EXPECT_NE(report.trace_hash, undisturbed.trace_hash) << "nothing was lost";
+      EXPECT_LT(report.seconds, undisturbed.seconds + 3);
+    }
+  }
 }
 
 }  // namespace

@@ -96,10 +96,17 @@ bool is_of_messages(std::string_view include) {
   return is_standard(include) || starts_with_any(include, {"tl/", "msgpack.hpp", "msgpack/"});
 }
 
+/// What is installed: include/, and what tests of users need apart from it.
+constexpr const char* simulation_header = "troupe/simulation.hpp";
+constexpr const char* simulation_include = "testing/simulation/include";
+bool is_public(const fs::path& file) {
+  return part(file, 0) == "include" || file.string().starts_with(simulation_include);
+}
+
 /// Why `file` may not include this header of another library; empty if it may.
 std::string outside_objection(const fs::path& file, std::string_view include) {
   const std::string layer = part(place_of(file), 0);
-  if (part(file, 0) == "include" && !is_standard(include) && !is_torch(include) && !include.starts_with("tl/"))
+  if (is_public(file) && !is_standard(include) && !is_torch(include) && !include.starts_with("tl/"))
     return "a public header includes std, tl::expected and LibTorch only";
   if (layer == "messages" && !is_of_messages(include)) return "messages/ includes std, tl::expected and msgpack only";
   if (layer == "runtime" && is_caf(include)) return "runtime/ includes no CAF";
@@ -137,7 +144,7 @@ std::string inside_objection(const fs::path& file, const fs::path& include) {
   const std::string to = part(place_of(include), 0);
   if (!level_of(include)) return "no layer of the tree";
   if (!level_of(file)) return "a public header without a layer";
-  if (part(file, 0) == "include" && part(include, 0) != "include") return "a public header includes public ones only";
+  if (is_public(file) && !is_public(include)) return "a public header includes public ones only";
   if (sees_workers_from_outside(file) && is_of_a_host(include)) return "knows workers through worker_host alone";
   if (is_of_a_transport(include) && !may_name_transports(file))
     return "transports are found in runtime/transport/transport_table.hpp";
@@ -154,6 +161,7 @@ fs::path in_tree(const fs::path& file, const fs::path& include) {
 }
 
 std::string include_objection(const fs::path& file, const std::string& include, bool quoted) {
+  if (include == simulation_header) return inside_objection(file, fs::path(simulation_include) / include);
   if (include.starts_with("troupe/")) return inside_objection(file, "include" / fs::path(include));
   if (quoted) return inside_objection(file, in_tree(file, include));
   return outside_objection(file, include);

@@ -332,7 +332,8 @@ void connection::look_at_the_clock() {
     write();
     if (ended_) return;
   }
-  watch(limits_.keep_alive / 2);
+  if (!finishing_) role_->on_beat();
+  if (!ended_) watch(limits_.keep_alive / 2);
 }
 
 }  // namespace troupe

@@ -47,6 +47,8 @@ class connection_role {
   /// Has not shown to belong to the run.
   [[nodiscard]] virtual bool is_untrusted() const { return false; }
   virtual void lost(const error& why, const std::string& peer) = 0;
+  /// Twice per connection_limits::keep_alive, while the connection stands.
+  virtual void on_beat() {}
   /// What a fault plan does to bytes that have come and are not decoded yet (arrival_faults); an error ends the
   /// connection.
   [[nodiscard]] virtual std::error_code suffer(std::span<std::byte>) { return {}; }

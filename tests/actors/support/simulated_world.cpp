@@ -45,21 +45,13 @@ struct hash_scorer final : scorer {
 
 struct counted_source final : micro_batch_source {
   counted_source(call_number c, std::uint64_t n, const world_options& options)
-      : call(c),
-        end(n),
-        bytes(options.micro_batch_bytes),
-        rereads(options.is_rereadable),
-        same(options.reread_is_the_same) {}
+      : call(c), end(n), bytes(options.micro_batch_bytes), rereads(options.is_rereadable) {}
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override {
     if (position == end) return std::nullopt;
     return made(position++);
   }
   [[nodiscard]] bool is_rereadable() const noexcept override { return rereads; }
-  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override {
-    loaded_micro_batch read = made(index);
-    if (!same) read.tensors = std::make_shared<const hash_payload>(input_hash({call, index + 1}));
-    return read;
-  }
+  [[nodiscard]] expected<loaded_micro_batch> reread(std::uint64_t index) override { return made(index); }
   [[nodiscard]] loaded_micro_batch made(std::uint64_t index) const {
     return {{index, index + 1}, std::make_shared<const hash_payload>(input_hash({call, index})), nullptr, bytes};
   }
@@ -67,7 +59,6 @@ struct counted_source final : micro_batch_source {
   std::uint64_t end;
   std::uint64_t bytes;
   bool rereads;
-  bool same;
   std::uint64_t position = 0;
 };
 
@@ -80,16 +71,11 @@ stepped_options stepped(const world_options& options, const std::vector<std::sha
     return std::make_shared<hash_body>(at.stage, options);
   };
   made.depths = options.depths;
-  made.deaths_per_10000 = options.deaths_per_10000;
-  made.deaths_max = options.deaths_max;
-  made.actor_deaths_per_10000 = options.actor_deaths_per_10000;
-  made.actor_deaths_max = options.actor_deaths_max;
   if (options.slowness_of_replica_0 > 1) {
     for (stage_index stage = 0; stage < options.stages; ++stage) {
       made.slowness[{stage, 0}] = options.slowness_of_replica_0;
     }
   }
-  made.deduplicate = options.deduplicate;
   made.enforce_credits = options.enforce_credits;
   for (call_number call = 0; call < options.calls.size(); ++call) {
     made.calls.push_back({std::make_shared<counted_source>(call, options.calls[call], options),
@@ -157,7 +143,7 @@ std::string describe(const world_options& o) {
   text << "seed " << o.seed << ", stages " << o.stages << ", replicas " << o.replicas << ", buffers "
        << o.num_pipe_buffers.value_or(0) << ", slots " << o.depths.from_loader << " and " << o.depths.between_stages
        << ", slowness " << o.slowness_of_replica_0 << ", bytes " << o.micro_batch_bytes
-       << (o.is_rereadable ? ", read again" : "") << ", deaths " << o.deaths_max << ", calls";
+       << (o.is_rereadable ? ", read again" : "") << ", calls";
   for (const std::uint64_t count : o.calls) text << ' ' << count;
   return text.str();
 }

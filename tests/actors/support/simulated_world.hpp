@@ -28,20 +28,13 @@ struct world_options {
   std::uint64_t micro_batch_bytes = 0;
   /// The sources, so that the loader keeps nothing.
   bool is_rereadable = false;
-  /// See stepped_options.
-  std::uint32_t deaths_per_10000 = 0;
-  std::uint32_t deaths_max = 0;
-  std::uint32_t actor_deaths_per_10000 = 0;
-  std::uint32_t actor_deaths_max = 0;
   /// Forwards on stage 0 that fail the first time / every time.
   std::set<micro_batch_id> fail_once;
   std::set<micro_batch_id> fail_always;
   /// Slower replicas: engines of replica 0 move that much more seldom.
   std::uint32_t slowness_of_replica_0 = 1;
-  // Mutants: off, the checks must find the fault.
-  bool deduplicate = true;
+  /// Mutant: off, the checks must find the fault.
   bool enforce_credits = true;
-  bool reread_is_the_same = true;
 };
 
 struct call_report {

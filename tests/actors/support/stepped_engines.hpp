@@ -17,7 +17,6 @@ struct stepped_engines final : engine_host {
   struct entry {
     std::shared_ptr<engine> driven;
     std::uint32_t slowness = 1;
-    /// Or dead: it is not stepped any more, and no actor is told.
     bool finished = false;
     std::optional<std::uint32_t> idle_since = std::nullopt;  // its bell's epoch when it last found nothing to do
 

@@ -7,9 +7,9 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "actors/director.hpp"
+#include "actors/local_stages.hpp"
 #include "hashes.hpp"
 #include "messages/check.hpp"
-#include "mortal_stages.hpp"
 #include "stepped_engines.hpp"
 #include "testing/simulated_edge.hpp"
 
@@ -41,22 +41,13 @@ class stepped_run {
         },
         made);
     engines_ = std::make_shared<assembly>(std::move(*engines));
-    auto ledger = engines_->ledger_options();
-    ledger.deduplicate = options_.deduplicate;
-    provider_ = std::make_shared<mortal_stages>(engines_, host_, [this, made](stage_address at) {
-      const wiring_plan& all = engines_->plan;
-      return make_stage_engine(all, all.instance_at(at), made, options_.make_body(all.nodes[at.stage], at));
-    });
+    provider_ = std::make_shared<local_stages>(engines_, host_);
     director_ =
         system_.spawn(director, director_plan{.engines = engines_,
-                                              .ledger = std::make_shared<fold_ledger>(ledger),
+                                              .ledger = std::make_shared<fold_ledger>(engines_->ledger_options()),
                                               .host = host_,
                                               .provider = provider_,
                                               .reports = std::make_shared<report_box>(),
-                                              .on_child =
-                                                  [this](const caf::actor& child) {
-                                                    children_.push_back(caf::actor_cast<caf::actor_addr>(child));
-                                                  },
                                               .on_stopped = [this] { stopped_ = true; }});
   }
 
@@ -118,14 +109,13 @@ class stepped_run {
 
   /// One seeded choice among all jobs of actors, all deliverable messages and all engines that may have work.
   moved move() {
-    interfere();
     const std::size_t jobs = scheduler().jobs.size();
     const std::size_t deliveries = network_->pending();
     std::vector<std::size_t> ready;
     for (std::size_t index = 0; index < host_->entries.size(); ++index) {
       if (host_->entries[index].may_have_work()) ready.push_back(index);
     }
-    const std::size_t choices = jobs + deliveries + ready.size() + provider_->waiting();
+    const std::size_t choices = jobs + deliveries + ready.size();
     if (choices == 0) return moved::nothing;
     const std::size_t choice = random_() % choices;
     note(choices, choice);
@@ -134,30 +124,10 @@ class stepped_run {
       scheduler().try_run_once();
     } else if (choice < jobs + deliveries) {
       network_->deliver(choice - jobs);
-    } else if (choice < jobs + deliveries + ready.size()) {
-      return step(host_->entries[ready[choice - jobs - deliveries]]);
     } else {
-      provider_->start_waiting(choice - jobs - deliveries - ready.size());
+      return step(host_->entries[ready[choice - jobs - deliveries]]);
     }
     return moved::progressed;
-  }
-
-  void interfere() {
-    if (random_() % 10000 < options_.deaths_per_10000 && report_.deaths < options_.deaths_max &&
-        provider_->alive() > 0) {
-      ++report_.deaths;
-      post(director_, provider_->kill(random_() % provider_->alive()));
-    }
-    if (random_() % 10000 < options_.actor_deaths_per_10000 && report_.actor_deaths < options_.actor_deaths_max &&
-        !children_.empty()) {
-      ++report_.actor_deaths;
-      const std::size_t chosen = random_() % children_.size();
-      caf::anon_send_exit(children_[chosen], caf::exit_reason::kill);
-      children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    }
-    const auto given_up = options_.cancels.find(report_.moves);
-    if (given_up == options_.cancels.end()) return;
-    post(director_, cancel_ticket{tickets_[given_up->second], {error_code::interrupted, "test", "given up", {}}});
   }
 
   moved step(stepped_engines::entry& each) {
@@ -192,10 +162,9 @@ class stepped_run {
   std::shared_ptr<simulated_network> network_;
   std::shared_ptr<stepped_engines> host_ = std::make_shared<stepped_engines>(options_.slowness);
   std::shared_ptr<assembly> engines_;
-  std::shared_ptr<mortal_stages> provider_;
+  std::shared_ptr<local_stages> provider_;
   std::vector<call_ticket_ptr> tickets_;
   std::vector<std::future<call_outcome>> outcomes_;
-  std::vector<caf::actor_addr> children_;
   bool stopped_ = false;
   testing_config config_;
   caf::actor_system system_{config_};

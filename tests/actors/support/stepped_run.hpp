@@ -22,7 +22,7 @@ struct stepped_call {
   call_start start = {};
 };
 
-/// A run of any valid graph with the production actors and engines in one thread, simulated edges, and a seed that
+/// A run of a chain with the production actors and engines in one thread, simulated edges, and a seed that
 /// chooses what moves next.
 struct stepped_options {
   std::uint64_t seed = 0;
@@ -31,19 +31,9 @@ struct stepped_options {
   /// All are submitted at the start.
   std::vector<stepped_call> calls;
   edge_depths depths = {.from_loader = 2, .between_stages = 1};
-  /// How often, in 10'000 moves, a stage dies (by chance, which; it is started again a while later), at most
-  /// `deaths_max` times in all.
-  std::uint32_t deaths_per_10000 = 0;
-  std::uint32_t deaths_max = 0;
-  /// The same for the loader's actor and the aggregator.
-  std::uint32_t actor_deaths_per_10000 = 0;
-  std::uint32_t actor_deaths_max = 0;
   /// Engines that move that much more seldom.
   std::map<stage_address, std::uint32_t> slowness;
-  /// Calls that the user gives up, by the number of the move.
-  std::map<std::uint64_t, call_number> cancels;
-  // Mutants: off, the checks must find the fault.
-  bool deduplicate = true;
+  /// Mutant: off, the checks must find the fault.
   bool enforce_credits = true;
 };
 
@@ -56,8 +46,6 @@ struct stepped_report {
   bool overrun = false;   ///< an edge held more than its slots
   bool deadlock = false;  ///< nothing could move, or it moved for ever, before all calls had ended
   std::uint64_t replayed = 0;
-  std::uint32_t deaths = 0;
-  std::uint32_t actor_deaths = 0;
   std::uint64_t kept_max = 0;
   std::uint64_t window = 0;
   std::uint64_t window_of_large = 0;

@@ -49,6 +49,17 @@ TEST(remote_stage, logs_no_end_that_the_stop_of_the_run_brings) {
   EXPECT_THAT(workers.log(), ElementsAre());
 }
 
+/// Found by the simulator: the run waited for the end of a worker that nothing told to end.
+TEST(remote_stage, asks_for_no_other_worker_when_the_run_stops) {
+  fake_workers workers(1);
+  workers.says_hello(workers.all()[0]);
+  workers.is_told_to_stop(first);
+  workers.is_shot(workers.all()[0]);
+  EXPECT_EQ(workers.news().lost.size(), 1u);
+  workers.says_hello(workers.newest());
+  EXPECT_EQ(workers.worker_of(first), workers.all()[0].worker);
+}
+
 TEST(remote_stage, does_not_count_a_worker_that_dies_before_it_begins) {
   fake_workers workers(1);
   workers.says_hello(workers.all()[0]);

@@ -22,6 +22,7 @@
 
 #include "runtime/engine/shared_page.hpp"
 #include "runtime/link/message_link.hpp"
+#include "runtime/link/numbered_link.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/process/adopt_socket.hpp"
 #include "runtime/process/fd_channel.hpp"
@@ -221,6 +222,6 @@ int main(int argc, char** argv) {
   if (!socket) return 92;
   auto links = troupe::link_loop::create({std::chrono::milliseconds(std::stoi(argv[1]))});
   if (!links) return 91;
-  auto driver = (*links)->open(std::move(*socket), troupe::link_side::worker);
+  auto driver = troupe::number_messages((*links)->open(std::move(*socket), troupe::link_side::worker));
   worker(std::move(*channel), std::move(*links), std::move(driver)).serve();
 }

@@ -207,6 +207,26 @@ TEST_F(ledger_test, a_fold_that_fails_cancels_its_call_alone) {
   EXPECT_THAT(second->seen, ElementsAre(0));
 }
 
+TEST(ledger_sinks, a_fold_that_fails_at_one_of_them_ends_the_call_for_all) {
+  fold_ledger ledger{{.sinks = 2, .window = 100}};
+  auto failing = std::make_shared<recording_fold>();
+  failing->fails_at = 1;
+  auto other = std::make_shared<recording_fold>();
+  auto next = std::make_shared<recording_fold>();
+  ledger.begin(0, {other, failing});
+  ledger.begin(1, {next, std::make_shared<recording_fold>()});
+  ASSERT_EQ(ledger.fold(score_of(1, 0)), fold_ledger::verdict::held);
+  ASSERT_EQ(ledger.fold(score_of(0, 0)), fold_ledger::verdict::folded);
+  ASSERT_EQ(ledger.fold(score_of(0, 1, 1)), fold_ledger::verdict::held);
+  ASSERT_EQ(ledger.fold(score_of(0, 0, 1)), fold_ledger::verdict::folded);
+  EXPECT_EQ(ledger.low_water(), (micro_batch_id{1, 0}));
+  const auto ended = ledger.take_ended();
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->cancelled);
+  EXPECT_TRUE(ended->cause);
+  EXPECT_THAT(next->seen, ElementsAre(0)) << "what was held of the next call waits for nothing more";
+}
+
 TEST(ledger_sinks, low_water_is_the_least_of_them) {
   fold_ledger ledger{{.sinks = 2, .window = 10}};
   auto a = std::make_shared<recording_fold>();

@@ -69,6 +69,7 @@ TEST(fault_shape, faults_of_processes_need_processes) {
 TEST(random_plan, is_the_same_for_a_seed_and_fits) {
   std::set<std::string> seen;
   std::set<fault_kind> kinds;
+  std::set<fault_kind> of_control;
   for (const fault_shape& shape : {processes(), one_process()}) {
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
       const fault_plan plan = random_plan(seed, shape);
@@ -77,7 +78,7 @@ TEST(random_plan, is_the_same_for_a_seed_and_fits) {
       ASSERT_TRUE(check_fits(plan, shape)) << to_string(check_fits(plan, shape).error());
       EXPECT_EQ(plan, random_plan(seed, shape));
       for (const fault& each : plan.faults()) {
-        kinds.insert(each.kind);
+        (each.who.kind == fault_target_kind::control ? of_control : kinds).insert(each.kind);
         const auto again = parse_fault(to_string(each));
         ASSERT_TRUE(again) << to_string(each);
         EXPECT_EQ(*again, each);
@@ -91,6 +92,7 @@ TEST(random_plan, is_the_same_for_a_seed_and_fits) {
   EXPECT_TRUE(kinds.contains(fault_kind::kill) && kinds.contains(fault_kind::stop) &&
               kinds.contains(fault_kind::throw_error) && kinds.contains(fault_kind::delay));
   EXPECT_FALSE(kinds.contains(fault_kind::disk_full));
+  EXPECT_EQ(of_control, (std::set{fault_kind::delay, fault_kind::drop, fault_kind::duplicate, fault_kind::reorder}));
 }
 
 }  // namespace

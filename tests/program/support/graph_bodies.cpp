@@ -160,10 +160,10 @@ std::shared_ptr<stage_body> make_graph_body(const graph_case& given, const wired
   return std::make_shared<graph_body>(given, node);
 }
 
-std::vector<stepped_call> make_graph_calls(const graph_case& given,
-                                           std::vector<std::vector<std::shared_ptr<hash_fold>>>& folds) {
+std::vector<graph_call> make_graph_calls(const graph_case& given,
+                                         std::vector<std::vector<std::shared_ptr<hash_fold>>>& folds) {
   const auto sinks = std::ranges::count(given.graph.nodes(), node_kind::sink, &graph_node::kind);
-  std::vector<stepped_call> calls;
+  std::vector<graph_call> calls;
   for (call_number call = 0; call < given.calls.size(); ++call) {
     auto& of_call = folds.emplace_back(static_cast<std::size_t>(sinks));
     for (auto& each : of_call) each = std::make_shared<hash_fold>();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -8,9 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "hashes.hpp"
+#include "actors/call_ticket.hpp"
+#include "runtime/engine/edge_depths.hpp"
 #include "runtime/topology/stage_graph.hpp"
-#include "stepped_run.hpp"
+#include "tests/actors/support/hashes.hpp"
 #include <troupe/ids.hpp>
 
 namespace troupe::testing {
@@ -33,17 +35,11 @@ struct graph_case {
   /// By call: where it is resumed, for each sink what is folded already. A call without starts at 0.
   std::map<call_number, call_start> starts = {};
   edge_depths depths = {.from_loader = 2, .between_stages = 1};
-  /// See world_options.
+  /// That the loader takes each micro-batch for, so that its window holds fewer; 0: not known.
   std::uint64_t micro_batch_bytes = 0;
   bool is_rereadable = false;
-  /// See stepped_options.
-  std::uint32_t deaths_per_10000 = 0;
-  std::uint32_t deaths_max = 0;
-  std::uint32_t actor_deaths_per_10000 = 0;
-  std::uint32_t actor_deaths_max = 0;
-  std::map<stage_address, std::uint32_t> slowness;
-  /// Calls given up by the number of the move: such a call may end either way.
-  std::map<std::uint64_t, call_number> cancels;
+  /// Calls given up: such a call may end either way.
+  std::set<call_number> cancels;
   /// Forwards of a node that fail the first time / every time.
   std::set<std::pair<std::string, micro_batch_id>> fail_once;
   std::set<std::pair<std::string, micro_batch_id>> fail_always;
@@ -51,23 +47,33 @@ struct graph_case {
   body_fault fault = body_fault::none;
   /// Turns of a busy loop in each forward, at the most.
   std::uint64_t work = 0;
-  // Mutants.
-  bool deduplicate = true;
-  bool enforce_credits = true;
 };
 
-/// Graph, calls and speeds by the seed; nothing fails.
+/// Graph and calls by the seed; nothing fails.
 graph_case random_case(std::uint64_t seed, stage_graph graph);
 /// Some forwards that fail, once or for good.
 void add_failures(graph_case& given, std::uint64_t seed);
 
-struct graph_report : stepped_report {
-  /// [call][sink]
-  std::vector<std::vector<std::shared_ptr<hash_fold>>> folds;
+/// What a ticket needs.
+struct graph_call {
+  std::shared_ptr<micro_batch_source> source;
+  std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
+  std::vector<std::shared_ptr<call_fold>> folds;
+  /// Folded already; the source begins at start.first().
+  call_start start = {};
 };
 
-/// Steps the case in one thread, by its seed.
-graph_report simulate(const graph_case& given);
+struct graph_report {
+  /// Of each call.
+  std::vector<call_outcome> outcomes;
+  /// [call][sink]
+  std::vector<std::vector<std::shared_ptr<hash_fold>>> folds;
+  /// It did not end in its time.
+  bool deadlock = false;
+  std::uint64_t kept_max = 0;
+  std::uint64_t window = 0;
+  std::uint64_t window_of_large = 0;
+};
 
 /// Empty if every sink folded every micro-batch of every call once, in order, with the numbers that a plain evaluation
 /// of the graph gives, within all limits, and if just those calls failed that had to.

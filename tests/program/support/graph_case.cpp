@@ -7,8 +7,7 @@
 #include "graph_bodies.hpp"
 #include "graph_reference.hpp"
 #include "messages/check.hpp"
-#include "random_graph.hpp"
-#include "runtime/topology/stage_graph.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -26,7 +25,7 @@ std::string fault_in_sink(const graph_case& given, call_number call, const hash_
 
 std::string fault_in_call(const graph_case& given, const graph_report& report, call_number call) {
   const call_outcome& outcome = report.outcomes[call];
-  const bool given_up = std::ranges::any_of(given.cancels, [&](const auto& each) { return each.second == call; });
+  const bool given_up = given.cancels.contains(call);
   const failing fails = failing_of(given, call);
   if (outcome.tally.cancelled) {
     if (!outcome.cause) return "cancelled without a cause";
@@ -42,6 +41,13 @@ std::string fault_in_call(const graph_case& given, const graph_report& report, c
     if (!fault.empty()) return "sink " + std::to_string(sink) + ": " + fault;
   }
   return {};
+}
+
+/// The most that the loader may have kept.
+std::uint64_t kept_limit(const graph_report& report, std::uint64_t micro_batch_bytes) {
+  if (micro_batch_bytes == 0) return report.window;
+  const std::uint64_t fit = (limits::window_bytes + micro_batch_bytes - 1) / micro_batch_bytes;
+  return std::min(report.window, std::max(report.window_of_large, fit));
 }
 
 }  // namespace
@@ -61,13 +67,8 @@ graph_case random_case(std::uint64_t seed, stage_graph graph) {
     call_start& start = made.starts[call];
     for (auto sink = sinks; sink > 0; --sink) start.folded.push_back(random() % (made.calls[call] + 1));
   }
-  const auto plan = expand(made.graph);
-  TROUPE_CHECK(plan, "the graphs of tests are valid");
   if (seed % 2 == 0) made.micro_batch_bytes = limits::window_bytes / (1 + seed % 31);
   made.is_rereadable = random() % 2 == 0;
-  for (const wired_instance& each : plan->instances) {
-    if (random() % 4 == 0) made.slowness[each.address] = 2 + static_cast<std::uint32_t>(random() % 10);
-  }
   return made;
 }
 
@@ -83,32 +84,8 @@ void add_failures(graph_case& given, std::uint64_t seed) {
   }
 }
 
-graph_report simulate(const graph_case& given) {
-  graph_report report;
-  stepped_options options;
-  options.seed = given.seed;
-  options.graph = given.graph;
-  options.make_body = [&](const wired_node& node, stage_address) { return make_graph_body(given, node); };
-  options.calls = make_graph_calls(given, report.folds);
-  options.depths = given.depths;
-  options.deaths_per_10000 = given.deaths_per_10000;
-  options.deaths_max = given.deaths_max;
-  options.actor_deaths_per_10000 = given.actor_deaths_per_10000;
-  options.actor_deaths_max = given.actor_deaths_max;
-  options.slowness = given.slowness;
-  options.cancels = given.cancels;
-  options.deduplicate = given.deduplicate;
-  options.enforce_credits = given.enforce_credits;
-  static_cast<stepped_report&>(report) = run_stepped(std::move(options));
-  for (const auto& of_call : report.folds) {
-    for (const auto& each : of_call) report.moves_digest = mix(report.moves_digest, each->digest);
-  }
-  return report;
-}
-
 std::string fault_in(const graph_case& given, const graph_report& report) {
   if (report.deadlock) return "the run did not end";
-  if (report.overrun) return "an edge held more micro-batches than it has slots";
   if (report.kept_max > kept_limit(report, given.micro_batch_bytes))
     return "the loader ran further ahead than its window";
   for (call_number call = 0; call < given.calls.size(); ++call) {
@@ -126,16 +103,16 @@ std::uint64_t first_of(const graph_case& given, call_number call, std::size_t si
 std::string describe(const graph_case& given) {
   std::ostringstream text;
   text << "seed " << given.seed << ", slots " << given.depths.from_loader << " and " << given.depths.between_stages
-       << ", bytes " << given.micro_batch_bytes << (given.is_rereadable ? ", read again" : "") << ", deaths "
-       << given.deaths_max << ", calls";
+       << ", bytes " << given.micro_batch_bytes << (given.is_rereadable ? ", read again" : "") << ", calls";
   for (const std::uint64_t count : given.calls) text << ' ' << count;
   for (const auto& [call, start] : given.starts) text << ", call " << call << " from " << start.first();
-  for (const auto& [address, slow] : given.slowness) {
-    text << ", " << address.stage << '/' << address.replica << " slow by " << slow;
-  }
-  for (const auto& [move, call] : given.cancels) text << ", call " << call << " given up at move " << move;
+  for (const call_number call : given.cancels) text << ", call " << call << " given up";
   for (const auto& [node, id] : given.fail_always) text << ", " << node << " fails " << to_string(id);
-  text << '\n' << describe(given.graph);
+  text << '\n';
+  for (const graph_node& node : given.graph.nodes()) text << "  " << node.name << " x " << node.replicas << '\n';
+  for (const graph_edge& edge : given.graph.edges()) {
+    text << "  " << edge.from.node << '.' << edge.from.port << " -> " << edge.to.node << '.' << edge.to.port << '\n';
+  }
   return text.str();
 }
 

@@ -14,8 +14,8 @@ namespace troupe::testing {
 std::shared_ptr<stage_body> make_graph_body(const graph_case& given, const wired_node& node);
 
 /// The calls of a case with their folds, which go into `folds`.
-std::vector<stepped_call> make_graph_calls(const graph_case& given,
-                                           std::vector<std::vector<std::shared_ptr<hash_fold>>>& folds);
+std::vector<graph_call> make_graph_calls(const graph_case& given,
+                                         std::vector<std::vector<std::shared_ptr<hash_fold>>>& folds);
 
 /// The numbers that all of this starts from.
 std::uint64_t name_hash(const std::string& name);

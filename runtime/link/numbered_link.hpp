@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/link/message_link.hpp"
+
+namespace troupe {
+
+/// One end of a link over which each message is told once and in order, whatever the link below loses, doubles or
+/// brings late. Both ends must be made by this. Messages travel as numbered_message: an end keeps what it has sent
+/// until the other end has said that it was heard, and says it again after limits::message_repeat_beats. A link on
+/// which nothing is heard for limits::message_unheard_beats is lost (E0708), although heartbeats may pass.
+///
+/// What is no numbered_message is told as it is, so that its receiver finds out.
+[[nodiscard]] std::shared_ptr<message_link> number_messages(std::shared_ptr<message_link> below);
+
+}  // namespace troupe

@@ -1,0 +1,164 @@
+#include "testing/simulation/judged_workers.hpp"
+
+#include <algorithm>
+
+namespace troupe::simulation {
+namespace {
+
+/// Deaths of one replica after which it is not started again: without progress, and in a window of time. One more
+/// without progress, as that is told a moment after it happened.
+constexpr std::size_t deaths_without_progress = 3;
+constexpr std::size_t deaths_in_window = 20;
+constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
+constexpr std::size_t attempts = 2;
+/// The time-out of a silent worker, and what its end takes.
+constexpr std::int64_t silence_ns_max = 15'000'000'000;
+
+}  // namespace
+
+void judged_workers::forget() {
+  workers_.clear();
+  replicas_.clear();
+  edges_.clear();
+  starts_failed_ = edges_lost_ = 0;
+  threw_.clear();
+  threw_once_.clear();
+}
+
+void judged_workers::progress() {
+  for (auto& [where, one] : replicas_) one.without_progress = 0;
+}
+
+bool judged_workers::died_often() const {
+  return std::ranges::any_of(replicas_, [](const auto& one) { return one.second.deaths >= deaths_without_progress; });
+}
+
+void judged_workers::check_first_death(const event& each) {
+  const auto found = workers_.find(each.worker);
+  if (found == workers_.end() || !found->second.is_stage) {
+    broken("first-cause", "call {} ended with E{:04}, which names no stage's worker", each.call, 616);
+  }
+  const std::vector<std::uint32_t>& dead = replicas_[found->second.where].dead;
+  const auto behind = static_cast<std::size_t>(dead.end() - std::ranges::find(dead, each.worker));
+  if (behind >= deaths_without_progress || dead.size() >= deaths_in_window) return;
+  broken("first-cause", "call {} names worker {}, the end of which was number {} from the last of its stage", each.call,
+         each.worker, behind);
+}
+
+void judged_workers::hear(const event& each) {
+  seen_worker& worker = workers_[each.worker];
+  switch (each.what) {
+    case happening::worker_ended:
+      worker.has_ended = true;
+      return;
+    case happening::frozen:
+      worker.frozen_at_ns = each.at_ns;
+      return;
+    case happening::thawed:
+      if (each.at_ns - worker.frozen_at_ns <= silence_ns_max) return;
+      broken("silent-replaced", "worker {} was silent for {} s and had its place still", each.worker,
+             (each.at_ns - worker.frozen_at_ns) / 1'000'000'000);
+    case happening::end_told:
+      return tell_end(each, worker);
+    case happening::blob_arrived:
+      worker.blobs.insert(each.value);
+      return;
+    case happening::order_taken:
+      if (!worker.blobs.contains(each.value)) {
+        broken("blobs-first", "worker {} was told of what had not come", each.worker);
+      }
+      return;
+    case happening::became_stage:
+      return become_stage(each, worker);
+    case happening::wired:
+      worker.epoch = each.epoch;
+      return;
+    case happening::said:
+      if (worker.is_end_told) broken("no-stale-incarnation", "worker {} was heard after its end", each.worker);
+      return;
+    case happening::forwarded:
+    case happening::forward_threw:
+      if (each.what == happening::forward_threw) hear_throw(each);
+      if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
+      return check_forward(each);
+    default:
+      return hear_edge(each, worker);
+  }
+}
+
+/// All attempts at a forward may have thrown once each.
+void judged_workers::hear_throw(const event& each) {
+  const std::size_t times = ++threw_once_[{each.stage, each.call, each.index}];
+  if (each.value == 0 || times >= attempts) threw_.insert(each.call);
+}
+
+void judged_workers::check_forward(const event& each) {
+  if (each.what != happening::forwarded) return;
+  if (plain_.at_node(each.stage, each.call, each.index) == plain_evaluation::part{each.other, each.value}) return;
+  broken("right-parts", "stage {}.{} computed micro-batch {} of call {} from other parts than a plain loop", each.stage,
+         each.replica, each.index, each.call);
+}
+
+void judged_workers::tell_end(const event& each, seen_worker& worker) {
+  worker.is_end_told = true;
+  if (!worker.is_stage) {
+    ++starts_failed_;
+    return;
+  }
+  seen_replica& where = replicas_[worker.where];
+  if (where.holder != each.worker) return;
+  where.was_held = false;
+  ++where.deaths;
+  ++where.without_progress;
+  where.dead.push_back(each.worker);
+}
+
+void judged_workers::become_stage(const event& each, seen_worker& worker) {
+  worker.is_stage = true;
+  worker.where = {each.stage, each.replica};
+  worker.incarnation = each.incarnation;
+  seen_replica& where = replicas_[worker.where];
+  if (where.was_held) {
+    broken("no-stale-incarnation", "stage {}.{} has two workers: {} and {}", each.stage, each.replica, where.holder,
+           each.worker);
+  }
+  if (where.without_progress > deaths_at_most) {
+    broken("restart-budget", "stage {}.{} is started after {} deaths without progress", each.stage, each.replica,
+           where.without_progress);
+  }
+  if (where.deaths > 0 && each.incarnation <= where.incarnation) {
+    broken("no-stale-incarnation", "incarnation {} of stage {}.{} comes again", each.incarnation, each.stage,
+           each.replica);
+  }
+  where.holder = each.worker;
+  where.was_held = true;
+  where.incarnation = each.incarnation;
+  incarnations_.insert(each.incarnation);
+}
+
+void judged_workers::hear_edge(const event& each, const seen_worker& worker) {
+  seen_edge& edge = edges_[each.value];
+  switch (each.what) {
+    case happening::edge_lost:
+      ++edges_lost_;
+      return;
+    case happening::edge_sent:
+      if (++edge.sent > edge.freed + each.other) {
+        broken("credits", "edge {} of {} slots has {} on it", each.value, each.other, edge.sent - edge.freed);
+      }
+      return;
+    case happening::edge_taken:
+      ++edge.taken;
+      if (each.epoch < worker.epoch) {
+        broken("no-stale-epoch", "worker {} took of epoch {} in epoch {}", each.worker, each.epoch, worker.epoch);
+      }
+      return;
+    case happening::edge_freed:
+      ++edge.freed;
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace troupe::simulation

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "testing/simulation/broken_promise.hpp"
+#include "testing/simulation/history.hpp"
+#include "testing/simulation/plain_evaluation.hpp"
+
+namespace troupe::simulation {
+
+/// The part of the judge that is about workers, stages and edges. Throws broken_promise.
+class judged_workers {
+ public:
+  /// It outlives this.
+  explicit judged_workers(plain_evaluation& plain) : plain_(plain) {}
+
+  void hear(const event& each);
+  /// Their driver has ended.
+  void forget();
+  /// Something was folded, or a call has ended.
+  void progress();
+  /// Of an answer that says that the restarts of a stage are spent.
+  void check_first_death(const event& blamed);
+
+  [[nodiscard]] bool died_often() const;
+  [[nodiscard]] bool has_been(std::uint32_t incarnation) const { return incarnations_.contains(incarnation); }
+  [[nodiscard]] bool threw(std::uint64_t call) const { return threw_.contains(call); }
+  [[nodiscard]] std::size_t starts_failed() const noexcept { return starts_failed_; }
+  [[nodiscard]] std::size_t edges_lost() const noexcept { return edges_lost_; }
+
+ private:
+  using replica = std::pair<std::uint32_t, std::uint32_t>;
+  struct seen_worker {
+    bool has_ended = false;
+    bool is_end_told = false;
+    bool is_stage = false;
+    replica where;
+    std::uint32_t incarnation = 0;
+    std::uint64_t epoch = 0;
+    std::int64_t frozen_at_ns = 0;
+    std::set<std::uint64_t> blobs;
+  };
+  struct seen_replica {
+    std::uint32_t holder = 0;
+    bool was_held = false;
+    std::uint32_t incarnation = 0;
+    std::size_t deaths = 0;
+    std::size_t without_progress = 0;
+    /// Whose ends were told, the last one last.
+    std::vector<std::uint32_t> dead = {};
+  };
+  struct seen_edge {
+    std::uint64_t sent = 0;
+    std::uint64_t taken = 0;
+    std::uint64_t freed = 0;
+  };
+
+  void hear_throw(const event& each);
+  void check_forward(const event& each);
+  void tell_end(const event& each, seen_worker& worker);
+  void become_stage(const event& each, seen_worker& worker);
+  void hear_edge(const event& each, const seen_worker& worker);
+
+  plain_evaluation& plain_;
+  std::map<std::uint32_t, seen_worker> workers_;
+  std::map<replica, seen_replica> replicas_;
+  std::set<std::uint32_t> incarnations_;
+  std::map<std::uint64_t, seen_edge> edges_;
+  std::size_t starts_failed_ = 0;
+  std::size_t edges_lost_ = 0;
+  std::set<std::uint64_t> threw_;
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::size_t> threw_once_;
+};
+
+}  // namespace troupe::simulation
