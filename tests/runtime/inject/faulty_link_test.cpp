@@ -156,8 +156,11 @@ TEST(faulty_link, is_lost_at_both_ends_when_a_way_is_closed) {
     pair.greet();
     pair.assign();
     pair.send_calls(2);
-    EXPECT_TRUE(pair.worker_news.loss());
-    EXPECT_TRUE(pair.driver_news.loss());
+    for (noted_news* const end : {&pair.worker_news, &pair.driver_news}) {
+      const auto lost = end->loss();
+      ASSERT_TRUE(lost);
+      EXPECT_EQ(lost->cause.find("silent"), std::string::npos) << "it is told, and waits for no time-out";
+    }
   }
 }
 

@@ -213,8 +213,11 @@ TEST(faulty_transport, a_closed_connection_is_lost_at_both_ends) {
     SCOPED_TRACE(text);
     faulty_edge edge("tcp", text);
     edge.send(small);
-    EXPECT_TRUE(edge.found->wait());
-    EXPECT_TRUE(edge.lost_producer->wait());
+    for (const auto& end : {edge.found, edge.lost_producer}) {
+      const auto lost = end->wait();
+      ASSERT_TRUE(lost);
+      EXPECT_EQ(lost->cause.find("silent"), std::string::npos) << "it is told, and waits for no time-out";
+    }
     faulty_edge memory("shm", text);
     memory.send(small);
     EXPECT_EQ(memory.receive(small), 0u) << "all of it came at once, with the third";
