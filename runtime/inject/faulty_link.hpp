@@ -21,7 +21,8 @@ using do_later = std::function<void(std::chrono::steady_clock::time_point when, 
 ///   corrupt                     a bit of the version in its envelope: links have no checksum of their own, and a
 ///                               number that changed unseen would be believed
 ///   truncate                    the second half is missing
-///   partition                   nothing passes; heartbeats do, so that only what waits for an answer notices
+///   partition                   nothing passes; heartbeats do, so that the process is not ended for its silence
+///   half_open, close            of the connection, heartbeats included: the other end, or this one, is lost
 ///
 /// It stands below numbered_link, whose numbers and receipts are messages, too.
 [[nodiscard]] std::shared_ptr<message_link> disturb_link(std::shared_ptr<message_link> link, do_later later,

@@ -25,6 +25,7 @@ class link_end : public message_link, public connection_role, public std::enable
   void send(codec::bytes message) final;
   [[nodiscard]] std::size_t queued_bytes() const final;
   void peer_has_ended(std::function<void()> done) final;
+  void disturb(std::shared_ptr<arrival_faults> faults) final;
   void close() final;
 
   // The I/O thread.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/os/crc32c.hpp"
 #include "testing/simulation/hash_chain.hpp"
 
 namespace troupe::simulation {

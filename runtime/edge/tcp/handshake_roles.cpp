@@ -63,6 +63,7 @@ expected<void> untrusted_peer::admit(connection& from, const frame& head) {
   if (!link) return tl::make_unexpected(std::move(link).error());
   (*link)->connected = from.weak_from_this();
   from.assume(std::make_shared<edge_receiver>(*link, *core_.options().codec));
+  if ((*link)->faults) from.disturb((*link)->faults, disturbed_content::edge);
   return {};
 }
 
