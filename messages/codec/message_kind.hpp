@@ -46,6 +46,8 @@ enum class message_kind : std::uint8_t {
   file_answer = 53,
   file_part = 54,
   blob_part_taken = 55,
+  signal_worker = 56,
+  suffer_fault = 57,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.
