@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chaos_nodes.hpp"
 #include "chaos_report.hpp"
 #include "command.hpp"
 #include "count_flag.hpp"
@@ -41,6 +42,8 @@ struct chaos_flags {
 
 struct chaos_request {
   eval_options options;
+  /// Null on one host.
+  const chaos_nodes* nodes = nullptr;
   /// The options for each evaluation.
   arguments flags;
   std::uint64_t seed = 0;
@@ -108,14 +111,15 @@ expected<void> check_plan(const chaos_flags& given, const eval_options& options)
               "leave out --fault, or --seed and --minutes");
 }
 
-/// A launch has one driver, which its agents join; each evaluation here has its own.
+/// A launch has one driver, which its agents join; each evaluation here has its own. Behind a script the launcher does
+/// not see what it starts.
 expected<void> refuse_launch() {
   if (std::getenv(launch_variable) == nullptr) return {};
   return fail(error_code::flags_contradict, "troupe launch", "its agents join one evaluation, and chaos starts several",
-              "launch troupe eval with --fault, and once without, and compare");
+              "put troupe chaos itself behind --, and no script");
 }
 
-expected<chaos_request> read_request(const option_flags& flags, const chaos_flags& given) {
+expected<chaos_request> read_request(const option_flags& flags, const chaos_flags& given, const chaos_nodes* nodes) {
   if (auto fine = refuse_launch(); !fine) return tl::make_unexpected(fine.error());
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
@@ -124,6 +128,8 @@ expected<chaos_request> read_request(const option_flags& flags, const chaos_flag
   if (auto fine = check_plan(given, resolved->options); !fine) return tl::make_unexpected(fine.error());
   chaos_request made;
   made.options = resolved->options;
+  made.nodes = nodes;
+  if (nodes != nullptr) made.options.processes = true;
   made.flags = words_of(*resolved);
   if (auto fine = read_numbers(given, made); !fine) return tl::make_unexpected(fine.error());
   return made;
@@ -141,19 +147,39 @@ fault_shape shape_of_run(const chaos_request& asked, const nlohmann::json& resul
     ++shape.stages.back().replicas;
     if (asked.options.processes) ++shape.workers;
   }
+  if (asked.nodes != nullptr) shape.places = places_of(*asked.nodes, shape.workers);
   if (shape.workers > 0) shape.workers += limits::worker_spares;
   shape.micro_batches = result.value("micro_batches", std::uint64_t{0});
   return shape;
 }
 
+/// What begins an evaluation.
+arguments words_of(const chaos_request& asked) {
+  arguments words;
+  if (asked.nodes != nullptr) {
+    words = {"launch"};
+    words.insert(words.end(), asked.nodes->launch_flags.begin(), asked.nodes->launch_flags.end());
+    words.insert(words.end(), {"--", asked.nodes->program});
+  }
+  words.emplace_back("eval");
+  words.insert(words.end(), asked.flags.begin(), asked.flags.end());
+  return words;
+}
+
 std::string command_of(const chaos_request& asked, const arguments& more) {
-  std::string text = "troupe chaos";
+  std::string text = "troupe";
   const auto add = [&](const std::string& word) {
     const bool is_plain =
         word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%") ==
         std::string::npos;
     text += " " + (is_plain ? word : quote_for_shell(word));
   };
+  if (asked.nodes != nullptr) {
+    add("launch");
+    std::ranges::for_each(asked.nodes->launch_flags, add);
+    text += " -- troupe";
+  }
+  add("chaos");
   std::ranges::for_each(asked.flags, add);
   std::ranges::for_each(more, add);
   return text;
@@ -220,7 +246,7 @@ expected<exit_status> wreak(const chaos_request& asked) {
   if (!children) return tl::make_unexpected(children.error());
   const auto folder = private_folder::make();
   if (!folder) return tl::make_unexpected(folder.error());
-  chaos_rounds rounds(**children, **folder, asked.flags);
+  chaos_rounds rounds(**children, **folder, words_of(asked));
   const auto set_running = [&](child_runner* one) {
     const std::lock_guard lock(mutex);
     running = one;
@@ -231,9 +257,7 @@ expected<exit_status> wreak(const chaos_request& asked) {
   return status;
 }
 
-}  // namespace
-
-expected<exit_status> run_chaos(const arguments& given) {
+expected<exit_status> run(const arguments& given, const chaos_nodes* nodes) {
   parser reader("chaos",
                 "Evaluate under faults and without, and compare: status 0 only for the same bits.\n"
                 "The faults are those given, or drawn from a seed.",
@@ -245,7 +269,17 @@ expected<exit_status> run_chaos(const arguments& given) {
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return read_request(flags, own).and_then([](const chaos_request& asked) { return wreak(asked); });
+  return read_request(flags, own, nodes).and_then([](const chaos_request& asked) { return wreak(asked); });
+}
+
+}  // namespace
+
+expected<exit_status> run_chaos(const arguments& given) {
+  return run(given, nullptr);
+}
+
+expected<exit_status> run_chaos_over(const chaos_nodes& nodes, const arguments& given) {
+  return run(given, &nodes);
 }
 
 }  // namespace troupe::cli

@@ -59,8 +59,7 @@ expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
 expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const arguments& more, seconds patience,
                                            bool shows_log) {
   const std::filesystem::path output = folder_.path() / fmt::format("run-{}", runs_++);
-  arguments words = {"eval"};
-  words.insert(words.end(), flags_.begin(), flags_.end());
+  arguments words = words_;
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), {"--output", output.string()});
   const auto line = [](std::string_view text) { say(fmt::format("  | {}\n", text)); };

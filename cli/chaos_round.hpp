@@ -29,9 +29,10 @@ struct chaos_run {
 /// in a folder of its own. Threads: one.
 class chaos_rounds {
  public:
-  /// `flags`: those of eval that were given, without those that say where results go.
-  chaos_rounds(child_runner& children, const private_folder& folder, arguments flags)
-      : children_(children), folder_(folder), flags_(std::move(flags)) {}
+  /// `words` begin each evaluation: "eval" and its flags that were given, without those that say where results go,
+  /// behind a launch or not.
+  chaos_rounds(child_runner& children, const private_folder& folder, arguments words)
+      : children_(children), folder_(folder), words_(std::move(words)) {}
 
   /// Errors: child_runner::run().
   [[nodiscard]] expected<chaos_run> undisturbed();
@@ -45,7 +46,7 @@ class chaos_rounds {
 
   child_runner& children_;
   const private_folder& folder_;
-  const arguments flags_;
+  const arguments words_;
   double undisturbed_seconds_ = 0;
   int runs_ = 0;
 };

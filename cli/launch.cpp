@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "chaos_nodes.hpp"
 #include "command.hpp"
 #include "launch_flags.hpp"
 #include "messages/limits.hpp"
@@ -22,6 +23,7 @@ namespace {
 constexpr const char* launch_examples =
     "  troupe launch --hostfile HOSTS -- troupe eval --model M.pt --data mnist:DIR --stages 4 --processes\n"
     "  troupe launch --hostfile HOSTS --include w0@w1:0,2 -- ./my_program ARGUMENT\n"
+    "  troupe launch --hostfile HOSTS -- troupe chaos --model M.pt --data mnist:DIR --stages 4 --minutes 10\n"
     "  troupe launch --hostfile HOSTS --no-ssh --node-rank 1 --join-file /shared/job7 -- ./my_program\n"
     "  srun --ntasks-per-node=1 troupe launch --join-file /shared/$SLURM_JOB_ID -- ./my_program\n";
 
@@ -130,7 +132,22 @@ expected<exit_status> join(const launch_plan& plan, std::chrono::milliseconds jo
   return become_agent({"--join-file", plan.join_file});
 }
 
-expected<exit_status> take_part(const launch_flags& flags, arguments command) {
+/// Agents that were started by hand join one launch.
+expected<exit_status> wreak_over(const launch_plan& plan, bool allow_shrink, const divided_words& words) {
+  if (plan.part != launch_part::start_agents) {
+    return fail(error_code::flags_contradict, "troupe chaos",
+                "each of its evaluations is a launch of its own, and agents that ssh does not start join one",
+                "leave out --no-ssh and --join-file, or evaluate once with troupe eval --fault and once without");
+  }
+  return run_chaos_over({.launch_flags = words.flags,
+                         .program = words.command.front(),
+                         .nodes = plan.nodes,
+                         .driver_node = plan.driver_node,
+                         .allow_shrink = allow_shrink},
+                        {words.command.begin() + 2, words.command.end()});
+}
+
+expected<exit_status> take_part(const launch_flags& flags, divided_words words) {
   auto setup = flags.setup();
   if (!setup) return tl::make_unexpected(setup.error());
   const auto choice = flags.choice();
@@ -138,6 +155,9 @@ expected<exit_status> take_part(const launch_flags& flags, arguments command) {
   const own_host host = read_own_host();
   const auto plan = plan_launch(*choice, look_up, host);
   if (!plan) return tl::make_unexpected(plan.error());
+  const auto program = find_program(words.command.front(), variable_or("PATH", "/usr/bin:/bin"));
+  if (program && is_chaos(words.command, *program) && plan->part != launch_part::nothing)
+    return wreak_over(*plan, setup->allow_shrink, words);
   switch (plan->part) {
     case launch_part::nothing:
       say(fmt::format("troupe launch: {}\n", plan->reason));
@@ -148,7 +168,7 @@ expected<exit_status> take_part(const launch_flags& flags, arguments command) {
     case launch_part::write_join_files:
       break;
   }
-  return drive(flags, *plan, host, std::move(*setup), std::move(command));
+  return drive(flags, *plan, host, std::move(*setup), std::move(words.command));
 }
 
 }  // namespace
@@ -164,7 +184,7 @@ expected<exit_status> run_launch_command(const arguments& given) {
   const auto read = parse(reader, words->flags);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return take_part(flags, std::move(words->command));
+  return take_part(flags, std::move(*words));
 }
 
 }  // namespace troupe::cli

@@ -1,21 +1,63 @@
 #include "private_folder.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/report/atomic_file.hpp"
 
 namespace troupe::cli {
+namespace {
+
+const std::string name_begin = "troupe-chaos-";
+
+/// From mkdtemp() to the lock.
+constexpr std::chrono::seconds time_to_lock{60};
+
+/// Invalid if another process has it. Its children do not inherit it.
+unique_fd lock_folder(const std::filesystem::path& folder) {
+  unique_fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (opened && ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) opened.reset();
+  return opened;
+}
+
+bool is_forgotten(int folder) {
+  struct stat known {};
+  if (::fstat(folder, &known) != 0 || known.st_uid != ::geteuid()) return false;
+  return std::chrono::system_clock::now() - std::chrono::system_clock::from_time_t(known.st_mtime) > time_to_lock;
+}
+
+/// Removes what killed processes have left.
+void sweep(const std::filesystem::path& parent) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator each(parent, ignored), end; each != end; each.increment(ignored)) {
+    if (ignored) return;
+    if (!each->path().filename().string().starts_with(name_begin)) continue;
+    const unique_fd lock = lock_folder(each->path());
+    if (lock && is_forgotten(lock.get())) std::filesystem::remove_all(each->path(), ignored);
+  }
+}
+
+}  // namespace
 
 expected<std::unique_ptr<private_folder>> private_folder::make() {
   std::error_code failed;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
   if (failed) return unwritable("TMPDIR", failed.value());
-  std::string name = (parent / "troupe-XXXXXX").string();
+  sweep(parent);
+  std::string name = (parent / (name_begin + "XXXXXX")).string();
   if (::mkdtemp(name.data()) == nullptr) return unwritable(parent, errno);
-  return std::unique_ptr<private_folder>(new private_folder(name));
+  unique_fd lock = lock_folder(name);
+  if (!lock) return unwritable(name, errno);
+  return std::unique_ptr<private_folder>(new private_folder(name, std::move(lock)));
 }
 
 private_folder::~private_folder() {

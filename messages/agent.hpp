@@ -104,6 +104,26 @@ struct kill_worker {
   std::uint32_t rank = 0;
 };
 
+/// driver -> agent, for a fault plan alone: hosted_worker::signal(). SIGKILL, SIGSTOP or SIGCONT.
+struct signal_worker {
+  std::uint32_t rank = 0;
+  std::uint32_t number = 0;
+};
+
+/// What a fault plan does to a node.
+enum class node_fault : std::uint32_t {
+  kill,       ///< SIGKILL
+  stop,       ///< SIGSTOP, and SIGCONT at its end
+  partition,  ///< its connections to other nodes are silent, both ways
+};
+
+/// driver -> agent, for a fault plan alone. `fault` is a node_fault, of the agent alone or of its workers, too.
+struct suffer_fault {
+  std::uint32_t fault = 0;
+  std::uint32_t with_workers = 0;
+  std::uint64_t lasts_ms = 0;
+};
+
 /// agent -> driver: worker_listener::link_lost().
 struct worker_link_lost {
   std::uint32_t rank = 0;

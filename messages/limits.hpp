@@ -121,6 +121,8 @@ inline constexpr std::chrono::milliseconds fault_target_patience = 30s;
 inline constexpr std::size_t fault_messages_max = 1024;
 /// A message that was to arrive behind the next one arrives without one after this time.
 inline constexpr std::chrono::milliseconds fault_reorder_time = 100ms;
+/// A freeze or partition of an agent or node, which must end by itself.
+inline constexpr std::chrono::seconds fault_of_node_time_max = 600s;
 /// An undisturbed evaluation of `troupe chaos`, and a disturbed one: so many times that of the undisturbed one, and
 /// so much for waits on its way, such as those for silent workers.
 inline constexpr std::chrono::hours chaos_undisturbed_time = 24h;

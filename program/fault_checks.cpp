@@ -7,19 +7,14 @@
 namespace troupe {
 namespace {
 
-/// A signal reaches the processes of this host alone.
-expected<void> check_nodes(const fault_plan& plan) {
+/// Those of workers on other nodes travel in one link with all else of their node.
+expected<void> check_control(const fault_plan& plan) {
   if (launched_nodes::get() == nullptr) return {};
   for (const fault& each : plan.faults()) {
-    const bool is_signal = each.when.kind == fault_trigger_kind::time &&
-                           (each.who.kind == fault_target_kind::stage || each.who.kind == fault_target_kind::worker);
-    if (each.who.kind == fault_target_kind::control) {
-      return fail(error_code::fault_invalid, "fault \"" + to_string(each) + "\"",
-                  "control messages of other nodes cannot be disturbed", "run it on one host");
-    }
-    if (!is_signal) continue;
+    if (each.who.kind != fault_target_kind::control) continue;
     return fail(error_code::fault_invalid, "fault \"" + to_string(each) + "\"",
-                "a signal at a time does not reach workers of other nodes", "give it a micro-batch: at=mb17");
+                "control messages of other nodes cannot be disturbed",
+                "run it on one host, or use partition:agent=NODE");
   }
   return {};
 }
@@ -31,6 +26,7 @@ fault_shape fault_shape_of(const topology& what, const run_options& options, con
     return options.workers.enabled || what.parts().wants_process(plan.nodes[at.stage].name);
   });
   made.has_journal = !options.journal.file.empty();
+  if (const auto* launched = launched_nodes::get()) made.places = launched->places();
   return made;
 }
 
@@ -40,7 +36,7 @@ expected<void> check_faults(const topology& what, const run_options& options, st
   if (!plan) return tl::make_unexpected(plan.error());
   fault_shape shape = fault_shape_of(what, options, *plan);
   shape.micro_batches = micro_batches;
-  return check_fits(options.faults, shape).and_then([&] { return check_nodes(options.faults); });
+  return check_fits(options.faults, shape).and_then([&] { return check_control(options.faults); });
 }
 
 }  // namespace troupe

@@ -22,6 +22,7 @@
 #include "runtime/link/link_acceptor.hpp"
 #include "runtime/local_host/local_ranks.hpp"
 #include "runtime/process/memory_file.hpp"
+#include <troupe/fault_plan.hpp>
 
 namespace troupe {
 
@@ -44,6 +45,11 @@ class launched_nodes {
   /// Waits until all nodes have joined, and places the stages of a run. `log` gets what is to be said of its workers
   /// and, as long as no later run gets it, of the nodes. Errors: open_hosts().
   [[nodiscard]] expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log);
+
+  /// What faults can name.
+  [[nodiscard]] std::vector<fault_shape::place> places() const;
+  /// fault_injector::actions::hurt_node.
+  [[nodiscard]] bool hurt(const fault& what);
 
   /// The node of each stage in a worker, as a position among the nodes: by --placement, by the program's wish, by rank.
   /// E0102, E0103.

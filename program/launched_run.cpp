@@ -101,6 +101,34 @@ expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wirin
   return first;
 }
 
+std::vector<fault_shape::place> launched_nodes::places() const {
+  std::vector<fault_shape::place> made;
+  made.reserve(setup_.nodes.size());
+  for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
+    made.push_back({.name = setup_.nodes[node].name, .has_driver = node == setup_.driver_node});
+  }
+  return made;
+}
+
+bool launched_nodes::hurt(const fault& what) {
+  const auto node = find(what.who.name);
+  std::shared_ptr<node_agent> agent;
+  if (node) {
+    const std::lock_guard lock{mutex_};
+    agent = members_[*node].agent;
+  }
+  if (!agent || agent->loss()) return false;
+  const node_fault kind = what.kind == fault_kind::kill   ? node_fault::kill
+                          : what.kind == fault_kind::stop ? node_fault::stop
+                                                          : node_fault::partition;
+  const auto lasts =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(what.lasts.value_or(0)));
+  agent->tell(suffer_fault{.fault = static_cast<std::uint32_t>(kind),
+                           .with_workers = what.who.kind == fault_target_kind::node ? 1U : 0U,
+                           .lasts_ms = static_cast<std::uint64_t>(lasts.count())});
+  return true;
+}
+
 /// With --log-dir a file per rank takes what workers print.
 expected<log_function> launched_nodes::log_of_ranks(log_function log) const {
   if (!setup_.log_dir) return log;
@@ -150,6 +178,7 @@ expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const wo
     if (agent) agent->on_lost([places, node](const error& why) { places->lose(node, why); });
   }
   made.find = [places](stage_address at) { return places->node_for(at); };
+  made.hurt_node = [this](const fault& what) { return hurt(what); };
   return made;
 }
 

@@ -19,6 +19,9 @@ struct run_hosts {
   /// take it.
   std::function<expected<std::size_t>(stage_address at)> find;
 
+  /// Null without a launch. fault_injector::actions::hurt_node.
+  std::function<bool(const fault& what)> hurt_node = {};
+
   /// worker_host::refresh_telemetry() of all of them.
   void refresh_telemetry(std::chrono::steady_clock::time_point deadline) const;
   /// worker_host::close(), and stop() at the same time, of all of them.

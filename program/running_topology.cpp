@@ -72,7 +72,8 @@ void running_topology::impl::obey_faults(director_plan& plan) {
   plan.on_child = [victims](const caf::actor& child) { victims->put(child); };
   plan.on_recovered = [to = faults](const recovery_note& note) { to->recovered(note); };
   faults->act_by({.end_actor = [victims](fault_target_kind which) { victims->end(which); },
-                  .end_driver = [] { ::kill(::getpid(), SIGKILL); }});
+                  .end_driver = [] { ::kill(::getpid(), SIGKILL); },
+                  .hurt_node = hosts.hurt_node});
 }
 
 std::unique_ptr<running_topology> running_topology::start(assembly engines, std::shared_ptr<fault_injector> faults) {

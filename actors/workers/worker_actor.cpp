@@ -9,6 +9,7 @@
 #include "messages/codec/dispatch.hpp"
 #include "runtime/edge/checked_consumer.hpp"
 #include "runtime/fault/fault_shape.hpp"
+#include "runtime/inject/cut_off_edges.hpp"
 #include "runtime/inject/faulty_body.hpp"
 #include "runtime/inject/faulty_transport.hpp"
 #include "runtime/inject/plan_shape.hpp"
@@ -72,7 +73,14 @@ std::shared_ptr<stage_body> with_faults(std::shared_ptr<stage_body> body, const 
   return std::make_shared<faulty_body>(std::move(body), std::move(faults), lot, injected);
 }
 
-/// Of the edges whose consumer this worker is.
+/// Faults of a node that a worker has are those of its own.
+bool may_be_cut_off(const worker_assignment& to) {
+  return std::ranges::any_of(to.faults, [](const assigned_fault& each) {
+    return parse_fault(each.text)->who.kind == fault_target_kind::node;
+  });
+}
+
+/// Of the edges whose consumer this worker is, and of all where its node may be cut off.
 std::shared_ptr<transport> with_faults(std::shared_ptr<transport> edges, const wiring_plan& plan,
                                        const worker_assignment& to, const std::shared_ptr<engine_page>& page) {
   message_triggers mine;
@@ -86,6 +94,7 @@ std::shared_ptr<transport> with_faults(std::shared_ptr<transport> edges, const w
       return is_new || !first || !once;
     }));
   }
+  if (may_be_cut_off(to)) edges = cut_off_edges(std::move(edges), page);
   if (mine.empty()) return edges;
   return make_faulty_transport(std::move(edges), [mine = std::move(mine), &plan](std::size_t channel) {
     message_triggers found;

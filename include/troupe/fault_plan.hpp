@@ -63,6 +63,8 @@ struct fault_target {
   static fault_target edge(std::string from, std::string to);
   static fault_target control(std::string stage);
   static fault_target worker(std::uint32_t rank);
+  static fault_target agent(std::string node);
+  static fault_target node(std::string name);
   static fault_target loader() { return {.kind = fault_target_kind::loader}; }
   static fault_target aggregator() { return {.kind = fault_target_kind::aggregator}; }
   static fault_target driver() { return {.kind = fault_target_kind::driver}; }
@@ -165,6 +167,14 @@ struct fault_shape {
     /// Its replicas are worker processes.
     bool in_process = false;
   };
+  /// One of the nodes of a launch.
+  struct place {
+    std::string name;
+    /// The driver lives there, and no agent.
+    bool has_driver = false;
+    /// The others have slots for its stages.
+    bool may_be_lost = false;
+  };
   /// In the order of the stages' numbers.
   std::vector<node> stages = {};
   /// Producer and consumer, with the source as a producer.
@@ -174,9 +184,11 @@ struct fault_shape {
   bool has_journal = false;
   /// 0: not known.
   std::uint64_t micro_batches = 0;
+  /// Empty without a launch.
+  std::vector<place> places = {};
 };
 
-/// E0109: the run has no such stage, replica, edge, rank or journal, or no process that could be killed.
+/// E0109: the run has no such stage, replica, edge, rank, node or journal, or no process that could be killed.
 expected<void> check_fits(const fault_plan& plan, const fault_shape& shape);
 
 /// One to `most` faults that leave the bits of a run of this shape as they are. The same arguments give the same plan.

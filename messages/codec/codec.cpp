@@ -80,6 +80,8 @@ TROUPE_CODEC(file_answer);
 TROUPE_CODEC(file_part);
 TROUPE_CODEC(blob_part_taken);
 TROUPE_CODEC(numbered_message);
+TROUPE_CODEC(signal_worker);
+TROUPE_CODEC(suffer_fault);
 #undef TROUPE_CODEC
 
 }  // namespace troupe::codec

@@ -44,6 +44,8 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::file_part, "file_part", "driver", "agent"},
     {message_kind::blob_part_taken, "blob_part_taken", "agent", "driver"},
     {message_kind::numbered_message, "numbered_message", "driver, worker process", "worker process, driver"},
+    {message_kind::signal_worker, "signal_worker", "driver", "agent"},
+    {message_kind::suffer_fault, "suffer_fault", "driver", "agent"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

@@ -47,6 +47,8 @@ enum class message_kind : std::uint8_t {
   file_part = 54,
   blob_part_taken = 55,
   numbered_message = 56,
+  signal_worker = 57,
+  suffer_fault = 58,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

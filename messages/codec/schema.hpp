@@ -120,6 +120,10 @@ template <> struct schema<file_part> : message_of<message_kind::file_part,
 template <> struct schema<blob_part_taken> : message_of<message_kind::blob_part_taken, &blob_part_taken::bytes> {};
 template <> struct schema<numbered_message> : message_of<message_kind::numbered_message,
     &numbered_message::number, &numbered_message::heard, &numbered_message::message> {};
+template <> struct schema<signal_worker> : message_of<message_kind::signal_worker,
+    &signal_worker::rank, &signal_worker::number> {};
+template <> struct schema<suffer_fault> : message_of<message_kind::suffer_fault,
+    &suffer_fault::fault, &suffer_fault::with_workers, &suffer_fault::lasts_ms> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "runtime/agent/agent_workers.hpp"
 #include "runtime/agent/blob_store.hpp"
 #include "runtime/agent/node_files.hpp"
+#include "runtime/agent/node_suffering.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/errno_text.hpp"
@@ -69,6 +71,8 @@ struct agent::core {
   expected<void> handle(const hand_over_blobs& asked);
   expected<void> handle(const drop_blob& asked);
   expected<void> handle(const kill_worker& asked);
+  expected<void> handle(const signal_worker& asked);
+  expected<void> handle(const suffer_fault& asked);
   expected<void> handle(const stop_workers& asked);
   expected<void> handle(const ask_telemetry& asked);
   expected<void> handle(const check_file& asked);
@@ -167,9 +171,10 @@ std::optional<codec::bytes> agent::core::next_order() {
 
 void agent::core::obey(const codec::bytes& message) {
   expected<void> done;
-  const auto taken = dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker,
-                              ask_telemetry, stop_workers, file_part, check_file, agent_setup>(
-      message, [&](const auto& what) { done = handle(what); });
+  const auto taken =
+      dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker, ask_telemetry,
+               stop_workers, file_part, check_file, agent_setup, signal_worker, suffer_fault>(
+          message, [&](const auto& what) { done = handle(what); });
   if (!taken) return end(taken.error());
   if (!done) end(done.error());
 }
@@ -266,6 +271,16 @@ expected<void> agent::core::handle(const drop_blob& asked) {
 expected<void> agent::core::handle(const kill_worker& asked) {
   if (const auto worker = workers->find(asked.rank)) worker->kill();
   return {};
+}
+
+expected<void> agent::core::handle(const signal_worker& asked) {
+  const int number = asked.number == SIGKILL || asked.number == SIGSTOP ? static_cast<int>(asked.number) : SIGCONT;
+  if (const auto worker = workers->find(asked.rank)) static_cast<void>(worker->signal(number));
+  return {};
+}
+
+expected<void> agent::core::handle(const suffer_fault& asked) {
+  return suffer(asked, *workers, *options.driver);
 }
 
 expected<void> agent::core::handle(const ask_telemetry& asked) {

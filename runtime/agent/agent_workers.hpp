@@ -30,7 +30,9 @@ class agent_workers final : public worker_listener {
   void refuse(std::uint32_t rank, const error& cause);
   /// What has changed since the last time.
   void tell_telemetry();
-  /// All that are there; their ends are told as any others.
+  /// Those that are there.
+  [[nodiscard]] std::vector<hosted_worker_ptr> all() const;
+  /// Of all(); their ends are told as any others.
   void kill_all() const;
   /// Of all that were added.
   void wait_for_ends(std::chrono::steady_clock::time_point deadline);
@@ -53,7 +55,6 @@ class agent_workers final : public worker_listener {
     bool has_ended = false;
   };
   void announce(const hosted_worker_ptr& worker);
-  [[nodiscard]] std::vector<hosted_worker_ptr> all() const;
 
   const std::shared_ptr<message_link> driver_;
   mutable std::mutex mutex_;

@@ -50,6 +50,16 @@ void agent_worker::end_now() {
   if (const auto agent = agent_.lock()) agent->tell(kill_worker{rank()});
 }
 
+bool agent_worker::signal(int number) {
+  const auto agent = agent_.lock();
+  {
+    const std::lock_guard lock{mutex_};
+    if (!agent || !pid_ || has_ended_) return false;
+  }
+  agent->tell(signal_worker{rank(), static_cast<std::uint32_t>(number)});
+  return true;
+}
+
 void agent_worker::started(std::uint32_t pid) {
   if (pid != 0) {
     const std::lock_guard lock{mutex_};
@@ -72,9 +82,10 @@ void agent_worker::measured(const stage_telemetry& seen) {
 }
 
 void agent_worker::ended(const exit_report& report) {
-  if (report.pid != 0) {
+  {
     const std::lock_guard lock{mutex_};
-    pid_ = static_cast<std::uint32_t>(report.pid);
+    has_ended_ = true;
+    if (report.pid != 0) pid_ = static_cast<std::uint32_t>(report.pid);
   }
   if (!*run_ && !has_stage()) log_end(report, "ended before it had a stage");
   listener_->exited(shared_from_this(), report);

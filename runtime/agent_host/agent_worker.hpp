@@ -29,6 +29,8 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
   [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob> blobs) override;
   [[nodiscard]] stage_telemetry telemetry() const override;
   [[nodiscard]] std::optional<blob> page() const override { return page_; }
+  /// The agent is told; true is no promise that it finds the process.
+  [[nodiscard]] bool signal(int number) override;
 
   // --- what the agent says of it: on the thread of its link ---
 
@@ -52,6 +54,7 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
   mutable std::mutex mutex_;
   std::optional<std::uint32_t> pid_;
   stage_telemetry telemetry_;
+  bool has_ended_ = false;
 };
 
 }  // namespace troupe

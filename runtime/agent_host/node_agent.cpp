@@ -32,6 +32,8 @@ void node_agent::tell(const Message& message) {
   if (auto sent = send(message); !sent) lose(sent.error());
 }
 template void node_agent::tell(const kill_worker&);
+template void node_agent::tell(const signal_worker&);
+template void node_agent::tell(const suffer_fault&);
 
 void node_agent::set_up(const agent_setup& setup) {
   link_->start({.on_message = [self = shared_from_this()](const codec::bytes& message) { self->take(message); },

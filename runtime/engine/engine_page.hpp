@@ -85,6 +85,8 @@ struct engine_page {
   std::atomic<bool> taken{false};
   /// stage_telemetry::faults, written by what injects them.
   std::atomic<std::uint64_t> faults{0};
+  /// Steady time in ns, written by the node's agent: until then a fault plan cuts the node off from others.
+  std::atomic<std::int64_t> cut_off_until{0};
   stage_counters counters;
   work_sign work;
   /// Of the loader's engine.

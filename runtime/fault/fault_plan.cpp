@@ -31,6 +31,14 @@ fault_target fault_target::worker(std::uint32_t rank) {
   return {.kind = fault_target_kind::worker, .rank = rank};
 }
 
+fault_target fault_target::agent(std::string node) {
+  return {.kind = fault_target_kind::agent, .name = std::move(node)};
+}
+
+fault_target fault_target::node(std::string name) {
+  return {.kind = fault_target_kind::node, .name = std::move(name)};
+}
+
 fault_plan& fault_plan::add(fault one) {
   if (const auto wrong = objection_to(one)) {
     mistakes_.push_back(

@@ -72,6 +72,19 @@ expected<void> check_worker(const fault& one, const fault_shape& shape) {
   return misfit(one, fmt::format("the run starts {} workers, ranks from 0", shape.workers));
 }
 
+expected<void> check_place(const fault& one, const fault_shape& shape) {
+  if (shape.places.empty()) return misfit(one, "the run has no nodes", "start it with troupe launch");
+  const auto found = std::ranges::find(shape.places, one.who.name, &fault_shape::place::name);
+  if (found == shape.places.end()) {
+    std::vector<std::string> names;
+    names.reserve(shape.places.size());
+    for (const fault_shape::place& each : shape.places) names.push_back(each.name);
+    return misfit(one, fmt::format("the launch has no node \"{}\"", one.who.name), suggest_fix(one.who.name, names));
+  }
+  if (!found->has_driver) return {};
+  return misfit(one, "the driver lives there", "kill:driver, faults of worker=, or of each other node");
+}
+
 expected<void> check_moment(const fault& one, const fault_shape& shape) {
   if (one.when.kind != fault_trigger_kind::micro_batch || shape.micro_batches == 0) return {};
   if (one.when.number < shape.micro_batches) return {};
@@ -87,6 +100,9 @@ expected<void> check_fault(const fault& one, const fault_shape& shape) {
       return check_edge(one, shape);
     case kind::worker:
       return check_worker(one, shape);
+    case kind::agent:
+    case kind::node:
+      return check_place(one, shape);
     case kind::journal:
       return shape.has_journal ? expected<void>{} : misfit(one, "the run has no journal", "add --journal FILE");
     default:

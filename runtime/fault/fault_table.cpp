@@ -1,6 +1,8 @@
 #include "runtime/fault/fault_table.hpp"
 
 #include <array>
+#include <chrono>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,16 +22,15 @@ using p = fault_parameter;
 constexpr kind_set<t> no_target{};
 constexpr kind_set<p> no_parameter{};
 constexpr auto of_messages = set_of(t::edge, t::control);
-constexpr auto places = set_of(t::agent, t::node);
 constexpr auto at_messages = set_of(w::always, w::message, w::time, w::probability);
 constexpr auto at_forwards = set_of(w::micro_batch, w::probability);
 
 constexpr std::array rows = {
-    fault_row{k::kill, "kill", set_of(t::stage, t::worker, t::loader, t::aggregator, t::driver), places,
-              set_of(w::micro_batch, w::time, w::probability), no_parameter, no_parameter},
-    fault_row{k::stop, "stop", set_of(t::stage, t::worker), places, set_of(w::micro_batch, w::time, w::probability),
-              set_of(p::lasts), no_parameter},
-    fault_row{k::exit, "exit", set_of(t::stage, t::worker), set_of(t::agent), at_forwards, no_parameter, no_parameter},
+    fault_row{k::kill, "kill", set_of(t::stage, t::worker, t::loader, t::aggregator, t::agent, t::node, t::driver),
+              no_target, set_of(w::micro_batch, w::time, w::probability), no_parameter, no_parameter},
+    fault_row{k::stop, "stop", set_of(t::stage, t::worker, t::agent, t::node), no_target,
+              set_of(w::micro_batch, w::time, w::probability), set_of(p::lasts), no_parameter},
+    fault_row{k::exit, "exit", set_of(t::stage, t::worker), no_target, at_forwards, no_parameter, no_parameter},
     fault_row{k::throw_error, "throw", set_of(t::stage), no_target, at_forwards, no_parameter, no_parameter},
     fault_row{k::delay, "delay", of_messages, no_target, at_messages, set_of(p::lasts, p::delay, p::jitter),
               set_of(p::delay)},
@@ -40,8 +41,8 @@ constexpr std::array rows = {
               no_parameter},
     fault_row{k::truncate, "truncate", of_messages, set_of(t::journal), at_messages, set_of(p::lasts, p::bytes),
               no_parameter},
-    fault_row{k::partition, "partition", of_messages, set_of(t::worker, t::agent, t::node),
-              set_of(w::always, w::message, w::time), set_of(p::lasts), no_parameter},
+    fault_row{k::partition, "partition", set_of(t::edge, t::control, t::agent, t::node), set_of(t::worker),
+              set_of(w::always, w::micro_batch, w::message, w::time), set_of(p::lasts), no_parameter},
     fault_row{k::half_open, "half_open", of_messages, no_target, at_messages, set_of(p::lasts, p::direction),
               set_of(p::direction)},
     fault_row{k::close, "close", of_messages, no_target, at_messages, set_of(p::direction), no_parameter},
@@ -79,13 +80,30 @@ std::string targets_text(const fault_row& row) {
   return fmt::format("{} is for: {}", row.name, fmt::join(names, ", "));
 }
 
-std::string triggers_text(const fault_row& row) {
+bool is_place(const fault_target& who) {
+  return who.kind == t::agent || who.kind == t::node;
+}
+
+/// Loader, aggregator and driver draw no lots; only a stage and its worker compute; agents and nodes pass no messages
+/// that could be counted.
+bool suits(const fault_target& who, w when) {
+  const bool computes = who.kind == t::stage || who.kind == t::worker;
+  const bool passes_messages = who.kind == t::edge || who.kind == t::control;
+  if (is_place(who)) return when == w::micro_batch || when == w::time;
+  if (when == w::micro_batch) return !passes_messages;
+  return when != w::probability || computes || passes_messages;
+}
+
+std::string triggers_text(const fault_row& row, const fault_target& who) {
+  constexpr std::array<std::pair<w, std::string_view>, 5> all = {{{w::micro_batch, "at=mb17"},
+                                                                  {w::message, "at=msg3"},
+                                                                  {w::time, "at=2.5s"},
+                                                                  {w::probability, "p=0.1"},
+                                                                  {w::always, "neither at nor p"}}};
   std::vector<std::string_view> spellings;
-  if (row.triggers.has(w::micro_batch)) spellings.push_back("at=mb17");
-  if (row.triggers.has(w::message)) spellings.push_back("at=msg3");
-  if (row.triggers.has(w::time)) spellings.push_back("at=2.5s");
-  if (row.triggers.has(w::probability)) spellings.push_back("p=0.1");
-  if (row.triggers.has(w::always)) spellings.push_back("neither at nor p");
+  for (const auto& [when, spelling] : all) {
+    if (row.triggers.has(when) && suits(who, when)) spellings.push_back(spelling);
+  }
   return fmt::format("give {} one of: {}", row.name, fmt::join(spellings, ", "));
 }
 
@@ -98,7 +116,7 @@ std::optional<fault_objection> object_to_target(const fault_row& row, const faul
     return fault_objection{fault_part::target, fmt::format("there is no {} of {}", row.name, target_phrase(who.kind)),
                            targets_text(row)};
   }
-  const bool is_named = who.kind == t::stage || who.kind == t::edge || who.kind == t::control;
+  const bool is_named = who.kind == t::stage || who.kind == t::edge || who.kind == t::control || is_place(who);
   if ((is_named && who.name.empty()) || (who.kind == t::edge && who.to.empty())) {
     return fault_objection{fault_part::target, fmt::format("{} has no name", target_phrase(who.kind)), {}};
   }
@@ -111,12 +129,6 @@ std::optional<fault_objection> object_to_target(const fault_row& row, const faul
   return std::nullopt;
 }
 
-/// Loader, aggregator and driver draw no lots; only a stage and its worker compute.
-bool suits(const fault_target& who, fault_trigger_kind when) {
-  const bool computes = who.kind == t::stage || who.kind == t::worker;
-  return when != w::probability || computes || who.kind == t::edge || who.kind == t::control;
-}
-
 std::optional<fault_objection> object_to_trigger(const fault_row& row, const fault& one) {
   const fault_trigger& when = one.when;
   if (!row.triggers.has(when.kind) || !suits(one.who, when.kind)) {
@@ -124,7 +136,7 @@ std::optional<fault_objection> object_to_trigger(const fault_row& row, const fau
                            when.kind == w::always ? fmt::format("{} needs a moment", row.name)
                                                   : fmt::format("{} of {} cannot have this trigger", row.name,
                                                                 target_phrase(one.who.kind)),
-                           triggers_text(row)};
+                           triggers_text(row, one.who)};
   }
   if (when.kind == w::probability && !(when.probability > 0 && when.probability <= 1)) {
     return fault_objection{fault_part::trigger, "a probability is above 0 and at most 1", {}};
@@ -144,7 +156,18 @@ struct given_parameter {
   std::optional<double> value;
 };
 
+/// A frozen node would outlive its launch; a partition without an end is its loss.
+std::optional<fault_objection> object_to_time(const fault_row& row, const fault& one) {
+  if (!is_place(one.who) || one.kind == k::kill) return std::nullopt;
+  constexpr double most = std::chrono::duration<double>(limits::fault_of_node_time_max).count();
+  if (one.lasts && *one.lasts <= most) return std::nullopt;
+  return fault_objection{one.lasts ? fault_part::lasts : fault_part::kind,
+                         fmt::format("{} of {} must end, within {} s", row.name, target_phrase(one.who.kind), most),
+                         "add for=20s, which outlasts --worker-timeout, or use kill"};
+}
+
 std::optional<fault_objection> object_to_parameters(const fault_row& row, const fault& one) {
+  if (auto found = object_to_time(row, one)) return found;
   const auto bytes = one.bytes ? std::optional(static_cast<double>(*one.bytes)) : std::nullopt;
   const auto way = one.direction ? std::optional(static_cast<double>(*one.direction)) : std::nullopt;
   for (const given_parameter& each : {given_parameter{p::lasts, fault_part::lasts, one.lasts},

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,11 @@ class planner {
   }
 
   std::optional<fault> next() {
-    switch (draw_.below(6)) {
+    const bool has_places = std::ranges::any_of(shape_.places, &has_agent);
+    switch (draw_.below(has_places ? 8 : 6)) {
+      case 6:
+      case 7:
+        return of_place();
       case 0:
         return fault{fault_kind::kill, draw_.below(2) == 0 ? fault_target::loader() : fault_target::aggregator(),
                      moment()};
@@ -87,8 +92,26 @@ class planner {
     }
   }
 
+  static bool has_agent(const fault_shape::place& one) { return !one.has_driver; }
+
+  /// A silence far shorter than --worker-timeout, or, once in a plan, the loss of a node that others can stand in for.
+  std::optional<fault> of_place() {
+    std::vector<fault_shape::place> places;
+    std::ranges::copy_if(shape_.places, std::back_inserter(places), &has_agent);
+    const fault_shape::place& place = places[draw_.below(places.size())];
+    constexpr fault_kind kinds[] = {fault_kind::stop, fault_kind::partition, fault_kind::kill};
+    const fault_kind what = kinds[draw_.below(std::size(kinds))];
+    fault made{what, draw_.below(2) == 0 ? fault_target::agent(place.name) : fault_target::node(place.name), moment()};
+    if (what == fault_kind::kill) {
+      return place.may_be_lost && !std::exchange(loses_node_, true) ? std::optional(made) : std::nullopt;
+    }
+    made.lasts = between(1, 5) / 10;
+    return made;
+  }
+
   /// All but what would be nonsense, of which the worker dies.
   std::optional<fault> of_control() {
+    if (!shape_.places.empty()) return std::nullopt;  // not those of other nodes
     constexpr fault_kind kinds[] = {fault_kind::delay, fault_kind::drop, fault_kind::duplicate, fault_kind::reorder};
     const fault_shape::node& node = shape_.stages[draw_.below(shape_.stages.size())];
     if (!node.in_process) return std::nullopt;
@@ -123,6 +146,7 @@ class planner {
   seeded_draw draw_;
   const fault_shape& shape_;
   std::vector<std::size_t> deaths_;
+  bool loses_node_ = false;
 };
 
 }  // namespace

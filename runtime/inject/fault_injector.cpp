@@ -22,6 +22,10 @@ std::uint64_t bit_of(std::size_t number) {
   return std::uint64_t{1} << number;
 }
 
+bool is_of_place(const fault& one) {
+  return one.who.kind == target::agent || one.who.kind == target::node;
+}
+
 bool is_of_messages(const fault& one) {
   return one.who.kind == target::edge || one.who.kind == target::control;
 }
@@ -63,6 +67,12 @@ bool fault_injector::hits(const fault& one, stage_address at, std::optional<std:
   if (one.who.kind == target::worker) return rank == one.who.rank;
   return one.who.kind == target::stage && find_stage(shape_, one.who.name) == at.stage &&
          one.who.replica.value_or(at.replica) == at.replica;
+}
+
+/// It ends this worker of the stage.
+bool fault_injector::takes_worker(const fault& one, stage_address at, const hosted_worker& worker) const {
+  if (is_of_place(one)) return one.who.name == worker.home().node;
+  return needs_process(one) && hits(one, at, worker.rank());
 }
 
 /// Its edge, or its messages.
@@ -157,7 +167,9 @@ void fault_injector::loaded(std::uint64_t index) {
 }
 
 void fault_injector::folded(micro_batch_id id) {
-  for (const target who : {target::aggregator, target::journal, target::driver}) act_at_micro_batch(who, id);
+  for (const target who : {target::aggregator, target::journal, target::driver, target::agent, target::node}) {
+    act_at_micro_batch(who, id);
+  }
 }
 
 void fault_injector::act_at_micro_batch(target who, micro_batch_id at) {
@@ -165,7 +177,11 @@ void fault_injector::act_at_micro_batch(target who, micro_batch_id at) {
     const fault& one = faults()[number];
     const bool is_due =
         one.who.kind == who && one.when.kind == fault_trigger_kind::micro_batch && one.when.number == at.index;
-    if (is_due && record_.spend(number, at)) act(number);
+    if (is_due && is_of_place(one)) {
+      hurt_node(number, at);
+    } else if (is_due && record_.spend(number, at)) {
+      act(number);
+    }
   }
 }
 
@@ -185,6 +201,7 @@ void fault_injector::begin() {
     clock_.at(now + after, [this, number] {
       const fault_target& who = faults()[number].who;
       if (who.kind == target::stage || who.kind == target::worker) return signal(number, steady::now() + patience_);
+      if (is_of_place(faults()[number])) return hurt_node(number);
       if (record_.spend(number)) act(number);
     });
   }
@@ -202,6 +219,14 @@ void fault_injector::act(std::size_t number) {
       return disk_->fill(one.bytes.value_or(0));
     default:
       return;
+  }
+}
+
+/// A lost node does not come back.
+void fault_injector::hurt_node(std::size_t number, std::optional<micro_batch_id> at) {
+  const bool is_new = !record_.is_spent(number);
+  if (is_new && actions_.hurt_node && actions_.hurt_node(faults()[number])) {
+    static_cast<void>(record_.spend(number, at));
   }
 }
 
@@ -253,7 +278,9 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
   std::vector<assigned_fault> given;
   for (std::size_t number = 0; number < faults().size(); ++number) {
     const fault& one = faults()[number];
-    const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || touches(one, at);
+    const bool cuts_off =
+        one.kind == fault_kind::partition && one.who.kind == target::node && one.who.name == worker->home().node;
+    const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || touches(one, at) || cuts_off;
     if (!is_mine || (is_once(one) && record_.is_spent(number))) continue;
     mine.given |= bit_of(number);
     given.push_back({static_cast<std::uint32_t>(number), to_string(one)});
@@ -297,28 +324,38 @@ void fault_injector::look() {
 
 // --- the record ------------------------------------------------------------------------------------------------------
 
-/// The first fault that hit this and has no price yet; else the first one.
+/// A freeze or a silence that was over before.
+bool fault_injector::was_over(std::size_t number, const fault_record::entry& known, double seconds_since_loss) const {
+  const auto& lasts = faults()[number].lasts;
+  if (!lasts || !known.seconds || !record_.began()) return false;
+  const double now = std::chrono::duration<double>(steady::now() - *record_.began()).count();
+  return *known.seconds + *lasts < now - seconds_since_loss;
+}
+
+/// The first fault that hit this, was not over by then and has no price yet; else one that has, else one that was.
 void fault_injector::recovered(const recovery_note& note) {
   look();
-  std::optional<std::uint32_t> rank;
+  hosted_worker_ptr lost;
   if (note.stage) {
     const std::lock_guard lock{mutex_};
     // the newest worker is the replacement
     bool is_newest = true;
-    for (auto each = watched_.rbegin(); each != watched_.rend() && !rank; ++each) {
+    for (auto each = watched_.rbegin(); each != watched_.rend() && !lost; ++each) {
       if (each->at != *note.stage) continue;
-      if (!std::exchange(is_newest, false)) rank = each->worker->rank();
+      if (!std::exchange(is_newest, false)) lost = each->worker;
     }
   }
   const auto entries = record_.entries();
   std::optional<std::size_t> who;
   for (std::size_t number = 0; number < entries.size(); ++number) {
     const fault& one = faults()[number];
-    const bool is_deadly = note.stage ? needs_process(one) && hits(one, *note.stage, rank)
+    const bool is_deadly = note.stage ? lost && takes_worker(one, *note.stage, *lost)
                                       : one.who.kind == target::loader || one.who.kind == target::aggregator;
     if (!is_deadly || entries[number].times == 0) continue;
-    const bool is_free = !entries[number].recovery_seconds;
-    if (!who || (is_free && entries[*who].recovery_seconds)) who = number;
+    const auto doubts = [&](std::size_t about) {
+      return std::pair(was_over(about, entries[about], note.seconds), entries[about].recovery_seconds.has_value());
+    };
+    if (!who || doubts(number) < doubts(*who)) who = number;
   }
   if (who) record_.cost(*who, note.seconds, note.sent_again);
 }

@@ -44,6 +44,8 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
     std::function<void(fault_target_kind which)> end_actor;
     /// Ends this process without a word.
     std::function<void()> end_driver;
+    /// Has it done to the agent or node. False: the node is lost, and there is nothing to hit.
+    std::function<bool(const fault& what)> hurt_node = {};
   };
 
   /// `plan` fits `shape`. A signal waits for a process for `patience`. E0614.
@@ -101,6 +103,9 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   fault_injector(fault_plan plan, fault_shape shape, log_function log, std::chrono::milliseconds patience);
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return record_.plan().faults(); }
   [[nodiscard]] bool hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const;
+  [[nodiscard]] bool takes_worker(const fault& one, stage_address at, const hosted_worker& worker) const;
+  [[nodiscard]] bool was_over(std::size_t number, const fault_record::entry& known, double seconds_since_loss) const;
+  void hurt_node(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
   [[nodiscard]] bool touches(const fault& one, stage_address at) const;
   [[nodiscard]] message_triggers triggers_of(fault_target_kind who);
   void loaded(std::uint64_t index);

@@ -1,5 +1,11 @@
 // Goal: `troupe chaos` tells a run that survives from one that does not, by status and object, and says how to do it
 // again. Method: the built program on few samples; plans that are given and that are drawn from seeds.
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -80,6 +86,41 @@ TEST(chaos, refuses_what_contradicts_it) {
   const auto bad = run_troupe({.arguments = chaos_of({"--fault", "kill:lodaer"})});
   EXPECT_EQ(bad.status, 2);
   EXPECT_THAT(bad.err, HasSubstr("E0109"));
+}
+
+/// Of a process that lives, whose command line has this text.
+bool is_in_a_command_line(const std::string& text) {
+  for (const auto& each : fs::directory_iterator("/proc")) {
+    std::ifstream line(each.path() / "cmdline", std::ios::binary);
+    if (std::string(std::istreambuf_iterator<char>(line), {}).find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Signals chaos as soon as it has a folder.
+program_call signalled_chaos(const scratch& temporary, int signal) {
+  program_call call{.arguments = chaos_of({"--fault", "kill:loader,at=mb1"}),
+                    .environment = {"TMPDIR=" + temporary.path().string()}};
+  call.on_stderr = [signal, sent = false](const std::string& so_far) mutable {
+    if (sent || so_far.find("undisturbed") == std::string::npos) return std::vector<int>{};
+    sent = true;
+    return std::vector<int>{signal};
+  };
+  return call;
+}
+
+TEST(chaos, killed_leaves_no_process_and_the_next_one_removes_its_folder) {
+  const scratch temporary;
+  const auto killed = run_troupe(signalled_chaos(temporary, SIGKILL));
+  ASSERT_EQ(killed.status, 128 + SIGKILL) << killed.err;
+  while (is_in_a_command_line(temporary.path().string())) std::this_thread::yield();
+  const auto left = temporary.entries();
+  ASSERT_FALSE(left.empty());
+  fs::last_write_time(temporary.path() / *left.begin(), fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  const auto ended = run_troupe(signalled_chaos(temporary, SIGTERM));
+  EXPECT_EQ(ended.status, 130) << ended.err;
+  EXPECT_TRUE(temporary.entries().empty());
+  EXPECT_FALSE(is_in_a_command_line(temporary.path().string()));
 }
 
 }  // namespace

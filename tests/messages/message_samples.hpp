@@ -22,7 +22,7 @@ using all_messages =
                      agent_ready, agent_refusal, start_worker, worker_started, worker_message, blob_part,
                      hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log, worker_ended,
                      worker_telemetry, stop_workers, workers_stopped, ask_telemetry, telemetry_told, check_file,
-                     file_answer, file_part, blob_part_taken, numbered_message>;
+                     file_answer, file_part, blob_part_taken, numbered_message, signal_worker, suffer_fault>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -147,6 +147,8 @@ class sample_maker {
   void fill(file_part& m) { m = {u64(), u64(), content()}; }
   void fill(blob_part_taken& m) { m = {u64()}; }
   void fill(numbered_message& m) { m = {u64(), u64(), content()}; }
+  void fill(signal_worker& m) { m = {u32(), u32()}; }
+  void fill(suffer_fault& m) { m = {u32(), u32(), u64()}; }
 
   template <class T>
   T make() {
@@ -291,6 +293,12 @@ inline auto key(const blob_part_taken& m) {
 }
 inline auto key(const numbered_message& m) {
   return std::tuple(m.number, m.heard, m.message);
+}
+inline auto key(const signal_worker& m) {
+  return std::tuple(m.rank, m.number);
+}
+inline auto key(const suffer_fault& m) {
+  return std::tuple(m.fault, m.with_workers, m.lasts_ms);
 }
 inline auto key(const workers_stopped& m) {
   return std::tuple(m.all_ended);

@@ -178,6 +178,41 @@ def the_network_of_a_node_is_cut(nodes):
     expect_nothing_left(nodes)
 
 
+def a_node_is_cut_off_and_returns(nodes):
+    """Sooner than --worker-timeout: nothing is lost. Once by the kernel, once by a fault plan."""
+    cut = nodes.nodes[1]
+    flags = ["--stages", "4", "--micro-batch", "8", "--fault", f"partition:node={cut.address},at=mb40,for=0.5s"]
+    run = launch(nodes, 2, flags, hosts=nodes.nodes[:2])
+    run.wait_until_it_runs()
+    cut.link("down")
+    time.sleep(1)
+    cut.link("up")
+    result = run.result()
+    expect_same_bits(result, evaluate_alone("--micro-batch", "8"))
+    assert [each["times"] for each in result["faults"]] == [1], result["faults"]
+    expect_nothing_left(nodes)
+
+
+def chaos_loses_agents_and_nodes(nodes):
+    """Two launches of three nodes; in the second one is frozen and cut off, one lost, with stages of either."""
+    one, two = nodes.nodes[1:]
+    faults = [f"stop:node={one.address},at=mb10,for=0.2s", f"partition:agent={one.address},at=mb20,for=0.2s",
+              f"stop:worker=2,at=0.05s,for=0.1s", f"kill:node={one.address},at=mb40"]
+    words = [TROUPE, "chaos", *RESNET, "--stages", "4", "--micro-batch", "8", "--json"]
+    for each in faults:
+        words += ["--fault", each]
+    run = launch(nodes, 2, command=words)
+    result = run.result()
+    assert result["bit_identical"], result["objection"]
+    assert [each["times"] for each in result["faults"]] == [1, 1, 1, 1], result["faults"]
+    assert result["faults"][3]["recovery_seconds"] > 0 and result["faults"][3]["replayed"] > 0, result["faults"]
+    assert result["repeat"].startswith("troupe launch --hostfile ") and " -- troupe chaos --model " in result["repeat"]
+    expect_nothing_left(nodes)
+    by_hand = ["--num-nodes", "2", "--no-ssh", "--node-rank", "0", "--join-file", "x"]
+    refused = started(nodes.nodes[0], [TROUPE, "launch", *by_hand, "--", *words])
+    assert refused.end() not in (0, None) and "leave out --no-ssh" in refused.text(), refused.text()
+
+
 def an_agent_is_frozen(nodes):
     run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "6"], ["--worker-timeout", "6"])
     run.wait_until_it_runs()
@@ -286,7 +321,8 @@ def a_worker_of_a_program_of_ones_own_is_killed(nodes):
 ALWAYS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas]
 TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
-         the_network_of_a_node_is_cut, an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
+         the_network_of_a_node_is_cut, a_node_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
+         an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
          the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end,
          a_node_that_does_not_answer_is_named]
 # So many of TESTS have their turn in one run (tests/support/turns.hpp).

@@ -50,6 +50,8 @@ struct edge_link {
   const std::uint32_t slots;
   /// tcp_edge_options::peer.
   const std::optional<std::string> peer;
+  /// tcp_edge_options::faults. Before the I/O thread knows this.
+  std::shared_ptr<arrival_faults> faults;
   /// The I/O thread has been asked to look here and has not begun. It clears this before it looks, so no news is lost.
   std::atomic<bool> scheduled{false};
   /// By the end's owner: said so, or without a word.
@@ -85,8 +87,6 @@ struct receiver_link final : edge_link {
 
   std::unique_ptr<edge_producer> queue;
   std::atomic<std::uint64_t> released{0};
-  /// tcp_edge_options::faults.
-  std::shared_ptr<arrival_faults> faults;
 };
 
 }  // namespace troupe

@@ -119,6 +119,7 @@ expected<std::unique_ptr<edge_producer>> make_producer(const std::shared_ptr<tcp
   auto link =
       std::make_shared<sender_link>(key, options.edge.slots, std::move(options.peer), std::move(options.on_lost));
   link->queue = std::move(queue.consumer);
+  link->faults = std::move(options.faults);
   if (auto reached = reach(link); !reached) return tl::make_unexpected(std::move(reached).error());
   return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core);
 }

@@ -38,7 +38,7 @@ agent_setup proper_setup() {
 codec::bytes some_order(sample_maker& make) {
   const auto rank = static_cast<std::uint32_t>(make.below(3));
   const std::uint64_t number = make.below(3);
-  switch (make.below(9)) {
+  switch (make.below(11)) {
     case 0:
       return *codec::encode(start_worker{.rank = static_cast<std::uint32_t>(make.below(100)), .silence_ms = 1000});
     case 1:
@@ -61,6 +61,12 @@ codec::bytes some_order(sample_maker& make) {
       return *codec::encode(stop_workers{.grace_ms = make.below(2)});
     case 7:
       return *codec::encode(make.make<agent_setup>());
+    case 8:
+      return *codec::encode(signal_worker{.rank = rank, .number = static_cast<std::uint32_t>(make.below(40))});
+    case 9:
+      return *codec::encode(suffer_fault{.fault = 2 + static_cast<std::uint32_t>(make.below(2)),
+                                         .with_workers = static_cast<std::uint32_t>(make.below(3)),
+                                         .lasts_ms = make.below(2) == 0 ? make.u64() : 1});
     default: {
       codec::bytes random(make.below(64));
       for (std::byte& each : random) each = make.byte();

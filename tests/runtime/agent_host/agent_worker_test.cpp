@@ -134,6 +134,38 @@ TEST(agent_worker, killed_by_its_driver_has_the_reason) {
   EXPECT_THAT(one.worker->end_of(*end), HasSubstr("it was silent for too long, and was killed"));
 }
 
+TEST(agent_worker, gets_signals_of_a_fault_plan_until_its_end) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker one(host);
+  EXPECT_EQ(one.ask("echo ready"), "ready");
+  EXPECT_TRUE(one.worker->signal(SIGSTOP));
+  one.say("echo thawed");
+  EXPECT_TRUE(one.worker->signal(SIGCONT));
+  EXPECT_THAT(one.news->events.first(2), ElementsAre("said ready", "said thawed"));
+  EXPECT_TRUE(one.worker->signal(SIGKILL));
+  const auto end = one.news->end();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->value, SIGKILL);
+  EXPECT_FALSE(one.worker->signal(SIGKILL));
+}
+
+TEST(agent_worker, hears_and_says_nothing_while_its_node_is_cut_off_and_then_all) {
+  agent_node n1;
+  n1.be_ready();
+  agent_host host = n1.new_host();
+  started_worker one(host);
+  EXPECT_EQ(one.ask("echo ready"), "ready");
+  constexpr std::chrono::milliseconds time{300};
+  const auto began = std::chrono::steady_clock::now();
+  n1.node->tell(suffer_fault{.fault = static_cast<std::uint32_t>(node_fault::partition),
+                             .with_workers = 1,
+                             .lasts_ms = static_cast<std::uint64_t>(time.count())});
+  EXPECT_EQ(one.ask("echo back"), "back");
+  EXPECT_GE(std::chrono::steady_clock::now() - began, time);
+}
+
 TEST(agent_worker, killed_before_it_runs_ends_too) {
   agent_node n1;
   n1.be_ready();

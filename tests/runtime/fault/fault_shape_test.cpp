@@ -66,6 +66,45 @@ TEST(fault_shape, faults_of_processes_need_processes) {
   EXPECT_THAT(misfit_of("disk_full:journal,at=mb3", one_process()), HasSubstr("no journal"));
 }
 
+fault_shape over_nodes(bool may_be_lost) {
+  fault_shape made = processes();
+  made.places = {{.name = "w0", .has_driver = true, .may_be_lost = true}, {.name = "w1", .may_be_lost = may_be_lost}};
+  return made;
+}
+
+TEST(fault_shape, faults_of_nodes_need_a_launch_and_spare_the_drivers) {
+  for (const char* text : {"kill:node=w1,at=mb1", "kill:agent=w1,at=1s", "stop:agent=w1,at=mb1,for=1s",
+                           "partition:node=w1,at=1s,for=2s"}) {
+    EXPECT_EQ(misfit_of(text, over_nodes(false)), "") << text;
+    EXPECT_THAT(misfit_of(text, processes()), HasSubstr("no nodes")) << text;
+  }
+  EXPECT_THAT(misfit_of("kill:node=w2,at=mb1", over_nodes(true)), HasSubstr("no node \"w2\""));
+  EXPECT_THAT(misfit_of("kill:agent=w0,at=mb1", over_nodes(true)), HasSubstr("the driver lives there"));
+}
+
+TEST(random_plan, loses_a_node_at_most_once_and_only_one_that_may_be_lost) {
+  std::set<std::string> silences;
+  for (const bool may_be_lost : {false, true}) {
+    const fault_shape shape = over_nodes(may_be_lost);
+    std::size_t plans_with_a_loss = 0;
+    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+      const fault_plan plan = random_plan(seed, shape);
+      ASSERT_TRUE(check_fits(plan, shape)) << to_string(check_fits(plan, shape).error());
+      std::size_t losses = 0;
+      for (const fault& each : plan.faults()) {
+        EXPECT_NE(each.who.kind, fault_target_kind::control);
+        if (each.who.kind != fault_target_kind::agent && each.who.kind != fault_target_kind::node) continue;
+        if (each.kind == fault_kind::kill) ++losses;
+        if (each.kind != fault_kind::kill) silences.emplace(fault_name(each.kind));
+      }
+      EXPECT_LE(losses, may_be_lost ? 1u : 0u);
+      plans_with_a_loss += losses;
+    }
+    EXPECT_EQ(plans_with_a_loss > 0, may_be_lost);
+  }
+  EXPECT_EQ(silences, (std::set<std::string>{"partition", "stop"}));
+}
+
 TEST(random_plan, is_the_same_for_a_seed_and_fits) {
   std::set<std::string> seen;
   std::set<fault_kind> kinds;

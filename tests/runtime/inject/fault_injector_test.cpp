@@ -18,8 +18,9 @@ using ::testing::IsEmpty;
 
 class pretended_worker final : public hosted_worker {
  public:
-  explicit pretended_worker(std::uint32_t rank)
-      : hosted_worker("worker", rank, nullptr), page_(std::move(*shared_page::create())) {}
+  explicit pretended_worker(std::uint32_t rank, const std::string& node = {})
+      : hosted_worker("worker", rank, nullptr, {.node = node, .address = {}}),
+        page_(std::move(*shared_page::create())) {}
 
   [[nodiscard]] std::string place() const override { return "nowhere"; }
   [[nodiscard]] std::optional<std::uint32_t> pid() const override { return std::nullopt; }
@@ -48,8 +49,8 @@ class pretended_worker final : public hosted_worker {
   const shared_page page_;
 };
 
-std::shared_ptr<pretended_worker> make_worker(std::uint32_t rank) {
-  return std::make_shared<pretended_worker>(rank);
+std::shared_ptr<pretended_worker> make_worker(std::uint32_t rank, const std::string& node = {}) {
+  return std::make_shared<pretended_worker>(rank, node);
 }
 
 class no_fold final : public call_fold {
@@ -70,7 +71,8 @@ std::shared_ptr<fault_injector> injector(const std::vector<std::string>& texts, 
       .stages = {{.name = "net 0", .in_process = true}, {.name = "net 1", .replicas = 2, .in_process = true}},
       .edges = {{"net 0", "net 1"}},
       .workers = 10,
-      .has_journal = true};
+      .has_journal = true,
+      .places = {{.name = "w0", .has_driver = true}, {.name = "w1"}, {.name = "w2"}}};
   EXPECT_TRUE(check_fits(plan, shape)) << to_string(check_fits(plan, shape).error());
   return *fault_injector::start(std::move(plan), shape, std::move(log), patience);
 }
@@ -157,6 +159,60 @@ TEST(fault_injector, ends_actors_driver_and_disk_at_their_micro_batches) {
   EXPECT_EQ(faults->disk()->write(here.get(), "abcde", 5), 3);
   EXPECT_EQ(faults->disk()->write(here.get(), "de", 2), -1);
   EXPECT_EQ(errno, ENOSPC);
+}
+
+TEST(fault_injector, hurts_nodes_at_their_moments_unless_they_are_lost) {
+  const auto faults = injector({"kill:node=w1,at=mb1", "stop:agent=w2,at=mb1,for=1s", "partition:node=w1,at=mb0,for=1s",
+                                "partition:agent=w2,at=0s,for=2s"});
+  std::vector<std::string> hurt;
+  std::promise<void> timed;
+  faults->act_by({.end_actor = [](fault_target_kind) {},
+                  .end_driver = [] {},
+                  .hurt_node =
+                      [&](const fault& what) {
+                        if (what.when.kind == fault_trigger_kind::time) {
+                          timed.set_value();
+                          return true;
+                        }
+                        hurt.push_back(to_string(what));
+                        return what.who.name != "w2";
+                      }});
+  static_cast<void>(faults->wrap(std::make_shared<endless_source>(), 0)->next());
+  timed.get_future().wait();
+  const auto fold = faults->wrap(std::make_shared<no_fold>());
+  for (const std::uint64_t index : {0, 1, 1}) {
+    score next;
+    next.id = {0, index};
+    ASSERT_TRUE(fold->fold(next));
+  }
+  faults->stop();
+  EXPECT_THAT(hurt, ElementsAre("partition:node=w1,at=mb0,for=1s", "stop:agent=w2,at=mb1,for=1s", "kill:node=w1,at=mb1",
+                                "stop:agent=w2,at=mb1,for=1s"));
+  const auto entries = faults->record().entries();
+  EXPECT_EQ(entries[0].micro_batch, (micro_batch_id{0, 1}));
+  EXPECT_EQ(entries[1].times, 0u);
+  EXPECT_EQ(entries[2].times + entries[3].times, 2u);
+}
+
+TEST(fault_injector, books_the_loss_of_stages_on_the_fault_of_their_node) {
+  const auto faults = injector({"kill:node=w2,at=mb0", "stop:node=w1,at=mb0,for=0s", "kill:node=w1,at=mb0"});
+  faults->act_by(
+      {.end_actor = [](fault_target_kind) {}, .end_driver = [] {}, .hurt_node = [](const fault&) { return true; }});
+  static_cast<void>(faults->assign({0, 0}, make_worker(0, "w1")));
+  static_cast<void>(faults->wrap(std::make_shared<endless_source>(), 0)->next());
+  static_cast<void>(faults->wrap(std::make_shared<no_fold>())->fold({}));
+  static_cast<void>(faults->assign({0, 0}, make_worker(1, "w2")));
+  faults->recovered({.stage = stage_address{0, 0}, .seconds = 0, .sent_again = 7});
+  const auto entries = faults->record().entries();
+  EXPECT_FALSE(entries[0].recovery_seconds || entries[1].recovery_seconds);
+  EXPECT_EQ(entries[2].recovery_seconds, 0.0);
+  EXPECT_EQ(entries[2].replayed, 7u);
+}
+
+TEST(fault_injector, only_workers_of_a_node_learn_of_its_partition) {
+  const auto faults = injector({"partition:node=w1,at=1s,for=1s", "kill:node=w1,at=1s"});
+  EXPECT_THAT(numbers(faults->assign({0, 0}, make_worker(0, "w0"))), IsEmpty());
+  EXPECT_THAT(numbers(faults->assign({0, 0}, make_worker(1, "w1"))), ElementsAre(0));
 }
 
 TEST(fault_injector, signals_processes_at_a_time) {

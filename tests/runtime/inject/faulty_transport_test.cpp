@@ -8,6 +8,8 @@
 
 #include "../edge/shm/shm_test_support.hpp"
 #include "injection_support.hpp"
+#include "runtime/inject/cut_off_edges.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/transport/transport_table.hpp"
 
 namespace troupe::testing {
@@ -241,6 +243,41 @@ TEST(faulty_transport, may_lose_ends_and_else_is_what_it_stands_before) {
   EXPECT_EQ(edge.receive(small, 1), 0u);
   ASSERT_TRUE(edge.found->wait());
   EXPECT_EQ(edge.found->cause->code, error_code::peer_lost);
+}
+
+/// Keeps the faults of its last end.
+class noting_transport final : public transport {
+ public:
+  std::uint64_t contact() const noexcept override { return 0; }
+  bool may_be_contact(std::uint64_t) const noexcept override { return true; }
+  bool loses_ends() const noexcept override { return false; }
+  expected<edge_offer> offer(const edge_options&, edge_reach) override { return edge_offer{}; }
+  expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
+    faults = site.faults;
+    return nullptr;
+  }
+  expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
+    faults = site.faults;
+    return nullptr;
+  }
+  std::shared_ptr<arrival_faults> faults;
+};
+
+TEST(cut_off_edges, both_ends_are_silent_as_long_as_the_page_says) {
+  const auto below = std::make_shared<noting_transport>();
+  const auto page = std::make_shared<engine_page>();
+  const auto edges = cut_off_edges(below, page);
+  const auto expect_as_the_page_says = [&] {
+    EXPECT_FALSE(below->faults->is_silenced());
+    page->cut_off_until = (steady_now() + std::chrono::hours{1}).count();
+    EXPECT_TRUE(below->faults->is_silenced());
+    page->cut_off_until = steady_now().count();
+    EXPECT_FALSE(below->faults->is_silenced());
+  };
+  ASSERT_TRUE(edges->open_producer({}));
+  expect_as_the_page_says();
+  ASSERT_TRUE(edges->open_consumer({}));
+  expect_as_the_page_says();
 }
 
 }  // namespace
