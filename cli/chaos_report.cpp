@@ -19,7 +19,8 @@ std::string effect_of(const json& one) {
   if (seconds.is_number()) text += fmt::format(", recovered in {:.2f} s", seconds.get<double>());
   const json replayed = one.value("replayed", json());
   if (replayed.is_number() && replayed != 0) text += fmt::format(", {} sent again", replayed.get<std::uint64_t>());
-  return text;
+  const json note = one.value("note", json());
+  return note.is_string() ? note.get<std::string>() : text;
 }
 
 std::string faults_text(const chaos_verdict& verdict) {

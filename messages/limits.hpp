@@ -115,6 +115,8 @@ inline constexpr std::chrono::milliseconds stderr_patience = 1s;
 // --- faults that a plan injects --------------------------------------------------------------------------------------
 /// What waits for an injected silence to end looks again so often.
 inline constexpr std::chrono::milliseconds fault_look_interval = 20ms;
+/// A fault at a time whose process is not there waits for another one for so long.
+inline constexpr std::chrono::milliseconds fault_target_patience = 30s;
 /// Messages that an injected delay holds back on one edge or link; further ones pass at once.
 inline constexpr std::size_t fault_messages_max = 1024;
 /// A message that was to arrive behind the next one arrives without one after this time.

@@ -52,7 +52,8 @@ run_options run_options_of(const eval_options& options) {
                       .transport = options.transport,
                       .timeout = *time_of<std::chrono::milliseconds>(options.worker_timeout),
                       .start_deadline = *time_of<std::chrono::milliseconds>(options.start_deadline),
-                      .forward_deadline = time_of<std::chrono::nanoseconds>(options.forward_deadline)},
+                      .forward_deadline = time_of<std::chrono::nanoseconds>(options.forward_deadline),
+                      .payload_crc = options.checksums ? std::optional(true) : std::nullopt},
           .faults = options.fault};
 }
 
@@ -74,6 +75,7 @@ eval_options config_of(const topology& what, const run_options& options) {
   made.worker_timeout = seconds(options.workers.timeout).count();
   made.start_deadline = seconds(options.workers.start_deadline).count();
   made.forward_deadline = seconds_of(options.workers.forward_deadline);
+  made.checksums = options.workers.payload_crc.value_or(false);
   made.fault = options.faults;
   return made;
 }

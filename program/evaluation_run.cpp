@@ -24,7 +24,8 @@ std::vector<fault_report> fault_reports(fault_injector* faults) {
                     .seconds = one.seconds,
                     .micro_batch = one.micro_batch ? std::optional(one.micro_batch->index) : std::nullopt,
                     .recovery_seconds = one.recovery_seconds,
-                    .replayed = one.replayed});
+                    .replayed = one.replayed,
+                    .note = one.note});
   }
   return made;
 }

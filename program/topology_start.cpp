@@ -124,7 +124,8 @@ class starter {
   [[nodiscard]] transport_options edge_settings() const {
     const auto& asked = options_.run.workers.payload_crc;
     return {.codec = std::make_shared<tensor_codec>(),
-            .payload_crc = corrupts_edges(options_.run.faults) ? true : asked};
+            .payload_crc = corrupts_edges(options_.run.faults) ? true : asked,
+            .silence = options_.run.workers.timeout};
   }
 
   /// Null if all stages are to live in this process.

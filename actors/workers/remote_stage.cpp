@@ -180,6 +180,9 @@ void remote_stage_state::believe(Message&& said) {
     accuse(said);
   } else {
     if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
+    if constexpr (std::is_same_v<type, edge_lost>) {
+      said.cause.where = fmt::format("{} (worker {}), {}", name_, worker_->rank(), said.cause.where);
+    }
     ready_ = ready_ || std::is_same_v<type, stage_ready>;
     tell(self_, options_.director, said);
   }

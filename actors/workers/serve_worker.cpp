@@ -76,8 +76,10 @@ void serve_worker(const worker_environment& environment, worker_description desc
   this_process process(descriptors);
   actor_config config;
   caf::actor_system system{config};
-  auto edges = description.edges->between(
-      {.codec = description.codec, .payload_crc = description.payload_crc, .network = description.network});
+  auto edges = description.edges->between({.codec = description.codec,
+                                           .payload_crc = description.payload_crc,
+                                           .network = description.network,
+                                           .silence = description.silence_timeout});
   if (!edges) end_worker(edges.error());
   close_all_in_exec();
   prepare_when_idle(description.prepare);

@@ -300,8 +300,9 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
       .offer = {.memory = std::nullopt, .words = offered->words},
       .peer = wiring.edge_contacts[static_cast<std::size_t>(position)],
       .on_lost =
-          [body = body_, epoch = wiring.epoch](const error& why) {
-            send_to_driver(*body, edge_lost{epoch, why});
+          [body = body_, epoch = wiring.epoch, channel](error why) {
+            why.where = channel_name(body->description.plan, channel) + ": " + why.where;
+            send_to_driver(*body, edge_lost{epoch, std::move(why)});
           },
       .on_damaged = accusation(wiring.epoch, channel)};
   site.shape.producer_bell = site.shape.consumer_bell = &engine_->bell();

@@ -7,7 +7,8 @@ namespace {
 
 std::vector<std::unique_ptr<lane_kind>> make_kinds() {
   std::vector<std::unique_ptr<lane_kind>> made;
-  made.push_back(shm_kind());
+  made.push_back(shm_kind("shm", false));
+  made.push_back(shm_kind("shm-crc", true));
   made.push_back(tcp_kind("tcp", {.tls = false, .crc = true}));
   made.push_back(tcp_kind("tcp-no-crc", {.tls = false, .crc = false}));
   made.push_back(tcp_kind("tls", {.tls = true, .crc = true}));

@@ -33,7 +33,7 @@ class lane_kind {
   const std::string name_;
 };
 
-/// shm; tcp and tls, each with a checksum over payloads and without; both sockets; gloo where it was built in. In the
+/// shm, tcp and tls, each with a checksum over payloads and without; both sockets; gloo where it was built in. In the
 /// order of the report. Made at the first call.
 [[nodiscard]] const std::vector<std::unique_ptr<lane_kind>>& lane_kinds();
 /// Throws where there is none of that name.
@@ -44,7 +44,7 @@ class lane_kind {
 /// Both ends of a lane between two threads: the driver's and the peer's.
 [[nodiscard]] std::pair<std::unique_ptr<lane_end>, std::unique_ptr<lane_end>> make_inproc_lane(patience driver,
                                                                                                patience peer);
-[[nodiscard]] std::unique_ptr<lane_kind> shm_kind();
+[[nodiscard]] std::unique_ptr<lane_kind> shm_kind(std::string name, bool checksums);
 struct tcp_variant {
   bool tls = false;
   bool crc = true;

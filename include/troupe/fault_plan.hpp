@@ -26,6 +26,8 @@ enum class fault_kind : std::uint8_t {
   corrupt,        ///< bytes of a message change
   truncate,       ///< a message ends early
   partition,      ///< nothing passes
+  half_open,      ///< a connection carries nothing one way, not even signs of life
+  close,          ///< a connection is closed, or one way of it
   slow,           ///< a forward takes longer
   disk_full,      ///< writes fail with ENOSPC
   out_of_memory,  ///< an allocation in a forward fails
@@ -99,6 +101,9 @@ struct fault_trigger {
   friend bool operator==(const fault_trigger&, const fault_trigger&) = default;
 };
 
+/// Of an edge from its producer to its consumer, of control messages from the driver to the stage; or against that.
+enum class fault_direction : std::uint8_t { forward, back };
+
 /// One fault. Parameters that its kind does not take must be empty.
 struct fault {
   fault_kind kind = fault_kind::kill;
@@ -112,6 +117,8 @@ struct fault {
   std::optional<double> jitter_ms = std::nullopt;
   /// "bytes": the size of an allocation, the number of changed or remaining bytes, what still fits on a disk.
   std::optional<std::uint64_t> bytes = std::nullopt;
+  /// "direction": the way that a connection loses. Nothing: both.
+  std::optional<fault_direction> direction = std::nullopt;
 
   friend bool operator==(const fault&, const fault&) = default;
 };

@@ -69,6 +69,8 @@ struct eval_options {
   double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
   /// Seconds after which a worker is replaced whose forward has not returned. Not set: no limit.
   std::optional<double> forward_deadline;
+  /// Checksums over all that edges between processes carry, in shared memory, too: damage costs a repetition.
+  bool checksums = false;
   /// Seconds from the start until the run ends with status 124. Not set: no deadline.
   std::optional<double> deadline;
   /// What the run injects into itself.
@@ -116,7 +118,7 @@ struct worker_options {
   std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
   /// One forward; a longer one costs its process. Nothing: for ever.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
-  /// Checksums over what tcp edges carry; nothing: as tcp_endpoint_options has it.
+  /// Checksums over what edges between processes carry; nothing: over tcp without TLS alone, which has its own.
   std::optional<bool> payload_crc = std::nullopt;
 };
 

@@ -50,6 +50,8 @@ struct fault_report {
   std::optional<double> recovery_seconds = std::nullopt;
   /// Micro-batches that were sent again for it.
   std::uint64_t replayed = 0;
+  /// Why it was not injected though its moment came.
+  std::optional<std::string> note = std::nullopt;
 };
 
 /// The result of one sink.

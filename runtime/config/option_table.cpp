@@ -135,6 +135,8 @@ const std::array options_in_order = {
     row<optional<&o::forward_deadline, double>>("forward_deadline", k::seconds, "SECONDS", limits::deadline_seconds_min,
                                                 limits::deadline_seconds_max, "30",
                                                 "A forward in a worker that takes longer costs its process"),
+    row<plain<&o::checksums, bool>>("checksums", k::toggle, "", 0, 0, "true",
+                                    "Find flipped bits in what worker processes pass on, in shared memory, too"),
     row<plain<&o::journal, std::string>>("journal", k::text, "FILE", 0, 0, "run.journal",
                                          "Keep what is evaluated in this new file, so that --resume can go on with it"),
     row<plain<&o::resume, bool>>("resume", k::toggle, "", 0, 0, "true",

@@ -4,8 +4,11 @@
 
 namespace troupe {
 
+/// As the process sees it whose end suffers.
+enum class flow : std::uint8_t { in, out };
+
 /// What a fault plan does to an edge where its consumer reads bytes, before they are checked: below the frame decoder
-/// of tcp, in the header of a slot in shared memory. Where there is no plan, there is none. Threads: that of the
+/// of tcp, in a slot in shared memory; and to a connection. Where there is no plan, there is none. Threads: that of the
 /// consumer's end, and the I/O thread of its transport.
 class arrival_faults {
  public:
@@ -22,8 +25,10 @@ class arrival_faults {
 
   /// What happens to the message that is read next. Once for each.
   [[nodiscard]] virtual damage next_message() noexcept = 0;
-  /// Nothing passes now, either way.
-  [[nodiscard]] virtual bool is_silenced() const noexcept = 0;
+  /// Nothing passes this way now.
+  [[nodiscard]] virtual bool is_silenced(flow way) const noexcept = 0;
+  /// Nothing passes this way any more, and the other end is told so.
+  [[nodiscard]] virtual bool is_closed(flow way) const noexcept = 0;
 };
 
 }  // namespace troupe

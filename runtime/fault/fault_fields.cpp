@@ -96,6 +96,7 @@ class fault_reader {
         {"ms", &fault_reader::milliseconds<&fault::delay_ms>},
         {"jitter", &fault_reader::milliseconds<&fault::jitter_ms>},
         {"bytes", &fault_reader::bytes},
+        {"direction", &fault_reader::direction},
     };
     return known;
   }
@@ -234,6 +235,13 @@ class fault_reader {
     return made_.bytes ? done{} : unlike(field, "a whole number of bytes");
   }
 
+  done direction(const fault_field& field) {
+    for (const auto way : {fault_direction::forward, fault_direction::back}) {
+      if (direction_name(way) == field.value) made_.direction = way;
+    }
+    return made_.direction ? done{} : unlike(field, "forward or back");
+  }
+
   /// Where the part of the fault stands that is wrong: its kind, where it is missing.
   [[nodiscard]] std::size_t place_of(fault_part part) const {
     const auto key = [&]() -> std::string {
@@ -254,6 +262,8 @@ class fault_reader {
           return "jitter";
         case fault_part::bytes:
           return "bytes";
+        case fault_part::direction:
+          return "direction";
       }
       return "kind";
     };

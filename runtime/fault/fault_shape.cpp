@@ -136,8 +136,10 @@ bool has_edge_faults(const fault_plan& plan) {
 }
 
 bool corrupts_edges(const fault_plan& plan) {
-  return std::any_of(plan.faults().begin(), plan.faults().end(),
-                     [](const fault& one) { return one.who.kind == kind::edge && one.kind == fault_kind::corrupt; });
+  return std::any_of(plan.faults().begin(), plan.faults().end(), [](const fault& one) {
+    const bool damages = one.kind == fault_kind::corrupt || one.kind == fault_kind::truncate;
+    return one.who.kind == kind::edge && damages;
+  });
 }
 
 bool needs_process(const fault& one) {

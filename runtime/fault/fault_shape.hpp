@@ -17,7 +17,7 @@ std::optional<std::size_t> find_stage(const fault_shape& shape, const std::strin
 
 /// Messages of an edge suffer it, in the process of the edge's consumer (runtime/inject/faulty_transport.hpp).
 [[nodiscard]] bool has_edge_faults(const fault_plan& plan);
-/// Bytes of an edge change: its payloads need checksums.
+/// Bytes of an edge change or are missing: its payloads need checksums.
 [[nodiscard]] bool corrupts_edges(const fault_plan& plan);
 
 /// The fault needs a process of its target's own: its end, or its freeze, must not be that of the run.

@@ -43,6 +43,9 @@ constexpr std::array rows = {
               no_parameter},
     fault_row{k::partition, "partition", set_of(t::edge, t::control, t::agent, t::node), set_of(t::worker),
               set_of(w::always, w::micro_batch, w::message, w::time), set_of(p::lasts), no_parameter},
+    fault_row{k::half_open, "half_open", of_messages, no_target, at_messages, set_of(p::lasts, p::direction),
+              set_of(p::direction)},
+    fault_row{k::close, "close", of_messages, no_target, at_messages, set_of(p::direction), no_parameter},
     fault_row{k::slow, "slow", set_of(t::stage), set_of(t::loader, t::journal),
               set_of(w::always, w::micro_batch, w::probability), set_of(p::delay, p::jitter), set_of(p::delay)},
     fault_row{k::disk_full, "disk_full", set_of(t::journal), no_target, set_of(w::micro_batch, w::time),
@@ -67,7 +70,7 @@ constexpr std::array target_names = {
     target_words{"driver", "the driver"},
     target_words{"journal", "the journal"},
 };
-constexpr std::array<std::string_view, 4> parameter_names = {"for", "ms", "jitter", "bytes"};
+constexpr std::array<std::string_view, 5> parameter_names = {"for", "ms", "jitter", "bytes", "direction"};
 
 std::string targets_text(const fault_row& row) {
   std::vector<std::string_view> names;
@@ -166,14 +169,17 @@ std::optional<fault_objection> object_to_time(const fault_row& row, const fault&
 std::optional<fault_objection> object_to_parameters(const fault_row& row, const fault& one) {
   if (auto found = object_to_time(row, one)) return found;
   const auto bytes = one.bytes ? std::optional(static_cast<double>(*one.bytes)) : std::nullopt;
+  const auto way = one.direction ? std::optional(static_cast<double>(*one.direction)) : std::nullopt;
   for (const given_parameter& each : {given_parameter{p::lasts, fault_part::lasts, one.lasts},
                                       given_parameter{p::delay, fault_part::delay, one.delay_ms},
                                       given_parameter{p::jitter, fault_part::jitter, one.jitter_ms},
-                                      given_parameter{p::bytes, fault_part::bytes, bytes}}) {
+                                      given_parameter{p::bytes, fault_part::bytes, bytes},
+                                      given_parameter{p::direction, fault_part::direction, way}}) {
     const std::string_view name = parameter_name(each.which);
     if (!each.value && row.required.has(each.which)) {
-      return fault_objection{fault_part::kind, fmt::format("{} needs {}=", row.name, name),
-                             fmt::format("add {}=50", name)};
+      return fault_objection{
+          fault_part::kind, fmt::format("{} needs {}=", row.name, name),
+          each.which == p::direction ? "add direction=forward or direction=back" : fmt::format("add {}=50", name)};
     }
     if (each.value && !row.parameters.has(each.which)) {
       return fault_objection{each.part, fmt::format("{} does not take {}=", row.name, name), "leave it out"};
@@ -206,6 +212,9 @@ std::string_view fault_target_name(fault_target_kind kind) {
 }
 std::string_view target_phrase(fault_target_kind kind) {
   return target_names.at(static_cast<std::size_t>(kind)).phrase;
+}
+std::string_view direction_name(fault_direction which) {
+  return which == fault_direction::forward ? "forward" : "back";
 }
 std::string_view parameter_name(fault_parameter which) {
   return parameter_names.at(static_cast<std::size_t>(which));

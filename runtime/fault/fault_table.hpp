@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-enum class fault_parameter : std::uint8_t { lasts, delay, jitter, bytes };
+enum class fault_parameter : std::uint8_t { lasts, delay, jitter, bytes, direction };
 
 /// A set of enumerators.
 template <class Kind>
@@ -44,11 +44,13 @@ const fault_row& row_of(fault_kind kind);
 
 /// The key of a parameter in texts: "for".
 std::string_view parameter_name(fault_parameter which);
+/// "forward", "back".
+std::string_view direction_name(fault_direction which);
 /// Stage, worker, ...: with its article, for sentences.
 std::string_view target_phrase(fault_target_kind kind);
 
 /// Which part of a fault is wrong.
-enum class fault_part : std::uint8_t { kind, target, replica, trigger, lasts, delay, jitter, bytes };
+enum class fault_part : std::uint8_t { kind, target, replica, trigger, lasts, delay, jitter, bytes, direction };
 struct fault_objection {
   fault_part part;
   std::string cause;

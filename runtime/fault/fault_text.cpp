@@ -79,6 +79,7 @@ std::string to_string(const fault& one) {
   if (one.delay_ms) text += fmt::format(",ms={}", *one.delay_ms);
   if (one.jitter_ms) text += fmt::format(",jitter={}", *one.jitter_ms);
   if (one.bytes) text += fmt::format(",bytes={}", *one.bytes);
+  if (one.direction) text += fmt::format(",direction={}", direction_name(*one.direction));
   return text;
 }
 

@@ -47,15 +47,19 @@ std::shared_ptr<engine_page> page_of(const hosted_worker& worker) {
 
 }  // namespace
 
-expected<std::shared_ptr<fault_injector>> fault_injector::start(fault_plan plan, fault_shape shape, log_function log) {
-  std::shared_ptr<fault_injector> made(new fault_injector(std::move(plan), std::move(shape), std::move(log)));
+expected<std::shared_ptr<fault_injector>> fault_injector::start(fault_plan plan, fault_shape shape, log_function log,
+                                                                std::chrono::milliseconds patience) {
+  std::shared_ptr<fault_injector> made(new fault_injector(std::move(plan), std::move(shape), std::move(log), patience));
   auto started = made->clock_.start();
   if (started && !made->triggers_of(target::control).empty()) started = made->late_messages_.start();
   return started.map([&] { return made; });
 }
 
-fault_injector::fault_injector(fault_plan plan, fault_shape shape, log_function log)
-    : record_(std::move(plan), std::move(log)), shape_(std::move(shape)), disk_(disk_for(record_.plan())) {}
+fault_injector::fault_injector(fault_plan plan, fault_shape shape, log_function log, std::chrono::milliseconds patience)
+    : record_(std::move(plan), std::move(log)),
+      shape_(std::move(shape)),
+      patience_(patience),
+      disk_(disk_for(record_.plan())) {}
 
 // --- who is hit ------------------------------------------------------------------------------------------------------
 
@@ -196,7 +200,7 @@ void fault_injector::begin() {
     const auto after = std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(one.when.seconds));
     clock_.at(now + after, [this, number] {
       const fault_target& who = faults()[number].who;
-      if (who.kind == target::stage || who.kind == target::worker) return signal(number);
+      if (who.kind == target::stage || who.kind == target::worker) return signal(number, steady::now() + patience_);
       if (is_of_place(faults()[number])) return hurt_node(number);
       if (record_.spend(number)) act(number);
     });
@@ -227,12 +231,14 @@ void fault_injector::hurt_node(std::size_t number, std::optional<micro_batch_id>
 }
 
 /// From outside; a process that is just being replaced is hit when there is another one.
-void fault_injector::signal(std::size_t number) {
+void fault_injector::signal(std::size_t number, steady::time_point deadline) {
   const fault& one = faults()[number];
   const hosted_worker_ptr worker = find(one.who);
   const int what = one.kind == fault_kind::stop ? SIGSTOP : SIGKILL;
   if (!worker || !worker->signal(what)) {
-    return clock_.at(steady::now() + until_next_try, [this, number] { signal(number); });
+    const auto now = steady::now();
+    if (now >= deadline) return record_.give_up(number, "not injected: target gone");
+    return clock_.at(now + until_next_try, [this, number, deadline] { signal(number, deadline); });
   }
   static_cast<void>(record_.spend(number));
   if (one.kind != fault_kind::stop || !one.lasts) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "messages/limits.hpp"
 #include "messages/worker.hpp"
 #include "runtime/engine/call_fold.hpp"
 #include "runtime/engine/micro_batch_source.hpp"
@@ -46,9 +48,10 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
     std::function<bool(const fault& what)> hurt_node = {};
   };
 
-  /// `plan` fits `shape`. E0614.
-  [[nodiscard]] static expected<std::shared_ptr<fault_injector>> start(fault_plan plan, fault_shape shape,
-                                                                       log_function log);
+  /// `plan` fits `shape`. A signal waits for a process for `patience`. E0614.
+  [[nodiscard]] static expected<std::shared_ptr<fault_injector>> start(
+      fault_plan plan, fault_shape shape, log_function log,
+      std::chrono::milliseconds patience = limits::fault_target_patience);
   fault_injector(const fault_injector&) = delete;
   fault_injector& operator=(const fault_injector&) = delete;
 
@@ -97,7 +100,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
     std::uint64_t seen = 0;
   };
 
-  fault_injector(fault_plan plan, fault_shape shape, log_function log);
+  fault_injector(fault_plan plan, fault_shape shape, log_function log, std::chrono::milliseconds patience);
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return record_.plan().faults(); }
   [[nodiscard]] bool hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const;
   [[nodiscard]] bool takes_worker(const fault& one, stage_address at, const hosted_worker& worker) const;
@@ -109,12 +112,13 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   void folded(micro_batch_id id);
   void begin();
   void act(std::size_t number);
-  void signal(std::size_t number);
+  void signal(std::size_t number, std::chrono::steady_clock::time_point deadline);
   [[nodiscard]] hosted_worker_ptr find(const fault_target& who);
   void act_at_micro_batch(fault_target_kind who, micro_batch_id at);
 
   fault_record record_;
   const fault_shape shape_;
+  const std::chrono::milliseconds patience_;
   const std::shared_ptr<full_disk> disk_;
   /// By number in the plan: of edges and control messages, for all incarnations.
   std::map<std::size_t, std::shared_ptr<message_trigger>> triggers_;

@@ -58,6 +58,13 @@ void fault_record::tell(std::size_t number, const entry& now) const {
                             now.micro_batch ? ", at " + to_string(*now.micro_batch) : "")});
 }
 
+void fault_record::give_up(std::size_t number, std::string why) {
+  if (log_)
+    log_({.level = log_level::warning, .text = fmt::format("fault {}: {}", to_string(plan_.faults()[number]), why)});
+  const std::lock_guard lock{mutex_};
+  entries_[number].note = std::move(why);
+}
+
 void fault_record::cost(std::size_t number, double recovery_seconds, std::uint64_t replayed) {
   const std::lock_guard lock{mutex_};
   entry& one = entries_[number];

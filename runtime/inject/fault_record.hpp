@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <troupe/fault_plan.hpp>
@@ -25,6 +26,8 @@ class fault_record {
     /// From the loss that it caused until the run had new edges.
     std::optional<double> recovery_seconds;
     std::uint64_t replayed = 0;
+    /// Why it was not injected though its moment came.
+    std::optional<std::string> note;
   };
 
   /// `plan` has passed check(). `log` may be null.
@@ -41,6 +44,8 @@ class fault_record {
   [[nodiscard]] bool spend(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
   /// It was injected.
   void note(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
+  /// Its moment came, and it is not injected any more.
+  void give_up(std::size_t number, std::string why);
   /// Fault `number` cost this.
   void cost(std::size_t number, double recovery_seconds, std::uint64_t replayed);
 

@@ -15,10 +15,14 @@ using fault_time = std::chrono::steady_clock::time_point;
 class faulty_consumer final : public edge_consumer {
  public:
   faulty_consumer(std::unique_ptr<edge_consumer> edge, message_triggers triggers,
-                  std::function<void(const error&)> lost)
-      : edge_(std::move(edge)), triggers_(std::move(triggers)), on_lost_(std::move(lost)) {}
+                  std::function<void(const error&)> lost, std::shared_ptr<const arrival_faults> connection)
+      : edge_(std::move(edge)),
+        triggers_(std::move(triggers)),
+        on_lost_(std::move(lost)),
+        connection_(std::move(connection)) {}
 
   [[nodiscard]] std::optional<activation> try_receive() override {
+    give_back();
     if (is_silent()) return std::nullopt;
     const auto now = std::chrono::steady_clock::now();
     take_all(now);
@@ -33,7 +37,8 @@ class faulty_consumer final : public edge_consumer {
     if (copies_in_use_ > 0) {
       --copies_in_use_;
     } else {
-      edge_->release();
+      ++owed_;
+      give_back();
     }
   }
 
@@ -71,7 +76,11 @@ class faulty_consumer final : public edge_consumer {
     if (lost_) return true;
     bool silent = false;
     for (const auto& each : triggers_) silent = each->is_active() || silent;
-    return silent;
+    return silent || (connection_ && connection_->is_silenced(flow::in));
+  }
+  void give_back() noexcept {
+    if (connection_ && connection_->is_silenced(flow::out)) return;
+    for (; owed_ > 0; --owed_) edge_->release();
   }
 
   void take_all(fault_time now) {
@@ -80,6 +89,7 @@ class faulty_consumer final : public edge_consumer {
       auto message = edge_->try_receive();
       if (!message) break;
       take({std::move(*message), now, flushed});
+      if (is_closed()) lose("the connection was closed by the fault plan");
     }
     // There may be no next one: the producer may wait for this one's slot.
     if (held_ && now - held_->due >= limits::fault_reorder_time) put(*std::exchange(held_, std::nullopt), now);
@@ -93,7 +103,7 @@ class faulty_consumer final : public edge_consumer {
     for (const auto& each : triggers_) {
       if (!each->hits(now)) continue;
       const fault_kind kind = each->what().kind;
-      if (kind == fault_kind::drop) return lose(next.message.id);
+      if (kind == fault_kind::drop) return lose(to_string(next.message.id) + " was dropped by the fault plan");
       if (kind == fault_kind::delay) due += each->lateness();
       twice = twice || kind == fault_kind::duplicate;
       behind = behind || kind == fault_kind::reorder;
@@ -117,20 +127,26 @@ class faulty_consumer final : public edge_consumer {
     queue_.push_back(std::move(one));
   }
 
-  void lose(micro_batch_id id) {
+  [[nodiscard]] bool is_closed() const noexcept {
+    return connection_ && (connection_->is_closed(flow::in) || connection_->is_closed(flow::out));
+  }
+  void lose(std::string why) {
     lost_ = true;
-    if (on_lost_) on_lost_({error_code::peer_lost, "edge", to_string(id) + " was dropped by the fault plan", {}});
+    if (on_lost_) on_lost_({error_code::peer_lost, "edge", std::move(why), {}});
   }
 
   const std::unique_ptr<edge_consumer> edge_;
   const message_triggers triggers_;
   const std::function<void(const error&)> on_lost_;
+  const std::shared_ptr<const arrival_faults> connection_;
   std::deque<waiting> queue_;
   /// Until the next one has passed; its `due` is when it came.
   std::optional<waiting> held_;
   fault_time latest_;
   /// Handed out and not released: they have no slot of their own.
   std::uint32_t copies_in_use_ = 0;
+  /// Released, and held back while nothing goes out.
+  std::uint32_t owed_ = 0;
   mutable std::optional<call_number> flushed_;
   bool lost_ = false;
   /// At its close.
@@ -140,8 +156,10 @@ class faulty_consumer final : public edge_consumer {
 }  // namespace
 
 std::unique_ptr<edge_consumer> disturb_arrivals(std::unique_ptr<edge_consumer> edge, message_triggers triggers,
-                                                std::function<void(const error&)> lost) {
-  return std::make_unique<faulty_consumer>(std::move(edge), std::move(triggers), std::move(lost));
+                                                std::function<void(const error&)> lost,
+                                                std::shared_ptr<const arrival_faults> connection) {
+  return std::make_unique<faulty_consumer>(std::move(edge), std::move(triggers), std::move(lost),
+                                           std::move(connection));
 }
 
 }  // namespace troupe

@@ -26,7 +26,7 @@ class direction : public std::enable_shared_from_this<direction> {
   direction(std::function<void(codec::bytes)> deliver, do_later later)
       : deliver_(std::move(deliver)), later_(std::move(later)) {}
 
-  void pass(codec::bytes message, const message_triggers& triggers) {
+  void pass(codec::bytes message, const message_triggers& triggers, connection_faults& connection) {
     const std::lock_guard lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
     link_time due = now;
@@ -37,6 +37,7 @@ class direction : public std::enable_shared_from_this<direction> {
       if (each->is_active(now)) return;
       if (!is_hit) continue;
       const fault_kind kind = each->what().kind;
+      if (is_of_connection(each->what())) connection.begin(each->what());
       if (kind == fault_kind::drop) return;
       if (kind == fault_kind::delay) due += each->lateness();
       twice = twice || kind == fault_kind::duplicate;
@@ -111,15 +112,17 @@ class faulty_link final : public message_link {
   void start(link_events events) override {
     auto from_worker = std::make_shared<direction>(std::move(events.on_message), later_);
     from_worker_ = from_worker;
-    link_->start({.on_message = [way = std::move(from_worker), known = stage_](
-                                    codec::bytes message) { way->pass(std::move(message), known->triggers()); },
+    link_->start({.on_message =
+                      [way = std::move(from_worker), known = stage_](codec::bytes message) {
+                        way->pass(std::move(message), known->triggers(), known->connection());
+                      },
                   .on_lost = std::move(events.on_lost)});
   }
   void send(codec::bytes message) override {
     if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::worker_assignment) {
-      if (const auto to = codec::decode<worker_assignment>(message)) stage_->become(of_stage_(to->address));
+      if (const auto to = codec::decode<worker_assignment>(message)) become(of_stage_(to->address));
     }
-    to_worker_->pass(std::move(message), stage_->triggers());
+    to_worker_->pass(std::move(message), stage_->triggers(), stage_->connection());
   }
   [[nodiscard]] std::size_t queued_bytes() const override { return link_->queued_bytes(); }
   void peer_has_ended(std::function<void()> done) override {
@@ -132,6 +135,13 @@ class faulty_link final : public message_link {
   void close() override { link_->close(); }
 
  private:
+  void become(message_triggers triggers) {
+    const bool may_break =
+        std::ranges::any_of(triggers, [](const auto& each) { return is_of_connection(each->what()); });
+    if (may_break) link_->disturb({stage_, &stage_->connection()});
+    stage_->become(std::move(triggers));
+  }
+
   /// Of the worker, once it has one.
   class stage {
    public:
@@ -144,9 +154,12 @@ class faulty_link final : public message_link {
       return triggers_;
     }
 
+    [[nodiscard]] connection_faults& connection() noexcept { return connection_; }
+
    private:
     mutable std::mutex mutex_;
     message_triggers triggers_;
+    connection_faults connection_{{}, flow::out};
   };
 
   const std::shared_ptr<message_link> link_;

@@ -22,6 +22,7 @@ using do_later = std::function<void(std::chrono::steady_clock::time_point when, 
 ///                               number that changed unseen would be believed
 ///   truncate                    the second half is missing
 ///   partition                   nothing passes; heartbeats do, so that the process is not ended for its silence
+///   half_open, close            of the connection, heartbeats included: the other end, or this one, is lost
 [[nodiscard]] std::shared_ptr<message_link> disturb_link(std::shared_ptr<message_link> link, do_later later,
                                                          std::function<message_triggers(stage_address)> of_stage);
 

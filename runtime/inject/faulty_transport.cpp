@@ -6,34 +6,9 @@
 namespace troupe {
 namespace {
 
-bool damages_bytes(const std::shared_ptr<message_trigger>& one) {
-  const fault_kind kind = one->what().kind;
-  return kind == fault_kind::corrupt || kind == fault_kind::truncate;
+bool is_partition(const fault& one) {
+  return one.kind == fault_kind::partition;
 }
-
-bool is_partition(const std::shared_ptr<message_trigger>& one) {
-  return one->what().kind == fault_kind::partition;
-}
-
-class planned_arrival_faults final : public arrival_faults {
- public:
-  explicit planned_arrival_faults(message_triggers triggers) : triggers_(std::move(triggers)) {}
-
-  [[nodiscard]] damage next_message() noexcept override {
-    damage found = damage::none;
-    for (const auto& each : triggers_) {
-      if (is_partition(each) || !each->hits() || found != damage::none) continue;
-      found = each->what().kind == fault_kind::truncate ? damage::cut : damage::flipped;
-    }
-    return found;
-  }
-  [[nodiscard]] bool is_silenced() const noexcept override {
-    return std::ranges::any_of(triggers_, [](const auto& each) { return each->is_active(); });
-  }
-
- private:
-  const message_triggers triggers_;
-};
 
 class faulty_transport final : public transport {
  public:
@@ -55,14 +30,22 @@ class faulty_transport final : public transport {
     if (all.empty()) return edges_->open_consumer(std::move(site));
     message_triggers below;
     message_triggers above;
+    bool may_break = false;
     for (const auto& each : all) {
-      if (damages_bytes(each) || is_partition(each)) below.push_back(each);
-      if (!damages_bytes(each)) above.push_back(each);
+      const fault& what = each->what();
+      const bool is_below = damages_bytes(what) || is_of_connection(what);
+      if (is_below || is_partition(what)) below.push_back(each);
+      if (!is_below) above.push_back(each);
+      may_break = may_break || is_of_connection(what);
     }
-    if (!below.empty()) site.faults = std::make_shared<planned_arrival_faults>(std::move(below));
+    const auto bytes = below.empty() ? nullptr : std::make_shared<connection_faults>(std::move(below), flow::in);
+    // shared memory is no connection: what happens to one is played above it
+    const auto played = may_break && site.offer.memory ? bytes : nullptr;
+    site.faults = bytes;
     auto lost = site.on_lost;
     return edges_->open_consumer(std::move(site)).map([&](std::unique_ptr<edge_consumer>&& end) {
-      return above.empty() ? std::move(end) : disturb_arrivals(std::move(end), std::move(above), std::move(lost));
+      if (above.empty() && !played) return std::move(end);
+      return disturb_arrivals(std::move(end), std::move(above), std::move(lost), played);
     });
   }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "messages/codec/codec.hpp"
+#include "runtime/edge/arrival_faults.hpp"
 #include "runtime/edge/tcp/tls_credentials.hpp"
 #include "runtime/link/liveness.hpp"
 #include "runtime/os/unique_fd.hpp"
@@ -44,9 +44,9 @@ class message_link {
   /// The process at the other end has ended, or is given up. After all that it had said, at most a moment later, `done`
   /// is called, on the loop's thread, and nothing after it; on_lost is not. The connection ends with that. Once.
   virtual void peer_has_ended(std::function<void()> done) = 0;
-  /// For a fault plan: until then nothing passes either way, not even signs of life, as if a cable were cut. What was
-  /// sent meanwhile goes out afterwards, unless an end was lost by its silence. Without effect on a decorated link.
-  virtual void fall_silent([[maybe_unused]] std::chrono::steady_clock::time_point until) {}
+  /// Under a fault plan, once: the connection, heartbeats included, is silent and closed as these say from now on.
+  /// Without effect where there is no connection yet.
+  virtual void disturb([[maybe_unused]] std::shared_ptr<arrival_faults> faults) {}
   /// Soon nothing is told any more; a message may be on its way to on_message. What was sent before still goes out, if
   /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives
   /// until its loss or the end of its loop, even if no handle of it is left.

@@ -82,7 +82,8 @@ json faults_json(const std::vector<fault_report>& faults, number_writer& number)
                     {"seconds", seconds(one.seconds, fmt::format("faults[{}].seconds", i))},
                     {"micro_batch", one.micro_batch ? json(*one.micro_batch) : json(nullptr)},
                     {"recovery_seconds", seconds(one.recovery_seconds, fmt::format("faults[{}].recovery_seconds", i))},
-                    {"replayed", one.replayed}});
+                    {"replayed", one.replayed},
+                    {"note", one.note ? json(*one.note) : json(nullptr)}});
   }
   return list;
 }

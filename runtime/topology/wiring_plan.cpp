@@ -166,6 +166,11 @@ expected<wiring_plan> expand(const stage_graph& graph) {
   });
 }
 
+std::string channel_name(const wiring_plan& plan, std::size_t channel) {
+  const auto name = [&](std::size_t instance) { return plan.nodes[plan.instances[instance].address.stage].name; };
+  return "edge " + name(plan.channels[channel].producer) + " -> " + name(plan.channels[channel].consumer);
+}
+
 // Channels are ordered by producer, and nodes are in topological order.
 std::vector<bool> nodes_with_parts(const wiring_plan& plan) {
   std::vector<bool> found;

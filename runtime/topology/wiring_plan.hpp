@@ -82,6 +82,9 @@ struct wiring_plan {
 /// Validates and expands. Errors as validate(), and E0504 for more than limits::ranks_max channels.
 expected<wiring_plan> expand(const stage_graph& graph);
 
+/// "edge stage 0 -> stage 1".
+[[nodiscard]] std::string channel_name(const wiring_plan& plan, std::size_t channel);
+
 /// By node: whether it may hold only a part of the samples of a micro-batch, as it is a route or behind one.
 [[nodiscard]] std::vector<bool> nodes_with_parts(const wiring_plan& plan);
 

@@ -19,18 +19,19 @@ std::shared_ptr<edge_factory> shm_within(const transport_options& options) {
   return std::make_shared<shm_edge_factory>(options.codec);
 }
 expected<std::shared_ptr<transport>> shm_between(const transport_options& options) {
-  return make_shm_transport(options.codec);
+  return make_shm_transport(options.codec, options.payload_crc.value_or(false));
 }
 expected<std::shared_ptr<transport>> tcp_between(const transport_options& options) {
   return open_tcp_transport({.codec = options.codec,
                              .payload_crc = options.payload_crc,
                              .network = options.network,
-                             .endpoint = options.endpoint});
+                             .endpoint = options.endpoint,
+                             .silence = options.silence});
 }
 
 expected<std::shared_ptr<transport>> shm_and_tcp_between(const transport_options& options) {
-  return tcp_between(options).map([&](const std::shared_ptr<transport>& far) {
-    return make_mixed_transport(make_shm_transport(options.codec), far);
+  return tcp_between(options).and_then([&](const std::shared_ptr<transport>& far) {
+    return shm_between(options).map([&](auto&& near) { return make_mixed_transport(std::move(near), far); });
   });
 }
 

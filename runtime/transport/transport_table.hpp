@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,13 +18,15 @@ class tcp_endpoint;
 struct node_network;
 
 struct transport_options {
-  std::shared_ptr<const payload_codec> codec;
+  std::shared_ptr<const payload_codec> codec = nullptr;
   /// worker_options::payload_crc.
   std::optional<bool> payload_crc = std::nullopt;
   /// Of this process on several nodes; null: no edge leaves this host, and none is encrypted.
   std::shared_ptr<const node_network> network = nullptr;
   /// One that is open already, with this codec and network; null: the transport opens its own.
   std::shared_ptr<tcp_endpoint> endpoint = nullptr;
+  /// worker_options::timeout, of edges that do not leave this host; nothing: as tcp_endpoint_options has it.
+  std::optional<std::chrono::milliseconds> silence = std::nullopt;
 };
 
 /// One kind of edge: what it can connect, and what it takes.

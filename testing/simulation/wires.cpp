@@ -6,8 +6,8 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
-#include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/frame.hpp"
+#include "runtime/os/crc32c.hpp"
 
 namespace troupe::simulation {
 

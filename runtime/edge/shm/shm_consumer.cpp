@@ -18,7 +18,7 @@ class shm_consumer final : public edge_consumer {
         views_(std::move(edge.memory), returns_->shared().slots(), extents_at(returns_->shared().slots())),
         codec_(std::move(end.codec)),
         faults_(std::move(end.faults)),
-        damage_(std::move(end.on_damaged)) {
+        damage_(std::move(end.on_damaged), std::move(end.on_lost)) {
     held_.reserve(shared().slots());
   }
   ~shm_consumer() override { shm_consumer::close(); }
@@ -101,16 +101,28 @@ class shm_consumer final : public edge_consumer {
     return *parts;
   }
 
-  /// Of a header, as the bytes of a payload in shared memory have no checksum that would miss one.
-  static void suffer(message_header& header, arrival_faults::damage what) noexcept {
+  /// A bit of the bytes in the slot; of the header where there are no bytes, or no checksum that would miss one. What
+  /// is cut is found by the header.
+  void suffer(message_header& header, arrival_faults::damage what) {
+    if (what == arrival_faults::damage::none) return;
     constexpr std::uint64_t some_bit = 1u << 20;
-    const auto parts = lay_out(header);
+    const auto parts = check(header);
     const bool has_bytes = parts && parts->end > 0;
-    if (what == arrival_faults::damage::cut && has_bytes) {
+    if (has_bytes && what == arrival_faults::damage::cut) {
       header.extent_bytes = parts->end / 2;
-    } else if (what != arrival_faults::damage::none) {
+    } else if (!has_bytes || header.checksum == absent || !flip_bit(header, parts->end)) {
       header.position ^= some_bit;
     }
+  }
+
+  /// Another one each time.
+  [[nodiscard]] bool flip_bit(const message_header& header, std::uint64_t bytes) {
+    constexpr std::uint64_t some_stride = 40503;
+    const auto pages = views_.pages(slot_of(header), {header.extent_offset, header.extent_bytes});
+    if (!pages) return false;
+    const std::uint64_t bit = header.position * some_stride % (bytes * 8);
+    (*pages)->bytes()[bit / 8] ^= std::byte{1} << (bit % 8);
+    return true;
   }
 
   [[nodiscard]] expected<activation> receive(const message_header& header) {
@@ -122,12 +134,20 @@ class shm_consumer final : public edge_consumer {
       if (!mapped) return tl::make_unexpected(mapped.error());
       pages = std::move(*mapped);
     }
-    auto message = read_head(header, pages ? pages->bytes() : std::span<std::byte>());
+    const std::span<const std::byte> room = pages ? pages->bytes() : std::span<std::byte>();
+    if (auto same = check_sum(header, room.first(parts->end)); !same) return tl::make_unexpected(same.error());
+    auto message = read_head(header, room);
     if (!message) return message;
     if (auto read = read_payloads(*message, header, *parts, std::move(pages)); !read) {
       return tl::make_unexpected(read.error());
     }
     return message;
+  }
+
+  [[nodiscard]] static expected<void> check_sum(const message_header& header, std::span<const std::byte> bytes) {
+    if (header.checksum == absent || header.checksum == checksum_of(header, bytes)) return {};
+    return fail(error_code::wire_checksum, "shared memory, " + to_string(micro_batch_id{header.call, header.index}),
+                "the message does not match its checksum", "if it comes again, check the memory of this machine");
   }
 
   [[nodiscard]] expected<void> read_payloads(activation& message, const message_header& header,

@@ -28,6 +28,8 @@ namespace troupe {
 /// - An end takes what it reads as untrusted. If it finds nonsense there, it tells on_damaged, once, and is silent
 ///   from then on: a consumer receives nothing, has no flushed_through() and is never exhausted; a producer answers
 ///   `closed`. What was received before stays valid (but bytes in a slot may be changed by a damaged peer at any time).
+/// - Where the producer's end has checksums, what changes in a message between its write and its receipt is found
+///   (E0706): the end tells on_lost, as an edge is lost and no peer is to blame, and is silent as above.
 /// - The death of a peer at any instant is silence: of what it was about to send, all is received or nothing. There are
 ///   no locks.
 struct shm_edge_options {
@@ -47,6 +49,10 @@ struct shm_end {
   std::function<void(const error&)> on_damaged;
   /// Of a consumer; null without a fault plan.
   std::shared_ptr<arrival_faults> faults = nullptr;
+  /// Of a producer: it sums up all that it writes, header included.
+  bool checksums = false;
+  /// Of a consumer, as on_damaged, once at most: E0706. Empty: on_damaged is told.
+  std::function<void(const error&)> on_lost = {};
 };
 
 /// The memory of a new edge; a descriptor of it goes to either end, for good: an edge is opened once on each side.

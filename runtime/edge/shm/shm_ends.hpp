@@ -17,18 +17,22 @@ struct opened_edge {
 };
 [[nodiscard]] expected<opened_edge> open_edge(unique_fd descriptor);
 
-/// Whether an end has found nonsense, and who is told.
+/// Whether an end has found nonsense or a wrong checksum, and who is told.
 class damage_report {
  public:
-  explicit damage_report(std::function<void(const error&)> tell) : tell_(std::move(tell)) {}
+  explicit damage_report(std::function<void(const error&)> tell, std::function<void(const error&)> tell_loss = {})
+      : tell_(std::move(tell)), tell_loss_(std::move(tell_loss)) {}
 
   [[nodiscard]] bool made() const noexcept { return made_; }
   void make(const error& found) {
-    if (!std::exchange(made_, true) && tell_) tell_(found);
+    if (std::exchange(made_, true)) return;
+    const auto& tell = found.code == error_code::wire_checksum && tell_loss_ ? tell_loss_ : tell_;
+    if (tell) tell(found);
   }
 
  private:
   const std::function<void(const error&)> tell_;
+  const std::function<void(const error&)> tell_loss_;
   bool made_ = false;
 };
 

@@ -14,7 +14,7 @@
 namespace troupe::shm {
 
 inline constexpr std::uint64_t magic = 0x3145'4744'4550'5254;  // "TRPEDGE1"
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 
 /// Written once, before a descriptor of the memory leaves its maker.
 struct alignas(64) identity {
@@ -55,7 +55,8 @@ struct message_header {
   std::uint64_t row_count = absent;
   std::uint64_t tensors_bytes = absent;
   std::uint64_t labels_bytes = absent;
-  std::array<std::uint64_t, 4> reserved{};
+  std::uint64_t checksum = absent;  ///< CRC32C of the other words and of all bytes of the parts
+  std::array<std::uint64_t, 3> reserved{};
 };
 static_assert(sizeof(message_header) == 128);
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/os/crc32c.hpp"
+
 namespace troupe::shm {
 namespace {
 
@@ -67,6 +69,12 @@ void write_parts(const activation& message, const message_header& header, const 
   }
   if (message.tensors) codec.write(*message.tensors, room.subspan(parts.tensors_at, header.tensors_bytes));
   if (message.labels) codec.write(*message.labels, room.subspan(parts.labels_at, header.labels_bytes));
+}
+
+std::uint64_t checksum_of(const message_header& header, std::span<const std::byte> room) noexcept {
+  message_header others = header;
+  others.checksum = absent;
+  return crc32c(room, crc32c(std::as_bytes(std::span(&others, 1))));
 }
 
 expected<activation> read_head(const message_header& header, std::span<const std::byte> room) {

@@ -33,6 +33,9 @@ void write_parts(const activation& message, const message_header& header, const 
 /// bytes.
 [[nodiscard]] expected<activation> read_head(const message_header& header, std::span<const std::byte> room);
 
+/// What message_header::checksum should be. `room` has the layout's `end` bytes.
+[[nodiscard]] std::uint64_t checksum_of(const message_header& header, std::span<const std::byte> room) noexcept;
+
 [[nodiscard]] tl::unexpected<error> nonsense(std::string cause);
 
 }  // namespace troupe::shm

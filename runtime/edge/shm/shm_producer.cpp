@@ -20,6 +20,7 @@ class shm_producer final : public edge_producer {
         bell_(std::move(end.peer_bell)),
         codec_(std::move(end.codec)),
         damage_(std::move(end.on_damaged)),
+        has_checksums_(end.checksums),
         uses_(shared_.slots(), 0) {}
   ~shm_producer() override { shm_producer::close(); }
 
@@ -116,11 +117,14 @@ class shm_producer final : public edge_producer {
       throw std::runtime_error(to_string(message.id) + ": the message is larger than the " +
                                std::to_string(limits::shm_slot_bytes_max) + " bytes of a shared-memory slot");
     }
-    if (parts->end == 0 && !message.tensors && !message.labels) return header;
-    const std::span<std::byte> room = extents_.reserve(slot, parts->end);
-    header.extent_offset = extents_.where(slot).offset;
-    header.extent_bytes = extents_.where(slot).bytes;
-    write_parts(message, header, *parts, *codec_, room);
+    std::span<std::byte> room;
+    if (parts->end != 0 || message.tensors || message.labels) {
+      room = extents_.reserve(slot, parts->end);
+      header.extent_offset = extents_.where(slot).offset;
+      header.extent_bytes = extents_.where(slot).bytes;
+      write_parts(message, header, *parts, *codec_, room);
+    }
+    if (has_checksums_) header.checksum = checksum_of(header, room);
     return header;
   }
 
@@ -129,6 +133,7 @@ class shm_producer final : public edge_producer {
   const std::shared_ptr<doorbell> bell_;
   const std::shared_ptr<const payload_codec> codec_;
   damage_report damage_;
+  const bool has_checksums_;
   /// 1 + position of the message last sent in a slot: it is free when the consumer's word for it says the same.
   std::vector<std::uint64_t> uses_;
   std::uint64_t sent_ = 0;

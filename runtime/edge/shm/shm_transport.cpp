@@ -9,11 +9,12 @@ namespace {
 
 class shm_transport final : public transport {
  public:
-  explicit shm_transport(std::shared_ptr<const payload_codec> codec) : codec_(std::move(codec)) {}
+  shm_transport(std::shared_ptr<const payload_codec> codec, bool checksums)
+      : codec_(std::move(codec)), has_checksums_(checksums) {}
 
   std::uint64_t contact() const noexcept override { return 0; }
   bool may_be_contact(std::uint64_t said) const noexcept override { return said == 0; }
-  bool loses_ends() const noexcept override { return false; }
+  bool loses_ends() const noexcept override { return has_checksums_; }
 
   expected<edge_offer> offer(const edge_options& shape, edge_reach reach) override {
     if (reach != edge_reach::host)
@@ -33,18 +34,23 @@ class shm_transport final : public transport {
   expected<End> open(edge_site site, expected<End> (*made_of)(unique_fd, shm_end)) const {
     if (!site.offer.memory) return fail(error_code::wire_malformed, "edge", "it comes without its memory");
     return site.offer.memory->copy().and_then([&](unique_fd&& memory) {
-      return made_of(std::move(memory),
-                     shm_end{std::move(site.peer_bell), codec_, std::move(site.on_damaged), std::move(site.faults)});
+      return made_of(std::move(memory), shm_end{.peer_bell = std::move(site.peer_bell),
+                                                .codec = codec_,
+                                                .on_damaged = std::move(site.on_damaged),
+                                                .faults = std::move(site.faults),
+                                                .checksums = has_checksums_,
+                                                .on_lost = std::move(site.on_lost)});
     });
   }
 
   const std::shared_ptr<const payload_codec> codec_;
+  const bool has_checksums_;
 };
 
 }  // namespace
 
-std::shared_ptr<transport> make_shm_transport(std::shared_ptr<const payload_codec> codec) {
-  return std::make_shared<shm_transport>(std::move(codec));
+std::shared_ptr<transport> make_shm_transport(std::shared_ptr<const payload_codec> codec, bool checksums) {
+  return std::make_shared<shm_transport>(std::move(codec), checksums);
 }
 
 }  // namespace troupe

@@ -130,7 +130,6 @@ void connection::assume(std::shared_ptr<connection_role> role, const std::option
 
 /// A few chunks at a time: other connections have the same thread.
 void connection::read() {
-  if (role_->is_silenced()) return wait_out_silence();
   for (std::size_t turn = 0; turn < limits::tcp_chunks_per_turn; ++turn) {
     const auto more = read_chunk();
     if (ended_) return;
@@ -153,7 +152,6 @@ expected<bool> connection::read_chunk() {
   if (got.failed) return is_closed(got.failed);
   if (got.bytes == 0) return false;
   last_read_ = clock::now();
-  if (const auto broken = role_->suffer(room.first(got.bytes))) return is_closed(broken);
   decoder_.arrived(got.bytes);
   return take().map([] { return true; });
 }
@@ -164,15 +162,6 @@ void connection::wait_to_read() {
     if (self->ended_) return;
     if (failed) return self->fail(error_code::peer_lost, "cannot wait: " + failed.message());
     self->read();
-  });
-}
-
-void connection::wait_out_silence() {
-  auto timer = std::make_shared<asio::steady_timer>(executor(), limits::fault_look_interval);
-  timer->async_wait([self = shared_from_this(), timer](std::error_code) {
-    if (self->ended_) return;
-    self->pump();
-    if (!self->ended_) self->read();
   });
 }
 
@@ -215,11 +204,8 @@ expected<void> connection::take_head() {
     return ::troupe::fail(error_code::wire_too_large, "wire message",
                           "no memory for a payload of " + std::to_string(decoder_.payload_bytes()) + " bytes");
   }
-  const auto place = payload_->first(decoder_.payload_bytes());
-  decoder_.payload_into(place);
-  if (decoder_.missing() > 0) return {};
-  const auto broken = role_->suffer(place.last(1));
-  return broken ? expected<void>(is_closed(broken)) : expected<void>();
+  decoder_.payload_into(payload_->first(decoder_.payload_bytes()));
+  return {};
 }
 
 expected<void> connection::deliver(std::span<const std::byte> payload) {
@@ -231,7 +217,7 @@ expected<void> connection::deliver(std::span<const std::byte> payload) {
 }
 
 void connection::pump() {
-  if (ended_ || writing_ || !secured_ || finishing_ || role_->is_silenced()) return;
+  if (ended_ || writing_ || !secured_ || finishing_) return;
   if (begin_next()) write();
 }
 
@@ -325,7 +311,7 @@ void connection::look_at_the_clock() {
     if (finishing_) return drop();
     return fail(error_code::peer_lost, "silent for " + in_ms(limits_.silence));
   }
-  if (!writing_ && !finishing_ && !role_->is_silenced() && now - last_written_ >= limits_.keep_alive) {
+  if (!writing_ && !finishing_ && now - last_written_ >= limits_.keep_alive) {
     out_.begin(ping_frame{});
     writing_ = true;
     out_counts_ = false;

@@ -12,6 +12,7 @@
 #include <asio/steady_timer.hpp>
 
 #include "runtime/edge/tcp/buffer_pool.hpp"
+#include "runtime/edge/tcp/disturbed_stream.hpp"
 #include "runtime/edge/tcp/frame_decoder.hpp"
 #include "runtime/edge/tcp/outgoing_frame.hpp"
 #include "runtime/edge/tcp/socket_io.hpp"
@@ -47,11 +48,6 @@ class connection_role {
   /// Has not shown to belong to the run.
   [[nodiscard]] virtual bool is_untrusted() const { return false; }
   virtual void lost(const error& why, const std::string& peer) = 0;
-  /// What a fault plan does to bytes that have come and are not decoded yet (arrival_faults); an error ends the
-  /// connection.
-  [[nodiscard]] virtual std::error_code suffer(std::span<std::byte>) { return {}; }
-  /// Nothing is read and written now, by a fault plan.
-  [[nodiscard]] virtual bool is_silenced() const { return false; }
 };
 
 struct connection_limits {
@@ -93,6 +89,10 @@ class connection final : public std::enable_shared_from_this<connection> {
   void drop();
   /// Ends an untrusted peer for the next one.
   void make_room();
+  /// Under a fault plan, once, between two frames if it is an edge: what comes from now on suffers this.
+  void disturb(std::shared_ptr<arrival_faults> faults, disturbed_content content) {
+    stream_ = disturb_stream(std::move(stream_), std::move(faults), content);
+  }
 
   /// Nothing has come and nothing has gone for so long, and nothing waits to be read. Of tcp.
   [[nodiscard]] bool is_idle(std::chrono::milliseconds at_least) const;
@@ -125,7 +125,6 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool begin_next();
   void wait_to_read();
   void wait_to_write();
-  void wait_out_silence();
   template <class Act>
   void after_others(Act act);
   void finish();
@@ -134,7 +133,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void watch(std::chrono::milliseconds after);
   void look_at_the_clock();
 
-  const std::unique_ptr<wire_stream> stream_;
+  std::unique_ptr<wire_stream> stream_;
   connection_limits limits_;
   frame_traffic& traffic_;
   std::shared_ptr<connection_role> role_;

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <asio/error.hpp>
-
 #include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
@@ -97,14 +95,6 @@ expected<void> edge_receiver::queue_up(activation message) {
   link_->with_end([&] { status = link_->queue->try_send(message); });
   if (status == send_status::no_credit) return unexpected_frame("an activation without credit");
   if (status == send_status::sent) ++queued_;
-  return {};
-}
-
-// The first byte that comes, of the payload or of what is behind it.
-std::error_code edge_receiver::suffer(std::span<std::byte> arrived) {
-  const auto what = std::exchange(damage_, arrival_faults::damage::none);
-  if (what == arrival_faults::damage::cut) return asio::error::eof;
-  if (what == arrival_faults::damage::flipped) arrived.front() ^= std::byte{1};
   return {};
 }
 

@@ -15,12 +15,7 @@ class edge_receiver final : public connection_role {
   edge_receiver(std::shared_ptr<receiver_link> link, const payload_codec& codec)
       : link_(std::move(link)), codec_(codec), pool_(link_->slots + 1) {}
 
-  std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) override {
-    if (link_->faults) damage_ = link_->faults->next_message();
-    return pool_.take(bytes);
-  }
-  [[nodiscard]] std::error_code suffer(std::span<std::byte> arrived) override;
-  [[nodiscard]] bool is_silenced() const override { return link_->faults && link_->faults->is_silenced(); }
+  std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) override { return pool_.take(bytes); }
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
   expected<bool> next(outgoing_frame& out) override;
@@ -39,7 +34,6 @@ class edge_receiver final : public connection_role {
   const std::shared_ptr<receiver_link> link_;
   const payload_codec& codec_;
   buffer_pool pool_;
-  arrival_faults::damage damage_ = arrival_faults::damage::none;
   std::uint64_t queued_ = 0;
   std::uint64_t told_ = 0;
   bool welcomed_ = false;

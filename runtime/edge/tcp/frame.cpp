@@ -4,9 +4,9 @@
 #include <type_traits>
 
 #include "messages/codec/head.hpp"
-#include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/frame_fields.hpp"
 #include "runtime/edge/tcp/frame_numbers.hpp"
+#include "runtime/os/crc32c.hpp"
 
 namespace troupe {
 namespace {

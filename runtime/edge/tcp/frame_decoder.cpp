@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "messages/check.hpp"
-#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/os/crc32c.hpp"
 
 namespace troupe {
 

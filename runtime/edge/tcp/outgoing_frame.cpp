@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "messages/check.hpp"
-#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/os/crc32c.hpp"
 
 namespace troupe {
 

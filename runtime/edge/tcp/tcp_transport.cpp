@@ -70,6 +70,9 @@ expected<std::shared_ptr<tcp_endpoint>> open_endpoint(const tcp_transport_option
     options.address = asked.network->address;
     options.tls = asked.network->credentials;
     options.node_of = asked.network->node_of;
+  } else if (asked.silence) {
+    options.silence_timeout = *asked.silence;
+    options.keep_alive = std::min(limits::tcp_keep_alive, *asked.silence / limits::heartbeats_per_timeout);
   }
   return tcp_endpoint::open(std::move(options)).map([](std::unique_ptr<tcp_endpoint>&& made) {
     return std::shared_ptr<tcp_endpoint>(std::move(made));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -18,6 +19,8 @@ struct tcp_transport_options {
   std::shared_ptr<const node_network> network = nullptr;
   /// Of this network and codec; null: one of its own is opened.
   std::shared_ptr<tcp_endpoint> endpoint = nullptr;
+  /// tcp_endpoint_options::silence_timeout where there is neither, the same in all processes.
+  std::optional<std::chrono::milliseconds> silence = std::nullopt;
 };
 
 /// Edges over tcp connections (tcp_endpoint.hpp). The contact is the port. The offer is the secret of the run, the same

@@ -57,8 +57,8 @@ class wire_stream {
   [[nodiscard]] virtual x509_st* peer_certificate() noexcept { return nullptr; }
 
   /// Until read_some(), or write_some() and flush(), are worth another try.
-  void wait_readable(on_done done) { socket().async_wait(wire_socket::wait_read, std::move(done)); }
-  void wait_writable(on_done done) { socket().async_wait(wire_socket::wait_write, std::move(done)); }
+  virtual void wait_readable(on_done done) { socket().async_wait(wire_socket::wait_read, std::move(done)); }
+  virtual void wait_writable(on_done done) { socket().async_wait(wire_socket::wait_write, std::move(done)); }
 };
 
 /// Whether a client without a certificate gets through the handshake. It is shown the authority's certificate beside

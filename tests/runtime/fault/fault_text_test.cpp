@@ -30,6 +30,12 @@ fault with_times(fault one, std::optional<double> lasts, std::optional<double> d
   return one;
 }
 
+fault with_direction(fault one, fault_direction way, std::optional<double> lasts = {}) {
+  one.direction = way;
+  one.lasts = lasts;
+  return one;
+}
+
 fault with_bytes(fault one, std::uint64_t bytes) {
   one.bytes = bytes;
   return one;
@@ -62,6 +68,13 @@ const std::vector<good_case> good_cases = {
      with_bytes({k::corrupt, t::edge("loader", "net.0"), w::message(2)}, 3)},
     {"truncate:edge=a-b,p=0.01", {k::truncate, t::edge("a", "b"), w::probability_of(0.01)}},
     {"partition:control=driver-a,at=0s,for=0.25s", with_times({k::partition, t::control("a"), w::time(0)}, 0.25)},
+    {"half_open:edge=a-b,at=msg9,direction=forward",
+     with_direction({k::half_open, t::edge("a", "b"), w::message(9)}, fault_direction::forward)},
+    {"half_open:control=driver-a,at=msg9,for=2s,direction=back",
+     with_direction({k::half_open, t::control("a"), w::message(9)}, fault_direction::back, 2)},
+    {"close:control=driver-a,at=2s", {k::close, t::control("a"), w::time(2)}},
+    {"close:edge=a-b,p=0.1,direction=back",
+     with_direction({k::close, t::edge("a", "b"), w::probability_of(0.1)}, fault_direction::back)},
     {"slow:stage=net.0,ms=5", with_times({k::slow, t::stage("net.0"), w::always()}, {}, 5)},
     {"disk_full:journal,at=mb40", {k::disk_full, t::journal(), w::micro_batch(40)}},
     {"disk_full:journal,at=mb40,bytes=12", with_bytes({k::disk_full, t::journal(), w::micro_batch(40)}, 12)},
@@ -152,6 +165,10 @@ const std::vector<bad_case> bad_cases = {
     {"exit:stage=a,at=2s", 14, "exit of a stage cannot have this trigger"},
     {"throw:worker=1,at=mb1", 7, "there is no throw of a worker", "throw is for: stage"},
     {"delay:edge=a-b", 1, "delay needs ms=", "add ms=50"},
+    {"half_open:edge=a-b", 1, "half_open needs direction=", "add direction=forward"},
+    {"half_open:edge=a-b,direction=up", 30, "direction: \"up\", expected forward or back"},
+    {"partition:edge=a-b,direction=back", 20, "partition does not take direction="},
+    {"close:stage=a,at=mb1", 7, "there is no close of a stage"},
     {"delay:edge=ab,ms=5", 12, "edge: \"ab\", expected A-B"},
     {"delay:edge=a-b-c,ms=5", 12, "edge: \"a-b-c\", expected A-B, or A->B"},
     {"delay:edge=-b,ms=5", 12, "edge: \"-b\""},

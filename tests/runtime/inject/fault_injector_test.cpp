@@ -63,7 +63,8 @@ class endless_source final : public micro_batch_source {
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override { return loaded_micro_batch{}; }
 };
 
-std::shared_ptr<fault_injector> injector(const std::vector<std::string>& texts) {
+std::shared_ptr<fault_injector> injector(const std::vector<std::string>& texts, log_function log = nullptr,
+                                         std::chrono::milliseconds patience = limits::fault_target_patience) {
   fault_plan plan;
   for (const std::string& each : texts) plan.add(each);
   const fault_shape shape{
@@ -73,7 +74,7 @@ std::shared_ptr<fault_injector> injector(const std::vector<std::string>& texts) 
       .has_journal = true,
       .places = {{.name = "w0", .has_driver = true}, {.name = "w1"}, {.name = "w2"}}};
   EXPECT_TRUE(check_fits(plan, shape)) << to_string(check_fits(plan, shape).error());
-  return *fault_injector::start(std::move(plan), shape, nullptr);
+  return *fault_injector::start(std::move(plan), shape, std::move(log), patience);
 }
 
 std::vector<std::uint32_t> numbers(const std::vector<assigned_fault>& faults) {
@@ -229,6 +230,21 @@ TEST(fault_injector, signals_processes_at_a_time) {
   faults->stop();
   EXPECT_THAT(frozen->signals, ElementsAre(SIGSTOP, SIGCONT));
   EXPECT_THAT(killed->signals, ElementsAre(SIGKILL));
+}
+
+TEST(fault_injector, gives_up_on_a_process_that_does_not_come) {
+  std::promise<std::string> told;
+  const auto faults = injector(
+      {"kill:stage=net.0,at=0s"}, [&](const log_record& said) { told.set_value(said.text); },
+      std::chrono::milliseconds{20});
+  static_cast<void>((*faults->wrap(std::make_shared<endless_source>(), 0)).next());
+  EXPECT_THAT(told.get_future().get(), ::testing::HasSubstr("not injected: target gone"));
+  faults->stop();
+  const auto late = make_worker(0);
+  static_cast<void>(faults->assign({0, 0}, late));
+  EXPECT_THAT(late->signals, IsEmpty());
+  EXPECT_EQ(faults->record().entries()[0].times, 0u);
+  EXPECT_EQ(faults->record().entries()[0].note, "not injected: target gone");
 }
 
 }  // namespace

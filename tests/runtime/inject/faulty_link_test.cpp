@@ -18,7 +18,8 @@ constexpr stage_address disturbed{2, 0};
 
 class faulty_pair {
  public:
-  explicit faulty_pair(const std::string& text) {
+  explicit faulty_pair(const std::string& text, const liveness& times = {std::chrono::seconds{20}}) {
+    loop_ = std::move(*link_loop::create(times));
     EXPECT_TRUE(clock_.start());
     auto sockets = std::move(*make_link_sockets());
     driver = disturb_link(loop_->open(std::move(sockets.first), link_side::driver), later(),
@@ -33,6 +34,11 @@ class faulty_pair {
     clock_.stop();
     driver->close();
     worker->close();
+  }
+  /// Both ends have heard each other.
+  void greet() {
+    worker->send(*codec::encode(release_call{7}));
+    ASSERT_TRUE(driver_news.next());
   }
   /// The first message of the stage.
   void assign(stage_address to = disturbed) {
@@ -59,7 +65,7 @@ class faulty_pair {
     return [this](fault_clock::time_point when, std::function<void()> what) { clock_.at(when, std::move(what)); };
   }
   fault_clock clock_;
-  const std::unique_ptr<link_loop> loop_ = std::move(*link_loop::create(liveness{std::chrono::seconds{20}}));
+  std::unique_ptr<link_loop> loop_;
 
  public:
   noted_news driver_news;
@@ -116,6 +122,45 @@ TEST(faulty_link, damages_a_message_so_that_it_cannot_be_read) {
     pair.assign();
     pair.send_calls(2);
     EXPECT_THAT(pair.hear(3), ElementsAre(0, unreadable, 2));
+  }
+}
+
+bool is_silent_link(const std::optional<error>& lost) {
+  return lost && lost->cause.find("silent for 1000 ms") != std::string::npos;
+}
+
+TEST(faulty_link, is_lost_by_the_silence_of_one_way) {
+  faulty_pair forward("half_open:control=driver-c,direction=forward,at=msg2", short_times);
+  forward.greet();
+  forward.assign();
+  EXPECT_THAT(forward.hear(1), ElementsAre(0));
+  forward.send_calls(2);
+  EXPECT_TRUE(is_silent_link(forward.worker_news.loss())) << "the worker hears nothing any more";
+  EXPECT_TRUE(forward.driver_news.loss()) << "and hangs up";
+  EXPECT_FALSE(forward.worker_news.next(std::chrono::milliseconds{0}));
+
+  faulty_pair back("half_open:control=driver-c,direction=back,at=msg2", short_times);
+  back.greet();
+  back.assign();
+  back.send_calls(2);
+  EXPECT_THAT(back.hear(3), ElementsAre(0, 1, 2));
+  EXPECT_TRUE(is_silent_link(back.driver_news.loss()));
+  EXPECT_TRUE(back.worker_news.loss());
+}
+
+TEST(faulty_link, is_lost_at_both_ends_when_a_way_is_closed) {
+  for (const char* text : {"close:control=driver-c,at=msg2", "close:control=driver-c,at=msg2,direction=forward",
+                           "close:control=driver-c,at=msg2,direction=back"}) {
+    SCOPED_TRACE(text);
+    faulty_pair pair(text, short_times);
+    pair.greet();
+    pair.assign();
+    pair.send_calls(2);
+    for (noted_news* const end : {&pair.worker_news, &pair.driver_news}) {
+      const auto lost = end->loss();
+      ASSERT_TRUE(lost);
+      EXPECT_EQ(lost->cause.find("silent"), std::string::npos) << "it is told, and waits for no time-out";
+    }
   }
 }
 

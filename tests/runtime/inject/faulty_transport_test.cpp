@@ -33,12 +33,14 @@ struct seen_end {
 
 class faulty_edge {
  public:
-  faulty_edge(const char* kind, const std::string& text)
-      : edges_(make_faulty_transport(
-            std::move(*between_processes(kind).between({std::make_shared<const pattern_codec>(), std::nullopt})),
-            [one = trigger(text)](std::size_t channel) {
-              return channel == 1 ? message_triggers{one} : message_triggers{};
-            })),
+  faulty_edge(const char* kind, const std::string& text, transport_options options = {})
+      : edges_(make_faulty_transport(std::move(*between_processes(kind).between([&] {
+                                       options.codec = std::make_shared<const pattern_codec>();
+                                       return options;
+                                     }())),
+                                     [one = trigger(text)](std::size_t channel) {
+                                       return channel == 1 ? message_triggers{one} : message_triggers{};
+                                     })),
         offer_(*edges_->offer({.slots = 8}, edge_reach::host)) {
     consumer = std::move(*edges_->open_consumer(site()));
     producer = std::move(*edges_->open_producer(site()));
@@ -69,6 +71,20 @@ class faulty_edge {
       is_told = found->cause.has_value();
     }
     return count;
+  }
+
+  /// How many come now.
+  std::uint64_t receive_now(std::size_t bytes) {
+    std::uint64_t count = 0;
+    while (auto message = consumer->try_receive()) EXPECT_TRUE(is_pattern(message->tensors, count++, bytes));
+    return count;
+  }
+  bool gets_all_credits_back() {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (producer->credits() < producer->slots() && std::chrono::steady_clock::now() < until) {
+      static_cast<void>(consumer->try_receive());
+    }
+    return producer->credits() == producer->slots();
   }
 
   const std::shared_ptr<seen_end> found = std::make_shared<seen_end>();
@@ -134,6 +150,83 @@ TEST(faulty_transport, a_damaged_slot_is_found_by_its_header) {
   }
 }
 
+TEST(faulty_transport, a_flipped_bit_in_a_slot_fails_the_checksum) {
+  for (const std::size_t bytes : {std::size_t{1}, small, large}) {
+    SCOPED_TRACE(bytes);
+    faulty_edge edge("shm", "corrupt:edge=a-b,at=msg3", {.payload_crc = true});
+    edge.send(bytes);
+    EXPECT_EQ(edge.receive(bytes), 2u);
+    const auto cause = edge.found->wait();
+    ASSERT_TRUE(cause);
+    EXPECT_EQ(cause->code, error_code::wire_checksum);
+    EXPECT_NE(cause->where.find("micro-batch 2"), std::string::npos) << to_string(*cause);
+  }
+}
+
+/// The shortest that --worker-timeout may be.
+const transport_options short_silence{.silence = std::chrono::seconds{1}};
+
+bool is_silent_end(const std::optional<error>& lost) {
+  return lost && lost->cause.find("silent for 1000 ms") != std::string::npos;
+}
+
+TEST(faulty_transport, a_connection_that_says_nothing_one_way_is_lost_by_its_silence) {
+  faulty_edge forward("tcp", "half_open:edge=a-b,direction=forward,at=msg3", short_silence);
+  forward.send(large);
+  EXPECT_LE(forward.receive(large), 3u) << "what was read with the head of the third one";
+  EXPECT_TRUE(is_silent_end(forward.found->wait())) << "nothing comes to the consumer";
+  EXPECT_TRUE(forward.lost_producer->wait()) << "which hangs up";
+
+  faulty_edge back("tcp", "half_open:edge=a-b,direction=back,at=msg3", short_silence);
+  back.send(small);
+  EXPECT_EQ(back.receive(small), 8u);
+  EXPECT_TRUE(is_silent_end(back.lost_producer->wait())) << "nothing comes to the producer";
+  EXPECT_TRUE(back.found->wait());
+}
+
+TEST(faulty_transport, a_silence_of_a_moment_costs_nothing_but_that) {
+  for (const char* kind : {"shm", "tcp"}) {
+    for (const char* direction : {"forward", "back"}) {
+      SCOPED_TRACE(std::string(kind) + " " + direction);
+      faulty_edge edge(kind, std::string("half_open:edge=a-b,at=msg2,for=0.05s,direction=") + direction);
+      edge.send(small);
+      EXPECT_EQ(edge.receive(small), 8u);
+      for (int i = 0; i < 8; ++i) edge.consumer->release();
+      EXPECT_TRUE(edge.gets_all_credits_back());
+      EXPECT_FALSE(edge.found->cause);
+    }
+  }
+}
+
+TEST(faulty_transport, no_slot_goes_back_where_shared_memory_is_half_open) {
+  faulty_edge forward("shm", "half_open:edge=a-b,direction=forward,at=msg3");
+  forward.send(small, 4);
+  EXPECT_LT(forward.receive_now(small), 4u);
+  faulty_edge back("shm", "half_open:edge=a-b,direction=back,at=msg3");
+  back.send(small, 8);
+  EXPECT_EQ(back.receive(small), 8u);
+  for (int i = 0; i < 8; ++i) back.consumer->release();
+  EXPECT_EQ(back.producer->credits(), 0u);
+}
+
+TEST(faulty_transport, a_closed_connection_is_lost_at_both_ends) {
+  for (const char* text : {"close:edge=a-b,at=msg3", "close:edge=a-b,at=msg3,direction=forward",
+                           "close:edge=a-b,at=msg3,direction=back"}) {
+    SCOPED_TRACE(text);
+    faulty_edge edge("tcp", text);
+    edge.send(small);
+    for (const auto& end : {edge.found, edge.lost_producer}) {
+      const auto lost = end->wait();
+      ASSERT_TRUE(lost);
+      EXPECT_EQ(lost->cause.find("silent"), std::string::npos) << "it is told, and waits for no time-out";
+    }
+    faulty_edge memory("shm", text);
+    memory.send(small);
+    EXPECT_EQ(memory.receive(small), 0u) << "all of it came at once, with the third";
+    EXPECT_EQ(memory.found->wait()->code, error_code::peer_lost);
+  }
+}
+
 TEST(faulty_transport, a_short_partition_delays_what_is_sent) {
   for (const char* kind : {"shm", "tcp"}) {
     SCOPED_TRACE(kind);
@@ -175,11 +268,14 @@ TEST(cut_off_edges, both_ends_are_silent_as_long_as_the_page_says) {
   const auto page = std::make_shared<engine_page>();
   const auto edges = cut_off_edges(below, page);
   const auto expect_as_the_page_says = [&] {
-    EXPECT_FALSE(below->faults->is_silenced());
+    EXPECT_FALSE(below->faults->is_silenced(flow::in));
+    EXPECT_FALSE(below->faults->is_silenced(flow::out));
     page->cut_off_until = (steady_now() + std::chrono::hours{1}).count();
-    EXPECT_TRUE(below->faults->is_silenced());
+    EXPECT_TRUE(below->faults->is_silenced(flow::in));
+    EXPECT_TRUE(below->faults->is_silenced(flow::out));
     page->cut_off_until = steady_now().count();
-    EXPECT_FALSE(below->faults->is_silenced());
+    EXPECT_FALSE(below->faults->is_silenced(flow::in));
+    EXPECT_FALSE(below->faults->is_silenced(flow::out));
   };
   ASSERT_TRUE(edges->open_producer({}));
   expect_as_the_page_says();

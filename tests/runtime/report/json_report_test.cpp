@@ -59,8 +59,8 @@ TEST(result_json, has_the_documented_names_and_no_others) {
   EXPECT_THAT(names_of(object["config"]),
               ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
                           "num_pipe_buffers", "metrics", "allow_effects", "limit", "processes", "transport",
-                          "worker_timeout", "start_deadline", "forward_deadline", "journal", "resume", "deadline",
-                          "fault", "output", "log", "log_format", "log_level", "json", "trace"));
+                          "worker_timeout", "start_deadline", "forward_deadline", "checksums", "journal", "resume",
+                          "deadline", "fault", "output", "log", "log_format", "log_level", "json", "trace"));
 }
 
 TEST(result_json, says_which_method_cut_a_pipeline) {
@@ -81,10 +81,13 @@ TEST(result_json, has_every_sink_where_there_are_several) {
 
 TEST(result_json, says_what_became_of_each_fault) {
   run_result result = sample_result();
-  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .seconds = 0.5, .micro_batch = 3, .replayed = 7}};
+  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .seconds = 0.5, .micro_batch = 3, .replayed = 7},
+                   {.fault = "kill:worker=1,at=9s", .note = "not injected: target gone"}};
   EXPECT_EQ(json::parse(result_json(result).text)["faults"],
             json::parse(R"([{"fault": "kill:loader,at=mb3", "times": 1, "seconds": 0.5, "micro_batch": 3,
-                             "recovery_seconds": null, "replayed": 7}])"));
+                             "recovery_seconds": null, "replayed": 7, "note": null},
+                            {"fault": "kill:worker=1,at=9s", "times": 0, "seconds": null, "micro_batch": null,
+                             "recovery_seconds": null, "replayed": 0, "note": "not injected: target gone"}])"));
 }
 
 TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {

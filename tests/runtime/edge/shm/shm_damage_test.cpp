@@ -2,6 +2,7 @@
 // each field of the control words and of a header spoilt on purpose, then all of them at random, through a mapping of
 // one's own as a peer has it.
 #include <cstddef>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -74,6 +75,65 @@ TEST(shm_damage, every_field_of_a_header_is_checked) {
     expect_silent(edge);
     EXPECT_TRUE(is_pattern(first->tensors, 0, 500)) << "what was received before stays";
     edge.consumer->release();
+  }
+}
+
+/// Of a message whose parts are so long.
+struct flip {
+  const char* name;
+  std::uint64_t rows;
+  std::uint64_t bit;
+  /// Within the header; nothing: in the slot, `bit` bits behind its start.
+  std::optional<std::uint64_t> word = std::nullopt;
+};
+
+/// Rows, tensors and labels begin at 0, 64 and 576: each region, and the gaps between them.
+const std::vector<flip>& flips() {
+  using shm::message_header;
+  static const std::vector<flip> all = {{"call", 3, 0, offsetof(message_header, call)},
+                                        {"index", 3, 5, offsetof(message_header, index)},
+                                        {"samples", 3, 9, offsetof(message_header, samples_end)},
+                                        {"flush", 3, 1, offsetof(message_header, flushed_before)},
+                                        {"checksum", 3, 31, offsetof(message_header, checksum)},
+                                        {"rows", 3, 2},
+                                        {"behind the rows", 3, 12 * 8 + 1},
+                                        {"first of the tensors", 3, 64 * 8},
+                                        {"last of the tensors", 3, (64 + 500) * 8 - 1},
+                                        {"behind the tensors", 3, (64 + 500) * 8},
+                                        {"first of the labels", 3, 576 * 8 + 7},
+                                        {"last of the labels", 3, (576 + 100) * 8 - 1},
+                                        {"tensors without rows", 0, 17 * 8 + 3}};
+  return all;
+}
+
+/// The second message of an edge, flipped as said.
+void send_flipped(shm_edge& edge, const flip& which) {
+  activation message{{0, 1},
+                     {10, 20},
+                     std::make_shared<const pattern>(1, 500),
+                     std::make_shared<const pattern>(2, 100),
+                     which.rows == 0 ? nullptr : std::make_shared<const row_set>(row_set{1, 4, 8})};
+  ASSERT_EQ(edge.producer->try_send(message), send_status::sent);
+  const memory_mapping pages = edge.whole();
+  const std::uint64_t slot = word(pages, field(offsetof(shm::message_header, extent_offset)));
+  const std::uint64_t at = which.word ? field(*which.word) : slot;
+  pages.bytes()[at + which.bit / 8] ^= std::byte{1} << (which.bit % 8);
+}
+
+TEST(shm_damage, every_flipped_bit_is_found_where_messages_have_checksums) {
+  for (const flip& each : flips()) {
+    SCOPED_TRACE(each.name);
+    shm_edge edge({.slots = slots, .credits_per_ring = 1}, true);
+    ASSERT_EQ(edge.send(0, 500, 100), send_status::sent);
+    const auto first = edge.consumer->try_receive();
+    ASSERT_TRUE(first);
+    send_flipped(edge, each);
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(edge.consumer->try_receive());
+    EXPECT_FALSE(edge.consumer->exhausted());
+    EXPECT_EQ(edge.losses, 1u);
+    EXPECT_EQ(edge.consumer_damages, 0u) << "no peer is to blame";
+    EXPECT_EQ(edge.last_damage.code, error_code::wire_checksum);
+    EXPECT_TRUE(is_pattern(first->tensors, 0, 500));
   }
 }
 

@@ -35,8 +35,9 @@ std::size_t some_size(std::mt19937_64& random) {
 }
 
 TEST(shm_slot, carries_all_of_an_activation_with_every_part_present_or_not) {
-  for (unsigned parts = 0; parts < 27; ++parts) {
-    shm_edge edge({.slots = 1, .credits_per_ring = 1});
+  for (unsigned number = 0; number < 2 * 27; ++number) {
+    const unsigned parts = number / 2;
+    shm_edge edge({.slots = 1, .credits_per_ring = 1}, number % 2 == 0);
     activation given{{7, parts}, {100, 105}, nullptr, nullptr};
     const std::size_t sizes[] = {0, 0, 777};
     if (parts % 3 > 0) given.tensors = std::make_shared<const pattern>(1, sizes[parts % 3]);

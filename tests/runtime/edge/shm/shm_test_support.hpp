@@ -89,9 +89,13 @@ class pattern_codec final : public payload_codec {
 /// Both ends in one process, each through a descriptor of its own, and a third one to look behind.
 class shm_edge {
  public:
-  explicit shm_edge(shm_edge_options options) : memory_(made(options)) {
-    auto out = open_shm_producer(twin(), {consumer_bell, codec, [this](const error& e) { told(e, producer_damages); }});
-    auto in = open_shm_consumer(twin(), {producer_bell, codec, [this](const error& e) { told(e, consumer_damages); }});
+  explicit shm_edge(shm_edge_options options, bool checksums = false) : memory_(made(options)) {
+    shm_end producers{consumer_bell, codec, [this](const error& e) { told(e, producer_damages); }};
+    producers.checksums = checksums;
+    shm_end consumers{producer_bell, codec, [this](const error& e) { told(e, consumer_damages); }};
+    consumers.on_lost = [this](const error& e) { told(e, losses); };
+    auto out = open_shm_producer(twin(), std::move(producers));
+    auto in = open_shm_consumer(twin(), std::move(consumers));
     EXPECT_TRUE(out && in);
     producer = std::move(*out);
     consumer = std::move(*in);
@@ -122,6 +126,7 @@ class shm_edge {
   std::shared_ptr<const pattern_codec> codec = std::make_shared<const pattern_codec>();
   std::uint32_t producer_damages = 0;
   std::uint32_t consumer_damages = 0;
+  std::uint32_t losses = 0;
   error last_damage;
   std::unique_ptr<edge_producer> producer;
   std::unique_ptr<edge_consumer> consumer;

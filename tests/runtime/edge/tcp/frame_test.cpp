@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/frame_decoder.hpp"
+#include "runtime/os/crc32c.hpp"
 
 namespace troupe::testing {
 namespace {

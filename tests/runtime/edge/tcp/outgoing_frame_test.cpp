@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/frame_decoder.hpp"
+#include "runtime/os/crc32c.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -6,8 +6,8 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include "runtime/edge/tcp/crc32c.hpp"
 #include "runtime/edge/tcp/handshake.hpp"
+#include "runtime/os/crc32c.hpp"
 #include "tcp_test_support.hpp"
 
 namespace troupe::testing {

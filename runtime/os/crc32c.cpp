@@ -1,4 +1,4 @@
-#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/os/crc32c.hpp"
 
 #include <array>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Goal: the checksum is that of RFC 3720 at every length, alignment and split. Method: published values, and an
 // independent calculation bit by bit.
-#include "runtime/edge/tcp/crc32c.hpp"
+#include "runtime/os/crc32c.hpp"
 
 #include <algorithm>
 #include <array>
