@@ -103,6 +103,7 @@ expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wirin
 
 std::vector<fault_shape::place> launched_nodes::places() const {
   std::vector<fault_shape::place> made;
+  made.reserve(setup_.nodes.size());
   for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
     made.push_back({.name = setup_.nodes[node].name, .has_driver = node == setup_.driver_node});
   }

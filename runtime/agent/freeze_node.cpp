@@ -58,6 +58,7 @@ expected<void> freeze_processes(const std::vector<pid_t>& which, std::chrono::mi
     if (one) opened.push_back(std::move(one));
   }
   std::vector<int> processes;
+  processes.reserve(opened.size());
   for (const unique_fd& each : opened) processes.push_back(each.get());
   std::ranges::sort(processes);
   const pid_t helper = ::fork();

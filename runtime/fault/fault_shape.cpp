@@ -77,6 +77,7 @@ expected<void> check_place(const fault& one, const fault_shape& shape) {
   const auto found = std::ranges::find(shape.places, one.who.name, &fault_shape::place::name);
   if (found == shape.places.end()) {
     std::vector<std::string> names;
+    names.reserve(shape.places.size());
     for (const fault_shape::place& each : shape.places) names.push_back(each.name);
     return misfit(one, fmt::format("the launch has no node \"{}\"", one.who.name), suggest_fix(one.who.name, names));
   }
