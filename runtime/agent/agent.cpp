@@ -104,6 +104,7 @@ struct agent::core {
   bool has_refused_file = false;
   std::optional<node_files> files;
   blob_store blobs;
+  node_suffering suffering{options.driver};
   milliseconds silence{0};
   std::shared_ptr<local_host> host;
   std::shared_ptr<local_ranks> ranks;
@@ -280,7 +281,7 @@ expected<void> agent::core::handle(const signal_worker& asked) {
 }
 
 expected<void> agent::core::handle(const suffer_fault& asked) {
-  return suffer(asked, *workers, *options.driver);
+  return suffering.suffer(asked, *workers);
 }
 
 expected<void> agent::core::handle(const ask_telemetry& asked) {

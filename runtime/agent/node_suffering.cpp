@@ -1,5 +1,6 @@
 #include "runtime/agent/node_suffering.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <vector>
 
@@ -28,8 +29,23 @@ expected<void> freeze(const std::vector<hosted_worker_ptr>& with, std::chrono::m
   return freeze_processes(processes, time);
 }
 
-/// Workers look at their pages; a worker of another program's has none.
-void cut_off(const std::vector<hosted_worker_ptr>& with, message_link& driver, std::chrono::milliseconds time) {
+}  // namespace
+
+/// For a time, either way.
+class node_suffering::silence final : public arrival_faults {
+ public:
+  void last(steady_clock::time_point until) { until_ = until; }
+
+  [[nodiscard]] damage next_message() noexcept override { return damage::none; }
+  [[nodiscard]] bool is_silenced(flow) const noexcept override { return steady_clock::now() < until_.load(); }
+  [[nodiscard]] bool is_closed(flow) const noexcept override { return false; }
+
+ private:
+  std::atomic<steady_clock::time_point> until_{steady_clock::time_point{}};
+};
+
+/// Workers look at their pages.
+void node_suffering::cut_off(const std::vector<hosted_worker_ptr>& with, std::chrono::milliseconds time) {
   const auto until = steady_clock::now() + time;
   for (const hosted_worker_ptr& each : with) {
     const auto memory = each->page();
@@ -37,12 +53,13 @@ void cut_off(const std::vector<hosted_worker_ptr>& with, message_link& driver, s
     const auto page = memory->copy().and_then([](unique_fd&& copy) { return shared_page::adopt(std::move(copy)); });
     if (page) page->page()->cut_off_until.store(until.time_since_epoch() / std::chrono::nanoseconds{1});
   }
-  driver.fall_silent(until);
+  const bool is_first = silence_ == nullptr;
+  if (is_first) silence_ = std::make_shared<silence>();
+  silence_->last(until);
+  if (is_first) driver_->disturb(silence_);
 }
 
-}  // namespace
-
-expected<void> suffer(const suffer_fault& what, const agent_workers& workers, message_link& driver) {
+expected<void> node_suffering::suffer(const suffer_fault& what, const agent_workers& workers) {
   const std::chrono::milliseconds most = limits::fault_of_node_time_max;
   if (what.with_workers > 1 || what.lasts_ms > static_cast<std::uint64_t>(most.count()))
     return fail(error_code::wire_malformed, "suffer_fault", "what no plan has");
@@ -54,7 +71,7 @@ expected<void> suffer(const suffer_fault& what, const agent_workers& workers, me
     case node_fault::stop:
       return freeze(with, time);
     case node_fault::partition:
-      cut_off(with, driver, time);
+      cut_off(with, time);
       return {};
   }
   return fail(error_code::wire_malformed, "suffer_fault", "what no plan has");

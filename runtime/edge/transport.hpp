@@ -45,7 +45,7 @@ struct edge_site {
   std::function<void(const error&)> on_lost = {};
   /// What came from the other end cannot be: once at most, on the thread of the end.
   std::function<void(const error&)> on_damaged = {};
-  /// Null without a fault plan. A producer's end heeds is_silenced() alone.
+  /// Null without a fault plan. A producer's end suffers no damage.
   std::shared_ptr<arrival_faults> faults = nullptr;
 };
 

@@ -14,10 +14,11 @@ class cut_off_arrivals final : public arrival_faults {
       : page_(std::move(page)), others_(std::move(others)) {}
 
   [[nodiscard]] damage next_message() noexcept override { return others_ ? others_->next_message() : damage::none; }
-  [[nodiscard]] bool is_silenced() const noexcept override {
+  [[nodiscard]] bool is_silenced(flow way) const noexcept override {
     const std::int64_t until = page_->cut_off_until.load(std::memory_order_relaxed);
-    return (until != 0 && steady_now().count() < until) || (others_ && others_->is_silenced());
+    return (until != 0 && steady_now().count() < until) || (others_ && others_->is_silenced(way));
   }
+  [[nodiscard]] bool is_closed(flow way) const noexcept override { return others_ && others_->is_closed(way); }
 
  private:
   const std::shared_ptr<const engine_page> page_;

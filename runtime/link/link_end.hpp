@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -29,10 +27,6 @@ class link_end : public message_link, public connection_role, public std::enable
   void peer_has_ended(std::function<void()> done) final;
   void disturb(std::shared_ptr<arrival_faults> faults) final;
   void close() final;
-  void fall_silent(std::chrono::steady_clock::time_point until) final {
-    silent_until_.store(until, std::memory_order_relaxed);
-  }
-
   // The I/O thread.
   std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) final;
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
@@ -40,10 +34,6 @@ class link_end : public message_link, public connection_role, public std::enable
   expected<bool> next(outgoing_frame& out) final;
   [[nodiscard]] bool finished() const final;
   [[nodiscard]] bool leaving() const final { return leaves_; }
-  [[nodiscard]] bool is_silenced() const final {
-    const auto until = silent_until_.load(std::memory_order_relaxed);
-    return until != std::chrono::steady_clock::time_point{} && std::chrono::steady_clock::now() < until;
-  }
   void lost(const error& why, const std::string& peer) override;
   void on_beat() final {
     if (events_.on_beat) events_.on_beat();
@@ -86,7 +76,6 @@ class link_end : public message_link, public connection_role, public std::enable
   bool is_pumping_ = false;
   bool is_lost_ = false;
   bool is_closed_ = false;
-  std::atomic<std::chrono::steady_clock::time_point> silent_until_{std::chrono::steady_clock::time_point{}};
 
   // The I/O thread.
   std::weak_ptr<connection> connection_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,9 +49,6 @@ class message_link {
   /// Under a fault plan, once: the connection, heartbeats included, is silent and closed as these say from now on.
   /// Without effect where there is no connection yet.
   virtual void disturb([[maybe_unused]] std::shared_ptr<arrival_faults> faults) {}
-  /// For a fault plan: until then nothing passes either way, not even signs of life, as if a cable were cut. What was
-  /// sent meanwhile goes out afterwards, unless an end was lost by its silence. Without effect on a decorated link.
-  virtual void fall_silent([[maybe_unused]] std::chrono::steady_clock::time_point until) {}
   /// Soon nothing is told any more; a message may be on its way to on_message. What was sent before still goes out, if
   /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives
   /// until its loss or the end of its loop, even if no handle of it is left.

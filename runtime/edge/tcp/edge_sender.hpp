@@ -18,7 +18,6 @@ class edge_sender final : public connection_role {
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
   expected<bool> next(outgoing_frame& out) override;
-  [[nodiscard]] bool is_silenced() const override { return link_->faults && link_->faults->is_silenced(); }
   [[nodiscard]] bool finished() const override { return close_sent_ && peer_closed_; }
   [[nodiscard]] bool leaving() const override;
   void lost(const error& why, const std::string& peer) override;

@@ -116,6 +116,7 @@ expected<void> caller::start(connection& from, const frame& head) {
   if (welcome == nullptr || welcome->slots != link_->slots) return unexpected_frame("no welcome to this edge");
   link_->connected = from.weak_from_this();
   from.assume(std::make_shared<edge_sender>(link_, *core_.options().codec, core_.has_payload_crc()));
+  if (link_->faults) from.disturb(link_->faults, disturbed_content::link);
   on_outcome_({});
   if (link_->abandoned.load(std::memory_order_acquire)) from.drop();  // before there was a connection to drop
   return {};

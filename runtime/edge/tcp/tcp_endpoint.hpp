@@ -62,7 +62,7 @@ struct tcp_edge_options {
   /// The node that the other end must be of, empty for the driver. Compared where names are (node_of); without it any
   /// peer of the run may be it.
   std::optional<std::string> peer = std::nullopt;
-  /// Null without a fault plan. A sending end heeds is_silenced() alone.
+  /// Null without a fault plan. A sending end suffers no damage.
   std::shared_ptr<arrival_faults> faults = nullptr;
 };
 

@@ -268,11 +268,14 @@ TEST(cut_off_edges, both_ends_are_silent_as_long_as_the_page_says) {
   const auto page = std::make_shared<engine_page>();
   const auto edges = cut_off_edges(below, page);
   const auto expect_as_the_page_says = [&] {
-    EXPECT_FALSE(below->faults->is_silenced());
+    EXPECT_FALSE(below->faults->is_silenced(flow::in));
+    EXPECT_FALSE(below->faults->is_silenced(flow::out));
     page->cut_off_until = (steady_now() + std::chrono::hours{1}).count();
-    EXPECT_TRUE(below->faults->is_silenced());
+    EXPECT_TRUE(below->faults->is_silenced(flow::in));
+    EXPECT_TRUE(below->faults->is_silenced(flow::out));
     page->cut_off_until = steady_now().count();
-    EXPECT_FALSE(below->faults->is_silenced());
+    EXPECT_FALSE(below->faults->is_silenced(flow::in));
+    EXPECT_FALSE(below->faults->is_silenced(flow::out));
   };
   ASSERT_TRUE(edges->open_producer({}));
   expect_as_the_page_says();
