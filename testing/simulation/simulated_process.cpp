@@ -385,6 +385,7 @@ void simulated_process::thaw() {
   if (!lives() || !is_frozen() || --frozen_times_ > 0) return;
   note(happening::thawed);
   if (is_unlinked_) return die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone");
+  beat_soon();  // what it had to say again may wait since before
   arrive_from_driver();
 }
 

@@ -96,7 +96,7 @@ void count(const history& seen, census& into) {
 TEST(graphs, that_lose_any_number_of_workers_end_with_the_right_bits_or_a_named_cause) {
   simulator world;
   census found;
-  const std::uint64_t seeds = testing::sanitized ? 20 : 200;
+  const std::uint64_t seeds = testing::sanitized ? 20 : 100;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     plan what = draw_plan(seed);
     what.faults.clear();
