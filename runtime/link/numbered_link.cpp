@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "messages/check.hpp"
 #include "messages/codec/codec.hpp"
 #include "messages/limits.hpp"
 #include "messages/worker.hpp"
@@ -39,8 +38,8 @@ class numbered_link final : public message_link, public std::enable_shared_from_
   void send(codec::bytes message) override {
     const std::lock_guard lock(mutex_);
     if (is_lost_) return;
-    auto bytes = codec::encode(numbered_message{sent_ + 1, heard_, std::move(message)});
-    TROUPE_CHECK(bytes, "no message is so large that its number does not fit in front");
+    auto bytes = codec::encode(numbered_message{sent_ + 1, heard_, message});
+    if (!bytes) return below_->send(std::move(message));
     ++sent_;
     kept_bytes_ += bytes->size();
     kept_.push_back({sent_, beats_, beats_, *bytes});

@@ -11,7 +11,8 @@ namespace troupe {
 /// until the other end has said that it was heard, and says it again after limits::message_repeat_beats. A link on
 /// which nothing is heard for limits::message_unheard_beats is lost (E0708), although heartbeats may pass.
 ///
-/// What is no numbered_message is told as it is, so that its receiver finds out.
+/// A message so large that its number does not fit beside it (limits::wire_message_bytes_max) travels as it is: no
+/// fault of a reliable link below hurts it. What is no numbered_message is told as it is.
 [[nodiscard]] std::shared_ptr<message_link> number_messages(std::shared_ptr<message_link> below);
 
 }  // namespace troupe

@@ -50,7 +50,7 @@ constexpr std::uint64_t length = sanitized ? 1500 : 4500;
 const std::vector<kill_case> cases = {
     {false, 1, 1, 1, length, kills_each},        {false, 2, 1, 3, length, kills_each},
     {false, 3, 1, 1, length, kills_each, "tcp"}, {false, 4, 1, 2, length, kills_each},
-    {false, 1, 2, 2, 5000, kills_each},          {false, 2, 2, 1, 6000, kills_each},
+    {false, 1, 2, 2, 5000, kills_each},          {false, 2, 2, 1, 9000, kills_each},
     {false, 2, 2, 2, 5000, kills_each, "tcp"},   {false, 3, 2, 2, 5000, kills_each},
     {false, 4, 2, 1, 4000, kills_each},          {true, 2, 1, 2, 200, kills_each},
 };

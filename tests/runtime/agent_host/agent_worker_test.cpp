@@ -162,8 +162,10 @@ TEST(agent_worker, hears_and_says_nothing_while_its_node_is_cut_off_and_then_all
   n1.node->tell(suffer_fault{.fault = static_cast<std::uint32_t>(node_fault::partition),
                              .with_workers = 1,
                              .lasts_ms = static_cast<std::uint64_t>(time.count())});
-  EXPECT_EQ(one.ask("echo back"), "back");
-  EXPECT_GE(std::chrono::steady_clock::now() - began, time);
+  const auto passed = [&] { return std::chrono::steady_clock::now() - began; };
+  // What the agent reads together with the order still passes.
+  for (int asked = 0; asked < 1000 && passed() < time / 6; ++asked) EXPECT_EQ(one.ask("echo back"), "back");
+  EXPECT_GE(passed(), time);
 }
 
 TEST(agent_worker, killed_before_it_runs_ends_too) {

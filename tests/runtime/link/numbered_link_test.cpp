@@ -97,6 +97,15 @@ TEST_F(numbered, what_was_heard_is_not_said_again) {
   EXPECT_THAT(driver.losses, IsEmpty());
 }
 
+TEST_F(numbered, what_leaves_no_room_for_a_number_passes_without_one) {
+  const std::string large(limits::wire_message_bytes_max, 'x');
+  driver.say("a");
+  driver.say(large);
+  driver.say("b");
+  driver.bring_all_to(worker);
+  EXPECT_THAT(worker.told, ElementsAre("a", large, "b"));
+}
+
 TEST_F(numbered, an_answer_is_a_receipt) {
   driver.say("a");
   driver.bring_all_to(worker);
