@@ -31,7 +31,7 @@ struct verdict {
 ///   silent-replaced       a stage that is silent for too long loses its place
 ///   restart-budget        a stage is not started again and again without progress
 ///   credits               no edge holds more than its slots
-///   window                the loader is no further ahead than its window
+///   window                the loader is no further ahead than its window, in which cancelled calls do not count
 ///   no-stale-epoch        nothing is taken from an edge of an older epoch
 ///   no-stale-incarnation  nothing of an incarnation has an effect after its end, and no two overlap
 ///   blobs-first           what an order speaks of was there before it
