@@ -223,22 +223,13 @@ void director_state::fatal(const error& cause) {
 void director_state::stop_engines_if_quiet() {
   if (phase_ != run_phase::draining && phase_ != run_phase::aborting) return;
   if (!calls_.empty()) return;
-  const stop_mode mode = phase_ == run_phase::draining ? stop_mode::drain : stop_mode::abort;
   phase_ = run_phase::stopping;
-  // A drain passes through every stage, so that none may be lost or without its edges.
-  const bool whole = stages_.was_wired() && !stages_.needs_wiring() && !epochs_.pausing();
-  // Stages first: none says that it has stopped before it was told.
-  stop_stages(whole ? mode : stop_mode::abort);
-  tell(self_, loader_, stop_request{mode});
+  // Every call is answered, and what is still on its way belongs to none. Closing the edges and waiting for it to come
+  // through would be a wait without an end: it may be lost, its credit with it, and lost work is noticed for open calls
+  // alone. Stages first: none says that it has stopped before it was told.
+  tell_stages(stop_request{stop_mode::abort});
+  tell(self_, loader_, stop_request{stop_mode::abort});
   end_if_all_stopped();  // none could be started
-}
-
-/// A drain is the closing of the edges, which does not reach a stage without edges.
-void director_state::stop_stages(stop_mode mode) {
-  for (const auto& [at, one] : stages_.members()) {
-    if (one.now == stage_roster::standing::lost) continue;
-    tell(self_, one.actor, stop_request{one.now == stage_roster::standing::wired ? mode : stop_mode::abort});
-  }
 }
 
 void director_state::engine_stopped(const stopped& what) {

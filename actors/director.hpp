@@ -44,6 +44,7 @@ struct director_plan {
 };
 
 /// Owns a run: spawns and watches the actors, the aggregator and the monitor; opens, cancels and ends calls; stops all.
+/// A drain waits for the open calls, an abort cancels them; then all engines drop what they hold.
 ///
 ///   run:   serving --stop_request--> draining | aborting --no open call--> stopping --all engines stopped--> (quit)
 ///          any --failure of the run--> aborting; it quits no sooner than it was asked to stop
@@ -82,7 +83,6 @@ class director_state {
   void stop(stop_mode mode);
   void fatal(const error& cause);
   void stop_engines_if_quiet();
-  void stop_stages(stop_mode mode);
   void engine_stopped(const stopped& what);
   void end_if_all_stopped();
   void end();

@@ -36,10 +36,7 @@ void director_state::stage_is_lost(const stage_lost& lost) {
   if (!stages_.lost(lost.address, lost.incarnation)) return;
   self_->send_exit(stages_.members().at(lost.address).actor, caf::exit_reason::user_shutdown);
   calls_.excuse(lost.address);
-  if (phase_ >= run_phase::aborting) {
-    stop_stages(stop_mode::abort);  // what was draining through it no longer does
-    return end_if_all_stopped();
-  }
+  if (phase_ >= run_phase::aborting) return end_if_all_stopped();
   log_record record{log_level::info, lost.name + " was lost and is being replaced", lost.rank,
                     plan_.engines->accounts->at(lost.address).name};
   if (!may_restart(lost)) {
@@ -69,11 +66,9 @@ bool director_state::may_restart(const stage_lost& lost) {
   return poison;
 }
 
-/// A connection may break between two processes that live: new edges, all over again. What was draining through it, of
-/// calls that are answered, no longer does.
+/// A connection may break between two processes that live: new edges, all over again.
 void director_state::edge_is_lost(const edge_lost& lost) {
   if (lost.epoch != epochs_.epoch()) return;
-  if (phase_ == run_phase::stopping) return stop_stages(stop_mode::abort);
   make_new_edges(lost.cause);
 }
 
@@ -219,10 +214,7 @@ void director_state::replace_loader() {
 
 void director_state::send_all_unfolded() {
   if (ended_) return;
-  if (phase_ == run_phase::stopping) {
-    tell(self_, loader_, stop_request{stop_mode::abort});
-    return stop_stages(stop_mode::abort);
-  }
+  if (phase_ == run_phase::stopping) return tell(self_, loader_, stop_request{stop_mode::abort});
   stages_.require_wiring();
   start_epoch_if_needed();
 }

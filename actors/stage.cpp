@@ -38,10 +38,7 @@ stage_actor::behavior_type stage(stage_actor::stateful_pointer<stage_state> self
       [=](const start_stage_epoch& start_epoch) {
         order(stage_command::start_epoch{start_epoch.edges, start_epoch.from});
       },
-      // A drain follows the closing of the inbound edges.
-      [=](const stop_request& stop) {
-        if (stop.mode == stop_mode::abort) self->state.engine->stop();
-      },
+      [=](const stop_request&) { self->state.engine->stop(); },
       [=](const stage_ready& ready) { tell(self, director, ready); },
       [=](score_batch& batch) { tell(self, self->state.aggregator, std::move(batch)); },
       [=](const meet_aggregator& meet) { self->state.aggregator = meet.aggregator; },

@@ -97,12 +97,12 @@ struct low_water {
 };
 
 enum class stop_mode : std::uint8_t {
-  drain = 0,  ///< load nothing more; what is in flight is computed and folded
+  drain = 0,  ///< the open calls are worked off first; of the director alone
   abort = 1,  ///< drop what is in flight; a forward in progress is waited for, as nothing can interrupt it
 };
 
-/// director -> loader and stages. Reply: `stopped`, within limits::stop_timeout; after that the director gives the
-/// stage up (E0609). `abort` may follow `drain`, never the other way round.
+/// -> director: `abort` may follow `drain`, never the other way round. director -> loader and stages, when no call is
+/// open: `abort`. Reply: `stopped`, within limits::stop_timeout; after that the director gives the stage up (E0609).
 struct stop_request {
   stop_mode mode = stop_mode::drain;
 };

@@ -231,11 +231,9 @@ void remote_stage_state::opened(const call_opened& what) {
   opening_.erase(found);
 }
 
-/// A drain reaches the worker over its edges.
 void remote_stage_state::stop(const stop_request& request) {
   told_to_stop_ = true;
   if (claims_) claims_->told_to_stop();
-  if (request.mode == stop_mode::drain) return;
   if (phase_ == phase::assigned) return to_worker(request);
   if (phase_ != phase::waiting) return;
   phase_ = phase::stopped;

@@ -247,8 +247,7 @@ void worker_actor_state::handle(const cancel_call& cancel) {
   order(stage_command::cancel_call{cancel.call});
 }
 
-void worker_actor_state::handle(const stop_request& stop) {
-  if (stop.mode == stop_mode::drain) return;
+void worker_actor_state::handle(const stop_request&) {
   if (engine_) return engine_->stop();
   if (!is_assigned_) return;
   // it never became a stage

@@ -64,7 +64,7 @@ class worker_claims {
     epoch_ = epoch;
     to_workers_ = std::move(to_workers);
   }
-  /// To stop, or that the run drains.
+  /// To stop.
   void told_to_stop() { stops_ = true; }
 
   // --- what it says ---

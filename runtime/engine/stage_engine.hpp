@@ -52,7 +52,7 @@ struct start_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
 };
-/// Drop everything, close all edges, finish. (A drain needs no command: it follows the closing of the inbound edges.)
+/// Drop everything, close all edges, finish. (Without it an engine finishes when its inbound edges are exhausted.)
 struct stop {};
 }  // namespace stage_command
 using stage_command_t = std::variant<stage_command::open_call, stage_command::release_call, stage_command::cancel_call,

@@ -114,7 +114,7 @@ void fake_workers::is_shot(worker& one) {
 }
 
 void fake_workers::is_told_to_stop(stage_address at) {
-  post(stage_actors_.at(at.stage), stop_request{stop_mode::drain});
+  post(stage_actors_.at(at.stage), stop_request{stop_mode::abort});
   settle();
 }
 

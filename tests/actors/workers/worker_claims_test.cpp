@@ -168,7 +168,7 @@ TEST(a_worker_that_lies, is_killed_and_reaches_no_other_actor) {
     EXPECT_EQ(each.fields_covered(), each.fields) << "a field of " << each.kind << " has no lie";
     for (const lie_told& lie : each.lies) {
       assigned_worker one;
-      post(one.stage, stop_request{stop_mode::drain});
+      post(one.stage, stop_request{stop_mode::abort});
       one.says(lie.message);
       EXPECT_THAT(one.killed_for(), HasSubstr("it said what cannot be: " + lie.field + " ")) << each.kind;
       EXPECT_THAT(one.told, IsEmpty()) << lie.field;
@@ -179,7 +179,7 @@ TEST(a_worker_that_lies, is_killed_and_reaches_no_other_actor) {
 TEST(a_worker_that_is_honest, is_heard) {
   for (const lies_of_a_kind& each : all_lies()) {
     assigned_worker one;
-    post(one.stage, stop_request{stop_mode::drain});
+    post(one.stage, stop_request{stop_mode::abort});
     one.says(each.honest);
     EXPECT_EQ(one.killed_for(), "") << each.kind;
     const bool is_an_answer = each.kind == std::string("call_opened") || each.kind == std::string("edge_damaged");
