@@ -58,9 +58,9 @@ void link_end::peer_has_ended(std::function<void()> done) {
   post([done = std::move(done)](link_end& self) mutable { self.end_when_read(std::move(done)); });
 }
 
-void link_end::disturb(std::shared_ptr<arrival_faults> faults) {
-  post([faults = std::move(faults)](link_end& self) mutable {
-    if (const auto there = self.connection_.lock()) there->disturb(std::move(faults), disturbed_content::link);
+void link_end::disturb(const std::shared_ptr<arrival_faults>& faults) {
+  post([faults](link_end& self) {
+    if (const auto there = self.connection_.lock()) there->disturb(faults, disturbed_content::link);
   });
 }
 

@@ -25,7 +25,7 @@ class link_end : public message_link, public connection_role, public std::enable
   void send(codec::bytes message) final;
   [[nodiscard]] std::size_t queued_bytes() const final;
   void peer_has_ended(std::function<void()> done) final;
-  void disturb(std::shared_ptr<arrival_faults> faults) final;
+  void disturb(const std::shared_ptr<arrival_faults>& faults) final;
   void close() final;
   // The I/O thread.
   std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) final;

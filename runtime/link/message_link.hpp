@@ -48,7 +48,7 @@ class message_link {
   virtual void peer_has_ended(std::function<void()> done) = 0;
   /// Under a fault plan, once: the connection, heartbeats included, is silent and closed as these say from now on.
   /// Without effect where there is no connection yet.
-  virtual void disturb([[maybe_unused]] std::shared_ptr<arrival_faults> faults) {}
+  virtual void disturb([[maybe_unused]] const std::shared_ptr<arrival_faults>& faults) {}
   /// Soon nothing is told any more; a message may be on its way to on_message. What was sent before still goes out, if
   /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives
   /// until its loss or the end of its loop, even if no handle of it is left.
