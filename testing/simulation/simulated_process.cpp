@@ -56,7 +56,11 @@ simulated_process::simulated_process(std::uint32_t number, worker_surroundings& 
   note(happening::blob_arrived, {.value = hash_of("page")});
 }
 
-simulated_process::~simulated_process() = default;
+/// What a stub tells holds the link above, which holds the stub.
+simulated_process::~simulated_process() {
+  below_worker_->close();
+  below_driver_->close();
+}
 
 void simulated_process::note(happening what, event more) {
   more.at_ns = around_.now.count();
