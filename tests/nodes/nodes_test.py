@@ -178,6 +178,12 @@ def the_network_of_a_node_is_cut(nodes):
     expect_nothing_left(nodes)
 
 
+def says_again(node):
+    """Whether a TCP connection of `node` waits for the receipt of what it has sent once more."""
+    table = node.run(["cat", "/proc/net/tcp"], stdout=subprocess.PIPE, text=True).communicate(timeout=PATIENCE)[0]
+    return any(int(line.split()[6], 16) > 0 for line in table.splitlines()[1:])
+
+
 def a_node_is_cut_off_and_returns(nodes):
     """Sooner than --worker-timeout: nothing is lost. Once by the kernel, once by a fault plan."""
     cut = nodes.nodes[1]
@@ -185,8 +191,10 @@ def a_node_is_cut_off_and_returns(nodes):
     run = launch(nodes, 2, flags, hosts=nodes.nodes[:2])
     run.wait_until_it_runs()
     cut.link("down")
-    time.sleep(1)
-    cut.link("up")
+    try:
+        wait_until(lambda: says_again(nodes.nodes[0]), PATIENCE, "segments that the driver's node sends once more")
+    finally:
+        cut.link("up")
     result = run.result()
     expect_same_bits(result, evaluate_alone("--micro-batch", "8"))
     assert [each["times"] for each in result["faults"]] == [1], result["faults"]
