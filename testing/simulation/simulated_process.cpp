@@ -23,8 +23,8 @@ worker_actor_type::behavior_type quiet_worker(worker_actor_type::stateful_pointe
 }
 
 /// Mutant: messages travel as they are.
-std::shared_ptr<message_link> above(const std::shared_ptr<message_link>& stub, const plan& what) {
-  return what.broken == mutant::messages_said_again ? stub : number_messages(stub);
+std::shared_ptr<message_link> above(const std::shared_ptr<message_link>& below, const plan& what) {
+  return what.broken == mutant::messages_said_again ? below : number_messages(below);
 }
 
 constexpr nanoseconds beat_time = liveness{}.heartbeat() / 2;
@@ -46,8 +46,9 @@ simulated_process::simulated_process(std::uint32_t number, worker_surroundings& 
     : number_(number),
       around_(around),
       listener_(std::move(listener)),
-      below_worker_(std::make_shared<link_stub>([this](codec::bytes message) { go_down(std::move(message)); })),
-      below_driver_(std::make_shared<link_stub>([this](codec::bytes message) { go_up(std::move(message)); })),
+      below_worker_(
+          std::make_shared<simulated_link_end>([this](codec::bytes message) { go_down(std::move(message)); })),
+      below_driver_(std::make_shared<simulated_link_end>([this](codec::bytes message) { go_up(std::move(message)); })),
       to_worker_(above(below_worker_, around_.what)) {
   state_->number = number;
   to_worker_->start({.on_message = [this](codec::bytes message) { hear(std::move(message)); },
@@ -56,7 +57,7 @@ simulated_process::simulated_process(std::uint32_t number, worker_surroundings& 
   note(happening::blob_arrived, {.value = hash_of("page")});
 }
 
-/// What a stub tells holds the link above, which holds the stub.
+/// What the lower end tells holds the link above it, which holds the lower end.
 simulated_process::~simulated_process() {
   below_worker_->close();
   below_driver_->close();

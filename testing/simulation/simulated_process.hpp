@@ -49,9 +49,9 @@ struct worker_surroundings {
 };
 
 /// One end of a link, as the message_link above it has it.
-class link_stub final : public message_link {
+class simulated_link_end final : public message_link {
  public:
-  explicit link_stub(std::function<void(codec::bytes)> out) : out_(std::move(out)) {}
+  explicit simulated_link_end(std::function<void(codec::bytes)> out) : out_(std::move(out)) {}
   void start(link_events above) override { events = std::move(above); }
   void send(codec::bytes message) override { out_(std::move(message)); }
   [[nodiscard]] std::size_t queued_bytes() const override { return 0; }
@@ -152,8 +152,8 @@ class simulated_process final : public worker_process, public forward_surroundin
   std::string last_words_;
   nanoseconds forward_took_{0};
   std::optional<stage_address> meant_for_;
-  const std::shared_ptr<link_stub> below_worker_;
-  const std::shared_ptr<link_stub> below_driver_;
+  const std::shared_ptr<simulated_link_end> below_worker_;
+  const std::shared_ptr<simulated_link_end> below_driver_;
   const std::shared_ptr<message_link> to_worker_;
   /// Arrived, and not read yet.
   std::deque<codec::bytes> waiting_;
