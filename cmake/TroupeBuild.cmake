@@ -76,7 +76,7 @@ endif()
 
 # troupe_pch(NAME HEADER DEPENDS...): one precompiled header, shared by all targets that name it.
 function(troupe_pch name header)
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp "// carries the precompiled header\n")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp CONTENT "// carries the precompiled header\n")
   add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
   target_link_libraries(${name} PRIVATE troupe_options troupe_warnings ${ARGN})
   target_precompile_headers(${name} PRIVATE ${header})

@@ -12,10 +12,11 @@ which a program's content is another than when the test passed last, and those t
 Tests labelled "slow" are named, but left to a run without --changed. BUILD_DIR/passed.json keeps the contents that passed.
 
 With --remembered those tests do not run again that have passed in any build folder of this user (memory.py) with the same content of
-their programs, of all that the tree has beside sources, of LibTorch, and with the same packages, variables and turn. Tests labelled
-"tree" or "fresh" (they draw new cases each time), and those whose program is not built here, always run.
+their programs, of all that the tree has beside sources, of LibTorch, with the same full data, packages, kernel, variables and turn.
+Tests labelled "tree" or "fresh" (they draw new cases each time), and those whose program is not built here, always run.
 """
 import argparse
+import glob
 import hashlib
 import json
 import os
@@ -24,7 +25,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-from memory import Memory, cache_dir
+from memory import Memory, cache_dir, output_of
 from turns import day
 
 
@@ -88,11 +89,17 @@ def tree_beside_sources(hasher):
     return [name + "=" + hasher.of_file(name) for name in files]
 
 
+def full_data():
+    """Of the reference data beside the tree (tests/support/paths.hpp), which are too many to be read."""
+    found = sorted(glob.glob(os.path.join(os.environ.get("TROUPE_DATA_DIR", "../shared/data"), "**"), recursive=True))
+    return [f"{name}={os.stat(name).st_size}={os.stat(name).st_mtime_ns}" for name in found if os.path.isfile(name)]
+
+
 def memory_of(preset, hasher):
     variables = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(("TROUPE_", "OMP_", "MKL_"))]
-    stamps = [name for name in (os.path.join(cache_dir(), d, ".stamp") for d in sorted(os.listdir(cache_dir()))) if os.path.isfile(name)]
-    return Memory("tests-" + preset, "ctest",
-                  tree_beside_sources(hasher) + variables + [hasher.of_file(name) for name in stamps] + [str(day()), str(os.cpu_count())])
+    libtorch = [hasher.of_file(name) for name in sorted(glob.glob(os.path.join(cache_dir(), "*", ".stamp*")))]
+    machine = [output_of("dpkg-query", "-W"), os.uname().release, str(os.cpu_count()), str(day())]
+    return Memory("tests-" + preset, "ctest", tree_beside_sources(hasher) + full_data() + variables + libtorch + machine)
 
 
 def may_be_remembered(test, build_dir):
@@ -146,7 +153,9 @@ def main():
             command += ["-E", pattern_of(waiting + known)]
     if os.path.exists(junit_path):
         os.remove(junit_path)
-    status = 0 if arguments.changed and not run else subprocess.run(command, check=False).returncode
+    # ctest takes no test to run for an error.
+    is_all_known = not arguments.changed and len(waiting) + len(known) == len(tests)
+    status = 0 if is_all_known or (arguments.changed and not run) else subprocess.run(command, check=False).returncode
     for name in passed_in(junit_path):
         if name in keys:
             memory.remember(keys[name])
