@@ -8,6 +8,7 @@
 #include "program/launched_nodes.hpp"
 #include "program/process_role.hpp"
 #include "runtime/launch/launch_environment.hpp"
+#include "runtime/model/first_use.hpp"
 #include "runtime/os/standard_descriptors.hpp"
 #include "runtime/process/nursery.hpp"
 #include "runtime/process/probe_environment.hpp"
@@ -42,12 +43,12 @@ program::program(int, char**) {
   if (std::exchange(role().known, true)) return;
   reserve_standard_descriptors();
   ignore_file_size_signal();
-  serve_nursery_if_asked();
+  serve_nursery_if_asked(&use_libtorch_once);
   auto launch = take_launch_environment();
   if (!launch) end_worker(launch.error());
   if (*launch) {
     const pid_t driver = ::getpid();
-    own_nursery() = nursery::fork_here();
+    own_nursery() = nursery::fork_here(&use_libtorch_once);
     if (::getpid() != driver) launch->reset();  // a copy, which is a worker
   }
   auto worker = take_worker_environment();

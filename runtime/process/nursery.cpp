@@ -120,7 +120,6 @@ void become(std::string_view text, std::vector<unique_fd> fds, fd_channel& chann
 /// Returns in copies.
 void serve(unique_fd socket) {
   const pid_t driver = ::getppid();
-  ::prctl(PR_SET_NAME, name_in_log);
   // out of the way of the numbers that copies have
   auto channel =
       fd_channel::adopt(unique_fd(::fcntl(socket.get(), F_DUPFD_CLOEXEC, limits::worker_inherited_fd_max + 1)), driver);
@@ -151,8 +150,10 @@ std::string own_name() {
   return name.data();
 }
 
-void serve_under_its_name(unique_fd socket) {
+void serve_under_its_name(unique_fd socket, const std::function<void()>& prepare) {
   const std::string name = own_name();
+  ::prctl(PR_SET_NAME, name_in_log);
+  if (prepare) prepare();
   std::fflush(nullptr);  // or each copy writes it
   serve(std::move(socket));
   ::prctl(PR_SET_NAME, name.c_str());
@@ -189,7 +190,7 @@ void nursery::retire() {
   if (host_) static_cast<void>(host_->kill(executed_, SIGKILL));
 }
 
-std::shared_ptr<nursery> nursery::fork_here() {
+std::shared_ptr<nursery> nursery::fork_here(const std::function<void()>& prepare) {
   auto ends = fd_channel::make();
   if (!ends || !has_one_thread()) return nullptr;
   std::fflush(nullptr);
@@ -203,7 +204,7 @@ std::shared_ptr<nursery> nursery::fork_here() {
   }
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != driver || ::setpgid(0, 0) != 0) ::_exit(EXIT_SUCCESS);
   { const fd_channel of_driver = std::move(ends->first); }
-  serve_under_its_name(std::move(ends->second));
+  serve_under_its_name(std::move(ends->second), prepare);
   return nullptr;
 }
 
@@ -258,12 +259,12 @@ std::shared_ptr<nursery>& own_nursery() {
   return of_this_process;
 }
 
-void serve_nursery_if_asked() {
+void serve_nursery_if_asked(const std::function<void()>& prepare) {
   const char* found = std::getenv(nursery_variable);
   if (found == nullptr) return;
   const bool is_ours = std::string_view(found) == std::to_string(socket_number);
   ::unsetenv(nursery_variable);
-  if (is_ours) serve_under_its_name(unique_fd(socket_number));
+  if (is_ours) serve_under_its_name(unique_fd(socket_number), prepare);
 }
 
 }  // namespace troupe

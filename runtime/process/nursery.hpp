@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -31,9 +32,9 @@ inline constexpr const char* nursery_variable = "TROUPE_NURSERY";
 /// The kernel ends the nursery, and its copies, with the thread that made it (PR_SET_PDEATHSIG).
 class nursery {
  public:
-  /// A copy of this process, which must have one thread. Returns in both: the nursery in this one; null in the copies
-  /// of the copy, which are workers then, and where nothing could be made.
-  [[nodiscard]] static std::shared_ptr<nursery> fork_here();
+  /// A copy of this process, which must have one thread; `prepare` runs in it, and leaves one. Returns in both: the
+  /// nursery in this one; null in the copies of the copy, which are workers then, and where nothing could be made.
+  [[nodiscard]] static std::shared_ptr<nursery> fork_here(const std::function<void()>& prepare);
 
   /// Executes a program whose main() constructs troupe::program; loads while the caller goes on. Null if nothing could
   /// be made.
@@ -74,6 +75,6 @@ class nursery {
 
 /// In a process that nursery::start() has made: does not return but in its copies. At the start of main(), before there
 /// are other threads. Nothing to do in others.
-void serve_nursery_if_asked();
+void serve_nursery_if_asked(const std::function<void()>& prepare);
 
 }  // namespace troupe
