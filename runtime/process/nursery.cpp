@@ -144,6 +144,14 @@ void serve(unique_fd socket) {
   }
 }
 
+/// What a copy of a process has and should not keep open, such as ends of its channels.
+void close_all_but(int socket) {
+  std::array<fd_move, 4> kept{};
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) kept.at(standard).to = standard;
+  kept.back().to = socket;
+  static_cast<void>(close_others(kept));
+}
+
 std::string own_name() {
   std::array<char, 16> name{};
   ::prctl(PR_GET_NAME, name.data());
@@ -203,7 +211,8 @@ std::shared_ptr<nursery> nursery::fork_here(const std::function<void()>& prepare
     return made;
   }
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != driver || ::setpgid(0, 0) != 0) ::_exit(EXIT_SUCCESS);
-  { const fd_channel of_driver = std::move(ends->first); }
+  { const fd_channel of_driver = std::move(ends->first); }  // in a copy its number is another's
+  close_all_but(ends->second.get());
   serve_under_its_name(std::move(ends->second), prepare);
   return nullptr;
 }
