@@ -170,6 +170,7 @@ expected<void> agent::core::serve() {
   const bool is_over = is_driver_gone && setup && host == nullptr;
   lock.unlock();
   static_cast<void>(close_host(milliseconds{0}));
+  from.reset();
   if (cause && !is_over) return tl::make_unexpected(*cause);
   return {};
 }

@@ -126,19 +126,17 @@ void serve(unique_fd socket) {
   socket.reset();
   const std::uint64_t thread_number = place_of_thread_number();
   if (!channel || thread_number == 0 || !has_one_thread()) ::_exit(EXIT_SUCCESS);
-  // of copies, whose descriptors are closed by number
-  auto* const kept = new fd_channel(std::move(*channel));
   std::vector<unique_fd> fds;
   while (true) {
-    pollfd waits{kept->fd(), POLLIN, 0};
+    pollfd waits{channel->fd(), POLLIN, 0};
     ::poll(&waits, 1, -1);
-    auto input = kept->receive();
+    auto input = channel->receive();
     if (!input || input->status == channel_status::closed) ::_exit(EXIT_SUCCESS);
     if (input->status != channel_status::done) continue;
     std::ranges::move(input->message.fds, std::back_inserter(fds));
     if (input->message.tag == standard_ones) continue;
     const pid_t made = make_sibling(thread_number);
-    if (made == 0) return become(input->message.tag, std::move(fds), *kept, driver);
+    if (made == 0) return become(input->message.tag, std::move(fds), *channel, driver);
     if (made < 0) ::_exit(EXIT_FAILURE);
     fds.clear();
   }
