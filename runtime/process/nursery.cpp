@@ -54,7 +54,7 @@ std::string text_of(const spawn_request& request, std::span<const fd_move> moves
     const bool is_so = given != own.end() ? given->second == value : inherited != nullptr && inherited == value;
     if (is_so) continue;
     if (!may_differ(name) || value.find('\n') != std::string::npos) return {};
-    text += "\n" + name + "=" + value;
+    text.append("\n").append(name).append("=").append(value);
   }
   return text.size() <= limits::channel_tag_bytes_max ? text : std::string{};
 }
