@@ -1,12 +1,10 @@
-#include <cerrno>
+#include <utility>
 
-#include <unistd.h>
-
+#include "beside.hpp"
 #include "command.hpp"
 #include "node_flags.hpp"
 #include "parse.hpp"
 #include "runtime/launcher/shell_words.hpp"
-#include "runtime/os/errno_text.hpp"
 
 namespace troupe::cli {
 namespace {
@@ -18,14 +16,9 @@ constexpr const char* agent_examples =
 }  // namespace
 
 tl::unexpected<error> become_agent(const arguments& given) {
-  const std::string program = own_directory() + "/troupe-agent";
-  arguments words = {program};
+  arguments words = {own_directory() + "/troupe-agent"};
   words.insert(words.end(), given.begin(), given.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execv(program.c_str(), pointers.data());
-  return fail(error_code::process_failed, program, errno_text(), "Install troupe-agent beside the program troupe");
+  return become("troupe-agent", std::move(words));
 }
 
 expected<exit_status> run_agent(const arguments& given) {

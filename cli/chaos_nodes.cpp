@@ -1,14 +1,8 @@
 #include "chaos_nodes.hpp"
 
-#include <filesystem>
 #include <numeric>
 
 namespace troupe::cli {
-
-bool is_chaos(const arguments& command, const std::string& path) {
-  std::error_code failed;
-  return command.size() > 1 && command[1] == "chaos" && std::filesystem::equivalent(path, "/proc/self/exe", failed);
-}
 
 std::vector<fault_shape::place> places_of(const chaos_nodes& launched, std::size_t stages) {
   const std::size_t slots =

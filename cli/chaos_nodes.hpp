@@ -23,9 +23,6 @@ struct chaos_nodes {
   bool allow_shrink = false;
 };
 
-/// `command`, whose program was found at `path`, is the chaos of this very program.
-[[nodiscard]] bool is_chaos(const arguments& command, const std::string& path);
-
 /// What a plan can name of them in a run of so many stage replicas.
 [[nodiscard]] std::vector<fault_shape::place> places_of(const chaos_nodes& launched, std::size_t stages);
 

@@ -1,14 +1,13 @@
 #include "command.hpp"
 
 #include <array>
-#include <csignal>
-#include <exception>
-#include <new>
 
 #include <fmt/format.h>
 
+#include "chaos_nodes.hpp"
+#include "guarded.hpp"
+#include "launch_command.hpp"
 #include "output.hpp"
-#include "runtime/os/standard_descriptors.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe::cli {
@@ -66,17 +65,11 @@ expected<exit_status> run_named(const arguments& given) {
   return unknown_command(name);
 }
 
-/// The layers below give errors as values; what is left is memory that ran out, or a fault of ours.
-expected<exit_status> run_caught(const arguments& given) try {
-  return run_named(given);
-} catch (const std::bad_alloc&) {
-  return fail(error_code::process_failed, given.front(), "the system gives no memory",
-              "Raise the limit of memory (ulimit -v, or a container's), or use a smaller --micro-batch");
-} catch (const std::exception& e) {
-  return fail(error_code::internal, given.front(), e.what(), "report this with the command line");
-}
-
 }  // namespace
+
+expected<exit_status> run_launch_command(const arguments& given) {
+  return run_launch_command(given, &run_chaos_over);
+}
 
 std::span<const command> all_commands() {
   return commands;
@@ -87,18 +80,11 @@ exit_status run_program(const arguments& given) {
     say(help_text());
     return exit_status::usage;
   }
-  const auto status = run_caught(given);
-  if (status) return *status;
-  say_error(status.error());
-  return status_of(status.error().code);
+  return run_guarded(given.front(), [&] { return run_named(given); });
 }
 
 exit_status run_process(const arguments& given) {
-  reserve_standard_descriptors();
-  // A reader that went away is an error with a message (E0611), not a silent death.
-  std::signal(SIGPIPE, SIG_IGN);
-  // So is a file that may not grow any more (E0611, E0803).
-  std::signal(SIGXFSZ, SIG_IGN);
+  settle_process();
   return run_program(given);
 }
 

@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "chaos_nodes.hpp"
-#include "command.hpp"
+#include "beside.hpp"
+#include "launch_command.hpp"
 #include "launch_flags.hpp"
 #include "messages/limits.hpp"
 #include "output.hpp"
@@ -133,21 +134,30 @@ expected<exit_status> join(const launch_plan& plan, std::chrono::milliseconds jo
 }
 
 /// Agents that were started by hand join one launch.
-expected<exit_status> wreak_over(const launch_plan& plan, bool allow_shrink, const divided_words& words) {
+expected<exit_status> wreak_over(const launch_plan& plan, bool allow_shrink, const divided_words& words,
+                                 const chaos_over_nodes& wreak) {
   if (plan.part != launch_part::start_agents) {
     return fail(error_code::flags_contradict, "troupe chaos",
                 "each of its evaluations is a launch of its own, and agents that ssh does not start join one",
                 "leave out --no-ssh and --join-file, or evaluate once with troupe eval --fault and once without");
   }
-  return run_chaos_over({.launch_flags = words.flags,
-                         .program = words.command.front(),
-                         .nodes = plan.nodes,
-                         .driver_node = plan.driver_node,
-                         .allow_shrink = allow_shrink},
-                        {words.command.begin() + 2, words.command.end()});
+  return wreak({.launch_flags = words.flags,
+                .program = words.command.front(),
+                .nodes = plan.nodes,
+                .driver_node = plan.driver_node,
+                .allow_shrink = allow_shrink},
+               {words.command.begin() + 2, words.command.end()});
 }
 
-expected<exit_status> take_part(const launch_flags& flags, divided_words words) {
+/// `command`, whose program was found at `path`, is the chaos of this very program.
+bool is_chaos(const arguments& command, const std::string& path) {
+  if (command.size() < 2 || command[1] != "chaos") return false;
+  std::error_code failed;
+  return std::filesystem::equivalent(path, own_directory() + "/troupe", failed) ||
+         std::filesystem::equivalent(path, "/proc/self/exe", failed);
+}
+
+expected<exit_status> take_part(const launch_flags& flags, divided_words words, const chaos_over_nodes& wreak) {
   auto setup = flags.setup();
   if (!setup) return tl::make_unexpected(setup.error());
   const auto choice = flags.choice();
@@ -157,7 +167,7 @@ expected<exit_status> take_part(const launch_flags& flags, divided_words words) 
   if (!plan) return tl::make_unexpected(plan.error());
   const auto program = find_program(words.command.front(), variable_or("PATH", "/usr/bin:/bin"));
   if (program && is_chaos(words.command, *program) && plan->part != launch_part::nothing)
-    return wreak_over(*plan, setup->allow_shrink, words);
+    return wreak_over(*plan, setup->allow_shrink, words, wreak);
   switch (plan->part) {
     case launch_part::nothing:
       say(fmt::format("troupe launch: {}\n", plan->reason));
@@ -173,7 +183,7 @@ expected<exit_status> take_part(const launch_flags& flags, divided_words words) 
 
 }  // namespace
 
-expected<exit_status> run_launch_command(const arguments& given) {
+expected<exit_status> run_launch_command(const arguments& given, const chaos_over_nodes& wreak) {
   auto words = divide(given);
   if (!words) return tl::make_unexpected(words.error());
   parser reader("launch",
@@ -184,7 +194,7 @@ expected<exit_status> run_launch_command(const arguments& given) {
   const auto read = parse(reader, words->flags);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return take_part(flags, std::move(*words));
+  return take_part(flags, std::move(*words), wreak);
 }
 
 }  // namespace troupe::cli

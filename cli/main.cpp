@@ -1,3 +1,4 @@
+// The program `troupe-main`: all commands. The program `troupe` becomes it.
 #include <cstdio>
 #include <cstdlib>
 

@@ -24,8 +24,8 @@ install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir
 install(DIRECTORY include/troupe testing/simulation/include/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-set_target_properties(troupe_cli PROPERTIES INSTALL_RPATH ${TROUPE_TORCH_ROOT}/lib)
-install(TARGETS troupe_cli troupe_agent_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set_target_properties(troupe_main_program PROPERTIES INSTALL_RPATH ${TROUPE_TORCH_ROOT}/lib)
+install(TARGETS troupe_cli troupe_main_program troupe_agent_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/troupeConfig.cmake.in
   ${PROJECT_BINARY_DIR}/cmake/troupeConfig.cmake INSTALL_DESTINATION ${troupe_package_dir})

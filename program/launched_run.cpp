@@ -10,6 +10,7 @@
 #include "runtime/launch/explicit_placement.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/log/rank_logs.hpp"
+#include "runtime/process/nursery.hpp"
 
 // What launched_nodes does for one run; launched_nodes.cpp has how its nodes come to be.
 namespace troupe {
@@ -63,6 +64,7 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_own_host(std::size_t
                              .network = own_network_,
                              .ranks = own_ranks_,
                              .bind_cores = setup_.bind_cores,
+                             .from = own_nursery(),
                              .next_rank =
                                  [this] {
                                    const std::lock_guard lock{mutex_};

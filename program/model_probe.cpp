@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "runtime/process/nursery.hpp"
 #include "runtime/process/own_arguments.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include "runtime/process/process_host.hpp"
@@ -52,7 +53,8 @@ expected<spawn_request> spawn_request_for(const probe_request& request, const pr
   spawn_request made{.name = name_in_log,
                      .arguments = own_arguments(),
                      .environment = {{probe_variable, encode({request.spans_nodes})}},
-                     .fds = {}};
+                     .fds = {},
+                     .from = own_nursery()};
   made.fds.push_back({std::move(*copy), probe_report_number});
   return made;
 }

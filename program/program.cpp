@@ -2,11 +2,15 @@
 #include <optional>
 #include <utility>
 
+#include <unistd.h>
+
 #include "actors/workers/worker_actor.hpp"
 #include "program/launched_nodes.hpp"
 #include "program/process_role.hpp"
 #include "runtime/launch/launch_environment.hpp"
+#include "runtime/model/first_use.hpp"
 #include "runtime/os/standard_descriptors.hpp"
+#include "runtime/process/nursery.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include <troupe/program.hpp>
@@ -39,11 +43,17 @@ program::program(int, char**) {
   if (std::exchange(role().known, true)) return;
   reserve_standard_descriptors();
   ignore_file_size_signal();
+  serve_nursery_if_asked(&use_libtorch_once);
+  auto launch = take_launch_environment();
+  if (!launch) end_worker(launch.error());
+  if (*launch) {
+    const pid_t driver = ::getpid();
+    own_nursery() = nursery::fork_here(&use_libtorch_once);
+    if (::getpid() != driver) launch->reset();  // a copy, which is a worker
+  }
   auto worker = take_worker_environment();
   if (!worker) end_worker(worker.error());
   role().worker = *worker;
-  const auto launch = take_launch_environment();
-  if (!launch) end_worker(launch.error());
   const auto probes = take_probe_environment();
   if (!probes) end_worker(probes.error());
   role().probes = probes->has_value();

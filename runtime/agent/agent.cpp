@@ -19,6 +19,7 @@
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/errno_text.hpp"
+#include "runtime/process/nursery.hpp"
 
 namespace troupe {
 namespace {
@@ -45,6 +46,17 @@ expected<void> check_numbers(const agent_setup& asked) {
   if (fits) return {};
   return fail(error_code::wire_malformed, "agent_setup", "slots that no launch has",
               "run the same version of Troupe everywhere");
+}
+
+/// What its workers are.
+spawn_request program_of(const agent_setup& asked) {
+  spawn_request made;
+  made.program = asked.program;
+  made.arguments = asked.arguments;
+  for (const named_value& each : asked.environment) {
+    if (each.name != files_variable) made.environment.emplace_back(each.name, each.value);
+  }
+  return made;
 }
 
 milliseconds time_of(std::uint64_t said_ms) {
@@ -106,6 +118,7 @@ struct agent::core {
   blob_store blobs;
   node_suffering suffering{options.driver};
   milliseconds silence{0};
+  std::shared_ptr<nursery> from;
   std::shared_ptr<local_host> host;
   std::shared_ptr<local_ranks> ranks;
 };
@@ -157,6 +170,7 @@ expected<void> agent::core::serve() {
   const bool is_over = is_driver_gone && setup && host == nullptr;
   lock.unlock();
   static_cast<void>(close_host(milliseconds{0}));
+  from.reset();
   if (cause && !is_over) return tl::make_unexpected(*cause);
   return {};
 }
@@ -190,6 +204,7 @@ expected<void> agent::core::handle(const agent_setup& asked) {
   }
   setup = asked;
   files.emplace(file_options(asked));
+  if (asked.bind_cores == 0) from = nursery::start(program_of(asked));
   workers->tell(agent_ready{static_cast<std::uint32_t>(::getpid())});
   return {};
 }
@@ -212,6 +227,7 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
   silence = asked_silence;
   ranks = std::make_shared<local_ranks>(
       node_ranks{.slots = setup->slots, .first_rank = setup->first_rank, .world_size = setup->world_size});
+  const spawn_request program = program_of(*setup);
   local_host_options what{
       .times = {silence},
       .log =
@@ -219,15 +235,14 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
             told->tell(agent_log{record.rank, static_cast<std::uint32_t>(record.level), record.text});
           },
       .logs_lives = false,
-      .program = setup->program,
-      .arguments = setup->arguments,
+      .program = program.program,
+      .arguments = program.arguments,
+      .environment = program.environment,
       .home = options.home,
       .network = options.network,
       .ranks = ranks,
-      .bind_cores = setup->bind_cores == 1};
-  for (const named_value& each : setup->environment) {
-    if (each.name != files_variable) what.environment.emplace_back(each.name, each.value);
-  }
+      .bind_cores = setup->bind_cores == 1,
+      .from = from};
   if (!files->fetched().empty()) what.environment.emplace_back(files_variable, files->fetched().text());
   return local_host::create(std::move(what)).map([&](std::shared_ptr<local_host>&& made) { host = std::move(made); });
 }

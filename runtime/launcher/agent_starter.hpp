@@ -20,6 +20,8 @@ class agent_starter {
   agent_starter& operator=(const agent_starter&) = delete;
   virtual ~agent_starter() = default;
 
+  /// A ticket for this node will come: what takes time before may begin.
+  virtual void expect(const std::string& node) = 0;
   /// Lets an agent join by this ticket; it takes the place of an earlier one of its node. What goes wrong is told by
   /// look().
   virtual void start(const launch_ticket& ticket) = 0;

@@ -12,6 +12,7 @@ class join_file_agents final : public agent_starter {
  public:
   explicit join_file_agents(join_files files) : files_(std::move(files)) {}
 
+  void expect(const std::string&) override {}
   void start(const launch_ticket& ticket) override {
     if (auto written = files_.write(ticket.node, ticket.text); !written)
       failed_.push_back({ticket.node, written.error().where + ": " + written.error().cause});

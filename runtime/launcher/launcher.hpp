@@ -39,8 +39,8 @@ struct launch_end {
 /// by the third one. When the driver has ended, agents have limits::launch_leave_time to leave. When this process is
 /// killed, the kernel kills driver and ssh, and so closes the agents' input.
 ///
-/// Once per process, from a thread that is the only one. Errors: E0614 where the driver cannot be started or the system
-/// gives too little; E0103 as encode().
+/// Once per process, which ignores SIGPIPE, from a thread that is the only one. Errors: E0614 where the driver cannot
+/// be started or the system gives too little; E0103 as encode().
 [[nodiscard]] expected<launch_end> run_launch(launch_request request);
 
 }  // namespace troupe

@@ -71,7 +71,11 @@ expected<void> launcher_loop::prepare(unique_fd driver_end) {
   host_ = std::move(*host);
   make_agents();
   if (auto sent = channel_.send(request_.setup); !sent) return sent;
-  return start_driver(std::move(driver_end));
+  return start_driver(std::move(driver_end)).map([this] {
+    for (std::size_t node = 0; node < request_.setup.nodes.size(); ++node) {
+      if (node != request_.setup.driver_node) agents_->expect(request_.setup.nodes[node].name);
+    }
+  });
 }
 
 void launcher_loop::make_agents() {

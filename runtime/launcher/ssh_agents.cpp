@@ -104,9 +104,22 @@ ssh_agents::ssh_agents(process_host& host, ssh_options options, ssh_listener lis
 
 ssh_agents::~ssh_agents() = default;
 
+void ssh_agents::expect(const std::string& node) {
+  node_agent_process& agent = agents_[node];
+  agent.expects_ticket = true;
+  agent.pause = limits::launch_retry_pause_min;
+  run(node, agent);
+}
+
 void ssh_agents::start(const launch_ticket& ticket) {
   if (is_released_) return;
   node_agent_process& agent = agents_[ticket.node];
+  if (std::exchange(agent.expects_ticket, false)) {
+    agent.ticket = ticket.text;
+    // one that has ended was told of, or will be; one that waits gets it when it is tried again
+    if (agent.state == agent_state::runs) static_cast<void>(give_ticket(agent));
+    return;
+  }
   if (agent.process) host_.kill(*agent.process, SIGKILL);
   agent.ticket = ticket.text;
   agent.pause = limits::launch_retry_pause_min;
@@ -115,6 +128,7 @@ void ssh_agents::start(const launch_ticket& ticket) {
 
 void ssh_agents::run(const std::string& node, node_agent_process& agent) {
   ++agent.attempt;
+  agent.started_at = std::chrono::steady_clock::now();
   agent.process.reset();
   agent.state = agent_state::runs;
   if (auto started = spawn_for(node, agent); !started) {
@@ -122,7 +136,13 @@ void ssh_agents::run(const std::string& node, node_agent_process& agent) {
   }
 }
 
-/// The ticket fits the empty pipe, so writing does not wait.
+/// It fits the empty pipe, so writing does not wait.
+expected<void> ssh_agents::give_ticket(const node_agent_process& agent) const {
+  if (const int failed = write_all(agent.input.get(), agent.ticket + "\n"); failed != 0)
+    return fail(error_code::process_failed, options_.command.front(), "no ticket: " + errno_text(failed));
+  return {};
+}
+
 expected<void> ssh_agents::spawn_for(const std::string& node, node_agent_process& agent) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -130,8 +150,9 @@ expected<void> ssh_agents::spawn_for(const std::string& node, node_agent_process
   spawn_request request;
   request.standard_input.reset(ends[0]);
   agent.input.reset(ends[1]);
-  if (const int failed = write_all(ends[1], agent.ticket + "\n"); failed != 0)
-    return fail(error_code::process_failed, options_.command.front(), "no ticket: " + errno_text(failed));
+  if (!agent.expects_ticket) {
+    if (auto given = give_ticket(agent); !given) return given;
+  }
   request.name = options_.command.front();
   request.program = options_.command.front();
   request.arguments = options_.command;
@@ -165,6 +186,8 @@ void ssh_agents::on_end(const ended_process& ended, time_point now) {
   agent.process.reset();
   agent.input.reset();
   if (is_released_) return;
+  // its agent has waited for as long as it may: the ticket starts another one
+  if (now >= agent.started_at + limits::join_ticket_timeout && std::exchange(agent.expects_ticket, false)) return;
   if (before == agent_state::joined) {
     const bool is_orderly = ended.report.kind == exit_kind::exited && ended.report.value == 0;
     if (!is_orderly) reports_->on_line(ended.node, options_.command.front() + ": " + ended.report.outcome());
@@ -198,6 +221,7 @@ void ssh_agents::release() {
   for (auto& [_, agent] : agents_) {
     agent.input.reset();
     if (agent.state == agent_state::waits) agent.state = agent_state::ended;
+    if (agent.expects_ticket && agent.process) host_.kill(*agent.process, SIGKILL);
   }
 }
 

@@ -50,6 +50,7 @@ class ssh_agents final : public agent_starter {
   ssh_agents(process_host& host, ssh_options options, ssh_listener listener);
   ~ssh_agents() override;
 
+  void expect(const std::string& node) override;
   void start(const launch_ticket& ticket) override;
   void on_joined(const std::string& node) override;
   std::vector<launch_agent_failed> look(time_point now) override;
@@ -62,6 +63,8 @@ class ssh_agents final : public agent_starter {
   struct node_agent_process {
     agent_state state = agent_state::ended;
     std::string ticket;
+    bool expects_ticket = false;
+    time_point started_at;
     std::optional<worker_id> process;
     std::uint64_t attempt = 0;  ///< tells reports of an earlier process from those of this one
     unique_fd input;            ///< of the process; closed, it tells the agent to leave
@@ -73,6 +76,7 @@ class ssh_agents final : public agent_starter {
   class output_of_node;
 
   void run(const std::string& node, node_agent_process& agent);
+  [[nodiscard]] expected<void> give_ticket(const node_agent_process& agent) const;
   [[nodiscard]] expected<void> spawn_for(const std::string& node, node_agent_process& agent);
   void on_end(const ended_process& ended, time_point now);
   void fail_agent(const std::string& node, node_agent_process& agent, std::string cause);

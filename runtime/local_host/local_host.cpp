@@ -108,7 +108,8 @@ expected<spawn_request> local_host::request(std::string name, std::uint32_t loca
                      .program = options_.program,
                      .arguments = options_.arguments,
                      .environment = options_.environment,
-                     .fds = {}};
+                     .fds = {},
+                     .from = options_.bind_cores ? nullptr : options_.from};
   if (options_.ranks) {
     for (auto& each : options_.ranks->variables_of(local_rank)) made.environment.push_back(std::move(each));
   }

@@ -36,6 +36,8 @@ struct local_host_options {
   std::shared_ptr<local_ranks> ranks = nullptr;
   /// Each worker with a slot has its share of the cores; needs `ranks`.
   bool bind_cores = false;
+  /// Of `program`; not used with `bind_cores`, whose workers have no threads yet when they are bound.
+  std::shared_ptr<nursery> from = nullptr;
   /// The number of the next worker that start() starts; null: they ascend from 0.
   std::function<std::uint32_t()> next_rank = nullptr;
   /// Stands in front of the link to each worker: a fault plan's disturb_link(); null: nothing.

@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
@@ -45,11 +46,14 @@ void run_tiny_chain() {
 }  // namespace
 
 void use_libtorch_once() {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
   try {
     run_tiny_chain();
   } catch (const std::exception&) {
     // then the first real use is the first one
   }
+  at::set_num_threads(threads);
 }
 
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "messages/limits.hpp"
 #include "runtime/os/open_file_limit.hpp"
 
 namespace troupe {
@@ -35,15 +36,16 @@ bool move_descriptors(std::span<fd_move> moves, int first_free) noexcept {
   return true;
 }
 
-/// Everything between and above the targets closes in exec, also what a library opened without that flag.
-bool close_others_in_exec(std::span<const fd_move> moves) noexcept {
+/// Everything between and above the targets closes, in exec with CLOSE_RANGE_CLOEXEC: also what a library opened
+/// without that flag.
+bool close_between(std::span<const fd_move> moves, unsigned how) noexcept {
   unsigned first = 0;
   for (const fd_move& move : moves) {
     const unsigned kept = static_cast<unsigned>(move.to);
-    if (first < kept && ::close_range(first, kept - 1, CLOSE_RANGE_CLOEXEC) != 0) return false;
+    if (first < kept && ::close_range(first, kept - 1, static_cast<int>(how)) != 0) return false;
     first = kept + 1;
   }
-  return ::close_range(first, UINT_MAX, CLOSE_RANGE_CLOEXEC) == 0;
+  return ::close_range(first, UINT_MAX, static_cast<int>(how)) == 0;
 }
 
 /// The driver may have died before it was watched: then this process has another parent already.
@@ -96,11 +98,20 @@ void run_child(const child_plan& plan) noexcept {
   const int report = ::fcntl(plan.report, F_DUPFD_CLOEXEC, first_free);
   if (report < 0) give_up(plan.report, child_step::move_report);
   if (!move_descriptors(plan.moves, first_free)) give_up(report, child_step::descriptors);
-  if (!close_others_in_exec(plan.moves)) give_up(report, child_step::close_others);
+  if (!close_between(plan.moves, CLOSE_RANGE_CLOEXEC)) give_up(report, child_step::close_others);
   if (!restore_open_file_limit()) give_up(report, child_step::file_limit);
   if (!reset_signals()) give_up(report, child_step::signals);
   ::execve(plan.program, plan.arguments, plan.environment);
   give_up(report, child_step::exec);
+}
+
+bool settle_child(const child_plan& plan) noexcept {
+  return die_with(plan.driver) && ::setpgid(0, 0) == 0 &&
+         move_descriptors(plan.moves, limits::worker_inherited_fd_max + 1);
+}
+
+bool close_others(std::span<const fd_move> moves) noexcept {
+  return close_between(moves, 0);
 }
 
 }  // namespace troupe

@@ -38,4 +38,9 @@ struct child_plan {
 /// handler: another thread of the driver may have held any lock, the allocator's too, at the moment of the fork.
 [[noreturn]] void run_child(const child_plan& plan) noexcept;
 
+/// The same without exec: false if a step fails. Signals stay as they are, and descriptors that were not asked for stay
+/// open until close_others(). Of the plan it takes the moves and the driver.
+[[nodiscard]] bool settle_child(const child_plan& plan) noexcept;
+[[nodiscard]] bool close_others(std::span<const fd_move> moves) noexcept;
+
 }  // namespace troupe

@@ -17,6 +17,7 @@
 #include "runtime/os/errno_text.hpp"
 #include "runtime/process/child_side.hpp"
 #include "runtime/process/exec_image.hpp"
+#include "runtime/process/nursery.hpp"
 
 namespace troupe {
 namespace {
@@ -134,8 +135,11 @@ expected<spawned_process> spawn(const spawn_request& request, steady_clock::time
   if (!open_pipes(pipes)) return refused(request, "no pipes", errno, raise_open_files);
   auto moves = moves_of(request, pipes);
   spawned_process child;
-  child.pid = fork_child(
-      {image->program(), image->arguments(), image->environment(), moves, pipes.report.write.get(), ::getpid()});
+  if (request.from) child.pid = request.from->copy(request, moves, deadline);
+  if (child.pid <= 0) {
+    child.pid = fork_child(
+        {image->program(), image->arguments(), image->environment(), moves, pipes.report.write.get(), ::getpid()});
+  }
   if (child.pid < 0) return refused(request, "fork", errno, "raise the limit of processes (ulimit -u)");
   pipes.report.write.reset();
   child.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));

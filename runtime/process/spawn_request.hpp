@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
+
+class nursery;
 
 /// A descriptor that the child finds under `number` (3 to limits::worker_inherited_fd_max). The request owns this copy
 /// and closes it when it is destroyed.
@@ -31,6 +34,9 @@ struct spawn_request {
   unique_fd standard_input = {};
   unique_fd standard_output = {};
   unique_fd standard_error = {};
+
+  /// Copies itself in place of the start of `program` with `arguments`, which it is. Null, or one that cannot: exec.
+  std::shared_ptr<nursery> from = {};
 
   /// The child has its own copies.
   void close_descriptors() {

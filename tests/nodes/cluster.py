@@ -83,7 +83,7 @@ class node:
 
     def workers(self):
         agents = set(self.agents())
-        return [pid for pid, _ in self.processes() if parent_of(pid) in agents]
+        return [pid for pid, _ in self.processes() if parent_of(pid) in agents and name_of(pid) != "nursery"]
 
     def forget(self):
         """What is left on the machine, after the node's end."""
@@ -99,6 +99,13 @@ class node:
 def parent_of(pid):
     try:
         return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return None
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return None
 

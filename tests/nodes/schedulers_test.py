@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import cluster, find, lacking, named_node, send, wait_until  # noqa: E402
 from nodes_test import (PATIENCE, RESNET, TROUPE, evaluate_alone, expect_nothing_left, expect_same_bits,  # noqa: E402
-                        run_tests, started, wanted_of)
+                        run_tests, started)
 from slurm import lacking_slurm, slurm  # noqa: E402
 
 SMALL = ["--micro-batch", "8"]
@@ -305,6 +305,10 @@ def torchrun_with_ranks_by_hand(nodes):
 
 
 TORCH = [torchrun_over_two_nodes, torchrun_with_ranks_by_hand]
+
+
+def wanted_of(tests):
+    return [each for each in tests if not sys.argv[3:] or each.__name__ in sys.argv[3:]]
 
 
 def lacking_program(name):

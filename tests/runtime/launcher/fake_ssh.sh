@@ -7,9 +7,13 @@ echo $$ > "$place.pid"
 printf '%s\n' "$#" "$3" "$4" > "$place.arguments"
 env > "$place.environment"
 
-# the ticket, and then the input stays open
+# the ticket, what the agent says then, if it does, and then the input stays open
 await_end() {
-  read -r ticket
+  read -r ticket || exit 1
+  if [ -n "$1" ]; then
+    echo "$1"
+    echo "agent warns" >&2
+  fi
   printf '%s\n' "$ticket" > "$place.ticket"
   : > "$place.up"
   while read -r line; do :; done
@@ -18,9 +22,7 @@ await_end() {
 
 case $mode in
   good)
-    echo "agent says"
-    echo "agent warns" >&2
-    await_end
+    await_end "agent says"
     ;;
   refuse)
     echo "Warning: Permanently added '$host' to the list of known hosts." >&2

@@ -1,6 +1,7 @@
 // run_launch() as a program: launch_program GRACE_MS NODES SSH_WORD... -- COMMAND...; the driver is on w0.
 // "files" and a prefix in place of words of ssh: agents find join files.
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -12,6 +13,7 @@
 int main(int argc, char** argv) {
   using namespace troupe;
   const std::vector<std::string> given(argv + 1, argv + argc);
+  std::signal(SIGPIPE, SIG_IGN);
   const auto end_of_ssh = std::ranges::find(given, "--");
   launch_request request;
   request.setup.grace = std::chrono::milliseconds(std::atoi(given.at(0).c_str()));

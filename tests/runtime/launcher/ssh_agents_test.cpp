@@ -41,6 +41,30 @@ TEST(ssh_agents, give_the_ticket_on_the_input_alone) {
   for (const char* node : {"w1.left", "w2.left"}) EXPECT_TRUE(std::filesystem::exists(run.place() / node));
 }
 
+TEST(ssh_agents, are_on_their_way_before_the_driver_has_a_ticket) {
+  launch_run run({.driver = {"open", "block", "pid", "await", "ticket", "w1", "pause"}});
+  run.await_line("pid ");
+  run.await_file("w1.environment");
+  EXPECT_FALSE(std::filesystem::exists(run.place() / "w1.up"));
+  run.send(SIGTERM);
+  run.await_file("w1.up");
+  EXPECT_EQ(text_of_file(run.place() / "w1.ticket"), "ticket-of-w1\n");
+  run.send(SIGINT);
+  run.send(SIGHUP);
+  run.status();
+}
+
+TEST(ssh_agents, end_with_a_driver_that_has_no_ticket) {
+  launch_run run({.driver = {"open", "block", "pid", "await", "exit", "5"}});
+  run.await_line("pid ");
+  run.await_file("w1.environment");
+  const watched_process ssh(text_of_file(run.place() / "w1.pid"));
+  run.send(SIGTERM);
+  EXPECT_EQ(run.status(), 5);
+  EXPECT_TRUE(ssh.ends_in_time());
+  EXPECT_FALSE(std::filesystem::exists(run.place() / "w1.up"));
+}
+
 TEST(ssh_agents, lines_of_nodes_go_to_stderr_with_their_names) {
   launch_run run({.driver = {"open", "ticket", "w1", "joined", "w1", "pause"}});
   run.await_file("w1.up");

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/process/fd_channel.hpp"
+#include "runtime/process/nursery.hpp"
 #include "runtime/process/process_host.hpp"
 
 namespace {
@@ -173,6 +174,7 @@ int say_pid(const arguments&) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  troupe::serve_nursery_if_asked(nullptr);
   const std::map<std::string, std::function<int(const arguments&)>> known = {
       {"exit", [](const arguments& given) { return std::stoi(given.at(1)); }},
       {"die-of", die_of},

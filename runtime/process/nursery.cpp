@@ -1,0 +1,277 @@
+#include "runtime/process/nursery.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "messages/limits.hpp"
+#include "runtime/process/child_side.hpp"
+#include "runtime/process/process_host.hpp"
+
+namespace troupe {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr const char* name_in_log = "nursery";
+constexpr int socket_number = 3;
+/// The first of two messages has the standard descriptors, as one may not carry all.
+constexpr const char* standard_ones = "standard";
+constexpr std::size_t standard_count = 3;
+
+// --- a request as text: the numbers of its descriptors, then its variables, a line each
+// --------------------------------
+
+/// Read at run time, and by no library while it is loaded: a copy may have another value than the nursery.
+bool may_differ(const std::string& variable) {
+  constexpr std::array names = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR"};
+  return variable.starts_with("TROUPE_") || std::ranges::find(names, variable) != names.end();
+}
+
+/// Empty if it does not fit a message, or asks for what a copy cannot have.
+std::string text_of(const spawn_request& request, std::span<const fd_move> moves,
+                    const std::vector<std::pair<std::string, std::string>>& own) {
+  std::string text;
+  for (const fd_move& each : moves) text += std::to_string(each.to) + " ";
+  for (const auto& [name, value] : request.environment) {
+    const auto given = std::ranges::find(own, name, &std::pair<std::string, std::string>::first);
+    const char* inherited = std::getenv(name.c_str());
+    const bool is_so = given != own.end() ? given->second == value : inherited != nullptr && inherited == value;
+    if (is_so) continue;
+    if (!may_differ(name) || value.find('\n') != std::string::npos) return {};
+    text.append("\n").append(name).append("=").append(value);
+  }
+  return text.size() <= limits::channel_tag_bytes_max ? text : std::string{};
+}
+
+std::vector<int> numbers_in(std::string_view line) {
+  std::vector<int> found;
+  const char* const end = line.data() + line.size();
+  for (const char* at = line.data(); at < end;) {
+    int number = 0;
+    at = std::from_chars(at, end, number).ptr + 1;
+    found.push_back(number);
+  }
+  return found;
+}
+
+void set_variables(std::string_view lines) {
+  while (!lines.empty()) {
+    const auto end = std::min(lines.find('\n'), lines.size());
+    const std::string line(lines.substr(0, end));
+    const auto middle = line.find('=');
+    ::setenv(line.substr(0, middle).c_str(), line.substr(middle + 1).c_str(), 1);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+}
+
+// --- the nursery's side
+// ------------------------------------------------------------------------------------------------
+
+bool has_one_thread() {
+  std::error_code problem;
+  const std::filesystem::directory_iterator threads("/proc/self/task", problem);
+  return !problem && std::distance(begin(threads), end(threads)) == 1;
+}
+
+/// Where the C library keeps the number of this thread, which the kernel writes in the copy, as in every fork. Null:
+/// this kernel does not say.
+std::uint64_t place_of_thread_number() {
+  int* place = nullptr;
+  return ::prctl(PR_GET_TID_ADDRESS, &place) == 0 ? reinterpret_cast<std::uint64_t>(place) : 0;
+}
+
+/// A fork whose child has the parent of this process. No lock is held, as there is one thread.
+pid_t make_sibling(std::uint64_t thread_number) {
+  clone_args how{};
+  how.flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+  how.child_tid = thread_number;
+  return static_cast<pid_t>(::syscall(SYS_clone3, &how, sizeof how));
+}
+
+/// Of a copy: what exec would have made of it.
+void become(std::string_view text, std::vector<unique_fd> fds, fd_channel& channel, pid_t driver) {
+  const auto end = std::min(text.find('\n'), text.size());
+  const std::vector<int> numbers = numbers_in(text.substr(0, end));
+  std::vector<fd_move> moves;
+  for (std::size_t i = 0; i < std::min(numbers.size(), fds.size()); ++i)
+    moves.push_back({fds[i].release(), numbers[i], -1});
+  if (moves.empty() || !settle_child({.moves = moves, .driver = driver})) ::_exit(EXIT_FAILURE);
+  const auto told = channel.send(std::to_string(::getpid()));
+  if (!told || *told != channel_status::done || !close_others(moves)) ::_exit(EXIT_FAILURE);
+  set_variables(text.substr(std::min(end + 1, text.size())));
+}
+
+/// Returns in copies.
+void serve(unique_fd socket) {
+  const pid_t driver = ::getppid();
+  // out of the way of the numbers that copies have
+  auto channel =
+      fd_channel::adopt(unique_fd(::fcntl(socket.get(), F_DUPFD_CLOEXEC, limits::worker_inherited_fd_max + 1)), driver);
+  socket.reset();
+  const std::uint64_t thread_number = place_of_thread_number();
+  if (!channel || thread_number == 0 || !has_one_thread()) ::_exit(EXIT_SUCCESS);
+  std::vector<unique_fd> fds;
+  while (true) {
+    pollfd waits{channel->fd(), POLLIN, 0};
+    ::poll(&waits, 1, -1);
+    auto input = channel->receive();
+    if (!input || input->status == channel_status::closed) ::_exit(EXIT_SUCCESS);
+    if (input->status != channel_status::done) continue;
+    std::ranges::move(input->message.fds, std::back_inserter(fds));
+    if (input->message.tag == standard_ones) continue;
+    const pid_t made = make_sibling(thread_number);
+    if (made == 0) return become(input->message.tag, std::move(fds), *channel, driver);
+    if (made < 0) ::_exit(EXIT_FAILURE);
+    fds.clear();
+  }
+}
+
+/// What a copy of a process has and should not keep open, such as ends of its channels.
+void close_all_but(int socket) {
+  std::array<fd_move, 4> kept{};
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) kept.at(standard).to = standard;
+  kept.back().to = socket;
+  static_cast<void>(close_others(kept));
+}
+
+std::string own_name() {
+  std::array<char, 16> name{};
+  ::prctl(PR_GET_NAME, name.data());
+  return name.data();
+}
+
+void serve_under_its_name(unique_fd socket, const std::function<void()>& prepare) {
+  const std::string name = own_name();
+  ::prctl(PR_SET_NAME, name_in_log);
+  if (prepare) prepare();
+  std::fflush(nullptr);  // or each copy writes it
+  serve(std::move(socket));
+  ::prctl(PR_SET_NAME, name.c_str());
+}
+
+struct silent_listener final : process_listener {
+  void on_output(worker_id, output_stream, std::string_view) override {}
+  void on_exit(const exit_report&) override {}
+};
+
+}  // namespace
+
+// --- the side of who needs workers
+// -------------------------------------------------------------------------------------
+
+nursery::nursery(fd_channel channel, variables own)
+    : channel_(std::make_unique<fd_channel>(std::move(channel))), own_(std::move(own)) {}
+
+nursery::~nursery() {
+  end();
+}
+
+void nursery::end() {
+  const std::lock_guard lock{mutex_};
+  retire();
+}
+
+void nursery::retire() {
+  channel_.reset();
+  if (const pid_t pid = std::exchange(pid_, 0); pid != 0) {
+    ::kill(pid, SIGKILL);  // not reaped yet: the number is still its own
+    ::waitpid(pid, nullptr, 0);
+  }
+  if (host_) static_cast<void>(host_->kill(executed_, SIGKILL));
+}
+
+std::shared_ptr<nursery> nursery::fork_here(const std::function<void()>& prepare) {
+  auto ends = fd_channel::make();
+  if (!ends || !has_one_thread()) return nullptr;
+  std::fflush(nullptr);
+  const pid_t driver = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return nullptr;
+  if (pid > 0) {
+    std::shared_ptr<nursery> made(new nursery(std::move(ends->first), {}));
+    made->pid_ = pid;
+    return made;
+  }
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != driver || ::setpgid(0, 0) != 0) ::_exit(EXIT_SUCCESS);
+  { const fd_channel of_driver = std::move(ends->first); }  // in a copy its number is another's
+  close_all_but(ends->second.get());
+  serve_under_its_name(std::move(ends->second), prepare);
+  return nullptr;
+}
+
+std::shared_ptr<nursery> nursery::start(spawn_request request) {
+  auto ends = fd_channel::make();
+  auto host = process_host::create();
+  if (!ends || !host) return nullptr;
+  variables own = request.environment;
+  request.name = name_in_log;
+  request.environment.emplace_back(nursery_variable, std::to_string(socket_number));
+  request.fds.push_back({std::move(ends->second), socket_number});
+  const auto started = (*host)->start(std::move(request), std::make_shared<silent_listener>());
+  if (!started) return nullptr;
+  std::shared_ptr<nursery> made(new nursery(std::move(ends->first), std::move(own)));
+  made->host_ = std::move(*host);
+  made->executed_ = *started;
+  return made;
+}
+
+bool nursery::ask(const std::string& text, std::span<const fd_move> moves) {
+  std::vector<int> fds;
+  for (const fd_move& each : moves) fds.push_back(each.from);
+  const std::span<const int> all(fds);
+  const auto first = channel_->send(standard_ones, all.first(standard_count));
+  if (!first || *first != channel_status::done) return false;
+  const auto second = channel_->send(text, all.subspan(standard_count));
+  return second && *second == channel_status::done;
+}
+
+pid_t nursery::copy(const spawn_request& request, std::span<const fd_move> moves, steady_clock::time_point deadline) {
+  const std::lock_guard lock{mutex_};
+  const std::string text = text_of(request, moves, own_);
+  if (!channel_ || text.empty() || moves.size() > standard_count + limits::channel_fds_max) return 0;
+  // the other half of the time is for exec
+  const auto until = steady_clock::now() + (deadline - steady_clock::now()) / 2;
+  bool is_asked = ask(text, moves);
+  while (is_asked && steady_clock::now() < until) {
+    pollfd waits{channel_->fd(), POLLIN, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
+    ::poll(&waits, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    const auto answer = channel_->receive();
+    if (answer && answer->status == channel_status::empty) continue;
+    if (!answer || answer->status == channel_status::closed) break;
+    return numbers_in(answer->message.tag).front();
+  }
+  retire();
+  return 0;
+}
+
+std::shared_ptr<nursery>& own_nursery() {
+  static std::shared_ptr<nursery> of_this_process;
+  return of_this_process;
+}
+
+void serve_nursery_if_asked(const std::function<void()>& prepare) {
+  const char* found = std::getenv(nursery_variable);
+  if (found == nullptr) return;
+  const bool is_ours = std::string_view(found) == std::to_string(socket_number);
+  ::unsetenv(nursery_variable);
+  if (is_ours) serve_under_its_name(unique_fd(socket_number), prepare);
+}
+
+}  // namespace troupe
