@@ -30,7 +30,8 @@ if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TROUPE_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-fpch-preprocess)
+    # __FILE__ is a path of the tree: where the clone lies would be content of each test and of each TROUPE_CHECK.
+    add_compile_options(-fpch-preprocess -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
   endif()
 endif()
 # g++ searches its memory for what is free again and again; with a start of 1 GiB, which it reaches anyway, a tenth faster.
