@@ -1,0 +1,1 @@
+#include "nccl_test_support.hpp"
