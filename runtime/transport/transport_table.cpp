@@ -40,8 +40,8 @@ expected<std::shared_ptr<transport>> shm_and_tcp_between(const transport_options
 // Announcements go over the connections that also join nodes: their codec leaves all other payloads as they are.
 expected<std::shared_ptr<transport>> nccl_between(const transport_options& options) {
   if (!options.nccl) {
-    return fail(error_code::process_failed, "--transport nccl", "NCCL connects CUDA devices, and this process has none",
-                "Leave it out, or use --transport shm or tcp");
+    return fail(error_code::device_unavailable, "--transport nccl",
+                "NCCL connects CUDA devices, and this process has none", "Leave it out, or use --transport shm or tcp");
   }
   std::shared_ptr<transport> far;
   const auto devices =

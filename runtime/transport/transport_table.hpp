@@ -52,7 +52,7 @@ struct transport_row {
 
 /// The row of this name, or, if it cannot do this or there is none, the first that can: inproc within a process; shm
 /// between processes of a host; on several nodes shm on each and tcp between them. `nccl` is the same with NCCL between
-/// devices (edge_reach::devices), E0614 in a process without one.
+/// devices (edge_reach::devices), E0110 in a process without one.
 [[nodiscard]] const transport_row& within_process(std::string_view name);
 [[nodiscard]] const transport_row& between_processes(std::string_view name);
 [[nodiscard]] const transport_row& between_nodes(std::string_view name);

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/edge/nccl/nccl_functions.hpp"
+#include "runtime/cuda/nccl_functions.hpp"
 
 /// A library with NCCL's shape for machines without a GPU: communicators of two ranks that send and receive for real,
 /// over shared memory, between processes or within one. Streams are those of late_device. It is stricter than NCCL: a
@@ -12,7 +12,7 @@
 /// that failed, or whose peer is gone, stays under way until it is aborted or revoked.
 namespace troupe::testing {
 
-[[nodiscard]] nccl::functions stand_in_functions();
+[[nodiscard]] nccl_functions stand_in_functions();
 
 /// What goes wrong in this process; copied by a fork. Operations count from 1 on each communicator, the parts of a
 /// group one by one; 0: none.

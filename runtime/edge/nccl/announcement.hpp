@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/cuda/nccl_functions.hpp"
 #include "runtime/edge/nccl/device_port.hpp"
-#include "runtime/edge/nccl/nccl_functions.hpp"
 #include "runtime/edge/payload_codec.hpp"
 
 /// What the two ends of an nccl edge tell each other beside NCCL, in the place of tensors (docs/edges.md).
@@ -16,8 +16,8 @@ namespace troupe::nccl {
 /// The first message of a producer: how to make the communicator.
 class hello final : public payload {
  public:
-  explicit hello(const unique_id& made) : id(made) {}
-  const unique_id id;
+  explicit hello(const nccl_unique_id& made) : id(made) {}
+  const nccl_unique_id id;
 };
 
 /// What the next send has: shape, type and bytes, without the bytes.

@@ -41,7 +41,7 @@ TEST(transport_table, needs_a_device_for_nccl) {
   const auto edges =
       between_processes("nccl").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
   ASSERT_FALSE(edges);
-  EXPECT_EQ(edges.error().code, error_code::process_failed);
+  EXPECT_EQ(edges.error().code, error_code::device_unavailable);
   EXPECT_EQ(edges.error().cause, "NCCL connects CUDA devices, and this process has none");
 }
 
