@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "messages/nccl_limits.hpp"
 #include "messages/wire_limits.hpp"
 #include <troupe/limits.hpp>
 
-/// Every limit of a queue, a wait, a count or a size, in one place, those of the wire in wire_limits.hpp; derived ones
+/// Every limit of a queue, a wait, a count or a size, in one place, those of the wire in wire_limits.hpp
+/// and those of edges over NCCL in nccl_limits.hpp; derived ones
 /// are checked at compile time.
 namespace troupe::limits {
 
@@ -112,21 +114,6 @@ inline constexpr std::chrono::milliseconds preparation_stop_time = 1s;
 /// Wait for a stderr that accepts nothing; then its text is dropped.
 inline constexpr std::chrono::milliseconds stderr_patience = 1s;
 
-// --- edges over NCCL -------------------------------------------------------------------------------------------------
-/// From the making of a communicator until both ends are in it and warm. The peer loads its model first.
-inline constexpr std::chrono::milliseconds nccl_join_timeout = 150s;
-/// One send or receive. The other side has its half posted as soon as its thread runs: a frozen peer is found by the
-/// link of the announcements before.
-inline constexpr std::chrono::milliseconds nccl_operation_timeout = 20s;
-/// One attempt to end a communicator; then its thread, its communicator and the buffers in it are abandoned.
-inline constexpr std::chrono::milliseconds nccl_abort_timeout = 5s;
-/// Threads abandoned in such attempts by one process; more, and communicators are not ended any more.
-inline constexpr std::uint32_t nccl_abandoned_max = 16;
-/// Looks for what NCCL and the device have done, while something is under way: the first ones yield only.
-inline constexpr std::chrono::microseconds nccl_look_interval = 50us;
-/// Blocks of a device that one communicator may take: an edge is a copy, and the layers need the rest.
-inline constexpr int nccl_ctas_max = 2;
-
 // --- faults that a plan injects --------------------------------------------------------------------------------------
 /// What waits for an injected silence to end looks again so often.
 inline constexpr std::chrono::milliseconds fault_look_interval = 20ms;
@@ -156,9 +143,6 @@ inline constexpr std::uint64_t shm_slot_bytes_max = std::uint64_t{16} << 30;
 /// Least extent of a slot; extents are powers of two and multiples of every page size of Linux. Only written pages take
 /// memory.
 inline constexpr std::uint64_t shm_extent_bytes_min = 64u << 10;
-/// Bytes that one message of an nccl edge may take on the receiving device, and those that describe them.
-inline constexpr std::uint64_t nccl_message_bytes_max = shm_slot_bytes_max;
-inline constexpr std::size_t nccl_description_bytes_max = 256u << 10;
 /// Size of a decoded block: the first of the two limits that is reached. So a micro-batch of one sample costs no
 /// decoder call.
 inline constexpr std::uint64_t decode_block_samples = 256;
@@ -398,9 +382,6 @@ static_assert(window_extra >= scores_per_message_max,
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");
 static_assert(frame_header_bytes_max + 20 + join_message_bytes_max <= frame_buffer_bytes,
               "a peer that joins sends no more than another untrusted one");
-static_assert(nccl_operation_timeout > tcp_silence_timeout && nccl_join_timeout > tcp_attach_timeout,
-              "a peer that is gone is found by its silence, and only NCCL's own faults by its deadlines");
-static_assert(nccl_message_bytes_max % payload_alignment == 0, "a tensor rounded up stays within the limit");
 static_assert(2 * tcp_keep_alive < tcp_silence_timeout, "one late ping must not end an edge");
 static_assert(message_unheard_beats > 2 * heartbeats_per_timeout,
               "a frozen process is noticed by its silence, and may thaw until then");
