@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "messages/nccl_limits.hpp"
 #include "messages/wire_limits.hpp"
 #include <troupe/limits.hpp>
 
-/// Every limit of a queue, a wait, a count or a size, in one place, those of the wire in wire_limits.hpp; derived ones
+/// Every limit of a queue, a wait, a count or a size, in one place, those of the wire in wire_limits.hpp
+/// and those of edges over NCCL in nccl_limits.hpp; derived ones
 /// are checked at compile time.
 namespace troupe::limits {
 

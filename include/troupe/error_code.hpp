@@ -20,7 +20,7 @@ enum class exit_status : int {
 };
 
 /// Stable numbers: a code never changes its meaning and is never used again. The hundreds group them: 1xx usage,
-/// 2xx model, 3xx data, 4xx config, 5xx topology and partition, 6xx run, 7xx wire, 8xx journal. 0 is never an error.
+/// 2xx model, 3xx data, 4xx config, 5xx topology and partition, 6xx run, 7xx wire, 8xx journal, 9xx device. 0 is never an error.
 ///
 /// A new code needs an entry in messages/explanations (input.hpp up to 4xx, operation.hpp above) and a row in
 /// docs/errors.md. tests/messages/error_code_test.cpp compares the three, and has the exit statuses of each hundred.
@@ -34,6 +34,7 @@ enum class error_code : std::uint16_t {
   unknown_code = 107,
   metric_does_not_fit = 108,
   fault_invalid = 109,
+  device_unavailable = 110,
 
   model_missing = 201,
   model_is_directory = 202,
@@ -106,6 +107,9 @@ enum class error_code : std::uint16_t {
   journal_damaged = 802,
   journal_unwritable = 803,
   journal_missing = 804,
+
+  library_unusable = 901,
+  device_failed = 902,
 };
 
 /// What `troupe explain` prints of a code: one entry per enumerator, in numeric order.

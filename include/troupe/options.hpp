@@ -26,6 +26,7 @@ enum class transport_kind : std::uint8_t {
   inproc,     ///< handles, inside one process
   shm,        ///< slots in shared memory
   tcp,        ///< a TCP connection per edge, between processes
+  nccl,       ///< NCCL where both ends are on CUDA devices, between processes; the others as automatic
 };
 
 /// How a model's file is loaded, at every door that takes one.

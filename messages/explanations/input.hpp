@@ -52,6 +52,12 @@ inline constexpr std::array input = {
         "A fault that the run should inject into itself is misspelled, does not exist for its target, or names a "
         "stage, edge, worker or journal that the run does not have. The message has the column. docs/faults.md lists "
         "the kinds of faults with their targets, triggers and parameters. Nothing was evaluated."},
+    error_explanation{
+        error_code::device_unavailable, exit_status::usage, "device is not available",
+        "A stage should run on a device that this machine does not have, or cannot use: there is no driver, no such "
+        "number, or the LibTorch at hand has no kernels for it. The message names stage, device and cause. `troupe "
+        "doctor` lists the devices. Nothing was evaluated; without a device, or with --device cpu, the processor "
+        "runs the stage."},
 
     error_explanation{
         error_code::model_missing, exit_status::bad_input, "model file does not exist",

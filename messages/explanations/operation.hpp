@@ -193,6 +193,17 @@ inline constexpr std::array operation = {
     error_explanation{
         error_code::journal_missing, exit_status::bad_input, "journal does not exist",
         "--resume was given, but there is no journal of that name. Check the path, or start without --resume."},
+
+    error_explanation{
+        error_code::library_unusable, exit_status::failure, "library cannot be loaded",
+        "A library that is loaded at run time, such as the CUDA driver or NCCL, is missing, is no library, or lacks a "
+        "function that its version should have. The message has the name that was searched for and the loader's words. "
+        "Install it, or put its folder into LD_LIBRARY_PATH."},
+    error_explanation{
+        error_code::device_failed, exit_status::failure, "device failed",
+        "A device, its driver or its library for messages gave an error while it was in use. The message has the call "
+        "that failed and the library's own words. Out of memory and a device that fell off the bus are the usual "
+        "causes."},
 };
 
 }  // namespace troupe::explanations

@@ -18,7 +18,7 @@ namespace {
 /// Only the name is judged here; whether it suits the data is seen when they are open.
 constexpr std::uint32_t any_classes = 10;
 const std::vector<std::string> optimize_names = {"layer", "stage", "none"};
-const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp"};
+const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp", "nccl"};
 const std::vector<std::string> log_formats = {"text", "json"};
 const std::vector<std::string> log_levels = {"debug", "info", "warning", "error"};
 const std::vector<std::string> partition_methods = {"auto", "uniform", "parameters", "profile"};

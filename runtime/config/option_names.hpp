@@ -22,7 +22,7 @@ std::string optimize_name(optimize_mode mode);
 optimize_mode optimize_of(const std::string& name);
 
 std::string transport_name(transport_kind kind);
-/// `name` is one of auto, inproc, shm, tcp.
+/// `name` is one of auto, inproc, shm, tcp, nccl.
 transport_kind transport_of(const std::string& name);
 
 std::string log_format_name(log_format format);

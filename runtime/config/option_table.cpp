@@ -122,7 +122,7 @@ const std::array options_in_order = {
     row<plain<&o::processes, bool>>("processes", k::toggle, "", 0, 0, "true",
                                     "Run every stage replica in a worker process of its own, which may die"),
     row<transport>("transport", k::text, "KIND", 0, 0, "auto",
-                   "What carries micro-batches between stages: auto, inproc, shm or tcp", &check_transport),
+                   "What carries micro-batches between stages: auto, inproc, shm, tcp or nccl", &check_transport),
     row<plain<&o::worker_timeout, double>>("worker_timeout", k::seconds, "SECONDS", limits::worker_timeout_min,
                                            limits::deadline_seconds_max, "10",
                                            "A worker that says nothing for so long is replaced"),

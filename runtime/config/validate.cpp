@@ -30,6 +30,9 @@ std::optional<contradiction> find_contradiction(const eval_options& options) {
     return contradiction{"transport", "inproc edges do not leave a process", "leave it out",
                          "leave out one of --transport inproc and --processes"};
   }
+  if (!options.processes && options.transport == transport_kind::nccl) {
+    return contradiction{"transport", "nccl edges are between processes", "set workers.enabled", "add --processes"};
+  }
   if (!options.processes && options.transport == transport_kind::tcp) {
     return contradiction{"transport", "tcp edges are between processes", "set workers.enabled", "add --processes"};
   }

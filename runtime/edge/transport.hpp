@@ -23,10 +23,11 @@ struct edge_offer {
   std::vector<std::uint64_t> words = {};
 };
 
-/// How far apart the two processes of an edge are.
+/// How far apart the two ends of an edge are.
 enum class edge_reach : std::uint8_t {
-  host,     ///< they can share memory
-  network,  ///< they are on two nodes
+  host,     ///< their processes can share memory
+  network,  ///< their processes are on two nodes
+  devices,  ///< both are on devices that NCCL connects, whatever the nodes
 };
 
 /// One end of an edge to another process.

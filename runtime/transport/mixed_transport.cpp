@@ -1,5 +1,6 @@
 #include "runtime/transport/mixed_transport.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -10,19 +11,21 @@ namespace {
 
 class mixed_transport final : public transport {
  public:
-  mixed_transport(std::shared_ptr<transport> near, std::shared_ptr<transport> far)
-      : members_{std::move(near), std::move(far)} {
+  mixed_transport(std::shared_ptr<transport> near, std::shared_ptr<transport> far, std::shared_ptr<transport> devices)
+      : members_{std::move(near), std::move(far), std::move(devices)} {
     TROUPE_CHECK(members_[near_member]->contact() == 0, "processes of one host need not find each other");
+    TROUPE_CHECK(!members_[device_member] || members_[device_member]->contact() == contact(),
+                 "a process has one contact");
   }
 
   std::uint64_t contact() const noexcept override { return members_[far_member]->contact(); }
   bool may_be_contact(std::uint64_t said) const noexcept override { return members_[far_member]->may_be_contact(said); }
   bool loses_ends() const noexcept override {
-    return members_[near_member]->loses_ends() || members_[far_member]->loses_ends();
+    return std::ranges::any_of(members_, [](const auto& each) { return each && each->loses_ends(); });
   }
 
   expected<edge_offer> offer(const edge_options& shape, edge_reach reach) override {
-    const std::size_t member = reach == edge_reach::host ? near_member : far_member;
+    const std::size_t member = member_for(reach);
     return members_[member]->offer(shape, reach).map([member](edge_offer made) {
       made.words.insert(made.words.begin(), member);
       return made;
@@ -38,24 +41,31 @@ class mixed_transport final : public transport {
  private:
   static constexpr std::size_t near_member = 0;
   static constexpr std::size_t far_member = 1;
+  static constexpr std::size_t device_member = 2;
+
+  [[nodiscard]] std::size_t member_for(edge_reach reach) const noexcept {
+    if (reach == edge_reach::devices && members_[device_member]) return device_member;
+    return reach == edge_reach::host ? near_member : far_member;
+  }
 
   /// Takes the word away.
   expected<transport*> member_of(edge_site& site) const {
     auto& words = site.offer.words;
-    if (words.empty() || words.front() >= members_.size())
+    if (words.empty() || words.front() >= members_.size() || !members_[words.front()])
       return fail(error_code::wire_malformed, "edge", "its offer names no kind of edge");
     transport* const found = members_[words.front()].get();
     words.erase(words.begin());
     return found;
   }
 
-  const std::array<std::shared_ptr<transport>, 2> members_;
+  const std::array<std::shared_ptr<transport>, 3> members_;
 };
 
 }  // namespace
 
-std::shared_ptr<transport> make_mixed_transport(std::shared_ptr<transport> near, std::shared_ptr<transport> far) {
-  return std::make_shared<mixed_transport>(std::move(near), std::move(far));
+std::shared_ptr<transport> make_mixed_transport(std::shared_ptr<transport> near, std::shared_ptr<transport> far,
+                                                std::shared_ptr<transport> devices) {
+  return std::make_shared<mixed_transport>(std::move(near), std::move(far), std::move(devices));
 }
 
 }  // namespace troupe

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/edge/nccl/announcement.hpp"
+#include "runtime/edge/nccl/nccl_transport.hpp"
 #include "runtime/edge/shm/shm_edge.hpp"
 #include "runtime/edge/shm/shm_transport.hpp"
 #include "runtime/edge/tcp/tcp_transport.hpp"
@@ -35,6 +37,23 @@ expected<std::shared_ptr<transport>> shm_and_tcp_between(const transport_options
   });
 }
 
+// Announcements go over the connections that also join nodes: their codec leaves all other payloads as they are.
+expected<std::shared_ptr<transport>> nccl_between(const transport_options& options) {
+  if (!options.nccl) {
+    return fail(error_code::device_unavailable, "--transport nccl",
+                "NCCL connects CUDA devices, and this process has none", "Leave it out, or use --transport shm or tcp");
+  }
+  std::shared_ptr<transport> far;
+  const auto devices =
+      nccl_transport::open(options.nccl, options.codec, [&](std::shared_ptr<const payload_codec> codec) {
+        transport_options announcing = options;
+        announcing.codec = std::move(codec);
+        return tcp_between(announcing).map([&](std::shared_ptr<transport>&& made) { return far = std::move(made); });
+      });
+  if (!devices) return tl::make_unexpected(devices.error());
+  return shm_between(options).map([&](auto&& near) { return make_mixed_transport(std::move(near), far, *devices); });
+}
+
 /// The first that can is the one that is taken by itself.
 constexpr std::array rows = {
     transport_row{.name = "inproc", .within = inproc_within, .between = nullptr},
@@ -51,6 +70,13 @@ constexpr std::array rows = {
                   .between = tcp_between,
                   .leaves_host = true,
                   .threads = 1,
+                  .files = 8,
+                  .files_per_edge = 4},
+    transport_row{.name = "nccl",
+                  .within = nullptr,
+                  .between = nccl_between,
+                  .leaves_host = true,
+                  .threads = 3,
                   .files = 8,
                   .files_per_edge = 4},
 };

@@ -15,6 +15,7 @@
 namespace troupe {
 
 class tcp_endpoint;
+struct nccl_tools;
 struct node_network;
 
 struct transport_options {
@@ -27,6 +28,9 @@ struct transport_options {
   std::shared_ptr<tcp_endpoint> endpoint = nullptr;
   /// worker_options::timeout, of edges that do not leave this host; nothing: as tcp_endpoint_options has it.
   std::optional<std::chrono::milliseconds> silence = std::nullopt;
+  /// Of the device of this process; null: it has none, and no edge over NCCL. `endpoint` then has the codec of
+  /// nccl::announcing_codec() over this one.
+  std::shared_ptr<const nccl_tools> nccl = nullptr;
 };
 
 /// One kind of edge: what it can connect, and what it takes.
@@ -47,7 +51,8 @@ struct transport_row {
 };
 
 /// The row of this name, or, if it cannot do this or there is none, the first that can: inproc within a process; shm
-/// between processes of a host; on several nodes shm on each and tcp between them.
+/// between processes of a host; on several nodes shm on each and tcp between them. `nccl` is the same with NCCL between
+/// devices (edge_reach::devices), E0110 in a process without one.
 [[nodiscard]] const transport_row& within_process(std::string_view name);
 [[nodiscard]] const transport_row& between_processes(std::string_view name);
 [[nodiscard]] const transport_row& between_nodes(std::string_view name);

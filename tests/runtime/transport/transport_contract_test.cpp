@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "nccl/stand_in_row.hpp"
 #include "toy/toy_transport.hpp"
 #include "two_processes.hpp"
 
@@ -297,7 +298,7 @@ std::string name_of(const ::testing::TestParamInfo<const transport_row*>& info) 
 
 INSTANTIATE_TEST_SUITE_P(transports, transport_contract,
                          ::testing::Values(&between_processes("shm"), &between_processes("tcp"), &between_nodes("auto"),
-                                           &toy_row),
+                                           &toy_row, &nccl_stand_in_row),
                          name_of);
 
 }  // namespace

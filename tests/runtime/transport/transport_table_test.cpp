@@ -37,6 +37,14 @@ TEST(transport_table, chooses_the_kind_of_an_edge_by_the_nodes_of_its_ends) {
   EXPECT_NE((*edges)->contact(), 0u) << "the port of tcp";
 }
 
+TEST(transport_table, needs_a_device_for_nccl) {
+  const auto edges =
+      between_processes("nccl").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
+  ASSERT_FALSE(edges);
+  EXPECT_EQ(edges.error().code, error_code::device_unavailable);
+  EXPECT_EQ(edges.error().cause, "NCCL connects CUDA devices, and this process has none");
+}
+
 TEST(transport_table, shared_memory_does_not_leave_its_host) {
   const auto edges = between_processes("shm").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
   ASSERT_TRUE(edges);

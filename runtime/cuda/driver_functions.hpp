@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/cuda/cuda_types.hpp"
+
+namespace troupe {
+
+// What is used of the CUDA driver's interface, declared here so that the build needs no cuda.h. Values and layouts are
+// those of cuda.h 13.0; cuda_abi_test compares them with it.
+
+/// `not_ready` is no error: an event or stream has work to do.
+enum class cuda_result : int { success = 0, out_of_memory = 2, no_device = 100, not_ready = 600 };
+
+/// A device's memory is addressed by number.
+using cuda_address = unsigned long long;
+
+/// The driver's functions as pointers, so that a stand-in of the same shape can take their place. None is null.
+struct driver_functions {
+  cuda_result (*init)(unsigned int flags) = nullptr;
+  cuda_result (*driver_get_version)(int* version) = nullptr;
+  cuda_result (*get_error_string)(cuda_result result, const char** text) = nullptr;
+  cuda_result (*device_get_count)(int* count) = nullptr;
+  cuda_result (*device_get)(int* device, int ordinal) = nullptr;
+  cuda_result (*device_get_name)(char* name, int length, int device) = nullptr;
+  cuda_result (*device_total_mem)(std::size_t* bytes, int device) = nullptr;
+
+  cuda_result (*primary_context_retain)(cuda_context* context, int device) = nullptr;
+  cuda_result (*primary_context_release)(int device) = nullptr;
+  cuda_result (*context_set_current)(cuda_context context) = nullptr;
+
+  cuda_result (*mem_alloc)(cuda_address* address, std::size_t bytes) = nullptr;
+  cuda_result (*mem_free)(cuda_address address) = nullptr;
+  cuda_result (*mem_get_info)(std::size_t* free, std::size_t* total) = nullptr;
+  /// Pinned memory of the host, readable by all devices.
+  cuda_result (*mem_host_alloc)(void** address, std::size_t bytes, unsigned int flags) = nullptr;
+  cuda_result (*mem_free_host)(void* address) = nullptr;
+  /// Between any two of host and device: the driver knows addresses apart.
+  cuda_result (*memcpy_async)(cuda_address into, cuda_address from, std::size_t bytes, cuda_stream stream) = nullptr;
+
+  cuda_result (*stream_create)(cuda_stream* stream, unsigned int flags) = nullptr;
+  cuda_result (*stream_destroy)(cuda_stream stream) = nullptr;
+  cuda_result (*stream_wait_event)(cuda_stream stream, cuda_event event, unsigned int flags) = nullptr;
+  cuda_result (*event_create)(cuda_event* event, unsigned int flags) = nullptr;
+  cuda_result (*event_destroy)(cuda_event event) = nullptr;
+  cuda_result (*event_record)(cuda_event event, cuda_stream stream) = nullptr;
+  /// Never waits.
+  cuda_result (*event_query)(cuda_event event) = nullptr;
+};
+
+/// A stream that does not wait for the driver's default stream, CU_STREAM_NON_BLOCKING.
+inline constexpr unsigned int cuda_stream_non_blocking = 1;
+/// An event that keeps no time, CU_EVENT_DISABLE_TIMING: cheaper to record.
+inline constexpr unsigned int cuda_event_without_time = 2;
+
+}  // namespace troupe

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "messages/payload.hpp"
+#include "runtime/cuda/cuda_types.hpp"
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// Has passed when all that its stream was given before has been done. Threads: one at a time.
+class device_event {
+ public:
+  device_event() = default;
+  device_event(const device_event&) = delete;
+  device_event& operator=(const device_event&) = delete;
+  virtual ~device_event() = default;
+  /// Does not wait. An error of the device is the error of this event.
+  [[nodiscard]] virtual expected<bool> has_passed() = 0;
+};
+
+/// Work of a device, done in order, some time later. Threads: one at a time. Destruction waits for nothing.
+class device_stream {
+ public:
+  device_stream() = default;
+  device_stream(const device_stream&) = delete;
+  device_stream& operator=(const device_stream&) = delete;
+  virtual ~device_stream() = default;
+  [[nodiscard]] virtual cuda_stream handle() noexcept = 0;
+  [[nodiscard]] virtual expected<std::unique_ptr<device_event>> record() = 0;
+};
+
+/// A device, as edges need it. Threads: any.
+class device_port {
+ public:
+  device_port() = default;
+  device_port(const device_port&) = delete;
+  device_port& operator=(const device_port&) = delete;
+  virtual ~device_port() = default;
+
+  /// The calling thread works with this device from now on.
+  [[nodiscard]] virtual expected<void> enter_thread() = 0;
+  /// At a multiple of limits::payload_alignment. Freed with the last owner, on any thread, without waiting. E0614.
+  [[nodiscard]] virtual expected<std::shared_ptr<std::byte>> allocate(std::uint64_t bytes) = 0;
+  [[nodiscard]] virtual expected<std::unique_ptr<device_stream>> make_stream() = 0;
+};
+
+namespace nccl {
+
+/// Types of elements, with NCCL's numbers.
+enum class element : int {
+  int8 = 0,
+  uint8 = 1,
+  int32 = 2,
+  uint32 = 3,
+  int64 = 4,
+  uint64 = 5,
+  float16 = 6,
+  float32 = 7,
+  float64 = 8,
+  bfloat16 = 9,
+  float8_e4m3 = 10,
+  float8_e5m2 = 11,
+};
+/// 0 for a number that is none.
+[[nodiscard]] constexpr std::uint64_t bytes_of(element type) noexcept {
+  constexpr std::array<std::uint8_t, 12> sizes{1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  const auto at = static_cast<std::size_t>(type);
+  return at < sizes.size() ? sizes[at] : 0;
+}
+
+}  // namespace nccl
+
+/// So many elements, one after another.
+struct device_extent {
+  std::uint64_t count = 0;
+  nccl::element type = nccl::element::uint8;
+  friend bool operator==(const device_extent&, const device_extent&) = default;
+};
+
+/// A payload for a device: bytes of the host that describe it, and what lies on the device.
+struct device_parts {
+  /// At most limits::nccl_description_bytes_max.
+  std::vector<std::byte> description;
+  /// At most limits::wire_tensors_max; in order.
+  std::vector<device_extent> extents;
+  /// One for each extent. They stay as they are while `owner` lives.
+  std::vector<const std::byte*> places;
+  std::shared_ptr<const void> owner;
+};
+
+/// How a payload on a device becomes such parts, and a payload again at the other end. Threads: any.
+class device_codec {
+ public:
+  device_codec() = default;
+  device_codec(const device_codec&) = delete;
+  device_codec& operator=(const device_codec&) = delete;
+  virtual ~device_codec() = default;
+
+  /// Throws std::runtime_error, which says why, for a payload that cannot be sent.
+  virtual void check(const payload& value) const = 0;
+  /// Of a payload that check() takes.
+  [[nodiscard]] virtual device_parts split(const payload_ptr& value) const = 0;
+  /// Takes the description as untrusted, before memory is allocated: whether it is one of these extents. E0701, E0702.
+  [[nodiscard]] virtual expected<void> matches(std::span<const std::byte> description,
+                                               std::span<const device_extent> extents) const = 0;
+  /// `places` has one for each extent, each at a multiple of limits::payload_alignment, filled; they are kept by
+  /// `owner`. What matches() takes can only fail by what was received. E0702.
+  [[nodiscard]] virtual expected<payload_ptr> join(std::span<const std::byte> description,
+                                                   std::span<const device_extent> extents,
+                                                   std::span<std::byte* const> places,
+                                                   std::shared_ptr<const void> owner) const = 0;
+};
+
+}  // namespace troupe

@@ -1,0 +1,122 @@
+#include "runtime/edge/nccl/nccl_transport.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "messages/check.hpp"
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/edge/nccl/announcement.hpp"
+#include "runtime/edge/nccl/nccl_core.hpp"
+#include "runtime/edge/nccl/nccl_ends.hpp"
+#include "runtime/edge/nccl/nccl_receiver.hpp"
+#include "runtime/edge/nccl/nccl_sender.hpp"
+
+namespace troupe {
+
+struct nccl_transport::inside {
+  std::shared_ptr<const payload_codec> labels;
+  std::shared_ptr<transport> announcing;
+  std::shared_ptr<nccl::core> core;
+
+  /// One end of the announcing edge.
+  [[nodiscard]] edge_site site_of(const edge_site& site, const std::shared_ptr<nccl::loss_box>& losses) const {
+    edge_site made = site;
+    made.shape = announcing_shape(site.shape);
+    made.shape.producer_bell = made.shape.consumer_bell = core->bell().get();
+    made.on_lost = made.on_damaged = [losses, bell = core->bell()](const error& why) {
+      losses->put(why);
+      bell->ring();
+    };
+    return made;
+  }
+  /// The hello has a slot of its own.
+  [[nodiscard]] static edge_options announcing_shape(const edge_options& shape) {
+    return {.slots = std::min(shape.slots + 1, limits::pipe_buffers_max)};
+  }
+  [[nodiscard]] static std::shared_ptr<nccl::link> link_of(edge_site& site) {
+    return std::make_shared<nccl::link>(
+        "nccl edge " + std::to_string(site.channel) + ", epoch " + std::to_string(site.epoch), std::move(site.on_lost));
+  }
+  [[nodiscard]] static nccl::core::order order_of(const edge_site& site) { return {site.epoch, site.channel}; }
+};
+
+expected<std::shared_ptr<nccl_transport>> nccl_transport::open(
+    std::shared_ptr<const nccl_tools> tools, std::shared_ptr<const payload_codec> codec,
+    const std::function<expected<std::shared_ptr<transport>>(std::shared_ptr<const payload_codec>)>& make_announcing) {
+  TROUPE_CHECK(tools && tools->device && tools->codec && codec, "an nccl edge stands on these");
+  auto made = std::make_unique<inside>();
+  made->labels = codec;
+  auto announcing = make_announcing(nccl::announcing_codec(std::move(codec)));
+  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
+  made->announcing = std::move(*announcing);
+  auto core = nccl::core::open(std::move(tools));
+  if (!core) return tl::make_unexpected(std::move(core).error());
+  made->core = std::move(*core);
+  return std::shared_ptr<nccl_transport>(new nccl_transport(std::move(made)));
+}
+
+nccl_transport::nccl_transport(std::unique_ptr<inside> made) : inside_(std::move(made)) {}
+
+nccl_transport::~nccl_transport() {
+  inside_->core->stop(limits::tcp_stop_timeout);
+}
+
+std::uint64_t nccl_transport::contact() const noexcept {
+  return inside_->announcing->contact();
+}
+
+bool nccl_transport::may_be_contact(std::uint64_t said) const noexcept {
+  return inside_->announcing->may_be_contact(said);
+}
+
+expected<edge_offer> nccl_transport::offer(const edge_options& shape, edge_reach reach) {
+  return inside_->announcing->offer(inside::announcing_shape(shape), reach);
+}
+
+expected<std::unique_ptr<edge_consumer>> nccl_transport::open_consumer(edge_site site) {
+  const auto losses = std::make_shared<nccl::loss_box>();
+  edge_options shape = site.shape;
+  shape.producer_bell = nullptr;
+  edge_ends queue = inproc_edge_factory().make(shape);
+  auto announcing = inside_->announcing->open_consumer(inside_->site_of(site, losses));
+  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
+  const auto order = inside::order_of(site);
+  const auto shared = inside::link_of(site);
+  const auto& core = inside_->core;
+  core->add(order, std::make_unique<nccl::receiver>(nccl::receiver::parts{.shared = shared,
+                                                                          .losses = losses,
+                                                                          .queue = std::move(queue.producer),
+                                                                          .announcing = std::move(*announcing),
+                                                                          .tools = core->tools(),
+                                                                          .ends = core->ends()}));
+  return nccl::make_consumer_end(std::move(queue.consumer), shared, core);
+}
+
+expected<std::unique_ptr<edge_producer>> nccl_transport::open_producer(edge_site site) {
+  const auto losses = std::make_shared<nccl::loss_box>();
+  edge_options shape = site.shape;
+  shape.consumer_bell = inside_->core->bell().get();
+  edge_ends queue = inproc_edge_factory().make(shape);
+  auto announcing = inside_->announcing->open_producer(inside_->site_of(site, losses));
+  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
+  const auto order = inside::order_of(site);
+  const auto shared = inside::link_of(site);
+  const auto& core = inside_->core;
+  core->add(order, std::make_unique<nccl::sender>(nccl::sender::parts{.shared = shared,
+                                                                      .losses = losses,
+                                                                      .queue = std::move(queue.consumer),
+                                                                      .announcing = std::move(*announcing),
+                                                                      .tools = core->tools(),
+                                                                      .ends = core->ends()}));
+  return nccl::make_producer_end(std::move(queue.producer), shared, core, inside_->labels);
+}
+
+std::optional<std::uint32_t> nccl_transport::settled_at() const {
+  return inside_->core->settled_at();
+}
+
+std::uint32_t nccl_transport::abandoned_ends() const {
+  return inside_->core->ends()->abandoned();
+}
+
+}  // namespace troupe

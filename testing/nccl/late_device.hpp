@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "runtime/edge/nccl/device_port.hpp"
+#include "runtime/edge/payload_codec.hpp"
+
+namespace troupe::testing {
+
+/// Work of a stream, done late: by a thread of its own, one after another. Threads: any.
+class late_work : public std::enable_shared_from_this<late_work> {
+ public:
+  /// What a stand-in makes of a stream's handle.
+  [[nodiscard]] static late_work& of(cuda_stream handle) { return *reinterpret_cast<late_work*>(handle); }
+  [[nodiscard]] cuda_stream handle() { return reinterpret_cast<cuda_stream>(this); }
+
+  [[nodiscard]] static std::shared_ptr<late_work> start();
+  void enqueue(std::function<void()> what);
+  /// What has not begun is dropped.
+  void stop();
+
+ private:
+  void run();
+
+  std::mutex guard_;
+  std::condition_variable news_;
+  std::deque<std::function<void()>> queue_;
+  bool is_stopped_ = false;
+};
+
+/// A device whose memory is that of the host and holds nonsense when it is new, and whose streams are late: what is
+/// used before its event has passed has wrong bits.
+class late_device final : public device_port {
+ public:
+  [[nodiscard]] expected<void> enter_thread() override { return {}; }
+  [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate(std::uint64_t bytes) override;
+  [[nodiscard]] expected<std::unique_ptr<device_stream>> make_stream() override;
+
+  /// Bytes that were asked for so far.
+  [[nodiscard]] std::uint64_t allocated() const { return allocated_.load(); }
+
+ private:
+  std::atomic<std::uint64_t> allocated_{0};
+};
+
+/// Payloads of a codec for such a device: a copy of their bytes, in one or two extents.
+class late_device_codec final : public device_codec {
+ public:
+  explicit late_device_codec(std::shared_ptr<const payload_codec> bytes) : bytes_(std::move(bytes)) {}
+  void check(const payload& value) const override { static_cast<void>(bytes_->size_of(value)); }
+  [[nodiscard]] device_parts split(const payload_ptr& value) const override;
+  [[nodiscard]] expected<void> matches(std::span<const std::byte> description,
+                                       std::span<const device_extent> extents) const override;
+  [[nodiscard]] expected<payload_ptr> join(std::span<const std::byte> description,
+                                           std::span<const device_extent> extents, std::span<std::byte* const> places,
+                                           std::shared_ptr<const void> owner) const override;
+
+ private:
+  const std::shared_ptr<const payload_codec> bytes_;
+};
+
+}  // namespace troupe::testing

@@ -1,0 +1,117 @@
+// Goal: what Troupe declares of nccl.h and cuda.h is what they declare. Compiled where both headers are.
+#include <cstddef>
+#include <type_traits>
+
+#include <cuda.h>
+#include <gtest/gtest.h>
+#include <nccl.h>
+
+#include "runtime/cuda/driver_functions.hpp"
+#include "runtime/cuda/nccl_functions.hpp"
+
+namespace troupe {
+namespace {
+
+/// A type as a call passes it: pointers are alike, and so are enumerations. Structs are compared one by one.
+template <class T>
+struct passed {
+  using type = T;
+};
+template <class T>
+struct passed<T*> {
+  using type = void*;
+};
+template <class T>
+requires std::is_enum_v<T>
+struct passed<T> {
+  using type = int;
+};
+template <>
+struct passed<nccl_unique_id> {
+  using type = ncclUniqueId;
+};
+template <class>
+struct call;
+template <class R, class... Arguments>
+struct call<R (*)(Arguments...)> {
+  using type = typename passed<R>::type (*)(typename passed<Arguments>::type...);
+};
+template <class Ours, class Theirs>
+inline constexpr bool alike = std::is_same_v<typename call<Ours>::type, typename call<Theirs>::type>;
+
+#define TROUPE_ALIKE(functions, ours, theirs) \
+  static_assert(alike<decltype(functions::ours), decltype(&theirs)>, #theirs " is declared otherwise")
+
+TROUPE_ALIKE(nccl_functions, get_version, ncclGetVersion);
+TROUPE_ALIKE(nccl_functions, get_error_string, ncclGetErrorString);
+TROUPE_ALIKE(nccl_functions, get_last_error, ncclGetLastError);
+TROUPE_ALIKE(nccl_functions, get_unique_id, ncclGetUniqueId);
+TROUPE_ALIKE(nccl_functions, comm_init_rank_config, ncclCommInitRankConfig);
+TROUPE_ALIKE(nccl_functions, comm_get_async_error, ncclCommGetAsyncError);
+TROUPE_ALIKE(nccl_functions, comm_finalize, ncclCommFinalize);
+TROUPE_ALIKE(nccl_functions, comm_destroy, ncclCommDestroy);
+TROUPE_ALIKE(nccl_functions, comm_abort, ncclCommAbort);
+TROUPE_ALIKE(nccl_functions, send, ncclSend);
+TROUPE_ALIKE(nccl_functions, recv, ncclRecv);
+TROUPE_ALIKE(nccl_functions, group_start, ncclGroupStart);
+TROUPE_ALIKE(nccl_functions, group_end, ncclGroupEnd);
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 9)
+TROUPE_ALIKE(nccl_functions, comm_revoke, ncclCommRevoke);
+#endif
+
+static_assert(sizeof(nccl_unique_id) == sizeof(ncclUniqueId));
+static_assert(static_cast<int>(nccl_result::invalid_argument) == ncclInvalidArgument);
+static_assert(static_cast<int>(nccl_result::remote_error) == ncclRemoteError);
+static_assert(static_cast<int>(nccl_result::in_progress) == ncclInProgress);
+static_assert(static_cast<int>(nccl_data_type::uint8) == ncclUint8);
+
+TROUPE_ALIKE(driver_functions, init, cuInit);
+TROUPE_ALIKE(driver_functions, driver_get_version, cuDriverGetVersion);
+TROUPE_ALIKE(driver_functions, get_error_string, cuGetErrorString);
+TROUPE_ALIKE(driver_functions, device_get_count, cuDeviceGetCount);
+TROUPE_ALIKE(driver_functions, device_get, cuDeviceGet);
+TROUPE_ALIKE(driver_functions, device_get_name, cuDeviceGetName);
+TROUPE_ALIKE(driver_functions, device_total_mem, cuDeviceTotalMem);
+TROUPE_ALIKE(driver_functions, primary_context_retain, cuDevicePrimaryCtxRetain);
+TROUPE_ALIKE(driver_functions, primary_context_release, cuDevicePrimaryCtxRelease);
+TROUPE_ALIKE(driver_functions, context_set_current, cuCtxSetCurrent);
+TROUPE_ALIKE(driver_functions, mem_alloc, cuMemAlloc);
+TROUPE_ALIKE(driver_functions, mem_free, cuMemFree);
+TROUPE_ALIKE(driver_functions, mem_get_info, cuMemGetInfo);
+TROUPE_ALIKE(driver_functions, mem_host_alloc, cuMemHostAlloc);
+TROUPE_ALIKE(driver_functions, mem_free_host, cuMemFreeHost);
+TROUPE_ALIKE(driver_functions, memcpy_async, cuMemcpyAsync);
+TROUPE_ALIKE(driver_functions, stream_create, cuStreamCreate);
+TROUPE_ALIKE(driver_functions, stream_destroy, cuStreamDestroy);
+TROUPE_ALIKE(driver_functions, stream_wait_event, cuStreamWaitEvent);
+TROUPE_ALIKE(driver_functions, event_create, cuEventCreate);
+TROUPE_ALIKE(driver_functions, event_destroy, cuEventDestroy);
+TROUPE_ALIKE(driver_functions, event_record, cuEventRecord);
+TROUPE_ALIKE(driver_functions, event_query, cuEventQuery);
+
+static_assert(static_cast<int>(cuda_result::out_of_memory) == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(static_cast<int>(cuda_result::no_device) == CUDA_ERROR_NO_DEVICE);
+static_assert(static_cast<int>(cuda_result::not_ready) == CUDA_ERROR_NOT_READY);
+static_assert(cuda_stream_non_blocking == CU_STREAM_NON_BLOCKING);
+static_assert(cuda_event_without_time == CU_EVENT_DISABLE_TIMING);
+
+// A newer NCCL appends fields, and reads `version` to know which a caller has.
+static_assert(NCCL_VERSION_CODE > 22809 || sizeof(nccl_config) == sizeof(ncclConfig_t));
+static_assert(offsetof(nccl_config, blocking) == offsetof(ncclConfig_t, blocking));
+static_assert(offsetof(nccl_config, max_ctas) == offsetof(ncclConfig_t, maxCTAs));
+static_assert(offsetof(nccl_config, net_name) == offsetof(ncclConfig_t, netName));
+static_assert(offsetof(nccl_config, comm_name) == offsetof(ncclConfig_t, commName));
+static_assert(offsetof(nccl_config, nvlink_centric_schedule) == offsetof(ncclConfig_t, nvlinkCentricSched));
+
+TEST(cuda_abi, initial_values_are_those_of_nccl) {
+  const nccl_config ours;
+  const ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
+  EXPECT_EQ(ours.magic, theirs.magic);
+  EXPECT_EQ(ours.blocking, theirs.blocking);
+  EXPECT_EQ(ours.max_ctas, theirs.maxCTAs);
+  EXPECT_EQ(ours.net_name, theirs.netName);
+  EXPECT_EQ(ours.nvlink_centric_schedule, theirs.nvlinkCentricSched);
+}
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,49 @@
+#include "stand_in_row.hpp"
+
+#include "runtime/edge/nccl/nccl_transport.hpp"
+#include "testing/nccl/late_device.hpp"
+#include "testing/nccl/stand_in.hpp"
+
+namespace troupe::testing {
+namespace {
+
+/// Everything that the row `nccl` connects, and of that the edges between devices.
+class device_edges final : public transport {
+ public:
+  explicit device_edges(std::shared_ptr<transport> all) : all_(std::move(all)) {}
+  std::uint64_t contact() const noexcept override { return all_->contact(); }
+  bool may_be_contact(std::uint64_t said) const noexcept override { return all_->may_be_contact(said); }
+  bool loses_ends() const noexcept override { return all_->loses_ends(); }
+  expected<edge_offer> offer(const edge_options& shape, edge_reach) override {
+    return all_->offer(shape, edge_reach::devices);
+  }
+  expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
+    return all_->open_consumer(std::move(site));
+  }
+  expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
+    return all_->open_producer(std::move(site));
+  }
+
+ private:
+  const std::shared_ptr<transport> all_;
+};
+
+expected<std::shared_ptr<transport>> stand_in_between(const transport_options& options) {
+  nccl_tools tools;
+  tools.library = stand_in_functions();
+  tools.device = std::make_shared<late_device>();
+  tools.codec = std::make_shared<const late_device_codec>(options.codec);
+  transport_options here = options;
+  here.nccl = std::make_shared<const nccl_tools>(std::move(tools));
+  return between_processes("nccl").between(here).map(
+      [](std::shared_ptr<transport>&& all) -> std::shared_ptr<transport> {
+        return std::make_shared<device_edges>(std::move(all));
+      });
+}
+
+}  // namespace
+
+const transport_row nccl_stand_in_row{
+    .name = "nccl", .within = nullptr, .between = stand_in_between, .leaves_host = true};
+
+}  // namespace troupe::testing

@@ -1,0 +1,11 @@
+// The nccl edge between processes without a GPU, for the transport contract.
+#pragma once
+
+#include "runtime/transport/transport_table.hpp"
+
+namespace troupe::testing {
+
+/// All edges over the stand-ins for NCCL and the device, announced over tcp.
+extern const transport_row nccl_stand_in_row;
+
+}  // namespace troupe::testing
