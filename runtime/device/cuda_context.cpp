@@ -1,5 +1,6 @@
 #include "runtime/device/cuda_context.hpp"
 
+#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -96,11 +97,10 @@ class driver_context final : public device_context {
     cuda_address made = 0;
     const cuda_result result = device_->call().mem_alloc(&made, bytes == 0 ? 1 : bytes);
     if (result != cuda_result::success) return refused(result, "cuMemAlloc", bytes);
-    return std::shared_ptr<std::byte>(reinterpret_cast<std::byte*>(std::uintptr_t(made)),
-                                      [held = device_, made](auto*) {
-                                        held->enter();
-                                        static_cast<void>(held->call().mem_free(made));
-                                      });
+    return std::shared_ptr<std::byte>(std::bit_cast<std::byte*>(std::uintptr_t{made}), [held = device_, made](auto*) {
+      held->enter();
+      static_cast<void>(held->call().mem_free(made));
+    });
   }
   [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate_host(std::size_t bytes) override {
     void* made = nullptr;
