@@ -4,6 +4,8 @@
 JOBS ?= $(shell nproc)
 # Tests of processes compute for about half of their time.
 TEST_JOBS ?= $(shell expr $(JOBS) + 2)
+# --remembered: not those that passed with the same content (scripts/run_tests.py).
+TEST_FLAGS ?=
 MODEL ?= data/mnist/lenet.pt
 DATA ?= mnist:data/mnist
 
@@ -41,18 +43,18 @@ quick: build
 
 test: build lint
 	@scripts/build.py build/release -j $(JOBS)
-	@scripts/run_tests.py release -j $(TEST_JOBS)
+	@scripts/run_tests.py release -j $(TEST_JOBS) $(TEST_FLAGS)
 
 test-asan: setup
 	@scripts/setup.sh --asan
 	@cmake --preset asan >/dev/null
 	@scripts/build.py build/asan -j $(JOBS)
-	@scripts/run_tests.py asan -j $(TEST_JOBS)
+	@scripts/run_tests.py asan -j $(TEST_JOBS) $(TEST_FLAGS)
 
 test-tsan: setup
 	@cmake --preset tsan >/dev/null
 	@scripts/build.py build/tsan -j $(JOBS)
-	@ctest --preset tsan -j $(TEST_JOBS)
+	@scripts/run_tests.py tsan -j $(TEST_JOBS) $(TEST_FLAGS)
 
 # What CI runs.
 check: test test-asan test-tsan

@@ -48,7 +48,7 @@ struct start_stage_epoch {
 struct edge_still_lost {
   edge_lost news;
 };
-/// pipeline -> director: this one was sent, and nothing moves any more (lost_work_watch).
+/// pipeline -> director: this one is waited for, and nothing moves any more (lost_work_watch).
 struct work_lost {
   micro_batch_id waited_for;
   /// By steady_now(): what was wired after it is not meant.

@@ -135,11 +135,17 @@ expected<chaos_request> read_request(const option_flags& flags, const chaos_flag
   return made;
 }
 
+/// "stage 0", of which the result has "stage 0, replica 1".
+std::string name_without_replica(const nlohmann::json& stage) {
+  const std::string name = stage.value("name", "");
+  return name.substr(0, name.rfind(", replica "));
+}
+
 /// A chain of stages, as the undisturbed result has them.
 fault_shape shape_of_run(const chaos_request& asked, const nlohmann::json& result) {
   fault_shape shape;
   for (const nlohmann::json& each : result.value("stages", nlohmann::json::array())) {
-    const std::string name = each.value("name", "");
+    const std::string name = name_without_replica(each);
     if (shape.stages.empty() || shape.stages.back().name != name) {
       shape.edges.emplace_back(shape.stages.empty() ? "loader" : shape.stages.back().name, name);
       shape.stages.push_back({.name = name, .replicas = 0, .in_process = asked.options.processes});

@@ -5,7 +5,7 @@
 
 clang reads each header in a file of its own. What a header includes, itself or through our headers, may come precompiled, and
 nothing else: a header that uses another without including it has no precompiled header of it, and fails. Headers that passed
-are remembered by the content of all that they include of the tree (lint_memory.py). Of the others, those are read that a change
+are remembered by the content of all that they include of the tree (memory.py). Of the others, those are read that a change
 reaches (changes.py), and the third that has its turn (turns.py).
 """
 import concurrent.futures
@@ -20,7 +20,7 @@ import tempfile
 import zlib
 
 from changes import changed_lines
-from lint_memory import Memory
+from memory import Memory
 from turns import day
 
 # Hundredths of a second that clang takes to read a header of a library, where it is much; another takes OTHER, one of ours OWN.
@@ -160,7 +160,7 @@ def main():
     headers = [h for h in listed if os.path.exists(h) and not h.endswith("_pch.hpp")]
     tree = Tree()
     flags = [*FLAGS, "-I.", "-Iinclude", *torch_flags(build_dir)]
-    memory = Memory("headers", "clang++", flags)
+    memory = Memory("lint-headers", "clang++", flags)
     includes, keys, left = {}, {}, 0
     changed = set(changed_lines("*.hpp", "*.cpp"))
     for header in headers:

@@ -5,7 +5,7 @@
 
 Changed are the files of the working tree that differ from the commit before; with TROUPE_BASE set, from that commit. A changed header is
 looked at through the source of its name, or else through one that includes it. Files that passed are remembered by the content
-of what they include of the tree (lint_memory.py). After 100 s no further source is begun, those with the most changed lines come
+of what they include of the tree (memory.py). After 100 s no further source is begun, those with the most changed lines come
 first, and the others are named.
 """
 import concurrent.futures
@@ -18,7 +18,7 @@ import time
 
 from changes import changed_lines, git
 from check_headers import Tree, torch_flags
-from lint_memory import Memory
+from memory import Memory
 
 SECONDS = 100  # for starting: each source takes 3 to 20 s
 CHECKED = ("messages/", "runtime/", "program/", "actors/", "cli/")
@@ -81,7 +81,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     clang_commands(build_dir, folder)
     tree = Tree()
-    memory = Memory("tidy", "clang-tidy", [tree.read(".clang-tidy"), *torch_flags(build_dir)])
+    memory = Memory("lint-tidy", "clang-tidy", [tree.read(".clang-tidy"), *torch_flags(build_dir)])
     wanted = sources() if "--all" in sys.argv else changed_sources()
     keys = {source: memory.key(source, tree.content(tree.closure(source)[0])) for source in wanted}
     work = [source for source in wanted if keys[source] not in memory.passed]

@@ -61,6 +61,14 @@ TEST(cascade, with_a_state_does_not_survive_a_replay) {
   EXPECT_EQ(again->trace_hash, (*failed)->first.trace_hash) << "it can be looked at again";
 }
 
+TEST(cascade, keeps_its_bits_when_a_worker_dies_and_a_frame_is_lost) {
+  troupe::simulation::settings how;
+  how.plan.add("kill:stage=large,at=mb3").add("drop:edge=brightness-small,at=0.2s");
+  const auto failed = troupe::simulation::find_failure(cascade(brightness), 1, 50, how);
+  ASSERT_TRUE(failed) << to_string(failed.error());
+  EXPECT_FALSE(failed->has_value()) << explain(**failed);
+}
+
 TEST(cascade, is_refused_where_a_node_takes_from_none) {
   const auto run = troupe::simulation::simulate(cascade(brightness).stage("last", nullptr, {.from = {"nowhere"}}), 1);
   ASSERT_FALSE(run);

@@ -16,6 +16,7 @@ void handed_out::note(micro_batch_id id, std::uint64_t samples) {
   const std::lock_guard lock{mutex_};
   if (last_noted_ != id) ++deliveries_;
   last_noted_ = id;
+  held_.reset();
   const auto found = calls_.find(id.call);
   if (found == calls_.end() || id.index < found->second.next) return;  // again
   sent_call& of = found->second;
@@ -29,8 +30,14 @@ void handed_out::take_back(micro_batch_id id) {
   const auto found = calls_.find(id.call);
   if (found == calls_.end() || found->second.next != id.index + 1) return;
   sent_call& of = found->second;
+  held_ = id;
   --of.next;
   if (!of.runs.empty() && of.runs.back().first == id.index) of.runs.pop_back();
+}
+
+void handed_out::let_go() {
+  const std::lock_guard lock{mutex_};
+  held_.reset();
 }
 
 void handed_out::new_epoch() {
@@ -49,6 +56,10 @@ void handed_out::learn(micro_batch_id mark) {
 
 handed_out::micro_batch handed_out::find(micro_batch_id id) const {
   const std::lock_guard lock{mutex_};
+  return find_locked(id);
+}
+
+handed_out::micro_batch handed_out::find_locked(micro_batch_id id) const {
   if (id.call >= next_call_) return {standing::never, 0};
   const auto found = calls_.find(id.call);
   if (found == calls_.end()) return {standing::over, 0};
@@ -57,6 +68,11 @@ handed_out::micro_batch handed_out::find(micro_batch_id id) const {
   const auto behind = std::ranges::upper_bound(of.runs, id.index, {}, &run::first);
   if (behind == of.runs.begin()) return {standing::over, 0};
   return {standing::out, std::prev(behind)->samples};
+}
+
+bool handed_out::is_out_or_held(micro_batch_id id) const {
+  const std::lock_guard lock{mutex_};
+  return held_ == id || find_locked(id).now == standing::out;
 }
 
 std::uint64_t handed_out::count_from(micro_batch_id first) const {

@@ -32,8 +32,10 @@ class handed_out {
   void begin(call_number call, std::uint64_t first);
   /// About to be sent, for the first time or again. New ones of a call come in order, without gaps.
   void note(micro_batch_id id, std::uint64_t samples);
-  /// The last one that was noted of its call went nowhere.
+  /// The last one that was noted of its call went nowhere: the loader holds it until a receiver has room.
   void take_back(micro_batch_id id);
+  /// The loader holds none any more, and none was sent.
+  void let_go();
   /// Everything may be sent once more.
   void new_epoch();
   /// Everything below is folded or cancelled.
@@ -42,6 +44,8 @@ class handed_out {
   // --- any thread ---
 
   [[nodiscard]] micro_batch find(micro_batch_id id) const;
+  /// Out, or held by the loader until a receiver has room.
+  [[nodiscard]] bool is_out_or_held(micro_batch_id id) const;
   /// How many from this one on are out, of all calls.
   [[nodiscard]] std::uint64_t count_from(micro_batch_id first) const;
   /// Calls below this one have begun, or never will.
@@ -61,10 +65,13 @@ class handed_out {
     std::deque<run> runs;
   };
 
+  [[nodiscard]] micro_batch find_locked(micro_batch_id id) const;
+
   mutable std::mutex mutex_;
   std::map<call_number, sent_call> calls_;
   call_number next_call_ = 0;
   std::optional<micro_batch_id> last_noted_;
+  std::optional<micro_batch_id> held_;
   std::uint64_t deliveries_ = 0;
 };
 

@@ -69,7 +69,7 @@ void loader_engine::handle(loader_command::open_call&& command) {
 void loader_engine::handle(const loader_command::cancel_call& command) {
   std::erase_if(calls_, [&](const queued_call& each) { return each.call == command.call; });
   std::erase_if(concluded_, [&](const concluded& each) { return each.end.call == command.call; });
-  if (loaded_ && loaded_->message.id.call == command.call) loaded_.reset();
+  if (loaded_ && loaded_->message.id.call == command.call) drop_loaded();
   window_.cancel(command.call);
 }
 
@@ -87,7 +87,7 @@ void loader_engine::handle(const loader_command::cut_calls& command) {
   if (loaded_ && calls_.front().cut) {
     if (loaded_->counts) return;  // the other branches will get it, and then the call ends
     --calls_.front().next_index;  // read ahead, but never sent
-    loaded_.reset();
+    drop_loaded();
   }
   while (!calls_.empty() && calls_.front().cut) end_current_call();
 }
@@ -168,6 +168,11 @@ step_result loader_engine::load() {
     static_cast<void>(send());
   }
   return step_result::progressed;
+}
+
+void loader_engine::drop_loaded() {
+  loaded_.reset();
+  sent_.let_go();
 }
 
 step_result loader_engine::send() {

@@ -174,6 +174,7 @@ class loader_engine final : public engine {
   void conclude(concluded call);
   void report(const concluded& call);
   step_result load();
+  void drop_loaded();
   step_result send();
   [[nodiscard]] fan_out::outcome try_send(activation message);
   [[nodiscard]] fan_out::outcome give_up(micro_batch_id id, error cause);

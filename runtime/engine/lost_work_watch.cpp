@@ -22,7 +22,7 @@ std::uint64_t done_by(const stage_accounts& stages) {
 std::optional<micro_batch_id> lost_work_watch::look(micro_batch_id mark, const handed_out& sent,
                                                     const stage_accounts& stages, nanoseconds now) {
   freezes_.look(now);
-  if (sent.find(mark).now != handed_out::standing::out || !all_wait(stages)) {
+  if (!sent.is_out_or_held(mark) || !all_wait(stages)) {
     still_.reset();
     return std::nullopt;
   }

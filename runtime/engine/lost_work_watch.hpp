@@ -11,9 +11,9 @@
 
 namespace troupe {
 
-/// Finds out that work was lost on its way, whatever lost it: a micro-batch that was sent is not folded, every stage
-/// lives, none works, and nothing has moved for `patience`. Without this a lost message would be a wait for ever. A
-/// false alarm costs a replay, and no result.
+/// Finds out that work or a credit was lost on its way, whatever lost it: the oldest micro-batch that is not folded was
+/// sent, or the loader holds it and no receiver has room; every stage lives, none works, and nothing has moved for
+/// `patience`. Without this a lost message would be a wait for ever. A false alarm costs a replay, and no result.
 ///
 /// Looks more often than every limits::look_pause_max: a longer pause is a freeze of this process, and times count from
 /// its end. Threads: one.

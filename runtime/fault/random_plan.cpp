@@ -67,9 +67,11 @@ class planner {
   /// May this stage die once more?
   bool dies(std::size_t stage) { return ++deaths_[stage] <= deaths_of_stage_max; }
 
+  /// Not half_open: each costs --worker-timeout.
   std::optional<fault> of_edge() {
-    constexpr fault_kind kinds[] = {fault_kind::delay,   fault_kind::duplicate, fault_kind::reorder,  fault_kind::drop,
-                                    fault_kind::corrupt, fault_kind::truncate,  fault_kind::partition};
+    constexpr fault_kind kinds[] = {fault_kind::delay,     fault_kind::duplicate, fault_kind::reorder,
+                                    fault_kind::drop,      fault_kind::corrupt,   fault_kind::truncate,
+                                    fault_kind::partition, fault_kind::close};
     const auto& [from, to] = shape_.edges[draw_.below(shape_.edges.size())];
     const auto consumer = find_stage(shape_, to);
     if (!consumer || !shape_.stages[*consumer].in_process) return std::nullopt;

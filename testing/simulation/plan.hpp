@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct fault {
   std::uint32_t replica = 0;
   std::uint64_t call = 0;
   std::uint64_t index = 0;
+  /// Of the edges that it may hit: their numbers in the wiring plan. Empty: any edge.
+  std::vector<std::size_t> channels = {};
 };
 
 /// A protection of the product that is switched off: a run that breaks its promise must be judged wrong.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "testing/simulation/given_plan.hpp"
 #include "testing/simulation/graph_wiring.hpp"
 #include "testing/simulation/world.hpp"
 #include <troupe/simulation.hpp>
@@ -135,17 +136,22 @@ expected<void> check(const settings& how) {
 
 expected<plan> plan_of(const network& what, const settings& how) {
   if (auto fine = check(how); !fine) return tl::make_unexpected(fine.error());
-  return graph_of(what.described()).map([&](graph_plan&& graph) {
-    plan made{.slots_from_loader = 4, .slots_between = 4, .calls = how.micro_batches, .forward_us = how.forward_us};
-    made.graph = std::move(graph);
-    made.has_journal = how.journal;
-    return made;
+  auto graph = graph_of(what.described());
+  if (!graph) return tl::make_unexpected(graph.error());
+  plan made{.slots_from_loader = 4, .slots_between = 4, .calls = how.micro_batches, .forward_us = how.forward_us};
+  made.graph = std::move(*graph);
+  made.has_journal = how.journal;
+  if (how.plan.empty()) return made;
+  return in_virtual_time(how.plan, made).map([&](std::vector<fault>&& faults) {
+    made.loses_edges = true;
+    made.faults = std::move(faults);
+    return std::move(made);
   });
 }
 
 plan drawn(plan of, std::uint64_t seed, const settings& how) {
   of.seed = seed;
-  if (how.faults) draw_disturbances(of);
+  if (how.faults && of.faults.empty()) draw_disturbances(of);
   return of;
 }
 

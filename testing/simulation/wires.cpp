@@ -282,29 +282,30 @@ void wire_network::died(const process_state& process) {
   }
 }
 
-std::shared_ptr<wire> wire_network::draw_live() {
+std::shared_ptr<wire> wire_network::draw_live(const channels& of) {
   std::vector<std::shared_ptr<wire>> live;
   for (const auto& each : wires_) {
     const bool both = each->producer.speaks() && each->consumer.speaks();
-    if (both && !each->is_lost && !each->producer.is_over && !each->consumer.is_over) live.push_back(each);
+    const bool is_meant = of.empty() || std::ranges::find(of, each->channel) != of.end();
+    if (is_meant && both && !each->is_lost && !each->producer.is_over && !each->consumer.is_over) live.push_back(each);
   }
   return live.empty() ? nullptr : live[random_.below(live.size())];
 }
 
-bool wire_network::lose_one() {
-  const auto chosen = draw_live();
+bool wire_network::lose_one(const channels& of) {
+  const auto chosen = draw_live(of);
   if (chosen) lose(chosen, {error_code::peer_lost, "edge", "its connection broke", {}});
   return chosen != nullptr;
 }
 
-bool wire_network::lead_one_astray() {
-  const auto chosen = draw_live();
+bool wire_network::lead_one_astray(const channels& of) {
+  const auto chosen = draw_live(of);
   if (chosen) chosen->next_goes_astray = true;
   return chosen != nullptr;
 }
 
-bool wire_network::damage_one() {
-  const auto chosen = draw_live();
+bool wire_network::damage_one(const channels& of) {
+  const auto chosen = draw_live(of);
   if (!chosen) return false;
   note(happening::edge_damaged, *chosen, nullptr);
   chosen->next_is_damaged = true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -41,10 +42,12 @@ class wire_network {
   [[nodiscard]] std::shared_ptr<transport> of(std::shared_ptr<process_state> process);
   /// After process_state::lives has become false.
   void died(const process_state& process);
-  /// Faults: of an edge by chance of those of which both processes live. False: there is none.
-  [[nodiscard]] bool lose_one();
-  [[nodiscard]] bool damage_one();
-  [[nodiscard]] bool lead_one_astray();
+  /// Faults: of an edge by chance of those of which both processes live, and that are of these channels; empty: of any.
+  /// False: there is none.
+  using channels = std::vector<std::size_t>;
+  [[nodiscard]] bool lose_one(const channels& of);
+  [[nodiscard]] bool damage_one(const channels& of);
+  [[nodiscard]] bool lead_one_astray(const channels& of);
   [[nodiscard]] const options& how() const noexcept { return options_; }
 
   // --- of the edges ---
@@ -56,7 +59,7 @@ class wire_network {
   void lose(const std::shared_ptr<wire>& on, const error& why);
 
  private:
-  [[nodiscard]] std::shared_ptr<wire> draw_live();
+  [[nodiscard]] std::shared_ptr<wire> draw_live(const channels& of);
   void arrive_down(const std::shared_ptr<wire>& on);
   void arrive_up(const std::shared_ptr<wire>& on);
   void damage(std::vector<std::byte>& frame);

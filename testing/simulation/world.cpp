@@ -269,11 +269,11 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
       if (there != nullptr) there->lose_link();
       return;
     case fault_kind::lose_edge:
-      return static_cast<void>(life.network().lose_one());
+      return static_cast<void>(life.network().lose_one(what.channels));
     case fault_kind::damage_edge:
-      return static_cast<void>(life.network().damage_one());
+      return static_cast<void>(life.network().damage_one(what.channels));
     case fault_kind::lose_frame:
-      return static_cast<void>(life.network().lead_one_astray());
+      return static_cast<void>(life.network().lead_one_astray(what.channels));
     case fault_kind::give_up:
       return life.give_up(what.call);
     case fault_kind::kill_actor:

@@ -55,6 +55,15 @@ TEST(chaos, gives_the_bits_of_the_undisturbed_run_for_the_first_seeds) {
   }
 }
 
+TEST(chaos, draws_faults_of_stages_that_have_replicas) {
+  for (const char* seed : {"1", "2", "3"}) {
+    SCOPED_TRACE(seed);
+    const auto outcome = run_troupe({.arguments = chaos_of({"--replicas", "2", "--seed", seed, "--json"})});
+    ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(json::parse(outcome.out)["plan"].dump(), HasSubstr("stage="));
+  }
+}
+
 TEST(chaos, goes_on_after_the_death_of_the_driver) {
   const scratch directory;
   const auto outcome = run_troupe({.arguments = chaos_of({"--fault", "kill:driver,at=mb20"}),

@@ -10,6 +10,7 @@
 #include "tests/cli/scratch.hpp"
 #include "tests/support/model_archive.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -6,6 +6,7 @@
 #include "tests/processes/lenet.hpp"
 #include "tests/processes/marked_run.hpp"
 #include "tests/processes/undisturbed.hpp"
+#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -45,14 +46,17 @@ const std::vector<std::string> of_edges = {"drop:edge=loader-stage.0,at=msg9",
                                            "corrupt:edge=stage.0-stage.1,at=msg30"};
 
 TEST(edge_faults, of_shared_memory_leave_the_bits_as_they_are) {
+  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   expect_survived(of_edges, "shm");
 }
 
 TEST(edge_faults, of_connections_leave_the_bits_as_they_are) {
+  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   expect_survived(of_edges, "tcp");
 }
 
 TEST(control_faults, leave_the_bits_as_they_are) {
+  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   expect_survived({"delay:control=driver-stage.0,p=0.3,ms=5,jitter=5", "duplicate:control=driver-stage.1,at=msg5",
                    "corrupt:control=driver-stage.0,at=msg4", "reorder:control=driver-stage.1,at=msg3"},
                   "shm");
@@ -60,6 +64,7 @@ TEST(control_faults, leave_the_bits_as_they_are) {
 
 /// The links say again what was lost: nothing is computed twice, and no time-out passes.
 TEST(control_faults, of_a_tenth_of_all_messages_leave_the_bits_as_they_are) {
+  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   std::vector<std::string> faults;
   for (const char* stage : {"0", "1"}) {
     for (const char* kind : {"drop", "duplicate", "reorder"}) {
@@ -80,6 +85,7 @@ TEST(control_faults, that_lose_the_order_to_become_a_stage_cost_no_start_deadlin
 
 /// Of edges and control messages, each way: liveness alone notices it.
 TEST(half_open_connections, are_replaced) {
+  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   expect_survived({"half_open:edge=stage.0-stage.1,direction=forward,at=msg9",
                    "half_open:edge=loader-stage.0,direction=back,at=msg30",
                    "half_open:control=driver-stage.0,direction=back,at=msg8",

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/sanitized.hpp"
+
 namespace troupe::testing {
 
 /// Like cases that take long have their turns: after some days all have run. All day they are the same ones, so that a
@@ -41,6 +43,15 @@ std::vector<Case> in_turn(const std::vector<Case>& all, std::size_t count) {
 inline bool has_turn(std::size_t place, std::size_t of) {
   const auto now = turn();
   return !now || *now % of == place;
+}
+
+/// The same under a sanitizer; without one all of them, or true.
+template <typename Case>
+std::vector<Case> in_turn_if_sanitized(const std::vector<Case>& all, std::size_t count) {
+  return sanitized ? in_turn(all, count) : all;
+}
+inline bool has_turn_if_sanitized(std::size_t place, std::size_t of) {
+  return !sanitized || has_turn(place, of);
 }
 
 /// Said with GTEST_SKIP.

@@ -8,7 +8,7 @@
 
 #include "messages/limits.hpp"
 
-/// What lies where in the memory of a shm edge, to the byte (docs/edges.md has the picture). Both ends are programs of
+/// What lies where in the memory of a shm edge, to the byte (docs/edges.md: why). Both ends are programs of
 /// the same version on the same host: native byte order. All words are lock-free atomics; each is written by the side
 /// it is named after.
 namespace troupe::shm {

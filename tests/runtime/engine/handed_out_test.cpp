@@ -49,7 +49,12 @@ TEST_F(sent_calls, take_back_what_went_nowhere) {
   note(0, 2, 3, 1);
   sent.take_back({0, 2});
   EXPECT_EQ(sent.find({0, 2}).now, standing::never);
+  EXPECT_TRUE(sent.is_out_or_held({0, 2}));
+  EXPECT_FALSE(sent.is_out_or_held({0, 3}));
+  sent.let_go();
+  EXPECT_FALSE(sent.is_out_or_held({0, 2}));
   note(0, 2, 3, 5);
+  EXPECT_TRUE(sent.is_out_or_held({0, 2}));
   EXPECT_EQ(sent.find({0, 2}).samples, 5U);
   sent.take_back({0, 1});
   EXPECT_EQ(sent.find({0, 1}).samples, 4U) << "it is not the last one";

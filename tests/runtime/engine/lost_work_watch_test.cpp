@@ -1,5 +1,6 @@
-// Goal: work that was sent and comes back no more is told once nothing has moved for the patience, and never while
-// anything moves, works, is being replaced or was frozen. Method: pages and a clock that the test moves.
+// Goal: work that was sent and comes back no more, or that cannot be sent, is told once nothing has moved for the
+// patience, and never while anything moves, works, is being replaced or was frozen. Method: pages and a clock that the
+// test moves.
 #include "runtime/engine/lost_work_watch.hpp"
 
 #include <gtest/gtest.h>
@@ -77,6 +78,14 @@ TEST_F(waiting_run, misses_nothing_that_was_not_sent) {
   EXPECT_FALSE(look_for(1min));
   mark = {1, 0};
   EXPECT_FALSE(look_for(1min));
+}
+
+TEST_F(waiting_run, tells_what_the_loader_cannot_send_for_lack_of_credit) {
+  mark = {0, 2};
+  sent.note({0, 2}, 4);
+  sent.take_back({0, 2});
+  EXPECT_FALSE(look_for(9900ms));
+  EXPECT_EQ(look_for(200ms), mark);
 }
 
 TEST_F(waiting_run, counts_anew_after_a_freeze) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sanitized.hpp"
 #include "trace_simulator.hpp"
 
 namespace troupe {
@@ -173,7 +174,7 @@ const tampering tamperings[] = {
 };
 
 TEST(tampered_traces, are_all_found) {
-  constexpr std::uint64_t seeds = 1000;
+  constexpr std::uint64_t seeds = troupe::testing::sanitized ? 150 : 1000;
   for (const tampering& t : tamperings) {
     std::uint64_t applied = 0;
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <troupe/error.hpp>
+#include <troupe/fault_plan.hpp>
 #include <troupe/ids.hpp>
 
 /// Tests of a topology without models, processes and clocks: the control plane that a run in worker processes has, in
@@ -69,8 +70,15 @@ struct settings {
   std::int64_t forward_us = 200;
   /// The states of the only call go to a journal: the driver may die, and another one resumes.
   bool journal = false;
-  /// Without them the run is undisturbed.
+  /// Drawn from the seed. Without them and without a plan the run is undisturbed.
   bool faults = true;
+  /// In place of drawn ones, if there are any; seeds then draw what runs next. Times count from the start. These have a
+  /// counterpart in virtual time:
+  ///   at=TIME   kill, stop (with `for` or not) of a stage; kill of the loader, the aggregator, and with a journal the
+  ///             driver; disk_full of the journal; drop, corrupt, close of an edge; close of control messages
+  ///   at=mbK    kill, throw of a stage, in the first call
+  ///   p=P       drop, duplicate, reorder of control messages
+  fault_plan plan = {};
 };
 
 /// How a run ended.
@@ -89,7 +97,8 @@ struct outcome {
   std::vector<std::string> faults = {};
 };
 
-/// Errors: E0501 to E0506 for a network that is none, as a topology has them; E0103 for settings out of range.
+/// Errors: E0501 to E0506 for a network that is none, as a topology has them; E0103 for settings out of range; E0109
+/// for a plan that names what is not there, or what virtual time does not have.
 [[nodiscard]] expected<outcome> simulate(const network& what, std::uint64_t seed, const settings& how = {});
 
 struct finding {

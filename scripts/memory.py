@@ -1,4 +1,4 @@
-"""What lint has seen to be good, by content: shared by all clones of a user, as what ccache keeps.
+"""What lint and tests have seen to be good, by content: shared by all clones of a user, as what ccache keeps.
 
 One text file per check in $TROUPE_CACHE_DIR (else $XDG_CACHE_HOME/troupe, else ~/.cache/troupe), a line per content. Tools and
 libraries belong to the content: another version of one makes all of it new.
@@ -31,7 +31,7 @@ class Memory:
     """Of one check with one tool: `tool` is its name, `flags` all that decides about it beside the content."""
 
     def __init__(self, check, tool, flags):
-        self.path = os.path.join(cache_dir(), f"lint-{check}.txt")
+        self.path = os.path.join(cache_dir(), f"{check}.txt")
         self.conditions = "\0".join([output_of(tool, "--version"), installed(), *flags])
         self.passed = dict.fromkeys(self.lines())
 
