@@ -9,7 +9,7 @@ TEST_FLAGS ?=
 MODEL ?= data/mnist/lenet.pt
 DATA ?= mnist:data/mnist
 
-.PHONY: setup build run quick test test-asan test-tsan lint check bench format tidy clean
+.PHONY: setup cuda test-cuda build run quick test test-asan test-tsan lint check bench format tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -17,6 +17,16 @@ setup:
 build/release/build.ninja: CMakeLists.txt CMakePresets.json | setup
 	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 1; }
 	@rm -f build-configure.log
+
+# LibTorch's kernels for GPUs, beside those for the CPU. The program is the same.
+cuda:
+	@scripts/setup.sh --cuda
+
+# Fails where the CUDA toolkit, NCCL or LibTorch's CUDA part is missing. Without a GPU, tests that need one are skipped.
+test-cuda: cuda
+	@cmake --preset release -DTROUPE_CUDA=ON >/dev/null
+	@scripts/build.py build/release -j $(JOBS) cuda_test cuda_kernels_test
+	@ctest --test-dir build/release --output-on-failure -R '^cuda_'
 
 # Only the program and what it needs; the tests are built by `make test`.
 build: build/release/build.ninja

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "machine_checks.hpp"
@@ -7,6 +10,8 @@
 
 namespace troupe::cli {
 namespace {
+
+using json = nlohmann::json;
 
 std::string_view label(check_level level) {
   switch (level) {
@@ -20,6 +25,36 @@ std::string_view label(check_level level) {
   return {};
 }
 
+json text_or_null(const expected<std::string>& found) {
+  return found ? json(*found) : json(nullptr);
+}
+
+json to_json(const std::vector<machine_check>& checks, const gpu_findings& gpus) {
+  json lines = json::array();
+  for (const machine_check& each : checks) {
+    lines.push_back({{"level", label(each.level)}, {"subject", each.subject}, {"finding", each.finding}});
+  }
+  json devices = json::array();
+  for (const cuda_device_info& each : gpus.cuda_devices) {
+    devices.push_back(
+        {{"device", fmt::format("cuda:{}", each.ordinal)}, {"name", each.name}, {"memory_bytes", each.memory_bytes}});
+  }
+  return {{"checks", lines},
+          {"nccl", {{"version", text_or_null(gpus.nccl)}}},
+          {"cuda",
+           {{"runtime", text_or_null(gpus.cuda_runtime)},
+            {"driver", text_or_null(gpus.cuda_driver)},
+            {"devices", devices}}}};
+}
+
+std::string to_text(const std::vector<machine_check>& checks) {
+  std::string text;
+  for (const machine_check& each : checks) {
+    text += fmt::format("{:<8} {:<10} {}\n", label(each.level), each.subject, each.finding);
+  }
+  return text;
+}
+
 }  // namespace
 
 expected<exit_status> run_doctor(const arguments& given) {
@@ -27,16 +62,17 @@ expected<exit_status> run_doctor(const arguments& given) {
                 "Check this machine and installation: one line each, ok, warning or FAILED.\n"
                 "Ends with status 1 if anything failed.",
                 "  troupe doctor\n");
+  bool as_json = false;
+  reader.add_toggle("--json", as_json, "Print the findings, and what is known of GPUs, as JSON");
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  std::string text;
-  exit_status status = exit_status::ok;
-  for (const machine_check& each : check_machine()) {
-    text += fmt::format("{:<8} {:<10} {}\n", label(each.level), each.subject, each.finding);
-    if (each.level == check_level::failed) status = exit_status::failure;
-  }
-  return print(text).map([&] { return status; });
+  const gpu_findings gpus = find_gpus();
+  const std::vector<machine_check> checks = check_machine(gpus);
+  const bool has_failed = std::ranges::count(checks, check_level::failed, &machine_check::level) > 0;
+  return print(as_json ? to_json(checks, gpus).dump(2) + "\n" : to_text(checks)).map([&] {
+    return has_failed ? exit_status::failure : exit_status::ok;
+  });
 }
 
 }  // namespace troupe::cli

@@ -92,15 +92,30 @@ void check_files(std::vector<machine_check>& into) {
   }
 }
 
+/// What a machine without GPUs lacks is no warning: nothing needs it there.
+void check_gpus(const gpu_findings& gpus, std::vector<machine_check>& into) {
+  const auto text = [](const auto& found) { return found ? *found : found.error().cause; };
+  into.push_back({check_level::ok, "cuda", fmt::format("runtime: {}", text(gpus.cuda_runtime))});
+  const bool is_broken = !gpus.cuda_driver && gpus.cuda_driver.error().code == error_code::device_failed;
+  into.push_back(
+      {is_broken ? check_level::warning : check_level::ok, "cuda", fmt::format("driver: {}", text(gpus.cuda_driver))});
+  for (const cuda_device_info& each : gpus.cuda_devices) {
+    into.push_back({check_level::ok, fmt::format("cuda:{}", each.ordinal),
+                    fmt::format("{}, {:.1f} GiB", each.name, static_cast<double>(each.memory_bytes) / gib)});
+  }
+  into.push_back({check_level::ok, "nccl", text(gpus.nccl)});
+}
+
 }  // namespace
 
-std::vector<machine_check> check_machine() {
+std::vector<machine_check> check_machine(const gpu_findings& gpus) {
   std::vector<machine_check> checks;
   check_versions(checks);
   check_libtorch(checks);
   check_cores(checks);
   check_memory(checks);
   check_allocator(checks);
+  check_gpus(gpus, checks);
   check_files(checks);
   return checks;
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu_findings.hpp"
+
 namespace troupe::cli {
 
 enum class check_level : std::uint8_t { ok, warning, failed };
@@ -15,8 +17,8 @@ struct machine_check {
   std::string finding;
 };
 
-/// Versions, cores, memory, allocator, example files, and a kernel with a known result.
-std::vector<machine_check> check_machine();
+/// Versions, cores, memory, allocator, GPUs, example files, and a kernel with a known result.
+std::vector<machine_check> check_machine(const gpu_findings& gpus);
 
 /// The part of it that asks LibTorch.
 void check_libtorch(std::vector<machine_check>& into);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "program/topology_parts.hpp"
+#include "runtime/device/device_name.hpp"
 #include "runtime/topology/draw/draw.hpp"
 #include <troupe/model.hpp>
 #include <troupe/topology.hpp>
@@ -37,10 +38,15 @@ port_name parse_end(const std::string& text, const char* default_port) {
   return {text.substr(0, dot), text.substr(dot + 1)};
 }
 
+/// Stages compute on the CPU: any other device is refused before the start, with what this machine lacks first.
 expected<void> check_device(const std::string& name, const std::string& device) {
-  if (device == "cpu") return {};
-  return fail(error_code::topology_invalid, "stage '" + name + "'",
-              "there is no device \"" + device + "\" in this build", "use \"cpu\"");
+  const auto asked = parse_device(device, "stage '" + name + "', device");
+  if (!asked) return tl::make_unexpected(asked.error());
+  if (asked->kind == device_kind::cpu) return {};
+  const auto placed = place_stage(*asked, "'" + name + "'", 0, cuda_driver::load());
+  if (!placed) return tl::make_unexpected(placed.error());
+  return fail(error_code::device_unavailable, "stage '" + name + "', device " + device,
+              "the device is there, but stages compute on the CPU in this version", "Leave the device out");
 }
 
 expected<void> check_threads(const std::string& name, const std::optional<std::uint32_t>& threads) {

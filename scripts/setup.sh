@@ -2,7 +2,8 @@
 # Installs what a Debian 12 machine lacks to build Troupe: Debian packages, and LibTorch for the CPU.
 # Idempotent: when everything is there it only looks, and takes well under a second. With --bench also what benchmarks
 # compare with; they are built without it where it cannot be installed. With --lint also the tools of `make lint`, with
-# --asan the compiler of `make test-asan`, with --nodes what tests of several nodes need.
+# --asan the compiler of `make test-asan`, with --nodes what tests of several nodes need, with --cuda LibTorch's kernels for
+# GPUs (1.0 GB more; the CUDA 13 toolkit and NCCL must be there).
 #
 # LibTorch comes out of the PyPI wheel torch==2.11.0, which is only unpacked: no Python runs later. Wheels are pinned by
 # hash in scripts/libtorch-requirements.txt. With TROUPE_TORCH_ROOT set (a LibTorch of your own, >= 2.6, C++11 ABI) the
@@ -55,12 +56,17 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
 }
 
-unpack_libtorch() {
-  local work=$1
+# download_wheels FOLDER REQUIREMENTS
+download_wheels() {
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes \
     --python-version 3.11 --implementation cp --abi cp311 --abi none \
     --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux2014_x86_64 \
-    --dest "$work/wheels" --requirement "$here/libtorch-requirements.txt"
+    --dest "$1" --requirement "$2"
+}
+
+unpack_libtorch() {
+  local work=$1
+  download_wheels "$work/wheels" "$here/libtorch-requirements.txt"
   mkdir -p "$work/unpacked"
   # The wheel's fmt would shadow Debian's (and break spdlog); google and pybind11 are not for C++ programs.
   unzip -q "$work"/wheels/torch-*.whl 'torch/include/*' 'torch/lib/libtorch_cpu.so' 'torch/lib/libc10.so' \
@@ -99,6 +105,36 @@ install_libtorch() {
   trap - EXIT
 }
 
+# The CUDA part stands beside libtorch_cpu.so, which is the same file with and without a GPU: it is loaded at run time, so
+# the program is built once. cuBLAS, cuDNN and their like come from the toolkit.
+install_libtorch_cuda() {
+  [ -z "${TROUPE_TORCH_ROOT:-}" ] || { say "TROUPE_TORCH_ROOT is set: its own CUDA part is used, if it has one"; return; }
+  local library missing=() known
+  known=$(PATH=$PATH:/sbin ldconfig -p)
+  for library in libcublas.so.13 libcudnn.so.9 libcufft.so.12 libcurand.so.10 libcusolver.so.12 libcusparse.so.12 libnccl.so.2; do
+    grep -qF "$library " <<<"$known" || missing+=("$library")
+  done
+  [ ${#missing[@]} -eq 0 ] || fail "the CUDA 13 toolkit or NCCL is missing: the loader does not find ${missing[*]}"
+  local requirements=$here/libtorch-cuda-requirements.txt stamp work
+  stamp=$(sha256sum "$requirements" | cut -d' ' -f1)
+  exec 9>"$cache_dir/.lock"
+  flock 9
+  [ -f "$torch_root/.stamp-cuda" ] && [ "$(cat "$torch_root/.stamp-cuda")" = "$stamp" ] && return
+  say "fetching LibTorch's CUDA part into $torch_root (once, about 1 GB)"
+  work=$(mktemp -d "$cache_dir/unpack.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  download_wheels "$work/wheels" "$requirements"
+  unzip -q -j "$work"/wheels/torch-*.whl torch/lib/libtorch_cuda.so torch/lib/libtorch_cuda_linalg.so torch/lib/libc10_cuda.so \
+    torch/lib/libtorch_nvshmem.so torch/lib/libcaffe2_nvrtc.so -d "$work/lib"
+  unzip -q -j "$work"/wheels/nvidia_cufile-*.whl '*/lib/libcufile.so.0' -d "$work/lib"
+  unzip -q -j "$work"/wheels/nvidia_cusparselt_*.whl '*/lib/libcusparseLt.so.0' -d "$work/lib"
+  unzip -q -j "$work"/wheels/nvidia_nvshmem_*.whl '*/lib/libnvshmem_host.so.3' -d "$work/lib"
+  mv "$work"/lib/* "$torch_root/lib/"
+  printf '%s\n' "$stamp" >"$torch_root/.stamp-cuda"
+  rm -rf "$work"
+  trap - EXIT
+}
+
 install_packages "${packages[@]}"
 if [ "${1:-}" = --bench ]; then
   (install_packages "${bench_packages[@]}") || say "going on without ${bench_packages[*]}: transport_bench leaves gloo out"
@@ -109,3 +145,4 @@ if [ "${1:-}" = --nodes ]; then
   (install_packages "${node_packages[@]}") || say "going on without ${node_packages[*]}: nodes_test is skipped"
 fi
 install_libtorch
+[ "${1:-}" != --cuda ] || install_libtorch_cuda

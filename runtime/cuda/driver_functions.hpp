@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "runtime/cuda/cuda_types.hpp"
+#include "runtime/cuda/nccl_functions.hpp"
 
 namespace troupe {
 
@@ -11,6 +11,12 @@ namespace troupe {
 
 /// `not_ready` is no error: an event or stream has work to do.
 enum class cuda_result : int { success = 0, out_of_memory = 2, no_device = 100, not_ready = 600 };
+
+/// A stream is a cudaStream_t, too.
+using cuda_stream = nccl::stream;
+using cuda_event = struct cuda_event_state*;
+/// The driver's context of a device in this process.
+using cuda_context = struct cuda_context_state*;
 
 /// A device's memory is addressed by number.
 using cuda_address = unsigned long long;

@@ -1,17 +1,21 @@
 #pragma once
 
+#include <array>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 
-#include "runtime/cuda/cuda_types.hpp"
+/// The part of NCCL's C interface that edges use, declared here so that nothing needs its header: the library is loaded
+/// at run time (nccl_library.hpp). Layouts and numbers are those of nccl.h 2.28; cuda_abi_test compares them with it.
+namespace troupe::nccl {
 
-namespace troupe {
+struct communicator_handle;
+using communicator = communicator_handle*;
+struct stream_handle;
+/// A cudaStream_t.
+using stream = stream_handle*;
 
-// What is used of NCCL's interface, declared here so that the build needs no nccl.h. Names, values and layouts are
-// those of nccl.h 2.28; cuda_abi_test compares them with it.
-
-/// `in_progress` is no error: the operation of a communicator that does not block goes on.
-enum class nccl_result : int {
+enum class result : int {
   success = 0,
   unhandled_cuda_error = 1,
   system_error = 2,
@@ -22,65 +26,71 @@ enum class nccl_result : int {
   in_progress = 7,
 };
 
-/// Payloads travel as bytes: their types are announced by the control plane.
-enum class nccl_data_type : int { uint8 = 1 };
+enum class element : int {
+  int8 = 0,
+  uint8 = 1,
+  int32 = 2,
+  uint32 = 3,
+  int64 = 4,
+  uint64 = 5,
+  float16 = 6,
+  float32 = 7,
+  float64 = 8,
+  bfloat16 = 9,
+  float8_e4m3 = 10,
+  float8_e5m2 = 11,
+};
+/// 0 for a number that is none.
+[[nodiscard]] constexpr std::uint64_t bytes_of(element type) noexcept {
+  constexpr std::array<std::uint8_t, 12> sizes{1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  const auto at = static_cast<std::size_t>(type);
+  return at < sizes.size() ? sizes[at] : 0;
+}
 
-/// Names a communicator. One rank makes it; the control plane carries it to the other.
-struct nccl_unique_id {
-  char bytes[128];
+struct unique_id {
+  std::array<char, 128> bytes;
 };
 
-/// A communicator of this process, opaque.
-using nccl_comm = struct nccl_comm_state*;
-
-/// How a communicator behaves. A field that keeps its initial value is NCCL's to choose. `version` tells NCCL which
-/// fields the struct has, so an older or newer library reads no more than there is.
-struct nccl_config {
-  static constexpr int chosen_by_nccl = INT_MIN;
-
-  std::size_t size = sizeof(nccl_config);
-  unsigned int magic = 0xcafebeef;
-  unsigned int version = 22809;
-  /// 0: calls return `in_progress` in place of waiting.
-  int blocking = chosen_by_nccl;
-  int cga_cluster_size = chosen_by_nccl;
-  int min_ctas = chosen_by_nccl;
-  int max_ctas = chosen_by_nccl;
+struct config {
+  std::size_t size = sizeof(config);
+  std::uint32_t magic = 0xcafebeef;
+  std::uint32_t version = 22809;
+  int blocking = INT_MIN;
+  int cga_cluster_size = INT_MIN;
+  int min_ctas = INT_MIN;
+  int max_ctas = INT_MIN;
   const char* net_name = nullptr;
-  int split_share = chosen_by_nccl;
-  int traffic_class = chosen_by_nccl;
-  const char* comm_name = nullptr;
-  int collnet_enable = chosen_by_nccl;
-  int cta_policy = chosen_by_nccl;
-  int shrink_share = chosen_by_nccl;
-  int nvls_ctas = chosen_by_nccl;
-  int channels_per_net_peer = chosen_by_nccl;
-  int nvlink_centric_schedule = chosen_by_nccl;
+  int split_share = INT_MIN;
+  int traffic_class = INT_MIN;
+  const char* name = nullptr;
+  int collnet_enable = INT_MIN;
+  int cta_policy = INT_MIN;
+  int shrink_share = INT_MIN;
+  int nvls_ctas = INT_MIN;
+  int channels_per_net_peer = INT_MIN;
+  int nvlink_centric_schedule = INT_MIN;
+};
+static_assert(sizeof(config) == 80 && sizeof(unique_id) == 128);
+
+/// Each is the function of nccl.h of that name. Threads: as NCCL has it, one at a time per communicator; abort and
+/// revoke may come from another one.
+struct functions {
+  result (*get_version)(int* version) = nullptr;
+  result (*get_unique_id)(unique_id* id) = nullptr;
+  result (*comm_init_rank_config)(communicator* made, int ranks, unique_id id, int rank, config* how) = nullptr;
+  result (*comm_finalize)(communicator of) = nullptr;
+  result (*comm_destroy)(communicator of) = nullptr;
+  result (*comm_abort)(communicator of) = nullptr;
+  /// Null in a library that has none.
+  result (*comm_revoke)(communicator of, int flags) = nullptr;
+  result (*comm_get_async_error)(communicator of, result* found) = nullptr;
+  result (*send)(const void* from, std::size_t count, element type, int peer, communicator over, stream on) = nullptr;
+  result (*recv)(void* into, std::size_t count, element type, int peer, communicator over, stream on) = nullptr;
+  result (*group_start)() = nullptr;
+  result (*group_end)() = nullptr;
+  const char* (*get_error_string)(result what) = nullptr;
+  /// Of the last failure in this process, in words.
+  const char* (*get_last_error)(communicator of) = nullptr;
 };
 
-/// NCCL's functions as pointers, so that a stand-in of the same shape can take their place.
-///
-/// None is null, but for those marked optional.
-struct nccl_functions {
-  nccl_result (*get_version)(int* version) = nullptr;
-  const char* (*get_error_string)(nccl_result result) = nullptr;
-  /// The words of the last error of this process; `comm` may be null.
-  const char* (*get_last_error)(nccl_comm comm) = nullptr;
-  nccl_result (*get_unique_id)(nccl_unique_id* id) = nullptr;
-  nccl_result (*comm_init_rank_config)(nccl_comm* comm, int ranks, nccl_unique_id id, int rank,
-                                       nccl_config* config) = nullptr;
-  nccl_result (*comm_get_async_error)(nccl_comm comm, nccl_result* result) = nullptr;
-  nccl_result (*comm_finalize)(nccl_comm comm) = nullptr;
-  nccl_result (*comm_destroy)(nccl_comm comm) = nullptr;
-  nccl_result (*comm_abort)(nccl_comm comm) = nullptr;
-  /// Optional: NCCL 2.28 and newer. Stops what is in flight; `flags` is 0.
-  nccl_result (*comm_revoke)(nccl_comm comm, int flags) = nullptr;
-  nccl_result (*send)(const void* from, std::size_t count, nccl_data_type type, int peer, nccl_comm comm,
-                      cuda_stream stream) = nullptr;
-  nccl_result (*recv)(void* into, std::size_t count, nccl_data_type type, int peer, nccl_comm comm,
-                      cuda_stream stream) = nullptr;
-  nccl_result (*group_start)() = nullptr;
-  nccl_result (*group_end)() = nullptr;
-};
-
-}  // namespace troupe
+}  // namespace troupe::nccl

@@ -9,8 +9,8 @@
 namespace troupe {
 namespace {
 
-expected<nccl_functions> functions_of(const shared_library& library) {
-  nccl_functions made;
+expected<nccl::functions> functions_of(const shared_library& library) {
+  nccl::functions made;
   function_finder find(library);
   find("ncclGetVersion", made.get_version)("ncclGetErrorString", made.get_error_string);
   find("ncclGetLastError", made.get_last_error)("ncclGetUniqueId", made.get_unique_id);
@@ -23,7 +23,7 @@ expected<nccl_functions> functions_of(const shared_library& library) {
   return made;
 }
 
-bool is_complete(const nccl_functions& of) {
+bool is_complete(const nccl::functions& of) {
   return of.get_version && of.get_error_string && of.get_last_error && of.get_unique_id && of.comm_init_rank_config &&
          of.comm_get_async_error && of.comm_finalize && of.comm_destroy && of.comm_abort && of.send && of.recv &&
          of.group_start && of.group_end;
@@ -39,10 +39,10 @@ expected<nccl_library> nccl_library::load(const std::string& name) {
   return of(*functions, name);
 }
 
-expected<nccl_library> nccl_library::of(const nccl_functions& functions, const std::string& name) {
+expected<nccl_library> nccl_library::of(const nccl::functions& functions, const std::string& name) {
   if (!is_complete(functions)) return fail(error_code::library_unusable, name, "a function of NCCL is missing");
   int version = 0;
-  if (functions.get_version(&version) != nccl_result::success || version <= 0) {
+  if (functions.get_version(&version) != nccl::result::success || version <= 0) {
     return fail(error_code::library_unusable, name, "ncclGetVersion gives no version");
   }
   return nccl_library(functions, name, version);
@@ -52,14 +52,14 @@ std::string nccl_library::version_text() const {
   return fmt::format("{}.{}.{}", version_ / 10000, version_ / 100 % 100, version_ % 100);
 }
 
-expected<nccl_unique_id> nccl_library::make_unique_id() const {
-  nccl_unique_id id{};
-  const nccl_result result = functions_.get_unique_id(&id);
-  if (result != nccl_result::success) return tl::make_unexpected(describe(result, "ncclGetUniqueId", name_));
+expected<nccl::unique_id> nccl_library::make_unique_id() const {
+  nccl::unique_id id{};
+  const nccl::result result = functions_.get_unique_id(&id);
+  if (result != nccl::result::success) return tl::make_unexpected(describe(result, "ncclGetUniqueId", name_));
   return id;
 }
 
-error nccl_library::describe(nccl_result result, const char* function, std::string where) const {
+error nccl_library::describe(nccl::result result, const char* function, std::string where) const {
   const char* last = functions_.get_last_error(nullptr);
   std::string cause = fmt::format("{}: {}", function, functions_.get_error_string(result));
   if (last != nullptr && *last != '\0') cause += fmt::format(" ({})", last);

@@ -19,9 +19,9 @@ class nccl_library {
   /// or does not tell its version.
   static expected<nccl_library> load(const std::string& name = default_name);
   /// Of functions that are there already. E0901 if one that is not optional is null, or does not tell the version.
-  static expected<nccl_library> of(const nccl_functions& functions, const std::string& name);
+  static expected<nccl_library> of(const nccl::functions& functions, const std::string& name);
 
-  [[nodiscard]] const nccl_functions& functions() const noexcept { return functions_; }
+  [[nodiscard]] const nccl::functions& functions() const noexcept { return functions_; }
   /// 22809 for 2.28.9.
   [[nodiscard]] int version() const noexcept { return version_; }
   /// "2.28.9".
@@ -29,16 +29,16 @@ class nccl_library {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// The id of a new communicator. It opens a socket, and ends with an error where NCCL finds no network interface.
-  [[nodiscard]] expected<nccl_unique_id> make_unique_id() const;
+  [[nodiscard]] expected<nccl::unique_id> make_unique_id() const;
 
   /// A failure of `function` as a value: NCCL's words for `result`, and those of its last error.
-  [[nodiscard]] error describe(nccl_result result, const char* function, std::string where) const;
+  [[nodiscard]] error describe(nccl::result result, const char* function, std::string where) const;
 
  private:
-  nccl_library(const nccl_functions& functions, std::string name, int version)
+  nccl_library(const nccl::functions& functions, std::string name, int version)
       : functions_(functions), name_(std::move(name)), version_(version) {}
 
-  nccl_functions functions_;
+  nccl::functions functions_;
   std::string name_;
   int version_;
 };

@@ -209,6 +209,16 @@ TEST(doctor, checks_kernels_and_versions) {
   EXPECT_THAT(outcome.out, HasSubstr("libtorch   2."));
 }
 
+TEST(doctor, json_has_the_libraries_for_gpus_or_null) {
+  const json values = json::parse(good({"doctor", "--json"}).out);
+  for (const json& version : {values["nccl"]["version"], values["cuda"]["runtime"], values["cuda"]["driver"]}) {
+    EXPECT_TRUE(version.is_null() || version.is_string()) << version;
+  }
+  EXPECT_TRUE(values["cuda"]["devices"].is_array());
+  EXPECT_EQ(values["cuda"]["driver"].is_null() && !values["cuda"]["devices"].empty(), false) << values["cuda"];
+  EXPECT_FALSE(values["checks"].empty());
+}
+
 TEST(output, that_cannot_be_written_is_an_error_of_every_command) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"--help"}, {"--version"}, {"explain"}, {"eval", "--help"}, {"print-config"}, {"plan", "--weights", "1"}}) {

@@ -198,7 +198,11 @@ TEST(topology, mistakes_of_the_builder_are_named) {
   EXPECT_THAT(to_string(error_of(good())), HasSubstr("there is no sink"));
   EXPECT_THAT(to_string(error_of(good().stage("b.c", twice).sink("s", {}))), HasSubstr("a name with a dot"));
   EXPECT_THAT(to_string(error_of(good().replicate("nobody", 2).sink("s", {}))), HasSubstr("no node 'nobody'"));
-  EXPECT_THAT(to_string(error_of(good().stage("g", twice, {.device = "cuda:0"}).sink("s", {}))), HasSubstr("cuda:0"));
+  const error no_gpu = error_of(good().stage("g", twice, {.device = "cuda:0"}).sink("s", {}));
+  EXPECT_EQ(no_gpu.code, error_code::device_unavailable);
+  EXPECT_EQ(no_gpu.where, "stage 'g', device cuda:0");
+  EXPECT_FALSE(no_gpu.cause.empty() || no_gpu.fix.empty());
+  EXPECT_EQ(error_of(good().stage("g", twice, {.device = "gpu"}).sink("s", {})).code, error_code::value_out_of_range);
   EXPECT_THAT(to_string(error_of(good().stage("g", twice, {.dtype = at::kLong}).sink("s", {}))), HasSubstr("Long"));
   EXPECT_THAT(to_string(error_of(good().stage("g", twice, {.threads = 0}).sink("s", {}))), HasSubstr("0 threads"));
   EXPECT_THAT(to_string(error_of(good().route("r", {{"x"}, {"y"}}).sink("s", {}))), HasSubstr("two cases without"));

@@ -27,7 +27,7 @@ struct passed<T> {
   using type = int;
 };
 template <>
-struct passed<nccl_unique_id> {
+struct passed<nccl::unique_id> {
   using type = ncclUniqueId;
 };
 template <class>
@@ -42,28 +42,31 @@ inline constexpr bool alike = std::is_same_v<typename call<Ours>::type, typename
 #define TROUPE_ALIKE(functions, ours, theirs) \
   static_assert(alike<decltype(functions::ours), decltype(&theirs)>, #theirs " is declared otherwise")
 
-TROUPE_ALIKE(nccl_functions, get_version, ncclGetVersion);
-TROUPE_ALIKE(nccl_functions, get_error_string, ncclGetErrorString);
-TROUPE_ALIKE(nccl_functions, get_last_error, ncclGetLastError);
-TROUPE_ALIKE(nccl_functions, get_unique_id, ncclGetUniqueId);
-TROUPE_ALIKE(nccl_functions, comm_init_rank_config, ncclCommInitRankConfig);
-TROUPE_ALIKE(nccl_functions, comm_get_async_error, ncclCommGetAsyncError);
-TROUPE_ALIKE(nccl_functions, comm_finalize, ncclCommFinalize);
-TROUPE_ALIKE(nccl_functions, comm_destroy, ncclCommDestroy);
-TROUPE_ALIKE(nccl_functions, comm_abort, ncclCommAbort);
-TROUPE_ALIKE(nccl_functions, send, ncclSend);
-TROUPE_ALIKE(nccl_functions, recv, ncclRecv);
-TROUPE_ALIKE(nccl_functions, group_start, ncclGroupStart);
-TROUPE_ALIKE(nccl_functions, group_end, ncclGroupEnd);
+TROUPE_ALIKE(nccl::functions, get_version, ncclGetVersion);
+TROUPE_ALIKE(nccl::functions, get_error_string, ncclGetErrorString);
+TROUPE_ALIKE(nccl::functions, get_last_error, ncclGetLastError);
+TROUPE_ALIKE(nccl::functions, get_unique_id, ncclGetUniqueId);
+TROUPE_ALIKE(nccl::functions, comm_init_rank_config, ncclCommInitRankConfig);
+TROUPE_ALIKE(nccl::functions, comm_get_async_error, ncclCommGetAsyncError);
+TROUPE_ALIKE(nccl::functions, comm_finalize, ncclCommFinalize);
+TROUPE_ALIKE(nccl::functions, comm_destroy, ncclCommDestroy);
+TROUPE_ALIKE(nccl::functions, comm_abort, ncclCommAbort);
+TROUPE_ALIKE(nccl::functions, send, ncclSend);
+TROUPE_ALIKE(nccl::functions, recv, ncclRecv);
+TROUPE_ALIKE(nccl::functions, group_start, ncclGroupStart);
+TROUPE_ALIKE(nccl::functions, group_end, ncclGroupEnd);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 9)
-TROUPE_ALIKE(nccl_functions, comm_revoke, ncclCommRevoke);
+TROUPE_ALIKE(nccl::functions, comm_revoke, ncclCommRevoke);
 #endif
 
-static_assert(sizeof(nccl_unique_id) == sizeof(ncclUniqueId));
-static_assert(static_cast<int>(nccl_result::invalid_argument) == ncclInvalidArgument);
-static_assert(static_cast<int>(nccl_result::remote_error) == ncclRemoteError);
-static_assert(static_cast<int>(nccl_result::in_progress) == ncclInProgress);
-static_assert(static_cast<int>(nccl_data_type::uint8) == ncclUint8);
+static_assert(sizeof(nccl::unique_id) == sizeof(ncclUniqueId));
+static_assert(static_cast<int>(nccl::result::invalid_argument) == ncclInvalidArgument);
+static_assert(static_cast<int>(nccl::result::remote_error) == ncclRemoteError);
+static_assert(static_cast<int>(nccl::result::in_progress) == ncclInProgress);
+static_assert(static_cast<int>(nccl::element::uint8) == ncclUint8);
+static_assert(static_cast<int>(nccl::element::float32) == ncclFloat32);
+static_assert(static_cast<int>(nccl::element::bfloat16) == ncclBfloat16);
+static_assert(static_cast<int>(nccl::element::float8_e5m2) == ncclFloat8e5m2);
 
 TROUPE_ALIKE(driver_functions, init, cuInit);
 TROUPE_ALIKE(driver_functions, driver_get_version, cuDriverGetVersion);
@@ -96,15 +99,15 @@ static_assert(cuda_stream_non_blocking == CU_STREAM_NON_BLOCKING);
 static_assert(cuda_event_without_time == CU_EVENT_DISABLE_TIMING);
 
 // A newer NCCL appends fields, and reads `version` to know which a caller has.
-static_assert(NCCL_VERSION_CODE > 22809 || sizeof(nccl_config) == sizeof(ncclConfig_t));
-static_assert(offsetof(nccl_config, blocking) == offsetof(ncclConfig_t, blocking));
-static_assert(offsetof(nccl_config, max_ctas) == offsetof(ncclConfig_t, maxCTAs));
-static_assert(offsetof(nccl_config, net_name) == offsetof(ncclConfig_t, netName));
-static_assert(offsetof(nccl_config, comm_name) == offsetof(ncclConfig_t, commName));
-static_assert(offsetof(nccl_config, nvlink_centric_schedule) == offsetof(ncclConfig_t, nvlinkCentricSched));
+static_assert(NCCL_VERSION_CODE > 22809 || sizeof(nccl::config) == sizeof(ncclConfig_t));
+static_assert(offsetof(nccl::config, blocking) == offsetof(ncclConfig_t, blocking));
+static_assert(offsetof(nccl::config, max_ctas) == offsetof(ncclConfig_t, maxCTAs));
+static_assert(offsetof(nccl::config, net_name) == offsetof(ncclConfig_t, netName));
+static_assert(offsetof(nccl::config, name) == offsetof(ncclConfig_t, commName));
+static_assert(offsetof(nccl::config, nvlink_centric_schedule) == offsetof(ncclConfig_t, nvlinkCentricSched));
 
 TEST(cuda_abi, initial_values_are_those_of_nccl) {
-  const nccl_config ours;
+  const nccl::config ours;
   const ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
   EXPECT_EQ(ours.magic, theirs.magic);
   EXPECT_EQ(ours.blocking, theirs.blocking);

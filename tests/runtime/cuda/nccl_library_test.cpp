@@ -1,8 +1,6 @@
 // Goal: NCCL is loaded where it is installed, and its absence, a wrong file and a wrong library are clear values.
 #include "runtime/cuda/nccl_library.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -22,15 +20,15 @@ TEST(nccl_library, that_is_installed_tells_its_version_and_makes_ids) {
   const auto first = nccl->make_unique_id();
   const auto second = nccl->make_unique_id();
   ASSERT_TRUE(first && second) << (first ? second : first).error().cause;
-  EXPECT_FALSE(std::equal(std::begin(first->bytes), std::end(first->bytes), std::begin(second->bytes)));
+  EXPECT_NE(first->bytes, second->bytes);
 }
 
 TEST(nccl_library, that_is_installed_refuses_what_is_no_communicator) {
   const auto nccl = nccl_library::load();
   if (!nccl) GTEST_SKIP() << "no NCCL on this machine: " << to_string(nccl.error());
-  nccl_result state = nccl_result::success;
-  const nccl_result result = nccl->functions().comm_get_async_error(nullptr, &state);
-  EXPECT_EQ(result, nccl_result::invalid_argument);
+  nccl::result state = nccl::result::success;
+  const nccl::result result = nccl->functions().comm_get_async_error(nullptr, &state);
+  EXPECT_EQ(result, nccl::result::invalid_argument);
   const error described = nccl->describe(result, "ncclCommGetAsyncError", "edge 3");
   EXPECT_EQ(described.code, error_code::device_failed);
   EXPECT_EQ(described.where, "edge 3");

@@ -1,0 +1,41 @@
+#include "runtime/tensor/torch_cuda.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include <ATen/Version.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <dlfcn.h>
+
+#include "runtime/cuda/shared_library.hpp"
+
+namespace troupe {
+namespace {
+
+/// Of the very LibTorch that this process has: another one's kernels would not fit.
+std::filesystem::path folder_of_torch() {
+  Dl_info found{};
+  const auto* inside = reinterpret_cast<const void*>(&at::show_config);
+  if (::dladdr(inside, &found) == 0 || found.dli_fname == nullptr) return {};
+  return std::filesystem::path(found.dli_fname).parent_path();
+}
+
+expected<void> load_once() {
+  const std::string path = (folder_of_torch() / "libtorch_cuda.so").string();
+  if (const auto library = shared_library::open(path); !library) {
+    return fail(error_code::library_unusable, path, library.error().cause,
+                "Run scripts/setup.sh --cuda, or leave the device out");
+  }
+  if (c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) return {};
+  return fail(error_code::library_unusable, path, "it is loaded, but LibTorch knows no CUDA after it",
+              "Install the CUDA part of the same LibTorch");
+}
+
+}  // namespace
+
+expected<void> load_torch_cuda() {
+  static const expected<void> loaded = load_once();
+  return loaded;
+}
+
+}  // namespace troupe
