@@ -38,7 +38,7 @@ class late_stream final : public device_stream {
  public:
   late_stream() : work_(late_work::start()) {}
   ~late_stream() override { work_->stop(); }
-  cuda_stream handle() noexcept override { return work_->handle(); }
+  nccl::stream handle() noexcept override { return work_->handle(); }
   expected<std::unique_ptr<device_event>> record() override {
     auto passed = std::make_shared<std::atomic<bool>>(false);
     work_->enqueue([passed] { passed->store(true, std::memory_order_release); });

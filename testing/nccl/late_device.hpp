@@ -16,8 +16,8 @@ namespace troupe::testing {
 class late_work : public std::enable_shared_from_this<late_work> {
  public:
   /// What a stand-in makes of a stream's handle.
-  [[nodiscard]] static late_work& of(cuda_stream handle) { return *reinterpret_cast<late_work*>(handle); }
-  [[nodiscard]] cuda_stream handle() { return reinterpret_cast<cuda_stream>(this); }
+  [[nodiscard]] static late_work& of(nccl::stream handle) { return *reinterpret_cast<late_work*>(handle); }
+  [[nodiscard]] nccl::stream handle() { return reinterpret_cast<nccl::stream>(this); }
 
   [[nodiscard]] static std::shared_ptr<late_work> start();
   void enqueue(std::function<void()> what);

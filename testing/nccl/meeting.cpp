@@ -17,8 +17,8 @@ constexpr std::chrono::milliseconds meeting_look_interval{10};
 
 }  // namespace
 
-std::shared_ptr<meeting> meeting::open(const nccl_unique_id& id, int rank) {
-  const int file = ::shm_open(id.bytes, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+std::shared_ptr<meeting> meeting::open(const nccl::unique_id& id, int rank) {
+  const int file = ::shm_open(id.bytes.data(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) return nullptr;
   void* pages = MAP_FAILED;
   if (::ftruncate(file, sizeof(meeting_words)) == 0) {
@@ -28,11 +28,11 @@ std::shared_ptr<meeting> meeting::open(const nccl_unique_id& id, int rank) {
   if (pages == MAP_FAILED) return nullptr;
   auto made = std::make_shared<meeting>(*static_cast<meeting_words*>(pages), id, rank);
   made->words_.joined[made->rank_].store(1);
-  if (made->is_complete()) ::shm_unlink(id.bytes);
+  if (made->is_complete()) ::shm_unlink(id.bytes.data());
   return made;
 }
 
-meeting::meeting(meeting_words& words, const nccl_unique_id& id, int rank)
+meeting::meeting(meeting_words& words, const nccl::unique_id& id, int rank)
     : words_(words),
       id_(id),
       rank_(static_cast<std::size_t>(rank)),
@@ -40,7 +40,7 @@ meeting::meeting(meeting_words& words, const nccl_unique_id& id, int rank)
 
 // It is unlinked by the second to come; the first does so if that one never came.
 meeting::~meeting() {
-  if (!is_complete()) ::shm_unlink(id_.bytes);
+  if (!is_complete()) ::shm_unlink(id_.bytes.data());
   ::munmap(&words_, sizeof(words_));
 }
 
@@ -52,7 +52,7 @@ void meeting::ring_peer() {
   bells_[1 - rank_].ring();
 }
 
-void meeting::fail(nccl_result how) {
+void meeting::fail(nccl::result how) {
   int none = 0;
   words_.error.compare_exchange_strong(none, static_cast<int>(how));
   ring_peer();
@@ -98,7 +98,7 @@ bool meeting::match(posted& mine, const posted& other, const direction& crossing
   const bool fits =
       other.operations.load() == number && other.count.load() == count && other.type.load() == static_cast<int>(type);
   if (fits && words_.error.load() == 0) return true;
-  fail(nccl_result::invalid_usage);
+  fail(nccl::result::invalid_usage);
   hang();
   return false;
 }

@@ -33,7 +33,7 @@ struct direction {
 struct meeting_words {
   std::array<doorbell_words, 2> bells;
   std::array<std::atomic<std::uint32_t>, 2> joined{};
-  /// A nccl_result of both.
+  /// A nccl::result of both.
   std::atomic<int> error{0};
   std::array<direction, 2> directions;
 };
@@ -42,15 +42,15 @@ struct meeting_words {
 class meeting {
  public:
   /// Null if the system refuses.
-  [[nodiscard]] static std::shared_ptr<meeting> open(const nccl_unique_id& id, int rank);
-  meeting(meeting_words& words, const nccl_unique_id& id, int rank);
+  [[nodiscard]] static std::shared_ptr<meeting> open(const nccl::unique_id& id, int rank);
+  meeting(meeting_words& words, const nccl::unique_id& id, int rank);
   ~meeting();
   meeting(const meeting&) = delete;
   meeting& operator=(const meeting&) = delete;
 
   [[nodiscard]] bool is_complete() const;
-  void fail(nccl_result how);
-  [[nodiscard]] nccl_result error() const { return static_cast<nccl_result>(words_.error.load()); }
+  void fail(nccl::result how);
+  [[nodiscard]] nccl::result error() const { return static_cast<nccl::result>(words_.error.load()); }
   /// Operations under way end without having done their work.
   void cut();
   /// Returns when it is done or cut.
@@ -69,7 +69,7 @@ class meeting {
   void ring_peer();
 
   meeting_words& words_;
-  const nccl_unique_id id_;
+  const nccl::unique_id id_;
   const std::size_t rank_;
   std::array<doorbell, 2> bells_;
   std::atomic<bool> is_cut_{false};

@@ -12,7 +12,7 @@
 /// that failed, or whose peer is gone, stays under way until it is aborted or revoked.
 namespace troupe::testing {
 
-[[nodiscard]] nccl_functions stand_in_functions();
+[[nodiscard]] nccl::functions stand_in_functions();
 
 /// What goes wrong in this process; copied by a fork. Operations count from 1 on each communicator, the parts of a
 /// group one by one; 0: none.

@@ -41,10 +41,10 @@ tl::unexpected<error> no_announcement(const std::string& cause) {
 }
 
 expected<payload_ptr> read_hello(std::span<const std::byte> from) {
-  if (from.size() != word + sizeof(nccl_unique_id))
+  if (from.size() != word + sizeof(nccl::unique_id))
     return no_announcement("a hello of " + std::to_string(from.size()) + " bytes");
-  nccl_unique_id id{};
-  std::memcpy(static_cast<char*>(id.bytes), from.data() + word, sizeof(id));
+  nccl::unique_id id{};
+  std::memcpy(id.bytes.data(), from.data() + word, sizeof(id));
   return std::make_shared<const hello>(id);
 }
 
@@ -76,7 +76,7 @@ class announcing final : public payload_codec {
   explicit announcing(std::shared_ptr<const payload_codec> others) : others_(std::move(others)) {}
 
   [[nodiscard]] std::size_t size_of(const payload& value) const override {
-    if (dynamic_cast<const hello*>(&value) != nullptr) return word + sizeof(nccl_unique_id);
+    if (dynamic_cast<const hello*>(&value) != nullptr) return word + sizeof(nccl::unique_id);
     if (const auto* said = dynamic_cast<const announcement*>(&value)) {
       return (announcement_words + said->extents.size() * words_per_extent) * word + said->description.size();
     }

@@ -16,8 +16,8 @@ namespace troupe::nccl {
 /// The first message of a producer: how to make the communicator.
 class hello final : public payload {
  public:
-  explicit hello(const nccl_unique_id& made) : id(made) {}
-  const nccl_unique_id id;
+  explicit hello(const nccl::unique_id& made) : id(made) {}
+  const nccl::unique_id id;
 };
 
 /// What the next send has: shape, type and bytes, without the bytes.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,7 +7,7 @@
 #include <vector>
 
 #include "messages/payload.hpp"
-#include "runtime/cuda/cuda_types.hpp"
+#include "runtime/cuda/nccl_functions.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -31,7 +30,7 @@ class device_stream {
   device_stream(const device_stream&) = delete;
   device_stream& operator=(const device_stream&) = delete;
   virtual ~device_stream() = default;
-  [[nodiscard]] virtual cuda_stream handle() noexcept = 0;
+  [[nodiscard]] virtual nccl::stream handle() noexcept = 0;
   [[nodiscard]] virtual expected<std::unique_ptr<device_event>> record() = 0;
 };
 
@@ -49,32 +48,6 @@ class device_port {
   [[nodiscard]] virtual expected<std::shared_ptr<std::byte>> allocate(std::uint64_t bytes) = 0;
   [[nodiscard]] virtual expected<std::unique_ptr<device_stream>> make_stream() = 0;
 };
-
-namespace nccl {
-
-/// Types of elements, with NCCL's numbers.
-enum class element : int {
-  int8 = 0,
-  uint8 = 1,
-  int32 = 2,
-  uint32 = 3,
-  int64 = 4,
-  uint64 = 5,
-  float16 = 6,
-  float32 = 7,
-  float64 = 8,
-  bfloat16 = 9,
-  float8_e4m3 = 10,
-  float8_e5m2 = 11,
-};
-/// 0 for a number that is none.
-[[nodiscard]] constexpr std::uint64_t bytes_of(element type) noexcept {
-  constexpr std::array<std::uint8_t, 12> sizes{1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-  const auto at = static_cast<std::size_t>(type);
-  return at < sizes.size() ? sizes[at] : 0;
-}
-
-}  // namespace nccl
 
 /// So many elements, one after another.
 struct device_extent {

@@ -10,21 +10,20 @@ const std::string joining = "the making of its communicator";
 
 }  // namespace
 
-expected<std::unique_ptr<lane>> lane::begin(std::shared_ptr<const nccl_tools> tools, const nccl_unique_id& id,
-                                            rank which, clock::time_point now) {
+expected<std::unique_ptr<lane>> lane::begin(std::shared_ptr<const nccl_tools> tools, const unique_id& id, rank which,
+                                            clock::time_point now) {
   std::unique_ptr<lane> made(new lane(tools, which));
   auto ordered = tools->device->make_stream();
   if (!ordered) return tl::make_unexpected(std::move(ordered).error());
   made->stream_ = std::move(*ordered);
   auto byte = tools->device->allocate(limits::payload_alignment);
   if (!byte) return tl::make_unexpected(std::move(byte).error());
-  nccl_config how;
+  config how;
   how.blocking = 0;
   how.min_ctas = 1;
   how.max_ctas = limits::nccl_ctas_max;
-  const nccl_result begun =
-      tools->library.comm_init_rank_config(&made->handle_, ranks, id, static_cast<int>(which), &how);
-  if (begun != nccl_result::success && begun != nccl_result::in_progress)
+  const result begun = tools->library.comm_init_rank_config(&made->handle_, ranks, id, static_cast<int>(which), &how);
+  if (begun != result::success && begun != result::in_progress)
     return tl::make_unexpected(failed(tools->library, joining, begun));
   made->join_limit_ = now + tools->join_timeout;
   made->warm_up(std::move(*byte));
@@ -82,11 +81,11 @@ expected<bool> lane::join(clock::time_point now) {
 }
 
 expected<bool> lane::is_settled(const std::string& name) {
-  nccl_result now = nccl_result::success;
-  const nccl_result asked = tools_->library.comm_get_async_error(handle_, &now);
-  if (asked != nccl_result::success) now = asked;
-  if (now == nccl_result::in_progress) return false;
-  if (now != nccl_result::success) return tl::make_unexpected(failed(tools_->library, name, now));
+  result now = result::success;
+  const result asked = tools_->library.comm_get_async_error(handle_, &now);
+  if (asked != result::success) now = asked;
+  if (now == result::in_progress) return false;
+  if (now != result::success) return tl::make_unexpected(failed(tools_->library, name, now));
   return true;
 }
 
@@ -94,8 +93,8 @@ expected<bool> lane::issue(clock::time_point now) {
   operation& next = waiting_[issued_];
   if (!is_calling_) {
     next.limit = is_warm_ ? now + tools_->operation_timeout : join_limit_;
-    const nccl_result called = next.parts.empty() ? nccl_result::success : call(next);
-    if (called != nccl_result::success && called != nccl_result::in_progress)
+    const result called = next.parts.empty() ? result::success : call(next);
+    if (called != result::success && called != result::in_progress)
       return tl::make_unexpected(failed(tools_->library, next.name, called));
     is_calling_ = true;
   }
@@ -113,20 +112,20 @@ expected<bool> lane::issue(clock::time_point now) {
 }
 
 // A group, so that no part waits for another one. It is ended whatever happens within it.
-nccl_result lane::call(const operation& next) {
-  const nccl_functions& library = tools_->library;
+result lane::call(const operation& next) {
+  const functions& library = tools_->library;
   const int peer = which_ == rank::producer ? static_cast<int>(rank::consumer) : static_cast<int>(rank::producer);
-  nccl_result worst = library.group_start();
-  if (worst != nccl_result::success) return worst;
+  result worst = library.group_start();
+  if (worst != result::success) return worst;
   for (const part& each : next.parts) {
     const auto count = static_cast<std::size_t>(each.extent.count);
-    const auto type = static_cast<nccl_data_type>(each.extent.type);
-    const nccl_result one = next.is_send ? library.send(each.place, count, type, peer, handle_, stream_->handle())
-                                         : library.recv(each.place, count, type, peer, handle_, stream_->handle());
-    if (one != nccl_result::success && one != nccl_result::in_progress) worst = one;
+    const result one = next.is_send
+                           ? library.send(each.place, count, each.extent.type, peer, handle_, stream_->handle())
+                           : library.recv(each.place, count, each.extent.type, peer, handle_, stream_->handle());
+    if (one != result::success && one != result::in_progress) worst = one;
   }
-  const nccl_result ended = library.group_end();
-  return worst != nccl_result::success ? worst : ended;
+  const result ended = library.group_end();
+  return worst != result::success ? worst : ended;
 }
 
 expected<bool> lane::complete(clock::time_point now) {

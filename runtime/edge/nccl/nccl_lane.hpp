@@ -27,8 +27,7 @@ class lane {
   /// Begins to join the peer; then one byte goes from the producer to the consumer, so that what NCCL prepares at the
   /// first operation is there before the first message.
   [[nodiscard]] static expected<std::unique_ptr<lane>> begin(std::shared_ptr<const nccl_tools> tools,
-                                                             const nccl_unique_id& id, rank which,
-                                                             clock::time_point now);
+                                                             const unique_id& id, rank which, clock::time_point now);
   lane(const lane&) = delete;
   lane& operator=(const lane&) = delete;
 
@@ -68,7 +67,7 @@ class lane {
   /// What NCCL is doing in the background with the last call.
   [[nodiscard]] expected<bool> is_settled(const std::string& name);
   [[nodiscard]] expected<bool> issue(clock::time_point now);
-  [[nodiscard]] nccl_result call(const operation& next);
+  [[nodiscard]] result call(const operation& next);
   [[nodiscard]] expected<bool> complete(clock::time_point now);
   void add(bool is_send, std::vector<part> parts, std::shared_ptr<const void> owner, std::string name);
   [[nodiscard]] expected<void> in_time(const operation& each, clock::time_point now) const;
@@ -76,7 +75,7 @@ class lane {
   const std::shared_ptr<const nccl_tools> tools_;
   const rank which_;
   std::unique_ptr<device_stream> stream_;
-  nccl_comm handle_ = nullptr;
+  communicator handle_ = nullptr;
   clock::time_point join_limit_;
   bool is_joined_ = false;
   bool is_warm_ = false;

@@ -27,19 +27,19 @@ struct reaper::queue {
 namespace {
 
 // A non-blocking communicator answers later.
-nccl_result settled(const nccl_tools& tools, nccl_comm handle, nccl_result first) {
+result settled(const nccl_tools& tools, communicator handle, result first) {
   const auto limit = std::chrono::steady_clock::now() + tools.abort_timeout;
-  nccl_result now = first;
-  while (now == nccl_result::in_progress && std::chrono::steady_clock::now() < limit) {
+  result now = first;
+  while (now == result::in_progress && std::chrono::steady_clock::now() < limit) {
     std::this_thread::sleep_for(limits::nccl_look_interval);
-    if (tools.library.comm_get_async_error(handle, &now) != nccl_result::success) return nccl_result::internal_error;
+    if (tools.library.comm_get_async_error(handle, &now) != result::success) return result::internal_error;
   }
   return now;
 }
 
-void end_one(const nccl_tools& tools, nccl_comm handle, bool is_clean) {
-  const nccl_functions& library = tools.library;
-  if (is_clean && settled(tools, handle, library.comm_finalize(handle)) == nccl_result::success) {
+void end_one(const nccl_tools& tools, communicator handle, bool is_clean) {
+  const functions& library = tools.library;
+  if (is_clean && settled(tools, handle, library.comm_finalize(handle)) == result::success) {
     static_cast<void>(library.comm_destroy(handle));
     return;
   }

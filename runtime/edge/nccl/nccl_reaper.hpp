@@ -12,7 +12,7 @@ namespace troupe::nccl {
 
 /// A communicator whose edge has ended, with all that its operations may still touch.
 struct retired_communicator {
-  nccl_comm handle = nullptr;
+  communicator handle = nullptr;
   /// All operations are done on both sides; else it is revoked, where NCCL can, and aborted.
   bool is_clean = false;
   std::unique_ptr<device_stream> stream;

@@ -68,9 +68,9 @@ expected<bool> sender::advance(std::chrono::steady_clock::time_point now) {
 }
 
 expected<void> sender::greet(std::chrono::steady_clock::time_point now) {
-  nccl_unique_id id{};
-  const nccl_functions& library = mine_.tools->library;
-  if (const nccl_result made = library.get_unique_id(&id); made != nccl_result::success)
+  unique_id id{};
+  const functions& library = mine_.tools->library;
+  if (const result made = library.get_unique_id(&id); made != result::success)
     return tl::make_unexpected(failed(library, "the making of its unique id", made));
   auto begun = lane::begin(mine_.tools, id, rank::producer, now);
   if (!begun) return tl::make_unexpected(std::move(begun).error());

@@ -2,7 +2,7 @@
 
 namespace troupe::nccl {
 
-error failed(const nccl_functions& library, const std::string& what, nccl_result how) {
+error failed(const nccl::functions& library, const std::string& what, nccl::result how) {
   std::string cause = what + ": " + library.get_error_string(how);
   const char* const more = library.get_last_error != nullptr ? library.get_last_error(nullptr) : nullptr;
   if (more != nullptr && *more != '\0') cause += std::string(" (") + more + ")";

@@ -13,7 +13,7 @@ namespace troupe {
 
 /// What edges over NCCL stand on: the library, one device, and what payloads are there. Tests have their own of each.
 struct nccl_tools {
-  nccl_functions library;
+  nccl::functions library;
   /// Not null, as the codec.
   std::shared_ptr<device_port> device;
   std::shared_ptr<const device_codec> codec;
@@ -25,7 +25,7 @@ struct nccl_tools {
 namespace nccl {
 
 /// E0708: `what` has failed with this result, in NCCL's words.
-[[nodiscard]] error failed(const nccl_functions& library, const std::string& what, nccl_result how);
+[[nodiscard]] error failed(const nccl::functions& library, const std::string& what, nccl::result how);
 /// E0708: `what` has not ended within its time.
 [[nodiscard]] error late(const std::string& what, std::chrono::milliseconds limit);
 

@@ -214,8 +214,8 @@ class nccl_announcements : public nccl_fault {
     ASSERT_EQ(producer->try_send(sent), send_status::sent);
   }
   void greet() {
-    nccl_unique_id id{};
-    ASSERT_EQ(stand_in_functions().get_unique_id(&id), nccl_result::success);
+    nccl::unique_id id{};
+    ASSERT_EQ(stand_in_functions().get_unique_id(&id), nccl::result::success);
     say(std::make_shared<const nccl::hello>(id));
   }
   /// What the consumer says, having taken no memory.

@@ -12,30 +12,30 @@ using nccl::element;
 /// One rank.
 class one_rank {
  public:
-  one_rank(const nccl_unique_id& id, int rank) : rank_(rank) {
-    nccl_config how;
+  one_rank(const nccl::unique_id& id, int rank) : rank_(rank) {
+    nccl::config how;
     how.blocking = 0;
-    EXPECT_EQ(library_.comm_init_rank_config(&handle_, 2, id, rank, &how), nccl_result::in_progress);
+    EXPECT_EQ(library_.comm_init_rank_config(&handle_, 2, id, rank, &how), nccl::result::in_progress);
   }
   one_rank(const one_rank&) = delete;
   one_rank& operator=(const one_rank&) = delete;
-  ~one_rank() { EXPECT_EQ(library_.comm_abort(handle_), nccl_result::success); }
+  ~one_rank() { EXPECT_EQ(library_.comm_abort(handle_), nccl::result::success); }
 
   void send(std::uint64_t count, element type) {
     EXPECT_EQ(
-        library_.send(bytes.data(), count, static_cast<nccl_data_type>(type), 1 - rank_, handle_, stream_->handle()),
-        nccl_result::success);
+        library_.send(bytes.data(), count, static_cast<nccl::element>(type), 1 - rank_, handle_, stream_->handle()),
+        nccl::result::success);
     passed_ = *stream_->record();
   }
   void receive(std::uint64_t count, element type) {
     EXPECT_EQ(
-        library_.recv(bytes.data(), count, static_cast<nccl_data_type>(type), 1 - rank_, handle_, stream_->handle()),
-        nccl_result::success);
+        library_.recv(bytes.data(), count, static_cast<nccl::element>(type), 1 - rank_, handle_, stream_->handle()),
+        nccl::result::success);
     passed_ = *stream_->record();
   }
-  [[nodiscard]] nccl_result error() const {
-    nccl_result found = nccl_result::success;
-    EXPECT_EQ(library_.comm_get_async_error(handle_, &found), nccl_result::success);
+  [[nodiscard]] nccl::result error() const {
+    nccl::result found = nccl::result::success;
+    EXPECT_EQ(library_.comm_get_async_error(handle_, &found), nccl::result::success);
     return found;
   }
   [[nodiscard]] bool is_done() const { return *passed_->has_passed(); }
@@ -43,9 +43,9 @@ class one_rank {
   std::array<std::byte, 64> bytes{};
 
  private:
-  const nccl_functions library_ = stand_in_functions();
+  const nccl::functions library_ = stand_in_functions();
   const int rank_;
-  nccl_comm handle_ = nullptr;
+  nccl::communicator handle_ = nullptr;
   late_device device_;
   const std::unique_ptr<device_stream> stream_ = *device_.make_stream();
   std::unique_ptr<device_event> passed_;
@@ -53,19 +53,19 @@ class one_rank {
 
 class nccl_stand_in : public ::testing::Test {
  protected:
-  static nccl_unique_id new_id() {
-    nccl_unique_id id{};
-    EXPECT_EQ(stand_in_functions().get_unique_id(&id), nccl_result::success);
+  static nccl::unique_id new_id() {
+    nccl::unique_id id{};
+    EXPECT_EQ(stand_in_functions().get_unique_id(&id), nccl::result::success);
     return id;
   }
   void expect_invalid_usage() const {
     for (const one_rank* each : {&first, &second}) {
-      EXPECT_TRUE(eventually([&] { return each->error() == nccl_result::invalid_usage; }));
+      EXPECT_TRUE(eventually([&] { return each->error() == nccl::result::invalid_usage; }));
       EXPECT_FALSE(each->is_done()) << "until it is aborted";
     }
   }
 
-  const nccl_unique_id id = new_id();
+  const nccl::unique_id id = new_id();
   one_rank first{id, 0};
   one_rank second{id, 1};
 };
@@ -73,7 +73,7 @@ class nccl_stand_in : public ::testing::Test {
 TEST_F(nccl_stand_in, moves_bytes_when_both_ends_are_there) {
   first.bytes.fill(std::byte{7});
   first.send(10, element::uint8);
-  EXPECT_EQ(second.error(), nccl_result::success);
+  EXPECT_EQ(second.error(), nccl::result::success);
   EXPECT_FALSE(first.is_done()) << "nothing is buffered";
   second.receive(10, element::uint8);
   EXPECT_TRUE(eventually([&] { return first.is_done() && second.is_done(); }));
