@@ -20,7 +20,7 @@ enum class exit_status : int {
 };
 
 /// Stable numbers: a code never changes its meaning and is never used again. The hundreds group them: 1xx usage,
-/// 2xx model, 3xx data, 4xx config, 5xx topology and partition, 6xx run, 7xx wire, 8xx journal, 9xx device. 0 is never an error.
+/// 2xx model, 3xx data, 4xx config, 5xx topology and partition, 6xx run, 7xx wire, 8xx journal, 9xx device. Never 0.
 ///
 /// A new code needs an entry in messages/explanations (input.hpp up to 4xx, operation.hpp above) and a row in
 /// docs/errors.md. tests/messages/error_code_test.cpp compares the three, and has the exit statuses of each hundred.
