@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::array core_folders = {"suggest", "fault",      "schedule", "topology",   "partition", "trace",
                                      "os",      "log",        "edge",     "transport",  "link",      "process",
                                      "journal", "engine",     "inject",   "local_host", "launch",    "join",
-                                     "agent",   "agent_host", "launcher", "cuda", "device"};
+                                     "agent",   "agent_host", "launcher", "cuda",       "device"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
