@@ -5,7 +5,7 @@ set(troupe_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
 
 get_property(troupe_installed GLOBAL PROPERTY troupe_libraries)
 # The command line is the program's own: it has no headers to build against.
-list(REMOVE_ITEM troupe_installed troupe_cli_commands)
+list(REMOVE_ITEM troupe_installed troupe_cli_commands troupe_cli_launch)
 
 add_library(troupe INTERFACE)
 add_library(troupe::troupe ALIAS troupe)
