@@ -150,7 +150,7 @@ class faulty_link final : public message_link {
   void become(message_triggers triggers) {
     const bool may_break =
         std::ranges::any_of(triggers, [](const auto& each) { return is_of_connection(each->what()); });
-    if (may_break) link_->disturb({stage_, &stage_->connection()});
+    if (may_break && !std::exchange(is_disturbed_, true)) link_->disturb({stage_, &stage_->connection()});
     stage_->become(std::move(triggers));
   }
 
@@ -178,6 +178,8 @@ class faulty_link final : public message_link {
   const do_later later_;
   const std::function<message_triggers(stage_address)> of_stage_;
   const std::shared_ptr<stage> stage_;
+  /// An assignment is said again until it is confirmed.
+  bool is_disturbed_ = false;
   std::shared_ptr<direction> to_worker_;
   /// It is the link's, until the link is lost: what it delivers to may know this link.
   std::weak_ptr<direction> from_worker_;

@@ -120,8 +120,10 @@ class numbered_link final : public message_link, public std::enable_shared_from_
       return error{error_code::peer_lost, "control plane", "it does not confirm what it is told",
                    "look whether the other process has ended or is stopped"};
     }
+    // before the receipt, which is queued itself
+    const bool all_has_left = below_->queued_bytes() == 0;
     if (owed_bytes_) tell_receipt();
-    if (below_->queued_bytes() != 0) return std::nullopt;
+    if (!all_has_left) return std::nullopt;
     for (kept_message& each : kept_) {
       if (beats_ - each.said < limits::message_repeat_beats) continue;
       each.said = beats_;

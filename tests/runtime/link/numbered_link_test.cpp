@@ -30,13 +30,15 @@ class noted_way final : public message_link {
  public:
   void start(link_events above) override { events = std::move(above); }
   void send(codec::bytes message) override { sent.push_back(std::move(message)); }
-  [[nodiscard]] std::size_t queued_bytes() const override { return queued; }
+  [[nodiscard]] std::size_t queued_bytes() const override { return counts_waiting ? sent.size() : queued; }
   void peer_has_ended(std::function<void()>) override {}
   void close() override { events = {}; }
 
   link_events events;
   std::deque<codec::bytes> sent;
   std::size_t queued = 0;
+  /// As a link does until its thread has written.
+  bool counts_waiting = false;
 };
 
 class end_of_link {
@@ -83,6 +85,19 @@ TEST_F(numbered, what_was_lost_is_said_again_and_those_behind_it_wait) {
   driver.beat(limits::message_repeat_beats);
   driver.bring_all_to(worker);
   EXPECT_THAT(worker.told, ElementsAre("a", "b"));
+}
+
+TEST_F(numbered, what_was_lost_is_said_again_although_the_other_end_speaks_on_each_beat) {
+  driver.way->counts_waiting = true;
+  driver.say("a");
+  driver.way->sent.clear();
+  for (std::uint64_t beat = 0; beat <= limits::message_repeat_beats; ++beat) {
+    worker.say("news");
+    worker.bring_all_to(driver);
+    driver.beat();
+    driver.bring_all_to(worker);
+  }
+  EXPECT_THAT(worker.told, ElementsAre("a"));
 }
 
 TEST_F(numbered, what_was_heard_is_not_said_again) {
