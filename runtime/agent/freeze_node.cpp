@@ -20,6 +20,13 @@ int open_process(pid_t pid) {
   return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
 }
 
+/// The number of a child that was reaped may be another process's by now.
+bool is_child(int process) {
+  siginfo_t unused{};
+  return ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process), &unused, WEXITED | WNOHANG | WNOWAIT) ==
+         0;
+}
+
 void signal_all(const int* processes, std::size_t count, int number) {
   for (std::size_t i = 0; i < count; ++i) {
     static_cast<void>(::syscall(SYS_pidfd_send_signal, processes[i], number, nullptr, 0));
@@ -55,7 +62,8 @@ expected<void> freeze_processes(const std::vector<pid_t>& which, std::chrono::mi
   std::vector<unique_fd> opened;
   for (const pid_t each : which) {
     unique_fd one(open_process(each));
-    if (one) opened.push_back(std::move(one));
+    if (!one && errno != ESRCH) return fail(error_code::process_failed, "freeze", "pidfd_open: " + errno_text());
+    if (one && (each == ::getpid() || is_child(one.get()))) opened.push_back(std::move(one));
   }
   std::vector<int> processes;
   processes.reserve(opened.size());
