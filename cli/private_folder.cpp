@@ -22,11 +22,14 @@ const std::string name_begin = "troupe-chaos-";
 /// From mkdtemp() to the lock.
 constexpr std::chrono::seconds time_to_lock{60};
 
-/// Invalid if another process has it. Its children do not inherit it.
-unique_fd lock_folder(const std::filesystem::path& folder) {
-  unique_fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (opened && ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) opened.reset();
-  return opened;
+/// Children do not inherit it.
+unique_fd open_folder(const std::filesystem::path& folder) {
+  return unique_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/// False if another process has it.
+bool lock(const unique_fd& folder) {
+  return folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
 bool is_forgotten(int folder) {
@@ -41,8 +44,9 @@ void sweep(const std::filesystem::path& parent) {
   for (std::filesystem::directory_iterator each(parent, ignored), end; each != end; each.increment(ignored)) {
     if (ignored) return;
     if (!each->path().filename().string().starts_with(name_begin)) continue;
-    const unique_fd lock = lock_folder(each->path());
-    if (lock && is_forgotten(lock.get())) std::filesystem::remove_all(each->path(), ignored);
+    const unique_fd folder = open_folder(each->path());
+    // not the lock first: its owner may be about to take it
+    if (folder && is_forgotten(folder.get()) && lock(folder)) std::filesystem::remove_all(each->path(), ignored);
   }
 }
 
@@ -55,9 +59,9 @@ expected<std::unique_ptr<private_folder>> private_folder::make() {
   sweep(parent);
   std::string name = (parent / (name_begin + "XXXXXX")).string();
   if (::mkdtemp(name.data()) == nullptr) return unwritable(parent, errno);
-  unique_fd lock = lock_folder(name);
-  if (!lock) return unwritable(name, errno);
-  return std::unique_ptr<private_folder>(new private_folder(name, std::move(lock)));
+  unique_fd folder = open_folder(name);
+  if (!lock(folder)) return unwritable(name, errno);
+  return std::unique_ptr<private_folder>(new private_folder(name, std::move(folder)));
 }
 
 private_folder::~private_folder() {
