@@ -76,13 +76,17 @@ class translation {
 
   [[nodiscard]] expected<void> check(const troupe::fault_plan& given) const { return check_fits(given, shape_); }
 
-  [[nodiscard]] expected<fault> translate(const troupe::fault& one) const {
+  /// At least one.
+  [[nodiscard]] expected<std::vector<fault>> translate(const troupe::fault& one) const {
     const auto kind = kind_of(one);
     if (!kind || asks_for_more(one)) {
       return misfit(one, "virtual time has no such fault", "troupe/simulation.hpp lists those that it has");
     }
     if (one.who.kind == target::driver && !made_.has_journal) {
       return misfit(one, "no driver comes after it without a journal", "set settings::journal");
+    }
+    if (one.when.kind == trigger::probability && index_of(one) == 0) {
+      return misfit(one, "virtual time has no chance below a hundredth", "write p=0.01 or more");
     }
     fault made{.kind = *kind, .at_us = in_us(one.when.seconds)};
     if (const auto stage = find_stage(shape_, one.who.name)) made.stage = static_cast<std::uint32_t>(*stage);
@@ -94,7 +98,10 @@ class translation {
     for (std::size_t channel = 0; channel < wiring_.channels.size(); ++channel) {
       if (is_of_channel(one, wiring_, channel)) made.channels.push_back(channel);
     }
-    return made;
+    if (one.who.kind != target::control) return std::vector{made};
+    std::vector<fault> of_replicas(shape_.stages[made.stage].replicas, made);
+    for (std::uint32_t replica = 0; replica < of_replicas.size(); ++replica) of_replicas[replica].replica = replica;
+    return of_replicas;
   }
 
  private:
@@ -117,9 +124,9 @@ expected<std::vector<fault>> in_virtual_time(const troupe::fault_plan& given, co
   if (auto fine = to.check(given); !fine) return tl::make_unexpected(fine.error());
   std::vector<fault> faults;
   for (const troupe::fault& each : given.faults()) {
-    auto one = to.translate(each);
-    if (!one) return tl::make_unexpected(one.error());
-    faults.push_back(std::move(*one));
+    const auto some = to.translate(each);
+    if (!some) return tl::make_unexpected(some.error());
+    faults.insert(faults.end(), some->begin(), some->end());
   }
   return faults;
 }

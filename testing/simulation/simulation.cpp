@@ -193,6 +193,10 @@ expected<std::optional<finding>> find_failure(const network& what, std::uint64_t
                                               const settings& how) {
   const auto undisturbed = plan_of(what, how);
   if (!undisturbed) return tl::make_unexpected(undisturbed.error());
+  if (last_seed < first_seed) {
+    return fail(error_code::value_out_of_range, "find_failure",
+                fmt::format("seeds {} to {} are none", first_seed, last_seed), "give the first seed first");
+  }
   simulator world;
   for (std::uint64_t seed = first_seed; seed <= last_seed && seed >= first_seed; ++seed) {
     const plan now = drawn(*undisturbed, seed, how);

@@ -1,6 +1,7 @@
 #include "testing/simulation/world.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <caf/scheduler/test_coordinator.hpp>
@@ -19,11 +20,26 @@ namespace {
 constexpr nanoseconds time_to_heal = 400s;
 constexpr std::uint64_t steps_max = 100'000;
 constexpr std::uint64_t steps_max_per_replica = 2'000;
+/// Measured: 14, where nothing is sent again.
+constexpr std::uint64_t steps_max_per_forward = 200;
 
-std::uint64_t steps_allowed(const graph_plan& of) {
+std::uint64_t micro_batches_of(const plan& what) {
+  return std::accumulate(what.calls.begin(), what.calls.end(), std::uint64_t{0});
+}
+
+std::uint64_t steps_allowed(const plan& what) {
   std::uint64_t replicas = 0;
-  for (const node_plan& each : of.nodes) replicas += each.replicas;
-  return steps_max + replicas * steps_max_per_replica;
+  for (const node_plan& each : what.graph.nodes) replicas += each.replicas;
+  const std::uint64_t forwards = micro_batches_of(what) * what.graph.nodes.size();
+  return steps_max + replicas * steps_max_per_replica + forwards * steps_max_per_forward;
+}
+
+/// All forwards one after another, twice.
+nanoseconds time_allowed(const plan& what) {
+  std::uint64_t slowness = 0;
+  for (const node_plan& each : what.graph.nodes) slowness += each.slowness;
+  const auto forwards = static_cast<std::int64_t>(2 * micro_batches_of(what) * slowness);
+  return time_to_heal + std::chrono::microseconds{forwards * what.forward_us};
 }
 
 struct testing_config : caf::actor_system_config {
@@ -153,8 +169,8 @@ driver_life::outcome simulator::state::live(run_state& run) {
       for (auto& each : folds[0]) each = std::make_shared<journaling_fold>(std::move(each), journal);
     }
     life.submit(std::move(folds), std::move(starts));
-    ended = life.run({.steps_max = run.steps + steps_allowed(run.what.graph),
-                      .time_max = std::max(run.healed, run.clock.now) + time_to_heal},
+    ended = life.run({.steps_max = run.steps + steps_allowed(run.what),
+                      .time_max = std::max(run.healed, run.clock.now) + time_allowed(run.what)},
                      [&](bool is_complete) {
                        if (!journal) return;
                        if (!journal->close() || !is_complete) return;

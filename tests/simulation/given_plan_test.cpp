@@ -46,7 +46,11 @@ TEST(given_plan, names_stage_replica_and_moment) {
   const fault in_forward = only("kill:stage=1,at=mb7");
   EXPECT_EQ(in_forward.kind, fault_kind::kill_in_forward);
   EXPECT_EQ(in_forward.index, 7u);
-  const fault lossy = only("drop:control=driver-n0,p=0.25");
+  const auto of_both = in_virtual_time(fault_plan{}.add("drop:control=driver-n0,p=0.25"), line_of_three());
+  ASSERT_TRUE(of_both);
+  ASSERT_THAT(*of_both, SizeIs(2)) << "one for each replica";
+  EXPECT_EQ(of_both->at(1).replica, 1u);
+  const fault lossy = of_both->at(0);
   EXPECT_EQ(lossy.kind, fault_kind::lose_messages);
   EXPECT_EQ(lossy.index, 25u);
   EXPECT_NE(only("kill:loader,at=1s").index % 2, only("kill:aggregator,at=1s").index % 2);
@@ -69,6 +73,7 @@ TEST(given_plan, is_refused_where_it_fits_neither_the_run_nor_virtual_time) {
         "close:control=driver-n0,direction=back,at=1s", "disk_full:journal,bytes=5,at=1s"}) {
     EXPECT_THAT(refusal_of(text), HasSubstr("virtual time has no such fault")) << text;
   }
+  EXPECT_THAT(refusal_of("drop:control=driver-n0,p=0.004"), HasSubstr("no chance below a hundredth"));
   EXPECT_THAT(refusal_of("kill:stage=n7,at=1s"), HasSubstr("no stage \"n7\""));
   EXPECT_THAT(refusal_of("kill:stage=n0,replica=2,at=1s"), HasSubstr("2 replicas"));
   EXPECT_THAT(refusal_of("close:edge=n1->n0,at=1s"), HasSubstr("no such edge"));
@@ -97,11 +102,27 @@ TEST(given_plan, that_a_run_survives_keeps_its_bits_in_each_order) {
       ASSERT_TRUE(run) << to_string(run.error());
       EXPECT_EQ(run->difference, "");
       EXPECT_EQ(run->ended, "same bits");
-      EXPECT_THAT(run->faults, SizeIs(1));
+      EXPECT_FALSE(run->faults.empty());
       traces.insert(run->trace_hash);
     }
     EXPECT_THAT(traces, SizeIs(5)) << "a seed draws what runs next";
   }
+}
+
+TEST(a_network, has_time_and_steps_for_long_calls) {
+  const auto net = network{}.stage("first").stage("last");
+  for (const settings& how : {settings{.micro_batches = {1000}, .forward_us = settings::forward_us_max},
+                              settings{.micro_batches = {settings::micro_batches_max}}}) {
+    settings calm = how;
+    calm.faults = false;
+    EXPECT_EQ(simulate(net, 1, calm)->difference, "");
+  }
+}
+
+TEST(a_network, is_not_searched_without_seeds) {
+  const auto found = find_failure(network{}.stage("only"), 200, 1);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, error_code::value_out_of_range);
 }
 
 /// What the run would be without the fault: each of these must change it.

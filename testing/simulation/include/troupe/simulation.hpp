@@ -21,7 +21,8 @@ namespace troupe::simulation {
 /// several inputs bring of a sample is hashed into one. Equal samples must become equal ones, whatever came before, as
 /// stage_function asks it. An exception is a failed forward.
 using forward = std::function<void(micro_batch_id id, std::span<std::uint64_t> samples)>;
-/// Called for each worker that becomes the stage: what a forward keeps is lost with its worker.
+/// Called for each worker that becomes the stage: what a forward keeps is lost with its worker. Called for the plain
+/// loop that a run is compared with, too.
 using make_forward = std::function<forward()>;
 
 struct node_options {
@@ -77,7 +78,8 @@ struct settings {
   ///   at=TIME   kill, stop (with `for` or not) of a stage; kill of the loader, the aggregator, and with a journal the
   ///             driver; disk_full of the journal; drop, corrupt, close of an edge; close of control messages
   ///   at=mbK    kill, throw of a stage, in the first call
-  ///   p=P       drop, duplicate, reorder of control messages
+  ///   p=P       drop, duplicate, reorder of control messages of all replicas; in hundredths, and drawn from the run's
+  ///             seed in place of the fault's
   fault_plan plan = {};
 };
 
@@ -107,7 +109,8 @@ struct finding {
   /// The fewest of its faults with which it still fails.
   outcome least;
 };
-/// The first of these seeds that fails, shrunk; nothing: none does. Errors: simulate().
+/// The first of these seeds that fails, shrunk; nothing: none does. Errors: simulate(); E0103 where the last seed is
+/// before the first.
 [[nodiscard]] expected<std::optional<finding>> find_failure(const network& what, std::uint64_t first_seed,
                                                             std::uint64_t last_seed, const settings& how = {});
 /// Some lines for a test's message: seed, faults, difference.
