@@ -224,10 +224,9 @@ void fault_injector::act(std::size_t number) {
 
 /// A lost node does not come back.
 void fault_injector::hurt_node(std::size_t number, std::optional<micro_batch_id> at) {
-  const bool is_new = !record_.is_spent(number);
-  if (is_new && actions_.hurt_node && actions_.hurt_node(faults()[number])) {
-    static_cast<void>(record_.spend(number, at));
-  }
+  if (record_.is_spent(number) || !actions_.hurt_node) return;
+  if (!actions_.hurt_node(faults()[number])) return record_.give_up(number, "not injected: node lost");
+  static_cast<void>(record_.spend(number, at));
 }
 
 /// From outside; a process that is just being replaced is hit when there is another one.

@@ -198,6 +198,7 @@ TEST(fault_injector, hurts_nodes_at_their_moments_unless_they_are_lost) {
   const auto entries = faults->record().entries();
   EXPECT_EQ(entries[0].micro_batch, (micro_batch_id{0, 1}));
   EXPECT_EQ(entries[1].times, 0u);
+  EXPECT_EQ(entries[1].note, "not injected: node lost");
   EXPECT_EQ(entries[2].times + entries[3].times, 2u);
 }
 
