@@ -34,8 +34,7 @@ constexpr int socket_number = 3;
 constexpr const char* standard_ones = "standard";
 constexpr std::size_t standard_count = 3;
 
-// --- a request as text: the numbers of its descriptors, then its variables, a line each
-// --------------------------------
+// --- a request as text: the numbers of its descriptors, then its variables, a line each -----------------------------
 
 /// Read at run time, and by no library while it is loaded: a copy may have another value than the nursery.
 bool may_differ(const std::string& variable) {
@@ -80,8 +79,7 @@ void set_variables(std::string_view lines) {
   }
 }
 
-// --- the nursery's side
-// ------------------------------------------------------------------------------------------------
+// --- the nursery's side ----------------------------------------------------------------------------------------------
 
 bool has_one_thread() {
   std::error_code problem;
@@ -172,8 +170,7 @@ struct silent_listener final : process_listener {
 
 }  // namespace
 
-// --- the side of who needs workers
-// -------------------------------------------------------------------------------------
+// --- the driver's or the agent's side --------------------------------------------------------------------------------
 
 nursery::nursery(fd_channel channel, variables own)
     : channel_(std::make_unique<fd_channel>(std::move(channel))), own_(std::move(own)) {}
