@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -29,8 +30,8 @@ class immediate_context final : public device_context {
   [[nodiscard]] expected<void> enter_thread() override { return {}; }
   [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate(std::size_t bytes) override {
     constexpr std::size_t step = limits::payload_alignment;
-    const std::size_t rounded = bytes <= SIZE_MAX - step ? (bytes / step + 1) * step : SIZE_MAX / step * step;
-    void* made = std::aligned_alloc(step, rounded);
+    // beyond that no allocator has any, and a sanitizer ends the process that asks
+    void* made = bytes < PTRDIFF_MAX - step ? std::aligned_alloc(step, (bytes / step + 1) * step) : nullptr;
     if (made != nullptr) return std::shared_ptr<std::byte>(static_cast<std::byte*>(made), &std::free);
     return fail(error_code::device_failed, "cpu", fmt::format("out of memory: {} bytes were asked for", bytes),
                 "Use smaller micro-batches, or fewer of them on their way");
