@@ -23,6 +23,7 @@ class immediate_stream final : public context_stream {
   }
   [[nodiscard]] expected<std::shared_ptr<context_event>> record() override { return std::make_shared<passed_event>(); }
   [[nodiscard]] expected<void> wait_for(const context_event&) override { return {}; }
+  [[nodiscard]] cuda_stream handle() noexcept override { return nullptr; }
 };
 
 class immediate_context final : public device_context {

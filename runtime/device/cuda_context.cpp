@@ -80,6 +80,7 @@ class driver_stream final : public context_stream {
     TROUPE_CHECK(of_driver != nullptr, "a stream waits for events of its own kind of device");
     return device_->done(device_->call().stream_wait_event(stream_, of_driver->handle(), 0), "cuStreamWaitEvent");
   }
+  [[nodiscard]] cuda_stream handle() noexcept override { return stream_; }
 
  private:
   device_ptr device_;

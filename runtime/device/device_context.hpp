@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/cuda/driver_functions.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -34,6 +35,8 @@ class context_stream {
   /// What is given to this stream from now on waits for the event; the caller does not. The event is of the same kind
   /// of device.
   [[nodiscard]] virtual expected<void> wait_for(const context_event& event) = 0;
+  /// For libraries that give it work; null where the device has none.
+  [[nodiscard]] virtual cuda_stream handle() noexcept = 0;
 };
 
 /// A device as stages and edges use it, and all that they know of it: a stage has no other way to a GPU than this.

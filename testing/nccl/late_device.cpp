@@ -25,24 +25,36 @@ std::shared_ptr<std::byte> make_memory(std::uint64_t bytes) {
   return {made, made[0].bytes};
 }
 
-class late_event final : public device_event {
+class late_event final : public context_event {
  public:
   explicit late_event(std::shared_ptr<const std::atomic<bool>> passed) : passed_(std::move(passed)) {}
   expected<bool> has_passed() override { return passed_->load(std::memory_order_acquire); }
+  [[nodiscard]] const std::shared_ptr<const std::atomic<bool>>& passed() const { return passed_; }
 
  private:
   const std::shared_ptr<const std::atomic<bool>> passed_;
 };
 
-class late_stream final : public device_stream {
+class late_stream final : public context_stream {
  public:
   late_stream() : work_(late_work::start()) {}
   ~late_stream() override { work_->stop(); }
-  nccl::stream handle() noexcept override { return work_->handle(); }
-  expected<std::unique_ptr<device_event>> record() override {
+  cuda_stream handle() noexcept override { return work_->handle(); }
+  expected<void> copy(std::byte* into, const std::byte* from, std::size_t bytes) override {
+    work_->enqueue([into, from, bytes] { std::memcpy(into, from, bytes); });
+    return {};
+  }
+  expected<std::shared_ptr<context_event>> record() override {
     auto passed = std::make_shared<std::atomic<bool>>(false);
-    work_->enqueue([passed] { passed->store(true, std::memory_order_release); });
-    return std::make_unique<late_event>(std::move(passed));
+    work_->enqueue([passed] {
+      passed->store(true, std::memory_order_release);
+      passed->notify_all();
+    });
+    return std::make_shared<late_event>(std::move(passed));
+  }
+  expected<void> wait_for(const context_event& event) override {
+    work_->enqueue([passed = dynamic_cast<const late_event&>(event).passed()] { passed->wait(false); });
+    return {};
   }
 
  private:
@@ -93,12 +105,12 @@ void late_work::run() {
   }
 }
 
-expected<std::shared_ptr<std::byte>> late_device::allocate(std::uint64_t bytes) {
+expected<std::shared_ptr<std::byte>> late_device::allocate(std::size_t bytes) {
   allocated_ += bytes;
   return make_memory(bytes);
 }
 
-expected<std::unique_ptr<device_stream>> late_device::make_stream() {
+expected<std::unique_ptr<context_stream>> late_device::make_stream() {
   return std::make_unique<late_stream>();
 }
 

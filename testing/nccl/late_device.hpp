@@ -7,7 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/edge/nccl/device_port.hpp"
+#include "runtime/device/device_context.hpp"
+#include "runtime/edge/nccl/device_codec.hpp"
 #include "runtime/edge/payload_codec.hpp"
 
 namespace troupe::testing {
@@ -35,11 +36,14 @@ class late_work : public std::enable_shared_from_this<late_work> {
 
 /// A device whose memory is that of the host and holds nonsense when it is new, and whose streams are late: what is
 /// used before its event has passed has wrong bits.
-class late_device final : public device_port {
+class late_device final : public device_context {
  public:
   [[nodiscard]] expected<void> enter_thread() override { return {}; }
-  [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate(std::uint64_t bytes) override;
-  [[nodiscard]] expected<std::unique_ptr<device_stream>> make_stream() override;
+  [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate(std::size_t bytes) override;
+  [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate_host(std::size_t bytes) override {
+    return allocate(bytes);
+  }
+  [[nodiscard]] expected<std::unique_ptr<context_stream>> make_stream() override;
 
   /// Bytes that were asked for so far.
   [[nodiscard]] std::uint64_t allocated() const { return allocated_.load(); }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/cuda/nccl_functions.hpp"
-#include "runtime/edge/nccl/device_port.hpp"
+#include "runtime/edge/nccl/device_codec.hpp"
 #include "runtime/edge/payload_codec.hpp"
 
 /// What the two ends of an nccl edge tell each other beside NCCL, in the place of tensors (docs/edges.md).

@@ -25,7 +25,7 @@ class core {
   /// Communicators are begun in this order among those that are known: epoch, then channel.
   using order = std::pair<std::uint64_t, std::uint64_t>;
 
-  /// E0614, and what device_port::enter_thread() fails with.
+  /// E0614, and what device_context::enter_thread() fails with.
   [[nodiscard]] static expected<std::shared_ptr<core>> open(std::shared_ptr<const nccl_tools> tools);
   ~core();
   core(const core&) = delete;

@@ -58,7 +58,7 @@ class lane {
     std::shared_ptr<const void> owner;
     std::string name;
     std::optional<clock::time_point> limit = std::nullopt;
-    std::unique_ptr<device_event> passed = nullptr;
+    std::shared_ptr<context_event> passed = nullptr;
   };
 
   lane(std::shared_ptr<const nccl_tools> tools, rank which) : tools_(std::move(tools)), which_(which) {}
@@ -74,7 +74,7 @@ class lane {
 
   const std::shared_ptr<const nccl_tools> tools_;
   const rank which_;
-  std::unique_ptr<device_stream> stream_;
+  std::unique_ptr<context_stream> stream_;
   communicator handle_ = nullptr;
   clock::time_point join_limit_;
   bool is_joined_ = false;

@@ -15,7 +15,7 @@ struct retired_communicator {
   communicator handle = nullptr;
   /// All operations are done on both sides; else it is revoked, where NCCL can, and aborted.
   bool is_clean = false;
-  std::unique_ptr<device_stream> stream;
+  std::unique_ptr<context_stream> stream;
   std::vector<std::shared_ptr<const void>> buffers;
 };
 

@@ -6,7 +6,8 @@
 
 #include "messages/limits.hpp"
 #include "runtime/cuda/nccl_functions.hpp"
-#include "runtime/edge/nccl/device_port.hpp"
+#include "runtime/device/device_context.hpp"
+#include "runtime/edge/nccl/device_codec.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -15,7 +16,7 @@ namespace troupe {
 struct nccl_tools {
   nccl::functions library;
   /// Not null, as the codec.
-  std::shared_ptr<device_port> device;
+  std::shared_ptr<device_context> device;
   std::shared_ptr<const device_codec> codec;
   std::chrono::milliseconds join_timeout = limits::nccl_join_timeout;
   std::chrono::milliseconds operation_timeout = limits::nccl_operation_timeout;

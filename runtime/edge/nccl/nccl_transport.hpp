@@ -28,7 +28,7 @@ namespace troupe {
 class nccl_transport final : public transport {
  public:
   /// `make_announcing` gets the codec for the announcing edges, over `codec` for labels. Errors: E0614, its own, and
-  /// those of device_port::enter_thread().
+  /// those of device_context::enter_thread().
   [[nodiscard]] static expected<std::shared_ptr<nccl_transport>> open(
       std::shared_ptr<const nccl_tools> tools, std::shared_ptr<const payload_codec> codec,
       const std::function<expected<std::shared_ptr<transport>>(std::shared_ptr<const payload_codec>)>& make_announcing);

@@ -47,8 +47,8 @@ class one_rank {
   const int rank_;
   nccl::communicator handle_ = nullptr;
   late_device device_;
-  const std::unique_ptr<device_stream> stream_ = *device_.make_stream();
-  std::unique_ptr<device_event> passed_;
+  const std::unique_ptr<context_stream> stream_ = *device_.make_stream();
+  std::shared_ptr<context_event> passed_;
 };
 
 class nccl_stand_in : public ::testing::Test {

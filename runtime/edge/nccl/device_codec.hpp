@@ -12,43 +12,6 @@
 
 namespace troupe {
 
-/// Has passed when all that its stream was given before has been done. Threads: one at a time.
-class device_event {
- public:
-  device_event() = default;
-  device_event(const device_event&) = delete;
-  device_event& operator=(const device_event&) = delete;
-  virtual ~device_event() = default;
-  /// Does not wait. An error of the device is the error of this event.
-  [[nodiscard]] virtual expected<bool> has_passed() = 0;
-};
-
-/// Work of a device, done in order, some time later. Threads: one at a time. Destruction waits for nothing.
-class device_stream {
- public:
-  device_stream() = default;
-  device_stream(const device_stream&) = delete;
-  device_stream& operator=(const device_stream&) = delete;
-  virtual ~device_stream() = default;
-  [[nodiscard]] virtual nccl::stream handle() noexcept = 0;
-  [[nodiscard]] virtual expected<std::unique_ptr<device_event>> record() = 0;
-};
-
-/// A device, as edges need it. Threads: any.
-class device_port {
- public:
-  device_port() = default;
-  device_port(const device_port&) = delete;
-  device_port& operator=(const device_port&) = delete;
-  virtual ~device_port() = default;
-
-  /// The calling thread works with this device from now on.
-  [[nodiscard]] virtual expected<void> enter_thread() = 0;
-  /// At a multiple of limits::payload_alignment. Freed with the last owner, on any thread, without waiting. E0614.
-  [[nodiscard]] virtual expected<std::shared_ptr<std::byte>> allocate(std::uint64_t bytes) = 0;
-  [[nodiscard]] virtual expected<std::unique_ptr<device_stream>> make_stream() = 0;
-};
-
 /// So many elements, one after another.
 struct device_extent {
   std::uint64_t count = 0;
