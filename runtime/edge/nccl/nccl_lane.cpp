@@ -10,8 +10,8 @@ const std::string joining = "the making of its communicator";
 
 }  // namespace
 
-expected<std::unique_ptr<lane>> lane::begin(std::shared_ptr<const nccl_tools> tools, const unique_id& id, rank which,
-                                            clock::time_point now) {
+expected<std::unique_ptr<lane>> lane::begin(const std::shared_ptr<const nccl_tools>& tools, const unique_id& id,
+                                            rank which, clock::time_point now) {
   std::unique_ptr<lane> made(new lane(tools, which));
   auto ordered = tools->device->make_stream();
   if (!ordered) return tl::make_unexpected(std::move(ordered).error());

@@ -26,7 +26,7 @@ class lane {
 
   /// Begins to join the peer; then one byte goes from the producer to the consumer, so that what NCCL prepares at the
   /// first operation is there before the first message.
-  [[nodiscard]] static expected<std::unique_ptr<lane>> begin(std::shared_ptr<const nccl_tools> tools,
+  [[nodiscard]] static expected<std::unique_ptr<lane>> begin(const std::shared_ptr<const nccl_tools>& tools,
                                                              const unique_id& id, rank which, clock::time_point now);
   lane(const lane&) = delete;
   lane& operator=(const lane&) = delete;
