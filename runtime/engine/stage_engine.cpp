@@ -140,16 +140,14 @@ bool stage_engine::is_wanted() {
 
 void stage_engine::compute() {
   prepare_outputs();
-  if (flying_.empty()) {
-    began_ = options_.now();
-    page_->work.begin(work_.id(), began_);
-  }
+  if (flying_.empty()) show_work(work_.id());
   const bool all_empty = std::ranges::all_of(work_.inputs, &activation::is_empty_part);
   const bool is_fine = all_empty || run_with_retry().has_value();
   if (is_fine && trace_) trace_->record(instruction_kind::forward_pass, work_.id(), work_.buffer);
   auto ready = is_fine && !all_empty ? body_->outputs_ready() : nullptr;
   // What is ready stays behind what is not: edges carry ascending ids.
   if (is_fine && (ready || !flying_.empty())) {
+    is_oldest_shown_ = is_oldest_shown_ || flying_.empty();
     flying_.push_back({std::exchange(work_, {}), std::move(ready)});
   } else if (flying_.empty()) {
     conclude(is_fine, options_.now());
@@ -159,15 +157,22 @@ void stage_engine::compute() {
   }
 }
 
+void stage_engine::show_work(micro_batch_id id) {
+  began_ = options_.now();
+  page_->work.begin(id, began_);
+}
+
 /// The oldest micro-batch in flight is taken up again, if a device is no longer at work on it.
 bool stage_engine::land_oldest() {
   if (flying_.empty()) return false;
   flying_work& oldest = flying_.front();
+  if (!std::exchange(is_oldest_shown_, true)) show_work(oldest.what.id());
   const expected<bool> passed = oldest.ready ? oldest.ready->has_passed() : expected<bool>{true};
   if (passed && !*passed) return false;
   const bool is_dropped = oldest.is_dropped;
   work_ = std::move(oldest.what);
   flying_.pop_front();
+  is_oldest_shown_ = false;
   const bool is_wanted = !is_dropped && !is_over(work_.id().call);
   if (is_wanted && !passed) {
     error cause = passed.error();
@@ -179,10 +184,6 @@ bool stage_engine::land_oldest() {
     done();
   } else {
     pass_on();
-  }
-  if (!flying_.empty()) {
-    began_ = options_.now();
-    page_->work.begin(flying_.front().what.id(), began_);
   }
   if (phase_ == phase::stopping && flying_.empty()) finish();
   return true;

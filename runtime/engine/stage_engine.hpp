@@ -165,6 +165,7 @@ class stage_engine final : public engine {
 
   step_result receive();
   [[nodiscard]] bool has_room_in_flight() const noexcept;
+  void show_work(micro_batch_id id);
   [[nodiscard]] bool land_oldest();
   void drop_flying();
   step_result send();
@@ -206,8 +207,9 @@ class stage_engine final : public engine {
   work work_;
   /// In the order of their takes.
   std::deque<flying_work> flying_;
-  /// When the micro-batch whose work the page shows began.
+  /// When the micro-batch whose work the page shows began; while others wait for room, none of those in flight.
   std::chrono::nanoseconds began_{0};
+  bool is_oldest_shown_ = false;
   std::optional<call_number> flushed_through_;
 
   std::map<call_number, std::vector<std::shared_ptr<scorer>>> scorers_;

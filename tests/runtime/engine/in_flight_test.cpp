@@ -155,6 +155,26 @@ TEST(in_flight, scores_what_is_ready_and_tells_the_end_of_the_call_behind_it) {
   EXPECT_EQ(stage.engine.park_limit(), limits::park_max);
 }
 
+TEST(in_flight, what_waits_for_room_is_not_shown_as_work) {
+  device_stage stage(false);
+  stage.output.reset();
+  edge_ends out = stage.edges.make({.slots = 1, .producer_bell = nullptr, .consumer_bell = nullptr});
+  stage.output = std::move(out.consumer);
+  stage.engine.outbound() = fan_out();
+  stage.engine.outbound().add_edge(stage.engine.outbound().add_branch({}), std::move(out.producer));
+  for (const std::uint64_t index : {0u, 1u, 2u, 3u}) stage.send({0, index});
+  stage.run();
+  EXPECT_EQ(stage.engine.page()->work.working_on(), (micro_batch_id{0, 0}));
+  stage.pass(0);
+  EXPECT_EQ(stage.engine.page()->work.working_on(), (micro_batch_id{0, 1}));
+  stage.pass(1);
+  EXPECT_EQ(stage.engine.page()->work.working_on(), std::nullopt)
+      << "it waits for the next stage, and no deadline runs";
+  EXPECT_THAT(stage.received(), ElementsAre(0u));
+  stage.run();
+  EXPECT_EQ(stage.engine.page()->work.working_on(), (micro_batch_id{0, 2}));
+}
+
 TEST(in_flight, the_end_of_a_call_waits_downstream_for_what_is_in_flight) {
   device_stage stage(false);
   stage.send({0, 0});
