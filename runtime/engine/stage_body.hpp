@@ -30,8 +30,8 @@ class stage_body {
   [[nodiscard]] virtual expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) = 0;
 
   /// Asked after each run that succeeded: the event behind the work that a device still does on the outputs. Until it
-  /// has passed, they are not read, and inputs and outputs stay alive. Null: they are ready. Events pass in the order of
-  /// the runs.
+  /// has passed, they are not read, and inputs and outputs stay alive. Null: they are ready. Events pass in the order
+  /// of the runs.
   [[nodiscard]] virtual std::shared_ptr<context_event> outputs_ready() { return nullptr; }
 };
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -28,21 +29,22 @@ void* poisoned(std::size_t bytes) {
 }
 
 struct block {
-  void* data = nullptr;
-  std::size_t bytes = 0;
-  std::int64_t stream = 0;
+  block(std::size_t size, std::int64_t of) : data(poisoned(size)), bytes(size), stream(of) {}
+  block(const block&) = delete;
+  block& operator=(const block&) = delete;
+  ~block() { std::free(data); }
+
+  void* const data;
+  const std::size_t bytes;
+  const std::int64_t stream;
 };
 
 std::atomic<std::int64_t> in_use{0};
 
 void free_block(void* context) {
-  const auto* one = static_cast<const block*>(context);
+  const std::shared_ptr<const block> one(static_cast<const block*>(context));
   in_use -= static_cast<std::int64_t>(one->bytes);
-  streams().give(one->stream, [one] {
-    std::memset(one->data, poison, one->bytes);
-    std::free(one->data);
-    delete one;
-  });
+  streams().give(one->stream, [one] { std::memset(one->data, poison, one->bytes); });
 }
 
 class device_allocator final : public c10::Allocator {
@@ -50,7 +52,7 @@ class device_allocator final : public c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     const c10::Stream current = current_stream();
     if (bytes == 0) return {nullptr, current.device()};
-    auto* one = new block{poisoned(bytes), bytes, current.id()};
+    auto* one = new block(bytes, current.id());
     in_use += static_cast<std::int64_t>(bytes);
     return {one->data, one, &free_block, current.device()};
   }

@@ -47,7 +47,7 @@ eval_options lenet(const std::string& device) {
   options.threads = 1;
   options.stages = 3;
   options.micro_batch = 16;
-  options.limit = 240;
+  options.limit = 128;
   options.optimize = optimize_mode::none;
   options.metrics = {"accuracy", "nll", "per_class_accuracy"};
   options.device = device;
@@ -98,7 +98,7 @@ TEST(devices, are_not_waited_for_between_micro_batches) {
     EXPECT_TRUE(run(options));
     return late::counts().synchronizations - before;
   };
-  EXPECT_EQ(waits_of(96), waits_of(240)) << "a host waited once per micro-batch, or nearly so";
+  EXPECT_EQ(waits_of(64), waits_of(160)) << "a host waited once per micro-batch, or nearly so";
 }
 
 eval_options lenet_in_workers() {
