@@ -10,6 +10,7 @@
 #include "runtime/engine/assembly.hpp"
 #include "runtime/engine/make_wiring.hpp"
 #include "runtime/engine/stage_engine.hpp"
+#include "runtime/inject/run_start.hpp"
 #include "runtime/link/message_link.hpp"
 
 namespace troupe {
@@ -43,6 +44,7 @@ class worker_actor_state {
   template <class Message>
   void tell_driver(const Message& message) const;
   void handle(const worker_assignment& to);
+  void handle(const run_begun& begin);
   void handle(const open_call& begin);
   void handle(const release_call& end);
   void handle(const cancel_call& cancel);
@@ -64,6 +66,8 @@ class worker_actor_state {
   std::optional<driver_orders> orders_;
   worker_assignment assignment_;
   bool is_assigned_ = false;
+  /// For faults at times of the run.
+  std::shared_ptr<run_start> run_start_ = std::make_shared<run_start>();
   /// Where the bounds stand of what was sent; null on another node.
   std::shared_ptr<const engine_page> loader_page_;
   std::shared_ptr<stage_engine> engine_;

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class pretended_worker final : public hosted_worker {
  public:
@@ -24,7 +25,7 @@ class pretended_worker final : public hosted_worker {
 
   [[nodiscard]] std::string place() const override { return "nowhere"; }
   [[nodiscard]] std::optional<std::uint32_t> pid() const override { return std::nullopt; }
-  void send(codec::bytes) override {}
+  void send(codec::bytes message) override { sent.push_back(std::move(message)); }
   [[nodiscard]] expected<void> hand_over(const std::string&, std::span<const blob>) override { return {}; }
   [[nodiscard]] stage_telemetry telemetry() const override { return page_.page()->telemetry(); }
   [[nodiscard]] std::optional<blob> page() const override { return page_.memory(); }
@@ -40,6 +41,7 @@ class pretended_worker final : public hosted_worker {
     return (page_.page()->faults.fetch_or(bit) & bit) == 0;
   }
 
+  std::vector<codec::bytes> sent;
   std::vector<int> signals;
   int last_signal = 0;
   std::promise<void> got_last;
@@ -90,6 +92,30 @@ TEST(fault_injector, assigns_to_each_worker_what_is_its_own) {
   EXPECT_THAT(numbers(faults->assign({0, 0}, make_worker(0))), ElementsAre(3, 4));
   EXPECT_THAT(numbers(faults->assign({1, 0}, make_worker(1))), ElementsAre(0, 3));
   EXPECT_THAT(numbers(faults->assign({1, 1}, make_worker(7))), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(fault_injector, tells_the_start_of_the_run_to_who_injects_at_times) {
+  const auto faults = injector({"delay:edge=net.0-net.1,ms=1,at=1s", "drop:edge=net.0-net.1,at=msg1"});
+  const auto before = make_worker(0);
+  static_cast<void>(faults->assign({1, 0}, before));
+  EXPECT_THAT(before->sent, IsEmpty());
+  const auto source = faults->wrap(std::make_shared<endless_source>(), 0);
+  const auto begun = std::chrono::steady_clock::now();
+  static_cast<void>(source->next());
+  static_cast<void>(source->next());
+  ASSERT_THAT(before->sent, SizeIs(1));
+  EXPECT_TRUE(codec::decode<run_begun>(before->sent[0]));
+  while (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{1}) continue;
+  const auto later = make_worker(1);
+  static_cast<void>(faults->assign({1, 1}, later));
+  ASSERT_THAT(later->sent, SizeIs(1));
+  EXPECT_GT(codec::decode<run_begun>(later->sent[0])->age_ns, 100'000u) << "not from its own start on";
+
+  const auto without_times = injector({"delay:edge=net.0-net.1,ms=1", "stop:stage=net.0,at=9999s"});
+  static_cast<void>(without_times->wrap(std::make_shared<endless_source>(), 0)->next());
+  const auto other = make_worker(2);
+  static_cast<void>(without_times->assign({1, 0}, other));
+  EXPECT_THAT(other->sent, IsEmpty());
 }
 
 TEST(fault_injector, what_is_spent_is_neither_assigned_again_nor_injected_by_another_replica) {
