@@ -65,6 +65,18 @@ class endless_source final : public micro_batch_source {
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override { return loaded_micro_batch{}; }
 };
 
+/// A link whose other end is the test.
+class played_link final : public message_link {
+ public:
+  void start(link_events above) override { events = std::move(above); }
+  void send(codec::bytes) override {}
+  [[nodiscard]] std::size_t queued_bytes() const override { return 0; }
+  void peer_has_ended(std::function<void()> done) override { done(); }
+  void close() override {}
+
+  link_events events;
+};
+
 std::shared_ptr<fault_injector> injector(const std::vector<std::string>& texts, log_function log = nullptr,
                                          std::chrono::milliseconds patience = limits::fault_target_patience) {
   fault_plan plan;
@@ -116,6 +128,26 @@ TEST(fault_injector, tells_the_start_of_the_run_to_who_injects_at_times) {
   const auto other = make_worker(2);
   static_cast<void>(without_times->assign({1, 0}, other));
   EXPECT_THAT(other->sent, IsEmpty());
+}
+
+/// Late messages arrive while a run ends: what they reach may be the last to know the injector.
+TEST(fault_injector, may_be_let_go_by_a_late_message) {
+  std::promise<void> gone;
+  const auto tell_end = [&gone](void*) { gone.set_value(); };
+  std::shared_ptr<fault_injector> faults;
+  faults = injector({"delay:control=driver-0,ms=1", "duplicate:control=driver-0,at=msg3"},
+                    [&faults, end = std::shared_ptr<void>(&gone, tell_end)](const log_record& said) {
+                      if (said.text.find("duplicate") != std::string::npos) faults.reset();
+                    });
+  const auto worker = std::make_shared<played_link>();
+  const auto link = faults->around_links()(worker);
+  const auto answer = [weak = std::weak_ptr(link)](const codec::bytes& heard) {
+    if (const auto still = weak.lock()) still->send(heard);
+  };
+  link->start({.on_message = answer, .on_lost = {}});
+  link->send(*codec::encode(worker_assignment{.address = {0, 0}, .incarnation = 0, .boundaries = {}, .faults = {}}));
+  worker->events.on_message(*codec::encode(call_opened{0}));
+  gone.get_future().wait();
 }
 
 TEST(fault_injector, what_is_spent_is_neither_assigned_again_nor_injected_by_another_replica) {
