@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "actors/workers/send_scores.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
 #include "runtime/edge/checked_consumer.hpp"
@@ -18,23 +19,6 @@
 namespace troupe {
 
 namespace {
-
-/// Large states (a confusion matrix of thousands of classes) do not fit one message together.
-template <class Send>
-void send_in_parts(std::vector<score> scores, const Send& send) {
-  constexpr std::size_t words_per_message_max = limits::score_words_max;
-  score_batch part;
-  std::size_t words = 0;
-  for (score& each : scores) {
-    if (!part.scores.empty() && words + each.words.size() > words_per_message_max) {
-      send(std::exchange(part, {}));
-      words = 0;
-    }
-    words += each.words.size();
-    part.scores.push_back(std::move(each));
-  }
-  send(part);
-}
 
 /// From any thread; what one thread sends stays in order.
 template <class Message>
@@ -174,7 +158,7 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
     body_->edges = with_faults(body_->edges, what.plan, to, *page, run_start_);
   }
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), *page);
-  engine_->listen(report_to_driver());
+  engine_->listen(report_to_driver(*page));
   return body_->process.engines().start(engine_);
 }
 
@@ -204,13 +188,13 @@ expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to
 }
 
 /// On the engine's thread; what it sends stays in order.
-stage_listener worker_actor_state::report_to_driver() const {
+stage_listener worker_actor_state::report_to_driver(const std::shared_ptr<engine_page>& page) const {
   const auto send = [body = body_](const auto& message) { send_to_driver(*body, message); };
   return {.on_ready = [send, ready = stage_ready{assignment_.address, assignment_.incarnation}] { send(ready); },
           .on_scores =
-              [send, incarnation = assignment_.incarnation](std::vector<score> scores) {
+              [send, incarnation = assignment_.incarnation, page](std::vector<score> scores) {
                 for (score& each : scores) each.sender_incarnation = incarnation;
-                send_in_parts(std::move(scores), send);
+                send_scores(std::move(scores), page->work, send);
               },
           .on_failure =
               [send, incarnation = assignment_.incarnation](failure what) {
@@ -218,11 +202,11 @@ stage_listener worker_actor_state::report_to_driver() const {
                 send(what);
               },
           .on_finished =
-              [send, at = assignment_.address, incarnation = assignment_.incarnation, counters = engine_->page()] {
+              [send, at = assignment_.address, incarnation = assignment_.incarnation, page] {
                 send(stopped{.address = at,
                              .incarnation = incarnation,
-                             .micro_batches = counters->counters.micro_batches.load(),
-                             .forward_nanoseconds = counters->counters.forward_ns.load()});
+                             .micro_batches = page->counters.micro_batches.load(),
+                             .forward_nanoseconds = page->counters.forward_ns.load()});
               }};
 }
 

@@ -55,7 +55,7 @@ class worker_actor_state {
   [[nodiscard]] expected<void> take_loader_page(const worker_assignment& to);
   [[nodiscard]] expected<void> check_fingerprint(const worker_assignment& to) const;
   [[nodiscard]] expected<payload_ptr> warm_up_of(const worker_assignment& to);
-  [[nodiscard]] stage_listener report_to_driver() const;
+  [[nodiscard]] stage_listener report_to_driver(const std::shared_ptr<engine_page>& page) const;
   [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);
   [[nodiscard]] expected<edge_site> site_of(const wiring_order& order, std::size_t channel, std::size_t peer);
   [[nodiscard]] expected<void> take_memory(edge_site& site);
