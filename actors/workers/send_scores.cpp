@@ -12,9 +12,10 @@ void send_scores(std::vector<score> scores, work_sign& work, const std::function
   std::size_t words = 0;
   const auto send_part = [&] {
     if (part.scores.empty()) return;
-    work.begin(part.scores.front().id, steady_now());
+    const bool waits = !work.working_on();
+    if (waits) work.begin(part.scores.front().id, steady_now());
     send(std::exchange(part, {}));
-    work.put_down();
+    if (waits) work.put_down();
     words = 0;
   };
   for (score& each : scores) {

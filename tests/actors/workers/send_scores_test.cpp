@@ -43,6 +43,16 @@ TEST(send_scores, is_work_until_they_are_sent) {
   EXPECT_FALSE(page.telemetry().working_on);
 }
 
+TEST(send_scores, goes_on_to_show_what_is_in_flight) {
+  engine_page page;
+  page.work.begin({2, 9}, std::chrono::seconds{1});
+  send_scores({score_of(7, 1)}, page.work, [&](const score_batch&) {
+    EXPECT_EQ(page.work.working_on(), (micro_batch_id{2, 9}));
+  });
+  EXPECT_EQ(page.work.working_on(), (micro_batch_id{2, 9}));
+  EXPECT_EQ(page.work.since(), std::chrono::seconds{1});
+}
+
 TEST(send_scores, is_no_forward) {
   engine_page page;
   for (std::uint64_t index = 0; index < 2 * limits::stall_forwards_min; ++index) {
