@@ -7,9 +7,11 @@
 namespace troupe {
 
 aggregator_actor::behavior_type aggregator(aggregator_actor::stateful_pointer<aggregator_state> self,
-                                           std::shared_ptr<fold_ledger> ledger, director_actor director,
+                                           std::shared_ptr<fold_ledger> ledger,
+                                           std::shared_ptr<stage_accounts> accounts, director_actor director,
                                            monitor_actor monitor) {
   self->state.ledger = std::move(ledger);
+  self->state.accounts = std::move(accounts);
   self->state.director = std::move(director);
   self->state.monitor = std::move(monitor);
   return self->state.behavior();
@@ -27,6 +29,7 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
       },
       [this](score_batch& batch) {
         if (batch.scores.empty()) return;
+        const stage_accounts::taking_in folding(*accounts);
         const call_number call = batch.scores.back().id.call;
         for (score& each : batch.scores) ledger->fold(std::move(each));
         after_change(call);

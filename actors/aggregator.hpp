@@ -4,6 +4,7 @@
 
 #include "actors/protocol.hpp"
 #include "runtime/engine/fold_ledger.hpp"
+#include "runtime/engine/stage_accounts.hpp"
 
 namespace troupe {
 
@@ -17,6 +18,7 @@ struct aggregator_state {
 
   aggregator_actor::pointer self;
   std::shared_ptr<fold_ledger> ledger;
+  std::shared_ptr<stage_accounts> accounts;
   director_actor director;
   monitor_actor monitor;
   loader_actor loader;
@@ -31,7 +33,8 @@ struct aggregator_state {
 };
 
 aggregator_actor::behavior_type aggregator(aggregator_actor::stateful_pointer<aggregator_state> self,
-                                           std::shared_ptr<fold_ledger> ledger, director_actor director,
+                                           std::shared_ptr<fold_ledger> ledger,
+                                           std::shared_ptr<stage_accounts> accounts, director_actor director,
                                            monitor_actor monitor);
 
 }  // namespace troupe

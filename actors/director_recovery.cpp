@@ -170,7 +170,8 @@ void director_state::child_died(const caf::down_msg& down) {
 }
 
 void director_state::spawn_aggregator() {
-  aggregator_ = self_->spawn<caf::monitored>(aggregator, plan_.ledger, director_actor{self_}, monitor_);
+  aggregator_ =
+      self_->spawn<caf::monitored>(aggregator, plan_.ledger, plan_.engines->accounts, director_actor{self_}, monitor_);
   if (plan_.on_child) plan_.on_child(caf::actor_cast<caf::actor>(aggregator_));
 }
 

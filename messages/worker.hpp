@@ -66,6 +66,12 @@ struct worker_assignment {
   std::vector<assigned_fault> faults;
 };
 
+/// driver -> worker, once, if it injects faults at times of the run: the first micro-batch was sent so long ago. No
+/// reply.
+struct run_begun {
+  std::uint64_t age_ns = 0;
+};
+
 /// What one end of an edge to another process must know (edge_offer).
 struct offered_edge {
   /// Position in wiring_plan::channels.

@@ -1,6 +1,7 @@
 #include "actors/workers/driver_orders.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -61,6 +62,12 @@ expected<void> driver_orders::check(const wiring_order& said) const {
                 std::to_string(each.number) + " leads to no process", "run the same version of Troupe everywhere");
   }
   return check_offers(said.offers);
+}
+
+expected<void> driver_orders::check(const run_begun& said) const {
+  constexpr std::chrono::duration<double> longest{limits::deadline_seconds_max};
+  return within("run_begun.age_ns", said.age_ns, 0,
+                static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count()));
 }
 
 expected<void> driver_orders::check_offers(const std::vector<offered_edge>& offers) const {

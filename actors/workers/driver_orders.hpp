@@ -22,6 +22,7 @@ class driver_orders {
 
   [[nodiscard]] expected<void> check(const worker_assignment& said) const;
   [[nodiscard]] expected<void> check(const wiring_order& said) const;
+  [[nodiscard]] expected<void> check(const run_begun& said) const;
   /// At most limits::calls_queued_max are open at a time.
   [[nodiscard]] expected<void> check(const open_call& said);
   [[nodiscard]] expected<void> check(const release_call& said);

@@ -161,6 +161,7 @@ void remote_stage_state::over(const Message& end) {
 
 void remote_stage_state::from_worker(const worker_said& what) {
   if (!claims_ || phase_ == phase::lost || !believed_ || what.worker != worker_) return;
+  const stage_accounts::taking_in decoding(*options_.accounts);
   const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost, edge_damaged>(
       what.message, [this](auto&& said) {
         if (const objection wrong = claims_->to(said)) return kill_for(lie(*wrong));

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "actors/workers/send_scores.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
 #include "runtime/edge/checked_consumer.hpp"
@@ -18,23 +19,6 @@
 namespace troupe {
 
 namespace {
-
-/// Large states (a confusion matrix of thousands of classes) do not fit one message together.
-template <class Send>
-void send_in_parts(std::vector<score> scores, const Send& send) {
-  constexpr std::size_t words_per_message_max = limits::score_words_max;
-  score_batch part;
-  std::size_t words = 0;
-  for (score& each : scores) {
-    if (!part.scores.empty() && words + each.words.size() > words_per_message_max) {
-      send(std::exchange(part, {}));
-      words = 0;
-    }
-    words += each.words.size();
-    part.scores.push_back(std::move(each));
-  }
-  send(part);
-}
 
 /// From any thread; what one thread sends stays in order.
 template <class Message>
@@ -82,17 +66,19 @@ bool may_be_cut_off(const worker_assignment& to) {
 
 /// Of the edges whose consumer this worker is, and of all where its node may be cut off.
 std::shared_ptr<transport> with_faults(std::shared_ptr<transport> edges, const wiring_plan& plan,
-                                       const worker_assignment& to, const std::shared_ptr<engine_page>& page) {
+                                       const worker_assignment& to, const std::shared_ptr<engine_page>& page,
+                                       const std::shared_ptr<const run_start>& start) {
   message_triggers mine;
   for (const assigned_fault& each : to.faults) {
     fault one = *parse_fault(each.text);
     if (one.who.kind != fault_target_kind::edge) continue;
     const bool once = is_once(one);
-    mine.push_back(std::make_shared<message_trigger>(std::move(one), [page, once, number = each.number](bool first) {
+    const auto may = [page, once, number = each.number](bool first) {
       const std::uint64_t bit = std::uint64_t{1} << number;
       const bool is_new = (page->faults.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
       return is_new || !first || !once;
-    }));
+    };
+    mine.push_back(std::make_shared<message_trigger>(std::move(one), start, may));
   }
   if (may_be_cut_off(to)) edges = cut_off_edges(std::move(edges), page);
   if (mine.empty()) return edges;
@@ -132,11 +118,12 @@ worker_actor_type::behavior_type worker_actor_state::start(std::shared_ptr<worke
 }
 
 void worker_actor_state::obey(const from_driver& order) {
-  const auto taken = dispatch<open_call, release_call, cancel_call, wiring_order, stop_request, worker_assignment>(
-      order.message, [this](const auto& what) {
-        if (auto fine = orders_->check(what); !fine) body_->process.end(fine.error());
-        handle(what);
-      });
+  const auto taken =
+      dispatch<open_call, release_call, cancel_call, wiring_order, stop_request, worker_assignment, run_begun>(
+          order.message, [this](const auto& what) {
+            if (auto fine = orders_->check(what); !fine) body_->process.end(fine.error());
+            handle(what);
+          });
   if (!taken) body_->process.end(taken.error());
 }
 
@@ -168,10 +155,10 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   if (auto same = check_fingerprint(to); !same) return same;
   if (!to.faults.empty()) {
     *stage = with_faults(std::move(*stage), to, *page);
-    body_->edges = with_faults(body_->edges, what.plan, to, *page);
+    body_->edges = with_faults(body_->edges, what.plan, to, *page, run_start_);
   }
   engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), *page);
-  engine_->listen(report_to_driver());
+  engine_->listen(report_to_driver(*page));
   return body_->process.engines().start(engine_);
 }
 
@@ -201,13 +188,13 @@ expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to
 }
 
 /// On the engine's thread; what it sends stays in order.
-stage_listener worker_actor_state::report_to_driver() const {
+stage_listener worker_actor_state::report_to_driver(const std::shared_ptr<engine_page>& page) const {
   const auto send = [body = body_](const auto& message) { send_to_driver(*body, message); };
   return {.on_ready = [send, ready = stage_ready{assignment_.address, assignment_.incarnation}] { send(ready); },
           .on_scores =
-              [send, incarnation = assignment_.incarnation](std::vector<score> scores) {
+              [send, incarnation = assignment_.incarnation, page](std::vector<score> scores) {
                 for (score& each : scores) each.sender_incarnation = incarnation;
-                send_in_parts(std::move(scores), send);
+                send_scores(std::move(scores), page->work, send);
               },
           .on_failure =
               [send, body = body_, incarnation = assignment_.incarnation](failure what) {
@@ -217,12 +204,17 @@ stage_listener worker_actor_state::report_to_driver() const {
                 send(what);
               },
           .on_finished =
-              [send, at = assignment_.address, incarnation = assignment_.incarnation, counters = engine_->page()] {
+              [send, at = assignment_.address, incarnation = assignment_.incarnation, page] {
                 send(stopped{.address = at,
                              .incarnation = incarnation,
-                             .micro_batches = counters->counters.micro_batches.load(),
-                             .forward_nanoseconds = counters->counters.forward_ns.load()});
+                             .micro_batches = page->counters.micro_batches.load(),
+                             .forward_nanoseconds = page->counters.forward_ns.load()});
               }};
+}
+
+/// Maybe before the assignment.
+void worker_actor_state::handle(const run_begun& begin) {
+  run_start_->begin(run_start::clock::now() - std::chrono::nanoseconds{begin.age_ns});
 }
 
 // --- what a stage is told --------------------------------------------------------------------------------------------

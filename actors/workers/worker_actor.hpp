@@ -10,6 +10,7 @@
 #include "runtime/engine/assembly.hpp"
 #include "runtime/engine/make_wiring.hpp"
 #include "runtime/engine/stage_engine.hpp"
+#include "runtime/inject/run_start.hpp"
 #include "runtime/link/message_link.hpp"
 
 namespace troupe {
@@ -43,6 +44,7 @@ class worker_actor_state {
   template <class Message>
   void tell_driver(const Message& message) const;
   void handle(const worker_assignment& to);
+  void handle(const run_begun& begin);
   void handle(const open_call& begin);
   void handle(const release_call& end);
   void handle(const cancel_call& cancel);
@@ -53,7 +55,7 @@ class worker_actor_state {
   [[nodiscard]] expected<void> take_loader_page(const worker_assignment& to);
   [[nodiscard]] expected<void> check_fingerprint(const worker_assignment& to) const;
   [[nodiscard]] expected<payload_ptr> warm_up_of(const worker_assignment& to);
-  [[nodiscard]] stage_listener report_to_driver() const;
+  [[nodiscard]] stage_listener report_to_driver(const std::shared_ptr<engine_page>& page) const;
   [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);
   [[nodiscard]] expected<edge_site> site_of(const wiring_order& order, std::size_t channel, std::size_t peer);
   [[nodiscard]] expected<void> take_memory(edge_site& site);
@@ -64,6 +66,8 @@ class worker_actor_state {
   std::optional<driver_orders> orders_;
   worker_assignment assignment_;
   bool is_assigned_ = false;
+  /// For faults at times of the run.
+  std::shared_ptr<run_start> run_start_ = std::make_shared<run_start>();
   /// Where the bounds stand of what was sent; null on another node.
   std::shared_ptr<const engine_page> loader_page_;
   std::shared_ptr<stage_engine> engine_;

@@ -23,7 +23,7 @@ enum class fault_kind : std::uint8_t {
   drop,           ///< messages do not arrive
   duplicate,      ///< messages arrive twice
   reorder,        ///< a message arrives behind the next one
-  corrupt,        ///< bytes of a message change
+  corrupt,        ///< a bit of a message changes
   truncate,       ///< a message ends early
   partition,      ///< nothing passes
   half_open,      ///< a connection carries nothing one way, not even signs of life
@@ -115,7 +115,7 @@ struct fault {
   std::optional<double> delay_ms = std::nullopt;
   /// "jitter": the greatest addition to delay_ms.
   std::optional<double> jitter_ms = std::nullopt;
-  /// "bytes": the size of an allocation, the number of changed or remaining bytes, what still fits on a disk.
+  /// "bytes": the size of an allocation, or what still fits on a disk.
   std::optional<std::uint64_t> bytes = std::nullopt;
   /// "direction": the way that a connection loses. Nothing: both.
   std::optional<fault_direction> direction = std::nullopt;

@@ -22,11 +22,12 @@ std::uint64_t done_by(const stage_accounts& stages) {
 std::optional<micro_batch_id> lost_work_watch::look(micro_batch_id mark, const handed_out& sent,
                                                     const stage_accounts& stages, nanoseconds now) {
   freezes_.look(now);
-  if (!sent.is_out_or_held(mark) || !all_wait(stages)) {
+  const auto reports = stages.taken_in();
+  if (!sent.is_out_or_held(mark) || !reports || !all_wait(stages)) {
     still_.reset();
     return std::nullopt;
   }
-  const picture seen{mark, sent.deliveries(), done_by(stages)};
+  const picture seen{mark, sent.deliveries(), done_by(stages), *reports};
   if (still_ != seen) {
     still_ = seen;
     still_since_ = now;

@@ -48,6 +48,11 @@ void stage_accounts::end_at(std::size_t position) {
   if (const telemetry_source last = std::exchange(living_[position], nullptr)) add_to(ended_[position], last());
 }
 
+std::optional<std::uint64_t> stage_accounts::taken_in() const noexcept {
+  const std::uint64_t ended = taken_in_.load();  // first: what begins later then counts as not ended
+  return begun_.load() == ended ? std::optional(ended) : std::nullopt;
+}
+
 std::vector<std::optional<stage_telemetry>> stage_accounts::living() const {
   const std::lock_guard lock{mutex_};
   std::vector<std::optional<stage_telemetry>> all;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +45,20 @@ class stage_accounts {
   /// Of the incarnations that live, in the order of the owners; nothing for a stage without one.
   [[nodiscard]] std::vector<std::optional<stage_telemetry>> living() const;
 
+  /// As long as it lives this process takes in what a stage has reported. Other threads may take in other reports.
+  class taking_in {
+   public:
+    explicit taking_in(stage_accounts& by) : by_(by) { by_.begun_.fetch_add(1); }
+    taking_in(const taking_in&) = delete;
+    taking_in& operator=(const taking_in&) = delete;
+    ~taking_in() { by_.taken_in_.fetch_add(1); }
+
+   private:
+    stage_accounts& by_;
+  };
+  /// How many reports were taken in so far; nothing while one is.
+  [[nodiscard]] std::optional<std::uint64_t> taken_in() const noexcept;
+
   [[nodiscard]] const std::vector<owner>& owners() const noexcept { return owners_; }
   [[nodiscard]] const owner& at(stage_address address) const;
   /// In the order of the owners.
@@ -54,6 +69,8 @@ class stage_accounts {
   void end_at(std::size_t position);
 
   const std::vector<owner> owners_;
+  std::atomic<std::uint64_t> begun_{0};
+  std::atomic<std::uint64_t> taken_in_{0};
   mutable std::mutex mutex_;
   std::vector<telemetry_source> living_;
   /// What those before the living ones did.

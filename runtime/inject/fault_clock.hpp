@@ -1,10 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <thread>
 
 #include <troupe/error.hpp>
@@ -16,26 +14,24 @@ class fault_clock {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  fault_clock() = default;
+  fault_clock();
   fault_clock(const fault_clock&) = delete;
   fault_clock& operator=(const fault_clock&) = delete;
-  /// What is not due by then is not called.
+  /// What is not due by then is not called. What it calls may end the clock, too.
   ~fault_clock() { stop(); }
 
   /// E0614.
   [[nodiscard]] expected<void> start();
   /// Any thread, also from what it calls.
   void at(time_point when, std::function<void()> what);
-  /// Waits for what is being called. Not from what it calls.
+  /// Waits for what is being called, unless that is the caller.
   void stop();
 
  private:
-  void run();
+  class agenda;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::multimap<time_point, std::function<void()>> due_;
-  bool stopping_ = false;
+  /// The thread's, too: it may outlive the clock.
+  const std::shared_ptr<agenda> agenda_;
   std::thread thread_;
 };
 

@@ -30,6 +30,17 @@ bool is_of_messages(const fault& one) {
   return one.who.kind == target::edge || one.who.kind == target::control;
 }
 
+/// Injected by the worker at the end of the edge.
+bool is_of_edge_at_time(const fault& one) {
+  return one.who.kind == target::edge && one.when.kind == fault_trigger_kind::time;
+}
+
+/// To who injects at times of the run.
+void tell_begun(hosted_worker& worker, steady::duration ago) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(ago).count();
+  if (auto bytes = codec::encode(run_begun{.age_ns = static_cast<std::uint64_t>(ns)})) worker.send(std::move(*bytes));
+}
+
 std::shared_ptr<full_disk> disk_for(const fault_plan& plan) {
   const bool fills = std::ranges::any_of(plan.faults(), [](const fault& one) {
     return one.kind == fault_kind::disk_full && one.who.kind == target::journal;
@@ -120,12 +131,13 @@ message_triggers fault_injector::triggers_of(target who) {
     std::shared_ptr<message_trigger>& one = triggers_[number];
     if (!one) {
       const bool once = is_once(faults()[number]);
-      one = std::make_shared<message_trigger>(faults()[number], [weak = weak_from_this(), number, once](bool first) {
+      const auto may = [weak = weak_from_this(), number, once](bool first) {
         const auto self = weak.lock();
         if (self && first && once) return self->record_.spend(number);
         if (self) self->record_.note(number);
         return self != nullptr;
-      });
+      };
+      one = std::make_shared<message_trigger>(faults()[number], record_.start(), may);
     }
     found.push_back(one);
   }
@@ -188,12 +200,17 @@ void fault_injector::act_at_micro_batch(target who, micro_batch_id at) {
 // --- at a time -------------------------------------------------------------------------------------------------------
 
 void fault_injector::begin() {
+  const auto now = steady::now();
+  std::vector<hosted_worker_ptr> to_tell;
   {
     const std::lock_guard lock{mutex_};
-    if (std::exchange(has_begun_, true)) return;
+    if (record_.start()->began()) return;
+    record_.start()->begin(now);
+    for (const watched_worker& each : watched_) {
+      if (each.needs_time) to_tell.push_back(each.worker);
+    }
   }
-  record_.begin();
-  const auto now = steady::now();
+  for (const hosted_worker_ptr& each : to_tell) tell_begun(*each, steady::now() - now);
   for (std::size_t number = 0; number < faults().size(); ++number) {
     const fault& one = faults()[number];
     if (one.when.kind != fault_trigger_kind::time || is_of_messages(one)) continue;
@@ -282,10 +299,17 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
     const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || touches(one, at) || cuts_off;
     if (!is_mine || (is_once(one) && record_.is_spent(number))) continue;
     mine.given |= bit_of(number);
+    mine.needs_time = mine.needs_time || is_of_edge_at_time(one);
     given.push_back({static_cast<std::uint32_t>(number), to_string(one)});
   }
-  const std::lock_guard lock{mutex_};
-  if (!forgets_) watched_.push_back(std::move(mine));
+  const bool needs_time = mine.needs_time;
+  std::optional<steady::time_point> began;
+  {
+    const std::lock_guard lock{mutex_};
+    began = record_.start()->began();
+    if (!forgets_) watched_.push_back(std::move(mine));
+  }
+  if (began && needs_time) tell_begun(*worker, steady::now() - *began);
   return given;
 }
 
@@ -326,8 +350,9 @@ void fault_injector::look() {
 /// A freeze or a silence that was over before.
 bool fault_injector::was_over(std::size_t number, const fault_record::entry& known, double seconds_since_loss) const {
   const auto& lasts = faults()[number].lasts;
-  if (!lasts || !known.seconds || !record_.began()) return false;
-  const double now = std::chrono::duration<double>(steady::now() - *record_.began()).count();
+  const auto began = record_.start()->began();
+  if (!lasts || !known.seconds || !began) return false;
+  const double now = std::chrono::duration<double>(steady::now() - *began).count();
   return *known.seconds + *lasts < now - seconds_since_loss;
 }
 

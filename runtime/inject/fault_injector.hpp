@@ -80,7 +80,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
 
   void started(const hosted_worker_ptr& worker);
   /// Those of the stage, of its edges and of the worker that the run has not spent. What the worker injects is noted
-  /// from now on.
+  /// from now on, and where it needs the run's start it is told with run_begun.
   [[nodiscard]] std::vector<assigned_fault> assign(stage_address at, const hosted_worker_ptr& worker);
   /// Notes what workers have injected since.
   void look();
@@ -97,6 +97,8 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
     /// Null where it shares no memory with this process.
     std::shared_ptr<engine_page> page;
     std::uint64_t given = 0;
+    /// It injects something at a time of the run.
+    bool needs_time = false;
     std::uint64_t seen = 0;
   };
 
@@ -127,7 +129,6 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   std::map<std::uint32_t, hosted_worker_ptr> started_;
   /// By stage replica, the newest last.
   std::vector<watched_worker> watched_;
-  bool has_begun_ = false;
   bool forgets_ = false;
   /// Last: their threads use the others. What is late still arrives while the run ends, after stop().
   fault_clock late_messages_;

@@ -1,28 +1,14 @@
 #include "runtime/inject/fault_record.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace troupe {
-namespace {
-
-using clock_type = std::chrono::steady_clock;
-
-}  // namespace
 
 fault_record::fault_record(fault_plan plan, log_function log)
     : plan_(std::move(plan)), log_(std::move(log)), entries_(plan_.faults().size()) {}
-
-void fault_record::begin() noexcept {
-  std::int64_t none = -1;
-  began_ns_.compare_exchange_strong(none, clock_type::now().time_since_epoch().count());
-}
-
-std::optional<clock_type::time_point> fault_record::began() const noexcept {
-  const std::int64_t ns = began_ns_.load();
-  return ns < 0 ? std::nullopt : std::optional(clock_type::time_point{clock_type::duration{ns}});
-}
 
 bool fault_record::spend(std::size_t number, std::optional<micro_batch_id> at) {
   return count(number, at, true);
@@ -34,14 +20,14 @@ void fault_record::note(std::size_t number, std::optional<micro_batch_id> at) {
 
 /// The first time is told.
 bool fault_record::count(std::size_t number, std::optional<micro_batch_id> at, bool only_once) {
-  const auto start = began();
+  const auto began = start_->began();
   entry now;
   {
     const std::lock_guard lock{mutex_};
     entry& one = entries_[number];
     if (only_once && one.times > 0) return false;
     if (++one.times > 1) return true;
-    one.seconds = start ? std::chrono::duration<double>(clock_type::now() - *start).count() : 0;
+    one.seconds = began ? std::chrono::duration<double>(run_start::clock::now() - *began).count() : 0;
     one.micro_batch = at;
     now = one;
   }

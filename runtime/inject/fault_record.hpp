@@ -1,14 +1,15 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/inject/run_start.hpp"
 #include <troupe/fault_plan.hpp>
 #include <troupe/ids.hpp>
 #include <troupe/log_record.hpp>
@@ -35,10 +36,7 @@ class fault_record {
 
   [[nodiscard]] const fault_plan& plan() const noexcept { return plan_; }
 
-  /// The first micro-batch is sent now. Only the first time counts.
-  void begin() noexcept;
-  /// When it was; nothing before.
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> began() const noexcept;
+  [[nodiscard]] const std::shared_ptr<run_start>& start() const noexcept { return start_; }
 
   /// Takes the right to inject a fault that is injected once. False if it was taken before.
   [[nodiscard]] bool spend(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
@@ -61,7 +59,7 @@ class fault_record {
 
   const fault_plan plan_;
   const log_function log_;
-  std::atomic<std::int64_t> began_ns_{-1};
+  const std::shared_ptr<run_start> start_ = std::make_shared<run_start>();
   std::atomic<std::uint64_t> injected_{0};
   mutable std::mutex mutex_;
   std::vector<entry> entries_;

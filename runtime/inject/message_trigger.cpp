@@ -13,15 +13,25 @@ std::chrono::nanoseconds of_ms(double ms) {
 
 }  // namespace
 
-message_trigger::message_trigger(fault what, may_inject may) : what_(std::move(what)), may_(std::move(may)) {}
+message_trigger::message_trigger(fault what, std::shared_ptr<const run_start> start, may_inject may)
+    : what_(std::move(what)), start_(std::move(start)), may_(std::move(may)) {}
 
 /// In [0, 1), from the plan's seed and the message's number alone.
 double message_trigger::draw(std::uint64_t salt) const noexcept {
   return draw_for(what_.when.seed, messages_, salt).share();
 }
 
+/// From when on what lasts does. A time of the run is the same moment for all processes, and for a worker that came
+/// later.
+std::optional<message_trigger::time_point> message_trigger::beginning() const {
+  if (what_.when.kind != fault_trigger_kind::time) return began_;
+  const auto start = start_->began();
+  if (!start) return std::nullopt;
+  return *start + std::chrono::duration_cast<time_point::duration>(std::chrono::duration<double>(what_.when.seconds));
+}
+
 /// Whether this message, or this moment, is the one that the trigger names.
-bool message_trigger::begins(time_point now) {
+bool message_trigger::begins(time_point now) const {
   switch (what_.when.kind) {
     case fault_trigger_kind::always:
       return true;
@@ -29,7 +39,7 @@ bool message_trigger::begins(time_point now) {
     case fault_trigger_kind::micro_batch:
       return messages_ >= what_.when.number;
     case fault_trigger_kind::time:
-      return first_ && now - *first_ >= std::chrono::duration<double>(what_.when.seconds);
+      return beginning() && now >= *beginning();
     case fault_trigger_kind::probability:
       return draw(0) < what_.when.probability;
   }
@@ -39,7 +49,7 @@ bool message_trigger::begins(time_point now) {
 /// What has a moment and no "for" happens once, but for a partition, which then stays.
 bool message_trigger::is_over(time_point now) const {
   if (forbidden_) return true;
-  if (what_.lasts) return began_ && now - *began_ >= std::chrono::duration<double>(*what_.lasts);
+  if (what_.lasts) return beginning() && now - *beginning() >= std::chrono::duration<double>(*what_.lasts);
   const bool once = what_.when.kind == fault_trigger_kind::message || what_.when.kind == fault_trigger_kind::time ||
                     what_.when.kind == fault_trigger_kind::micro_batch;
   return once && what_.kind != fault_kind::partition && hits_ > 0;
@@ -56,7 +66,6 @@ bool message_trigger::inject(time_point now) {
 bool message_trigger::hits(time_point now) {
   const std::lock_guard lock(mutex_);
   ++messages_;
-  if (!first_) first_ = now;
   if (what_.kind == fault_kind::partition || is_over(now) || !begins(now)) return false;
   return inject(now);
 }

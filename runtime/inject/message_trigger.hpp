@@ -3,15 +3,17 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 
+#include "runtime/inject/run_start.hpp"
 #include <troupe/fault_plan.hpp>
 
 namespace troupe {
 
 /// Which messages one fault of an edge, or of control messages, hits in this process: one object for all edges or links
-/// that it names, over all epochs. Times count from the first message. Threads: any.
+/// that it names, over all epochs. Threads: any.
 class message_trigger {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -20,8 +22,8 @@ class message_trigger {
   /// this process. False: it must not, and never will: another process has injected what happens once in a run.
   using may_inject = std::function<bool(bool first)>;
 
-  /// Without `may` it always may.
-  explicit message_trigger(fault what, may_inject may = nullptr);
+  /// Without `may` it always may. No time has come before `start`.
+  message_trigger(fault what, std::shared_ptr<const run_start> start, may_inject may = nullptr);
   message_trigger(const message_trigger&) = delete;
   message_trigger& operator=(const message_trigger&) = delete;
 
@@ -35,18 +37,19 @@ class message_trigger {
   [[nodiscard]] std::chrono::nanoseconds lateness();
 
  private:
-  [[nodiscard]] bool begins(time_point now);
+  [[nodiscard]] std::optional<time_point> beginning() const;
+  [[nodiscard]] bool begins(time_point now) const;
   [[nodiscard]] bool is_over(time_point now) const;
   [[nodiscard]] bool inject(time_point now);
   [[nodiscard]] double draw(std::uint64_t salt) const noexcept;
 
   const fault what_;
+  const std::shared_ptr<const run_start> start_;
   const may_inject may_;
   std::mutex mutex_;
   std::uint64_t messages_ = 0;
   std::uint64_t hits_ = 0;
-  std::optional<time_point> first_;
-  /// When what lasts began.
+  /// When it hit first.
   std::optional<time_point> began_;
   bool forbidden_ = false;
 };

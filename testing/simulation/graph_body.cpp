@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,8 @@
 
 namespace troupe::simulation {
 namespace {
+
+constexpr const char* no_exception = "something that is no std::exception";
 
 using mixed_rows = std::array<std::optional<std::uint64_t>, samples_max>;
 
@@ -27,14 +30,24 @@ class graph_body final : public stage_body {
     around_.begin_forward(stage_, id);
     mixed_rows mixed;
     if (auto fine = mix_inputs(inputs, mixed); !fine) return fine;
-    if (code_) run_code(id, mixed);
-    const std::uint64_t word = set_parts(outputs, mixed);
+    const std::uint64_t word = compute(id, outputs, mixed);
     around_.end_forward(id, word, static_cast<std::uint64_t>(std::ranges::count_if(mixed, has_value)));
     if (harm_ != body_harm::none) do_harm(inputs, outputs);
     return {};
   }
 
  private:
+  std::uint64_t compute(micro_batch_id id, std::span<activation> outputs, mixed_rows& mixed) try {
+    if (code_) run_code(id, mixed);
+    return set_parts(outputs, mixed);
+  } catch (const std::exception& thrown) {
+    around_.code_threw(id, thrown.what());
+    throw;
+  } catch (...) {
+    around_.code_threw(id, no_exception);
+    throw;
+  }
+
   void run_code(micro_batch_id id, mixed_rows& mixed) {
     std::vector<std::uint64_t> samples;
     for (const auto& each : mixed) {

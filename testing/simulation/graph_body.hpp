@@ -16,6 +16,8 @@ class forward_surroundings {
   virtual void begin_forward(stage_index stage, micro_batch_id id) = 0;
   /// `word`: over all outputs; `samples`: those that came in.
   virtual void end_forward(micro_batch_id id, std::uint64_t word, std::uint64_t samples) = 0;
+  /// In place of the end: a user's code threw.
+  virtual void code_threw(micro_batch_id id, std::string why) = 0;
 
  protected:
   forward_surroundings() = default;

@@ -38,6 +38,7 @@ enum class happening : std::uint8_t {
   edge_damaged,     ///< epoch, value: number of the edge
   forwarded,        ///< worker, stage, replica, incarnation, call, index, value: what came out; other: samples in it
   forward_threw,    ///< worker, stage, call, index; value: 1 if it will not again
+  code_threw,       ///< worker, stage, call, index: of itself, and not for a fault
   frozen,           ///< worker
   thawed,           ///< worker
   said,             ///< worker: a batch of scores was heard; value: scores in it

@@ -28,9 +28,15 @@ constexpr std::size_t lost_edges = 3;
 
 using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
 
+verdict stage_failed(std::uint32_t stage, micro_batch_id id, const std::string& why, const char* also) {
+  return {"stage-failed",
+          fmt::format("E{:04}, stage {}, {}: its code threw, {}: {}", forward_failed, stage, to_string(id), also, why)};
+}
+
 class hearing {
  public:
-  hearing(const plan& what, const history& seen) : plan_(what), plain_(with_graph(what).graph, what.calls) {
+  hearing(const plan& what, const history& seen, std::string thrown)
+      : plan_(what), thrown_(std::move(thrown)), plain_(with_graph(what).graph, what.calls) {
     for (const event& each : seen) {
       if (each.what == happening::answered && each.value == 0) end_well_.insert({each.driver, each.call});
     }
@@ -189,6 +195,7 @@ class hearing {
   }
 
   void check_license(const event& each) {
+    if (each.value == forward_failed && !workers_.threw(each.call)) check_own_failure(each.call);
     const bool is_fine =
         (each.value == interrupted && given_up_.contains(each.call)) ||
         (each.value == forward_failed && workers_.threw(each.call)) ||
@@ -198,6 +205,14 @@ class hearing {
         (each.value == journal_unwritable && is_disk_full_);
     if (!is_fine)
       broken("licensed-error", "call {} ended with E{:04}, for which nothing happened", each.call, each.value);
+  }
+
+  /// The plain loop throws as well where the code fails without faults.
+  void check_own_failure(std::uint64_t call) {
+    const auto own = workers_.failed_by_itself(call);
+    if (!own) return;
+    static_cast<void>(plain_.at_node(own->stage, call, own->index));
+    throw broken_promise{stage_failed(own->stage, {call, own->index}, thrown_, "not in a plain loop")};
   }
 
   /// What came behind the first cause is its consequence.
@@ -263,6 +278,7 @@ class hearing {
   }
 
   const plan& plan_;
+  const std::string thrown_;
   plain_evaluation plain_;
   judged_workers workers_{plain_};
   std::map<std::uint64_t, call_seen> calls_;
@@ -283,14 +299,16 @@ class hearing {
 
 }  // namespace
 
-std::optional<verdict> judge(const plan& what, const history& seen) try {
-  hearing all(what, seen);
+std::optional<verdict> judge(const plan& what, const history& seen, const std::string& thrown) try {
+  hearing all(what, seen, thrown);
   for (const event& each : seen) all.hear(each);
   return std::nullopt;
 } catch (const broken_promise& found) {
   return found.what;
-} catch (const std::exception& thrown) {
-  return verdict{"plain-loop", std::string("the code of a node throws there, too: ") + thrown.what()};
+} catch (const plain_evaluation::code_failure& own) {
+  return stage_failed(own.node, own.id, own.why, "in a plain loop, too");
+} catch (const std::exception& failed) {
+  return verdict{"stage-failed", std::string("a node cannot be made in a plain loop: ") + failed.what()};
 }
 
 std::string ending_of(const history& seen) {

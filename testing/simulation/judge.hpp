@@ -24,6 +24,7 @@ struct verdict {
 ///   right-parts           each forward gets the parts of its micro-batch: partners of a join, cases of a route
 ///   complete              a call without an error has all its micro-batches and samples
 ///   licensed-error        a call ends with an error only for what did happen
+///   stage-failed          no user's code throws
 ///   first-cause           a run that ends for the deaths of a stage names the first of the row; all calls that a
 ///   failed
 ///                         run ends have the same cause
@@ -37,7 +38,8 @@ struct verdict {
 ///   blobs-first           what an order speaks of was there before it
 ///   journal-kept          what was acknowledged is in the journal, and nothing wrong
 ///   nothing-left          no actor and no engine is left
-[[nodiscard]] std::optional<verdict> judge(const plan& what, const history& seen);
+/// `thrown`: by a user's code, last.
+[[nodiscard]] std::optional<verdict> judge(const plan& what, const history& seen, const std::string& thrown = {});
 
 /// "same bits", or the codes with which calls ended.
 [[nodiscard]] std::string ending_of(const history& seen);

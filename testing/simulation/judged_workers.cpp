@@ -23,6 +23,12 @@ void judged_workers::forget() {
   starts_failed_ = edges_lost_ = 0;
   threw_.clear();
   threw_once_.clear();
+  failed_by_itself_.clear();
+}
+
+std::optional<event> judged_workers::failed_by_itself(std::uint64_t call) const {
+  const auto found = failed_by_itself_.find(call);
+  return found == failed_by_itself_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void judged_workers::progress() {
@@ -78,7 +84,8 @@ void judged_workers::hear(const event& each) {
       return;
     case happening::forwarded:
     case happening::forward_threw:
-      if (each.what == happening::forward_threw) hear_throw(each);
+    case happening::code_threw:
+      if (each.what != happening::forwarded) hear_throw(each);
       if (worker.has_ended) broken("no-stale-incarnation", "worker {} computed after its end", each.worker);
       return check_forward(each);
     default:
@@ -89,7 +96,9 @@ void judged_workers::hear(const event& each) {
 /// All attempts at a forward may have thrown once each.
 void judged_workers::hear_throw(const event& each) {
   const std::size_t times = ++threw_once_[{each.stage, each.call, each.index}];
-  if (each.value == 0 || times >= attempts) threw_.insert(each.call);
+  const bool is_own = each.what == happening::code_threw;
+  if (is_own && times >= attempts) failed_by_itself_.try_emplace(each.call, each);
+  if (!is_own && (each.value == 0 || times >= attempts)) threw_.insert(each.call);
 }
 
 void judged_workers::check_forward(const event& each) {

@@ -31,6 +31,8 @@ class judged_workers {
   [[nodiscard]] bool died_often() const;
   [[nodiscard]] bool has_been(std::uint32_t incarnation) const { return incarnations_.contains(incarnation); }
   [[nodiscard]] bool threw(std::uint64_t call) const { return threw_.contains(call); }
+  /// The forward of the call that a user's own code failed at; nothing: none.
+  [[nodiscard]] std::optional<event> failed_by_itself(std::uint64_t call) const;
   [[nodiscard]] std::size_t starts_failed() const noexcept { return starts_failed_; }
   [[nodiscard]] std::size_t edges_lost() const noexcept { return edges_lost_; }
 
@@ -75,6 +77,8 @@ class judged_workers {
   std::size_t starts_failed_ = 0;
   std::size_t edges_lost_ = 0;
   std::set<std::uint64_t> threw_;
+  /// By call.
+  std::map<std::uint64_t, event> failed_by_itself_;
   std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::size_t> threw_once_;
 };
 

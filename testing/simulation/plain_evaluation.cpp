@@ -1,6 +1,7 @@
 #include "testing/simulation/plain_evaluation.hpp"
 
 #include <array>
+#include <exception>
 #include <optional>
 
 namespace troupe::simulation {
@@ -83,13 +84,24 @@ const plain_evaluation::parts& plain_evaluation::evaluate(std::uint64_t call, st
 }
 
 plain_evaluation::parts plain_evaluation::evaluate_now(micro_batch_id id) {
+  std::uint32_t number = 0;
+  try {
+    return evaluate_nodes(id, number);
+  } catch (const std::exception& thrown) {
+    throw code_failure{number, id, thrown.what()};
+  } catch (...) {
+    throw code_failure{number, id, "something that is no std::exception"};
+  }
+}
+
+plain_evaluation::parts plain_evaluation::evaluate_nodes(micro_batch_id id, std::uint32_t& number) {
   parts made;
   const row_values source = source_rows(id.call, id.index);
   std::vector<std::vector<row_values>> outputs;
   const auto at = [&](const outlet& which) -> const row_values& {
     return which.node == from_source ? source : outputs[which.node][which.port];
   };
-  for (std::uint32_t number = 0; number < graph_.nodes.size(); ++number) {
+  for (number = 0; number < graph_.nodes.size(); ++number) {
     const node_plan& node = graph_.nodes[number];
     std::vector<const row_values*> inputs;
     for (const outlet& each : node.inputs) inputs.push_back(&at(each));

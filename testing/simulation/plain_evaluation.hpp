@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,13 @@ class plain_evaluation {
   /// `calls`: micro-batches of each. They tell the order in which a user's code gets them.
   plain_evaluation(graph_plan graph, std::vector<std::uint64_t> calls);
   using code = std::function<void(micro_batch_id id, std::span<std::uint64_t> samples)>;
+
+  /// Thrown by what evaluates: the code of a node threw.
+  struct code_failure {
+    std::uint32_t node = 0;
+    micro_batch_id id;
+    std::string why;
+  };
 
   /// `word` is 0 where there is no sample.
   struct part {
@@ -42,6 +50,8 @@ class plain_evaluation {
   };
   const parts& evaluate(std::uint64_t call, std::uint64_t index);
   [[nodiscard]] parts evaluate_now(micro_batch_id id);
+  /// `number`: the node that is computed.
+  [[nodiscard]] parts evaluate_nodes(micro_batch_id id, std::uint32_t& number);
 
   const graph_plan graph_;
   const std::vector<std::uint64_t> calls_;

@@ -112,6 +112,10 @@ class simulated_process final : public worker_process, public forward_surroundin
 
   void begin_forward(stage_index stage, micro_batch_id id) override;
   void end_forward(micro_batch_id id, std::uint64_t word, std::uint64_t samples) override;
+  void code_threw(micro_batch_id id, std::string why) override {
+    note(happening::code_threw, {.call = id.call, .index = id.index});
+    around_.seen.thrown = std::move(why);
+  }
 
  private:
   void note(happening what, event more = {});

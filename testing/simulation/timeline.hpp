@@ -64,6 +64,8 @@ class recorder {
   bool is_silent = false;
   std::uint32_t driver = 0;
   history events;
+  /// By a user's code, last.
+  std::string thrown;
 
  private:
   std::uint64_t digest_ = 0;

@@ -131,7 +131,7 @@ run_report simulator::state::run(const plan& given) {
     if (what.has_journal) hurt_disk(now);
   }
   if (what.has_journal && ended == driver_life::outcome::ended) check_disk(now);
-  const auto wrong = judge(what, seen.events);
+  const auto wrong = judge(what, seen.events, seen.thrown);
   return {.seed = what.seed,
           .trace_hash = seen.digest(),
           .steps = now.steps,

@@ -22,7 +22,7 @@ using all_messages =
                      agent_ready, agent_refusal, start_worker, worker_started, worker_message, blob_part,
                      hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log, worker_ended,
                      worker_telemetry, stop_workers, workers_stopped, ask_telemetry, telemetry_told, check_file,
-                     file_answer, file_part, blob_part_taken, numbered_message, signal_worker, suffer_fault>;
+                     file_answer, file_part, blob_part_taken, numbered_message, signal_worker, suffer_fault, run_begun>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -149,6 +149,7 @@ class sample_maker {
   void fill(numbered_message& m) { m = {u64(), u64(), content()}; }
   void fill(signal_worker& m) { m = {u32(), u32()}; }
   void fill(suffer_fault& m) { m = {u32(), u32(), u64()}; }
+  void fill(run_begun& m) { m = {u64()}; }
 
   template <class T>
   T make() {
@@ -296,6 +297,9 @@ inline auto key(const numbered_message& m) {
 }
 inline auto key(const signal_worker& m) {
   return std::tuple(m.rank, m.number);
+}
+inline auto key(const run_begun& m) {
+  return std::tuple(m.age_ns);
 }
 inline auto key(const suffer_fault& m) {
   return std::tuple(m.fault, m.with_workers, m.lasts_ms);

@@ -37,13 +37,11 @@ program_outcome expect_survived(const std::vector<std::string>& faults, const st
 }
 
 /// The flipped bit is found by a checksum.
-const std::vector<std::string> of_edges = {"drop:edge=loader-stage.0,at=msg9",
-                                           "duplicate:edge=stage.0-stage.1,p=0.1",
-                                           "reorder:edge=loader-stage.0,p=0.1",
-                                           "delay:edge=stage.0-stage.1,p=0.05,ms=2",
-                                           "partition:edge=stage.0-stage.1,at=msg25,for=0.2s",
-                                           "truncate:edge=stage.0-stage.1,at=msg12",
-                                           "corrupt:edge=stage.0-stage.1,at=msg30"};
+const std::vector<std::string> of_edges = {
+    "drop:edge=loader-stage.0,at=msg9",       "duplicate:edge=stage.0-stage.1,p=0.1",
+    "reorder:edge=loader-stage.0,p=0.1",      "delay:edge=stage.0-stage.1,p=0.05,ms=2",
+    "delay:edge=loader-stage.0,at=0s,ms=1",   "partition:edge=stage.0-stage.1,at=msg25,for=0.2s",
+    "truncate:edge=stage.0-stage.1,at=msg12", "corrupt:edge=stage.0-stage.1,at=msg30"};
 
 TEST(edge_faults, of_shared_memory_leave_the_bits_as_they_are) {
   if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;

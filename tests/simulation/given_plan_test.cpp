@@ -2,7 +2,9 @@
 // virtual time does not have is refused. Method: plans as --fault spells them, on a graph with replicas and a route.
 #include "testing/simulation/given_plan.hpp"
 
+#include <memory>
 #include <set>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -123,6 +125,45 @@ TEST(a_network, is_not_searched_without_seeds) {
   const auto found = find_failure(network{}.stage("only"), 200, 1);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, error_code::value_out_of_range);
+}
+
+make_forward that_throws_at(std::uint64_t index, int times) {
+  return [index, left = std::make_shared<int>(times)]() -> forward {
+    return [index, left](micro_batch_id id, std::span<std::uint64_t>) {
+      if (id.index == index && (*left)-- > 0) throw std::runtime_error("no such digit");
+    };
+  };
+}
+
+TEST(a_network, names_the_stage_whose_code_throws) {
+  const settings calm{.micro_batches = {20}, .faults = false};
+  for (const std::uint32_t replicas : {1u, 2u}) {
+    const auto net = network{}.stage("first").stage("second", that_throws_at(5, 1000), {.replicas = replicas});
+    const auto run = simulate(net, 1, calm);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->ended, "E0602");
+    EXPECT_EQ(run->difference,
+              "stage-failed: E0602, stage second, call 0, micro-batch 5: its code threw, in a plain loop, too: "
+              "no such digit");
+  }
+  // twice in the run, which is all that it tries, and no more in the loop
+  const auto run = simulate(network{}.stage("first").stage("second", that_throws_at(5, 2)), 1, calm);
+  EXPECT_EQ(run->difference,
+            "stage-failed: E0602, stage second, call 0, micro-batch 5: its code threw, not in a plain loop: "
+            "no such digit");
+  EXPECT_EQ(simulate(network{}.stage("first", that_throws_at(5, 1)), 1, calm)->difference, "") << "tried once more";
+  const auto odd = network{}.stage("first", [] { return [](micro_batch_id, std::span<std::uint64_t>) { throw 7; }; });
+  EXPECT_THAT(simulate(odd, 1, calm)->difference, HasSubstr("no std::exception"));
+}
+
+TEST(a_network, names_the_route_whose_choice_throws) {
+  const auto net =
+      network{}
+          .route("sure", {"yes", "no"}, [](std::uint64_t) -> std::size_t { throw std::runtime_error("unsure"); })
+          .join("both", {"sure.yes", "sure.no"});
+  const auto run = simulate(net, 1, {.faults = false});
+  ASSERT_TRUE(run) << to_string(run.error());
+  EXPECT_THAT(run->difference, HasSubstr("stage-failed: E0602, stage sure, call 0, micro-batch "));
 }
 
 /// What the run would be without the fault: each of these must change it.

@@ -3,6 +3,7 @@
 #include "actors/workers/driver_orders.hpp"
 
 #include <functional>
+#include <limits>
 
 #include <gmock/gmock.h>
 
@@ -79,6 +80,12 @@ TEST_F(orders, to_wire_are_held_against_the_plan) {
   EXPECT_EQ(where({0, 4}, {7, 7}, {{3, 0, std::vector<std::uint64_t>(limits::edge_offer_words_max + 1)}}),
             "wiring_order.offers.words");
   EXPECT_EQ(where({0, 4}, {7, 7}, {{3, 1, {}}}), "wiring_order.offers.blobs");
+}
+
+TEST_F(orders, that_tell_of_a_start_longer_ago_than_a_run_can_take_are_refused) {
+  EXPECT_TRUE(in_memory.check(run_begun{0}));
+  EXPECT_TRUE(in_memory.check(run_begun{3'600'000'000'000}));
+  EXPECT_FALSE(in_memory.check(run_begun{std::numeric_limits<std::uint64_t>::max()}));
 }
 
 TEST_F(orders, to_open_more_calls_than_there_can_be_are_refused) {

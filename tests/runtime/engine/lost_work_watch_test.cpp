@@ -66,6 +66,26 @@ TEST_F(waiting_run, waits_for_a_forward) {
   EXPECT_TRUE(look_for(11s));
 }
 
+TEST_F(waiting_run, waits_for_scores_that_are_being_sent) {
+  pages[1]->work.begin({0, 0}, now);
+  pages[1]->work.end(1ms);
+  pages[1]->work.begin({0, 0}, now);
+  EXPECT_FALSE(look_for(1min));
+  pages[1]->work.put_down();
+  EXPECT_TRUE(look_for(11s));
+}
+
+TEST_F(waiting_run, waits_for_a_report_that_is_being_taken_in) {
+  {
+    const stage_accounts::taking_in large(stages);
+    EXPECT_FALSE(look_for(1min));
+  }
+  EXPECT_FALSE(look_for(9s));
+  { const stage_accounts::taking_in small(stages); }
+  EXPECT_FALSE(look_for(9s)) << "something has moved";
+  EXPECT_TRUE(look_for(2s));
+}
+
 TEST_F(waiting_run, waits_for_a_stage_that_is_being_replaced) {
   stages.end(last);
   EXPECT_FALSE(look_for(1min));

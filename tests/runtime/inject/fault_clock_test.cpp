@@ -1,7 +1,9 @@
-// Goal: what is due is called in order, also what was added by another. Method: times in the past, and a promise.
+// Goal: what is due is called in order, also what was added by another; a clock may end in what it calls. Method: times
+// in the past, and a promise.
 #include "runtime/inject/fault_clock.hpp"
 
 #include <future>
+#include <memory>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -29,6 +31,19 @@ TEST(fault_clock, calls_in_the_order_of_times) {
   done.get_future().wait();
   clock.stop();
   EXPECT_THAT(called, ElementsAre(1, 2, 3));
+}
+
+TEST(fault_clock, may_end_in_what_it_calls) {
+  auto clock = std::make_unique<fault_clock>();
+  std::promise<void> ended;
+  const auto now = std::chrono::steady_clock::now();
+  ASSERT_TRUE(clock->start());
+  clock->at(now + std::chrono::hours{1}, [] { FAIL() << "it was not due"; });
+  clock->at(now, [&] {
+    clock.reset();
+    ended.set_value();
+  });
+  ended.get_future().wait();
 }
 
 }  // namespace

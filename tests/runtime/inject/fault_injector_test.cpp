@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class pretended_worker final : public hosted_worker {
  public:
@@ -24,7 +25,7 @@ class pretended_worker final : public hosted_worker {
 
   [[nodiscard]] std::string place() const override { return "nowhere"; }
   [[nodiscard]] std::optional<std::uint32_t> pid() const override { return std::nullopt; }
-  void send(codec::bytes) override {}
+  void send(codec::bytes message) override { sent.push_back(std::move(message)); }
   [[nodiscard]] expected<void> hand_over(const std::string&, std::span<const blob>) override { return {}; }
   [[nodiscard]] stage_telemetry telemetry() const override { return page_.page()->telemetry(); }
   [[nodiscard]] std::optional<blob> page() const override { return page_.memory(); }
@@ -40,6 +41,7 @@ class pretended_worker final : public hosted_worker {
     return (page_.page()->faults.fetch_or(bit) & bit) == 0;
   }
 
+  std::vector<codec::bytes> sent;
   std::vector<int> signals;
   int last_signal = 0;
   std::promise<void> got_last;
@@ -61,6 +63,18 @@ class no_fold final : public call_fold {
 class endless_source final : public micro_batch_source {
  public:
   [[nodiscard]] expected<std::optional<loaded_micro_batch>> next() override { return loaded_micro_batch{}; }
+};
+
+/// A link whose other end is the test.
+class played_link final : public message_link {
+ public:
+  void start(link_events above) override { events = std::move(above); }
+  void send(codec::bytes) override {}
+  [[nodiscard]] std::size_t queued_bytes() const override { return 0; }
+  void peer_has_ended(std::function<void()> done) override { done(); }
+  void close() override {}
+
+  link_events events;
 };
 
 std::shared_ptr<fault_injector> injector(const std::vector<std::string>& texts, log_function log = nullptr,
@@ -90,6 +104,50 @@ TEST(fault_injector, assigns_to_each_worker_what_is_its_own) {
   EXPECT_THAT(numbers(faults->assign({0, 0}, make_worker(0))), ElementsAre(3, 4));
   EXPECT_THAT(numbers(faults->assign({1, 0}, make_worker(1))), ElementsAre(0, 3));
   EXPECT_THAT(numbers(faults->assign({1, 1}, make_worker(7))), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(fault_injector, tells_the_start_of_the_run_to_who_injects_at_times) {
+  const auto faults = injector({"delay:edge=net.0-net.1,ms=1,at=1s", "drop:edge=net.0-net.1,at=msg1"});
+  const auto before = make_worker(0);
+  static_cast<void>(faults->assign({1, 0}, before));
+  EXPECT_THAT(before->sent, IsEmpty());
+  const auto source = faults->wrap(std::make_shared<endless_source>(), 0);
+  const auto begun = std::chrono::steady_clock::now();
+  static_cast<void>(source->next());
+  static_cast<void>(source->next());
+  ASSERT_THAT(before->sent, SizeIs(1));
+  EXPECT_TRUE(codec::decode<run_begun>(before->sent[0]));
+  while (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{1}) continue;
+  const auto later = make_worker(1);
+  static_cast<void>(faults->assign({1, 1}, later));
+  ASSERT_THAT(later->sent, SizeIs(1));
+  EXPECT_GT(codec::decode<run_begun>(later->sent[0])->age_ns, 100'000u) << "not from its own start on";
+
+  const auto without_times = injector({"delay:edge=net.0-net.1,ms=1", "stop:stage=net.0,at=9999s"});
+  static_cast<void>(without_times->wrap(std::make_shared<endless_source>(), 0)->next());
+  const auto other = make_worker(2);
+  static_cast<void>(without_times->assign({1, 0}, other));
+  EXPECT_THAT(other->sent, IsEmpty());
+}
+
+/// Late messages arrive while a run ends: what they reach may be the last to know the injector.
+TEST(fault_injector, may_be_let_go_by_a_late_message) {
+  std::promise<void> gone;
+  const auto tell_end = [&gone](void*) { gone.set_value(); };
+  std::shared_ptr<fault_injector> faults;
+  faults = injector({"delay:control=driver-0,ms=1", "duplicate:control=driver-0,at=msg3"},
+                    [&faults, end = std::shared_ptr<void>(&gone, tell_end)](const log_record& said) {
+                      if (said.text.find("duplicate") != std::string::npos) faults.reset();
+                    });
+  const auto worker = std::make_shared<played_link>();
+  const auto link = faults->around_links()(worker);
+  const auto answer = [weak = std::weak_ptr(link)](const codec::bytes& heard) {
+    if (const auto still = weak.lock()) still->send(heard);
+  };
+  link->start({.on_message = answer, .on_lost = {}});
+  link->send(*codec::encode(worker_assignment{.address = {0, 0}, .incarnation = 0, .boundaries = {}, .faults = {}}));
+  worker->events.on_message(*codec::encode(call_opened{0}));
+  gone.get_future().wait();
 }
 
 TEST(fault_injector, what_is_spent_is_neither_assigned_again_nor_injected_by_another_replica) {

@@ -24,7 +24,7 @@ std::vector<int> hits_of(message_trigger& one, int count) {
   return found;
 }
 std::vector<int> hits_of(const char* text, int count) {
-  return hits_of(*trigger(text), count);
+  return hits_of(*trigger(text, {}, start), count);
 }
 
 TEST(message_trigger, hits_the_message_that_it_names_once) {
@@ -36,10 +36,29 @@ TEST(message_trigger, hits_all_without_a_moment) {
   EXPECT_THAT(hits_of("delay:edge=a-b,ms=5", 3), ElementsAre(1, 2, 3));
 }
 
-TEST(message_trigger, counts_times_from_the_first_message) {
-  EXPECT_THAT(hits_of("drop:control=driver-a,at=2s", 6), ElementsAre(3));
-  EXPECT_THAT(hits_of("drop:control=driver-a,at=2s,for=2s", 6), ElementsAre(3, 4));
+TEST(message_trigger, counts_times_from_the_start_of_the_run) {
+  EXPECT_THAT(hits_of("drop:control=driver-a,at=2s", 6), ElementsAre(2));
+  EXPECT_THAT(hits_of("drop:control=driver-a,at=2.5s", 6), ElementsAre(3));
+  EXPECT_THAT(hits_of("drop:control=driver-a,at=2s,for=2s", 6), ElementsAre(2, 3));
   EXPECT_THAT(hits_of("drop:control=driver-a,at=msg2,for=3s", 6), ElementsAre(2, 3, 4));
+  const auto of_late_link = trigger("drop:edge=a-b,at=2s", {}, start - std::chrono::minutes{1});
+  EXPECT_THAT(hits_of(*of_late_link, 3), ElementsAre(1));
+  const auto over = trigger("drop:edge=a-b,at=2s,for=2s", {}, start - std::chrono::minutes{1});
+  EXPECT_THAT(hits_of(*over, 3), IsEmpty());
+}
+
+TEST(message_trigger, knows_no_time_before_the_run_has_begun) {
+  const auto run = std::make_shared<run_start>();
+  for (const char* text : {"drop:edge=a-b,at=0s", "drop:edge=a-b,at=0s,for=9s"}) {
+    message_trigger early(*parse_fault(text), run);
+    EXPECT_THAT(hits_of(early, 3), IsEmpty()) << text;
+  }
+  message_trigger silence(*parse_fault("partition:edge=a-b,at=1s"), run);
+  EXPECT_FALSE(silence.is_active(start));
+  run->begin(start);
+  run->begin(start + std::chrono::hours{1});
+  EXPECT_FALSE(silence.is_active(start));
+  EXPECT_TRUE(silence.is_active(start + std::chrono::seconds{1})) << "without a message";
 }
 
 TEST(message_trigger, draws_the_same_for_the_same_seed) {
@@ -52,28 +71,28 @@ TEST(message_trigger, draws_the_same_for_the_same_seed) {
 
 TEST(message_trigger, tells_each_hit_and_a_partition_once) {
   int told = 0;
-  message_trigger drops(*parse_fault("drop:edge=a-b"), [&](bool) { return ++told > 0; });
-  hits_of(drops, 3);
+  const auto drops = trigger("drop:edge=a-b", [&](bool) { return ++told > 0; });
+  hits_of(*drops, 3);
   EXPECT_EQ(told, 3);
   told = 0;
-  message_trigger partition(*parse_fault("partition:edge=a-b,at=msg2,for=2s"), [&](bool) { return ++told > 0; });
-  EXPECT_FALSE(partition.is_active(start));
-  EXPECT_THAT(hits_of(partition, 2), IsEmpty()) << "it hits no single message";
-  EXPECT_TRUE(partition.is_active(start));
-  EXPECT_TRUE(partition.is_active(start + std::chrono::milliseconds{1999}));
-  EXPECT_FALSE(partition.is_active(start + std::chrono::seconds{2}));
+  const auto partition = trigger("partition:edge=a-b,at=msg2,for=2s", [&](bool) { return ++told > 0; });
+  EXPECT_FALSE(partition->is_active(start));
+  EXPECT_THAT(hits_of(*partition, 2), IsEmpty()) << "it hits no single message";
+  EXPECT_TRUE(partition->is_active(start));
+  EXPECT_TRUE(partition->is_active(start + std::chrono::milliseconds{1999}));
+  EXPECT_FALSE(partition->is_active(start + std::chrono::seconds{2}));
   EXPECT_EQ(told, 1);
 }
 
 TEST(message_trigger, leaves_a_fault_to_the_process_that_was_first) {
-  message_trigger late(*parse_fault("drop:edge=a-b,at=msg2"), [](bool) { return false; });
-  EXPECT_THAT(hits_of(late, 5), IsEmpty());
+  const auto late = trigger("drop:edge=a-b,at=msg2", [](bool) { return false; });
+  EXPECT_THAT(hits_of(*late, 5), IsEmpty());
   std::vector<bool> asked;
-  message_trigger lasting(*parse_fault("drop:edge=a-b,at=msg2,for=2s"), [&](bool first) {
+  const auto lasting = trigger("drop:edge=a-b,at=msg2,for=2s", [&](bool first) {
     asked.push_back(first);
     return true;
   });
-  EXPECT_THAT(hits_of(lasting, 5), ElementsAre(2, 3));
+  EXPECT_THAT(hits_of(*lasting, 5), ElementsAre(2, 3));
   EXPECT_THAT(asked, ElementsAre(true, false));
 }
 

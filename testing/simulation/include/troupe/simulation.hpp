@@ -93,7 +93,8 @@ struct outcome {
   double seconds = 0;
   /// "same bits", or the codes with which calls ended.
   std::string ended;
-  /// The first difference from a plain loop over the nodes, or the promise that was broken; empty: all is well.
+  /// The first difference from a plain loop over the nodes, the promise that was broken, or "stage-failed" with the
+  /// stage and micro-batch whose code threw, and whether it does in a plain loop, too; empty: all is well.
   std::string difference;
   /// What happened to it, a line each.
   std::vector<std::string> faults = {};
