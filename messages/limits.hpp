@@ -14,7 +14,6 @@
 namespace troupe::limits {
 
 using namespace std::chrono_literals;
-
 // --- what a user may ask for -----------------------------------------------------------------------------------------
 inline constexpr std::uint64_t schedule_cells_max = 1u << 22;
 /// Runs of one `troupe simulate`, whose report is kept until the last one has ended.
@@ -30,7 +29,6 @@ inline constexpr std::size_t config_bytes_max = 64u << 10;
 /// recurses once per level.
 inline constexpr std::size_t config_key_dots_max = 16;
 inline constexpr std::size_t config_nesting_max = 16;
-
 // --- in flight -------------------------------------------------------------------------------------------------------
 /// Slots of the edge from the loader to a first stage: deeper than pipe_buffers_default, so that decoding and waking
 /// the loader stay off the critical path of small micro-batches.
@@ -65,7 +63,6 @@ inline constexpr std::chrono::seconds log_repeat_interval = 10s;
 inline constexpr std::size_t log_repeats_kept = 128;
 /// Refused connections that have a line each, per interval; the others are counted.
 inline constexpr std::size_t refusals_told_max = 8;
-
 // --- supervision -----------------------------------------------------------------------------------------------------
 /// Deaths of one stage without the low-water mark moving in between.
 inline constexpr std::uint32_t deaths_without_progress_max = 3;
@@ -87,9 +84,15 @@ inline constexpr std::size_t stall_forwards_kept = 64;
 inline constexpr std::uint64_t stall_forwards_min = 8;
 inline constexpr std::chrono::seconds stall_time_min = 1s;
 
+/// Micro-batches of a stage on a device: one that it computes, and those behind it.
+inline constexpr std::size_t forwards_in_flight_max = 4;
 // --- waits -----------------------------------------------------------------------------------------------------------
 /// A parked engine looks for work at least this often, also without a ring.
 inline constexpr std::chrono::milliseconds park_max = 100ms;
+/// The same while a device, which rings no bell, is at work for it.
+inline constexpr std::chrono::microseconds device_poll_pause = 50us;
+/// The first forward on a device, before a run; it loads kernels.
+inline constexpr std::chrono::seconds first_device_forward_max = 300s;
 /// Longer than a preemption by the loader or an actor, because a parked stage costs a wake-up through the kernel and
 /// may move to its neighbour's core. A spinning engine yields its core, so spinning also helps with more stages than
 /// cores.
@@ -113,7 +116,6 @@ inline constexpr std::chrono::milliseconds report_interval = 100ms;
 inline constexpr std::chrono::milliseconds preparation_stop_time = 1s;
 /// Wait for a stderr that accepts nothing; then its text is dropped.
 inline constexpr std::chrono::milliseconds stderr_patience = 1s;
-
 // --- faults that a plan injects --------------------------------------------------------------------------------------
 /// What waits for an injected silence to end looks again so often.
 inline constexpr std::chrono::milliseconds fault_look_interval = 20ms;
@@ -132,7 +134,6 @@ inline constexpr double chaos_time_factor = 10;
 inline constexpr std::chrono::minutes chaos_time_extra = 5min;
 /// Of a result.json.
 inline constexpr std::size_t chaos_result_bytes_max = 256u << 20;
-
 // --- data ------------------------------------------------------------------------------------------------------------
 /// Payloads start at a multiple of this, because alignment changes the bits of some kernels. LibTorch allocates
 /// with 64.
@@ -153,7 +154,6 @@ inline constexpr std::uint64_t gzip_unpacked_bytes_max = std::uint64_t{4} << 30;
 inline constexpr std::size_t gzip_packed_block_bytes = 256u << 10;
 inline constexpr std::size_t npy_header_bytes_max = 64u << 10;
 inline constexpr std::size_t npy_dimensions_max = 32;
-
 // --- models ----------------------------------------------------------------------------------------------------------
 /// Directory of a model file. LibTorch's files need some 100 bytes per tensor.
 inline constexpr std::uint64_t model_directory_bytes_max = 64u << 20;
@@ -175,7 +175,6 @@ inline constexpr std::uint32_t profile_passes_max = 101;
 inline constexpr std::chrono::milliseconds profile_budget = 2000ms;
 /// The same for `auto`, which comes before every run that does not say how it is cut.
 inline constexpr std::chrono::milliseconds automatic_profile_budget = 300ms;
-
 // --- worker processes ------------------------------------------------------------------------------------------------
 /// Try-out processes, one after another, while each is killed from outside.
 inline constexpr std::uint32_t probe_attempts_max = 3;
@@ -255,7 +254,6 @@ inline constexpr std::uint32_t link_dials_max = 5;
 inline constexpr std::chrono::milliseconds link_dial_pause = 100ms;
 /// Of messages that wait at one end of a link; more, and the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
-
 // --- agents of other nodes -------------------------------------------------------------------------------------------
 /// Blobs of a driver that one agent keeps: two for each edge of a node, of the last two epochs, and warm-up inputs.
 inline constexpr std::size_t agent_blobs_max = 1u << 17;
@@ -284,7 +282,6 @@ inline constexpr std::chrono::milliseconds own_address_timeout = 10s;
 inline constexpr std::chrono::milliseconds launch_setup_timeout = 30s;
 /// Greatest liveness::timeout and grace that an agent takes from its driver.
 inline constexpr std::chrono::milliseconds agent_wait_max = 24h;
-
 // --- which nodes a launch has ----------------------------------------------------------------------------------------
 inline constexpr std::uint32_t launch_nodes_max = 10'000;
 /// Slots of one node: processes that a launch starts there. Counts of processors per node have the same limit.
@@ -313,7 +310,6 @@ inline constexpr std::chrono::milliseconds join_file_pause_max = 500ms;
 /// Between attempts to reach a node whose name does not resolve yet.
 inline constexpr std::chrono::milliseconds launch_retry_pause_min = 250ms;
 inline constexpr std::chrono::milliseconds launch_retry_pause_max = 5s;
-
 // --- joining ---------------------------------------------------------------------------------------------------------
 /// Name of a node or of the driver's host: the longest that DNS has.
 inline constexpr std::size_t join_name_bytes_max = node_name_bytes_max;
@@ -339,7 +335,6 @@ inline constexpr std::chrono::milliseconds join_retry_max = 1s;
 inline constexpr std::uint32_t join_refusals_max = 5;
 /// Nodes with tickets.
 inline constexpr std::size_t join_tickets_max = launch_nodes_max;
-
 // --- room at the start -----------------------------------------------------------------------------------------------
 /// Most threads started at once to test the system's limits.
 inline constexpr std::uint32_t room_threads_max = 4096;
@@ -350,11 +345,9 @@ inline constexpr std::chrono::milliseconds thread_release_max = 1s;
 /// Address space for mappings after the libraries, without thread stacks: model, data and first runs of kernels. A
 /// small model needs some 300 MiB.
 inline constexpr std::uint64_t room_address_bytes = std::uint64_t{384} << 20;
-
 // --- results ---------------------------------------------------------------------------------------------------------
 /// Random names tried for a temporary file.
 inline constexpr int temporary_names_max = 16;
-
 // --- journal ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t journal_header_bytes_max = 64u << 10;
 /// One state of the largest size with its frame.

@@ -90,7 +90,8 @@ expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, 
     return fail(error_code::worker_mismatch, model->name(), "it was not cut like this",
                 "leave the model's file alone while it is evaluated");
   }
-  if (request.optimize == optimize_mode::layer) {  // once, so that replicas share the rewritten weights
+  if (request.optimize == optimize_mode::layer &&
+      !request.is_for_device) {  // once, so that replicas share the rewritten weights
     const std::size_t begin = part ? places.boundaries[*part] : 0;
     const std::size_t end = part ? places.boundaries[*part + 1] : places.boundaries.back();
     if (auto done = model->optimize(begin, end, stop); !done) return tl::make_unexpected(done.error());
@@ -120,10 +121,14 @@ std::vector<std::string> cut_model::layer_names(std::size_t part) const {
   return names;
 }
 
-expected<std::shared_ptr<stage_body>> cut_model::make_body(std::size_t part, stage_index stage) const {
+expected<std::shared_ptr<stage_body>> cut_model::make_body(std::size_t part, stage_index stage,
+                                                           c10::Device device) const {
   return model->make_body(places.boundaries[part], places.boundaries[part + 1],
-                          request.optimize == optimize_mode::stage,
-                          {.stage = stage, .threads = request.threads, .warm_up = places.warm_up[part]});
+                          {.stage = stage,
+                           .threads = request.threads,
+                           .optimize = request.optimize,
+                           .warm_up = places.warm_up[part],
+                           .device = device});
 }
 
 }  // namespace troupe

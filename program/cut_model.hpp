@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 
 #include "program/layered_model.hpp"
 #include <troupe/options.hpp>
@@ -19,6 +20,8 @@ struct cut_request {
   std::uint32_t threads = 1;
   optimize_mode optimize = optimize_mode::layer;
   std::string partition = "auto";
+  /// The parts run on another device than the CPU, where their layers are optimized.
+  bool is_for_device = false;
 };
 
 /// Where a model is to be cut, and what passes there.
@@ -43,14 +46,15 @@ expected<cut_places> find_places(const layered_model& model, const cut_request& 
 /// A model, cut into stages and optimized.
 struct cut_model {
   cut_request request;
-  /// With optimize_mode::layer its layers are optimized, or those of the one part that was asked for.
+  /// With optimize_mode::layer its layers are optimized, or those of the one part that was asked for; not for a device.
   layered_model_ptr model;
   cut_places places;
 
   /// "0 Conv2d" for each layer of the stage.
   [[nodiscard]] std::vector<std::string> layer_names(std::size_t part) const;
-  /// The body of one replica; `stage` is its number in errors.
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t part, stage_index stage) const;
+  /// The body of one replica, with its weights on `device`; `stage` is its number in errors.
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t part, stage_index stage,
+                                                                c10::Device device) const;
 };
 
 /// Cuts and optimizes. Errors: find_places(); E0211. Sets the calling thread's intra-op threads, and keeps a team of

@@ -34,6 +34,7 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
                  .optimize = options.optimize,
                  .num_pipe_buffers = options.num_pipe_buffers,
                  .dtype = objects.dtype,
+                 .device = options.device,
                  .allow_effects = options.allow_effects})
       .sink("metrics", std::move(metrics));
   for (const eval_sink& each : objects.sinks) made.sink(each.name, each.metrics);

@@ -15,6 +15,7 @@
 
 #include "messages/limits.hpp"
 #include "program/stage_bodies.hpp"
+#include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/journal/processor.hpp"
@@ -128,6 +129,25 @@ struct pipeline_pins {
   std::string dtypes;
 };
 
+/// Of every node that computes elsewhere than on the CPU.
+std::string devices_of(const topology& what) {
+  std::string text;
+  for (const auto& [name, content] : what.parts().contents) {
+    const auto* part = std::get_if<cut_node>(&content);
+    const auto* stage = std::get_if<stage_node>(&content);
+    const std::string device = part != nullptr    ? what.parts().pipelines.at(part->pipeline).options.device
+                               : stage != nullptr ? stage->options.device
+                                                  : "cpu";
+    if (device != "cpu") append(text, ",", name + " " + device);
+  }
+  if (text.empty()) return text;
+  const auto driver = cuda_driver::load();  // another kind of GPU gives other bits
+  for (const cuda_device_info& each : driver ? driver->devices() : std::vector<cuda_device_info>{}) {
+    append(text, ",", each.name);
+  }
+  return text;
+}
+
 expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers) {
   const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
@@ -216,6 +236,7 @@ expected<journal_pins> pins_of(const topology& what, const run_options& options,
                        {"kernels", kernels()}};
   if (!pipelines->places.empty()) pins.push_back({cuts_pin, pipelines->places});
   if (!pipelines->dtypes.empty()) pins.push_back({"dtype", pipelines->dtypes});
+  if (const std::string devices = devices_of(what); !devices.empty()) pins.push_back({"device", devices});
   if (const std::string shape = shape_of(what); !shape.empty()) pins.push_back({"topology", shape});
   return pins;
 }

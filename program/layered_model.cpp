@@ -1,10 +1,13 @@
 #include "program/layered_model.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "runtime/model/layer_stack.hpp"
 #include "runtime/model/layers_body.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/move_module.hpp"
 #include "runtime/model/optimize.hpp"
 #include "runtime/model/probe.hpp"
 #include "runtime/model/profile.hpp"
@@ -59,19 +62,28 @@ class chain_model final : public layered_model {
     std::ranges::move(optimized->layers, first);
     return {};
   }
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end, bool fuse,
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                 const part_options& options) const override {
+    const bool is_on_cpu = options.device.is_cpu();
+    const bool is_done = is_on_cpu && options.optimize == optimize_mode::layer;
     layers_body_options how{.stage = options.stage,
                             .threads = options.threads,
-                            .optimize = fuse ? optimize_mode::stage : optimize_mode::none,
+                            .optimize = is_done ? optimize_mode::none : options.optimize,
                             .warm_up_input = {}};
-    if (options.warm_up.defined()) how.warm_up_input = options.warm_up;
-    auto made = layers_body::make(chain_, begin, end, std::move(how));
+    if (options.warm_up.defined()) how.warm_up_input = options.warm_up.to(options.device);
+    auto made = is_on_cpu ? layers_body::make(chain_, begin, end, std::move(how))
+                          : layers_body::make(part_on(options.device, begin, end), 0, end - begin, std::move(how));
     if (!made) return tl::make_unexpected(made.error());
     return std::shared_ptr<stage_body>{std::move(*made)};
   }
 
  private:
+  [[nodiscard]] layer_chain part_on(c10::Device device, std::size_t begin, std::size_t end) const {
+    const auto first = chain_.layers.begin();
+    return move_layers(
+        {chain_.file, {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)}}, device);
+  }
+
   layer_chain chain_;
   bool is_optimized_ = false;
 };
@@ -129,8 +141,11 @@ class built_model final : public layered_model {
   }
 
   [[nodiscard]] expected<void> optimize(std::size_t, std::size_t, const std::stop_token&) override { return {}; }
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end, bool,
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                 const part_options& options) const override {
+    for (std::size_t index = begin; index < end; ++index) {
+      if (auto done = move(layers_[index], options.device); !done) return tl::make_unexpected(done.error());
+    }
     return std::make_shared<layer_stack>(layers_between(begin, end), "stage " + std::to_string(options.stage),
                                          options.threads);
   }
@@ -138,6 +153,32 @@ class built_model final : public layered_model {
  private:
   [[nodiscard]] std::vector<layer_stack::named_layer> layers_between(std::size_t begin, std::size_t end) const {
     return {layers_.begin() + static_cast<std::ptrdiff_t>(begin), layers_.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  /// In place: all that share the weights see them move.
+  static expected<void> move(const layer_stack::named_layer& one, c10::Device device) {
+    const std::vector<at::Tensor>& tensors = one.layer.tensors;
+    if (tensors.empty() || tensors.front().device() == device) return {};
+    if (!tensors.front().device().is_cpu()) {
+      return fail(error_code::topology_invalid, one.name,
+                  "its weights are on " + tensors.front().device().str() +
+                      ", and another stage or replica wants them on " + device.str(),
+                  "give all stages that share weights one device, or worker processes");
+    }
+    if (!one.layer.move) {
+      return fail(error_code::topology_invalid, one.name, "its weights cannot be moved: the module has no to()",
+                  "leave the device out");
+    }
+    return moved(one, device);
+  }
+
+  static expected<void> moved(const layer_stack::named_layer& one, c10::Device device) try {
+    one.layer.move(device);
+    return {};
+  } catch (const std::exception& caught) {
+    return fail(error_code::topology_invalid, one.name,
+                "its weights cannot be moved to " + device.str() + ": " + libtorch_message(caught),
+                "leave the device out, or give the model as TorchScript");
   }
 
   static expected<at::Tensor> output_of(layer_stack& layers, const at::Tensor& micro_batch) {
@@ -176,6 +217,11 @@ layer_chain cast_layers(layer_chain chain, c10::ScalarType dtype) {
     each.module = each.module.clone();
     each.module.to(dtype);
   }
+  return chain;
+}
+
+layer_chain move_layers(layer_chain chain, c10::Device device) {
+  for (layer& each : chain.layers) each.module = moved(each.module, device);
   return chain;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 
 #include "runtime/engine/stage_body.hpp"
 #include "runtime/partition/partition_layers.hpp"
@@ -27,8 +28,10 @@ struct part_options {
   /// Its number in errors.
   stage_index stage = 0;
   std::uint32_t threads = 1;
+  optimize_mode optimize = optimize_mode::none;
   /// Undefined: the stage is not warmed up.
   at::Tensor warm_up = {};
+  c10::Device device = c10::DeviceType::CPU;
 };
 
 /// A model as layers in order, which can be cut between any two of them. Replicas share its weights.
@@ -60,8 +63,9 @@ class layered_model {
 
   /// Freezes and fuses the layers [begin, end) one by one, where the kind of model has such a step. Once.
   [[nodiscard]] virtual expected<void> optimize(std::size_t begin, std::size_t end, const std::stop_token& stop) = 0;
-  /// Of the layers [begin, end); `fuse`: together, as one (optimize_mode::stage).
-  [[nodiscard]] virtual expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end, bool fuse,
+  /// Of the layers [begin, end), which optimize() has seen for optimize_mode::layer on the CPU. On a device they are
+  /// moved first and optimized there. E0504 for layers that cannot be moved, or were to another device.
+  [[nodiscard]] virtual expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                         const part_options& options) const = 0;
 };
 
@@ -74,7 +78,8 @@ using layered_model_ptr = std::shared_ptr<layered_model>;
 [[nodiscard]] expected<layered_model_ptr> make_layered(const std::vector<layer_spec>& specs, std::string name,
                                                        std::optional<c10::ScalarType> dtype);
 
-/// Casts weights and buffers. The layers of a chain are cloned first, as their owner may use them too.
+/// Casts weights and buffers, or moves them. The layers of a chain are cloned first, as their owner may use them too.
 [[nodiscard]] layer_chain cast_layers(layer_chain chain, c10::ScalarType dtype);
+[[nodiscard]] layer_chain move_layers(layer_chain chain, c10::Device device);
 
 }  // namespace troupe

@@ -35,6 +35,7 @@ topology topology_of(model_source model, const pipeline_engine_options& options)
                  .optimize = options.optimize,
                  .num_pipe_buffers = options.num_pipe_buffers,
                  .dtype = options.dtype,
+                 .device = options.device,
                  .allow_effects = options.allow_effects})
       .sink("metrics", options.metrics);
   for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics);
@@ -49,6 +50,7 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   config.optimize = options.optimize;
   config.partition = options.partition;
   config.num_pipe_buffers = options.num_pipe_buffers;
+  config.device = options.device;
   return config;
 }
 

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "program/local_file.hpp"
+#include "program/stage_devices.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
+#include "runtime/stage/device_body.hpp"
 #include "runtime/stage/function_body.hpp"
 #include "runtime/stage/route_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -49,34 +51,48 @@ cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
   return {.stages = pipeline.options.stages,
           .threads = pipeline.options.threads.value_or(threads_),
           .optimize = pipeline.options.optimize,
-          .partition = pipeline.options.partition};
+          .partition = pipeline.options.partition,
+          .is_for_device = pipeline.options.device != "cpu"};
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {
+  const auto device = device_of(what_, plan_, at);
+  if (!device) return tl::make_unexpected(device.error());
+  auto body = make_on(*device, at);
+  if (!body || device->is_cpu()) return body;
+  auto made = device_body::make(std::move(*body), *device, leaving_outputs(what_, plan_, at.stage, are_apart_));
+  if (!made) return tl::make_unexpected(made.error());
+  return std::shared_ptr<stage_body>{std::move(*made)};
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make_on(c10::Device device, stage_address at) const {
   const wired_node& node = plan_.nodes[at.stage];
   const node_content& content = what_.parts().contents.at(node.name);
-  if (const auto* stage = std::get_if<stage_node>(&content)) return make_function(*stage, at);
+  if (const auto* stage = std::get_if<stage_node>(&content)) return make_function(*stage, at, device);
   if (const auto* route = std::get_if<route_node>(&content)) {
     return std::make_shared<route_body>(node.name, route->cases);
   }
   if (std::holds_alternative<join_node>(content)) return std::make_shared<join_body>(node.name);
-  return make_part(std::get<cut_node>(content), at);
+  return make_part(std::get<cut_node>(content), at, device);
 }
 
-expected<std::shared_ptr<stage_body>> stage_bodies::make_part(const cut_node& part, stage_address at) const {
-  auto body = cuts_.at(part.pipeline).make_body(part.part, at.stage);
+expected<std::shared_ptr<stage_body>> stage_bodies::make_part(const cut_node& part, stage_address at,
+                                                              c10::Device device) const {
+  auto body = cuts_.at(part.pipeline).make_body(part.part, at.stage, device);
   const auto dtype = what_.parts().pipelines.at(part.pipeline).options.dtype;
   if (!body || !dtype || part.part > 0) return body;
   return std::make_shared<casting_body>(std::move(*body), *dtype);
 }
 
-expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_node& stage, stage_address at) const {
+expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_node& stage, stage_address at,
+                                                                  c10::Device device) const {
   const wired_node& node = plan_.nodes[at.stage];
   function_body_options options{.context = {.name = node.name,
                                             .replica = at.replica,
                                             .replicas = node.replicas,
                                             .threads = stage.options.threads.value_or(threads_),
-                                            .dtype = stage.options.dtype},
+                                            .dtype = stage.options.dtype,
+                                            .device = device},
                                 .inputs = node.inputs,
                                 .outputs = node.outputs};
   std::shared_ptr<stage_function> made;

@@ -21,9 +21,9 @@ expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::
 /// Makes what the stages of a topology compute, in the process where they do. Both arguments outlive it.
 class stage_bodies {
  public:
-  /// `threads`: of stages that do not say otherwise.
-  stage_bodies(const topology& what, const wiring_plan& plan, std::uint32_t threads)
-      : what_(what), plan_(plan), threads_(threads) {}
+  /// `threads`: of stages that do not say otherwise. `are_apart`: each stage has a process of its own.
+  stage_bodies(const topology& what, const wiring_plan& plan, std::uint32_t threads, bool are_apart)
+      : what_(what), plan_(plan), threads_(threads), are_apart_(are_apart) {}
 
   /// The pipeline of which a node is a part; null for any other node.
   [[nodiscard]] const cut_node* part_at(stage_index node) const;
@@ -31,16 +31,21 @@ class stage_bodies {
 
   void add(const std::string& pipeline, cut_model cut) { cuts_.insert_or_assign(pipeline, std::move(cut)); }
   [[nodiscard]] const std::map<std::string, cut_model>& cuts() const noexcept { return cuts_; }
-  /// The body of one replica. A pipeline's has been added before. E0602 for a factory that fails, E0211.
+  /// The body of one replica. A pipeline's has been added before. E0602 for a factory that fails, E0211; E0110 for a
+  /// device that this machine lacks.
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make(stage_address at) const;
 
  private:
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_function(const stage_node& stage, stage_address at) const;
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_part(const cut_node& part, stage_address at) const;
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_on(c10::Device device, stage_address at) const;
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_function(const stage_node& stage, stage_address at,
+                                                                    c10::Device device) const;
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_part(const cut_node& part, stage_address at,
+                                                                c10::Device device) const;
 
   const topology& what_;
   const wiring_plan& plan_;
   std::uint32_t threads_;
+  bool are_apart_;
   std::map<std::string, cut_model> cuts_;
 };
 

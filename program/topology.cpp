@@ -38,15 +38,15 @@ port_name parse_end(const std::string& text, const char* default_port) {
   return {text.substr(0, dot), text.substr(dot + 1)};
 }
 
-/// Stages compute on the CPU: any other device is refused before the start, with what this machine lacks first.
 expected<void> check_device(const std::string& name, const std::string& device) {
-  const auto asked = parse_device(device, "stage '" + name + "', device");
-  if (!asked) return tl::make_unexpected(asked.error());
-  if (asked->kind == device_kind::cpu) return {};
-  const auto placed = place_stage(*asked, "'" + name + "'", 0, cuda_driver::load());
-  if (!placed) return tl::make_unexpected(placed.error());
-  return fail(error_code::device_unavailable, "stage '" + name + "', device " + device,
-              "the device is there, but stages compute on the CPU in this version", "Leave the device out");
+  return parse_device(device, "stage '" + name + "', device").map([](const device_name&) {});
+}
+
+/// A join or route moves rows, and the host knows which.
+void check_on_cpu(topology_parts& parts, const std::string& name, const stage_options& options) {
+  if (options.device == "cpu") return;
+  parts.mistakes.push_back({error_code::topology_invalid, "'" + name + "', device " + options.device,
+                            "a join or route computes on the CPU", "leave the device out"});
 }
 
 expected<void> check_threads(const std::string& name, const std::optional<std::uint32_t>& threads) {
@@ -132,6 +132,7 @@ topology& topology::pipeline(std::string name, model_source model, cut_options o
 
 topology& topology::join(std::string name, std::vector<std::string> inputs, stage_options options) {
   options.inputs = std::move(inputs);
+  check_on_cpu(*parts_, name, options);
   settle(*parts_, name, options);
   parts_->add(make_node(std::move(name), node_kind::join, options), join_node{});
   return *this;
@@ -139,6 +140,7 @@ topology& topology::join(std::string name, std::vector<std::string> inputs, stag
 
 topology& topology::route(std::string name, std::vector<route_case> cases, stage_options options) {
   options.outputs.clear();
+  check_on_cpu(*parts_, name, options);
   settle(*parts_, name, options);
   for (const route_case& each : cases) options.outputs.push_back(each.name);
   graph_node node = make_node(std::move(name), node_kind::route, options);

@@ -46,7 +46,10 @@ probe_report report_of(const stage_bodies& bodies, const topology_trial& trial) 
 class starter {
  public:
   starter(const topology& what, const wiring_plan& plan, const topology_start_options& options)
-      : what_(what), plan_(plan), options_(options), bodies_(what, plan, options.run.threads.value_or(1)) {}
+      : what_(what),
+        plan_(plan),
+        options_(options),
+        bodies_(what, plan, options.run.threads.value_or(1), options.run.workers.enabled) {}
 
   expected<started_run> start(const sample_block& first) {
     if (auto ready = options_.report ? adopt() : try_out(first); !ready) return tl::make_unexpected(ready.error());
@@ -216,7 +219,7 @@ expected<probe_report> try_topology(const topology& what, const run_options& opt
   const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
-  stage_bodies bodies(what, *plan, options.threads.value_or(1));
+  stage_bodies bodies(what, *plan, options.threads.value_or(1), options.workers.enabled);
   topology_trial trial(what, *plan, bodies, first, journaled_cuts(what, options.journal));
   if (auto tried = trial.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());
   probe_report made = report_of(bodies, trial);
@@ -227,7 +230,7 @@ expected<probe_report> try_topology(const topology& what, const run_options& opt
 expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
                                                          const worker_assignment& to, const payload_ptr& warm_up,
                                                          spare_models& spare) {
-  stage_bodies bodies(what, plan, to.threads);
+  stage_bodies bodies(what, plan, to.threads, true);
   const cut_node* part = bodies.part_at(to.address.stage);
   // A worker with a stage keeps no model that it does not need.
   auto prepared = spare.take(part == nullptr ? std::string() : part->pipeline);
@@ -254,7 +257,8 @@ void prepare_pipelines(const topology& what, spare_models& spare) {
     if (file == nullptr) continue;
     spare.prepare(name, *file, [&, name = name, asked = &asked]() -> expected<layered_model_ptr> {
       auto model = open_model(*asked, name);
-      if (!model || asked->options.optimize != optimize_mode::layer) return model;
+      const bool is_optimized = asked->options.optimize == optimize_mode::layer && asked->options.device == "cpu";
+      if (!model || !is_optimized) return model;
       const std::size_t layers = (*model)->weights().size();
       return (*model)->optimize(0, layers, {}).map([&] { return std::move(*model); });
     });

@@ -1,9 +1,12 @@
 #include "program/topology_trial.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
+#include "messages/limits.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/engine/make_wiring.hpp"
 #include "runtime/model/stopped_early.hpp"
@@ -28,10 +31,27 @@ bool is_cut(const std::string& boundaries, std::size_t layers, std::uint32_t sta
   return method && method->parts() == stages && method->boundaries.back() == layers;
 }
 
+/// In an engine nothing waits for a device; here nothing else is to be done.
+expected<void> await(context_event& ready, const std::string& name) {
+  const auto limit = std::chrono::steady_clock::now() + limits::first_device_forward_max;
+  while (std::chrono::steady_clock::now() < limit) {
+    const auto passed = ready.has_passed();
+    if (!passed) return tl::make_unexpected(passed.error());
+    if (*passed) return {};
+    std::this_thread::sleep_for(limits::device_poll_pause);
+  }
+  return fail(
+      error_code::device_failed, name,
+      "its first micro-batch took longer than " + std::to_string(limits::first_device_forward_max.count()) + " s",
+      "use smaller micro-batches, or look at what else the device does");
+}
+
 expected<void> run_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
                         const std::string& name) try {
   body.on_start();
-  return body.run(inputs, outputs);
+  if (auto ran = body.run(inputs, outputs); !ran) return ran;
+  const auto ready = body.outputs_ready();
+  return ready ? await(*ready, name) : expected<void>{};
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, name, std::string("it could not start: ") + e.what());
 } catch (...) {

@@ -110,9 +110,12 @@ std::string settings_of(const topology& what) {
   std::string text;
   for (const auto& [name, asked] : what.parts().pipelines) {
     const auto* file = std::get_if<std::string>(&asked.model);
-    text += fmt::format("{}: {}, {} stages, {} {} {}\n", name, file == nullptr ? "in memory" : stamp_of(*file),
+    text += fmt::format("{}: {}, {} stages, {} {} {} {}\n", name, file == nullptr ? "in memory" : stamp_of(*file),
                         asked.options.stages, static_cast<int>(asked.options.optimize), asked.options.partition,
-                        asked.options.dtype ? c10::toString(*asked.options.dtype) : "as it is");
+                        asked.options.dtype ? c10::toString(*asked.options.dtype) : "as it is", asked.options.device);
+  }
+  for (const auto& [name, content] : what.parts().contents) {
+    if (const auto* stage = std::get_if<stage_node>(&content)) text += name + " on " + stage->options.device + "\n";
   }
   for (const scored_sink& each : what.parts().sinks) {
     text += fmt::format("{}: of {} {}", each.name, each.options.tensor, each.options.label);

@@ -210,7 +210,9 @@ stage_listener worker_actor_state::report_to_driver() const {
                 send_in_parts(std::move(scores), send);
               },
           .on_failure =
-              [send, incarnation = assignment_.incarnation](failure what) {
+              [send, body = body_, incarnation = assignment_.incarnation](failure what) {
+                // What a process has on a failed device is lost, and another process finds the device well.
+                if (what.cause.code == error_code::device_failed) body->process.end(what.cause);
                 what.incarnation = incarnation;
                 send(what);
               },

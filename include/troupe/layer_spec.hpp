@@ -25,6 +25,8 @@ struct built_layer {
   std::vector<at::Tensor> tensors = {};
   /// Casts weights and buffers; null for a module without to().
   std::function<void(c10::ScalarType)> cast = nullptr;
+  /// Moves weights and buffers to a device; null for a module without to().
+  std::function<void(c10::Device)> move = nullptr;
 };
 
 /// DeepSpeed's LayerSpec: the description of a layer, which is built when a pipeline starts.
@@ -70,6 +72,9 @@ class layer_spec {
       }
       if constexpr (requires(c10::ScalarType dtype) { (*held)->to(dtype); }) {
         made.cast = [held](c10::ScalarType dtype) { (*held)->to(dtype); };
+      }
+      if constexpr (requires(c10::Device device) { (*held)->to(device); }) {
+        made.move = [held](c10::Device device) { (*held)->to(device); };
       }
       made.forward = [held, forward](const at::Tensor& input) { return forward(*held, input); };
       return made;

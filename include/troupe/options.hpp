@@ -72,6 +72,8 @@ struct eval_options {
   std::optional<double> forward_deadline;
   /// Checksums over all that edges between processes carry, in shared memory, too: damage costs a repetition.
   bool checksums = false;
+  /// As stage_options has it; for all stages.
+  std::string device = "cpu";
   /// Seconds from the start until the run ends with status 124. Not set: no deadline.
   std::optional<double> deadline;
   /// What the run injects into itself.

@@ -39,6 +39,7 @@ struct pipeline_engine_options {
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
   /// See cut_options.
   std::optional<c10::ScalarType> dtype = std::nullopt;
+  std::string device = "cpu";
   /// A real micro-batch [N, ...]. It passes every layer before the start (E0209), and `partition = "profile"` times the
   /// layers on it. Undefined: no check, no profile.
   at::Tensor sample = {};

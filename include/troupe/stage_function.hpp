@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
 #include <troupe/ids.hpp>
@@ -25,6 +26,8 @@ struct stage_context {
   std::uint32_t threads = 1;
   /// The dtype that floating-point inputs are cast to. Not set: no cast.
   std::optional<c10::ScalarType> dtype = std::nullopt;
+  /// Where inputs arrive and outputs are expected. start(), or the factory, moves the weights there.
+  c10::Device device = c10::DeviceType::CPU;
 };
 
 /// The samples of one call of run().
@@ -46,6 +49,8 @@ struct micro_batch_info {
 ///   object and a thread. Data that a factory shares between replicas needs a lock of its own.
 /// Input: the tensors belong to the edge. Clone tensors, and views, that you keep beyond the call. With
 ///   may_write_input() the tensors are copies that run() may write; without it other stages read the same memory.
+/// Device: kernels of a stage on an accelerator go to its own stream, which is current during start() and run(). run()
+///   returns before they are done; a value that the host reads (item()) waits for them, so avoid it.
 /// Output: tensors of any number, dtype and shape, which may differ between micro-batches. Row k belongs to sample k of
 ///   the input wherever samples are scored, routed or joined. A tensor that shares storage with the input is copied.
 ///   A stage with several outputs names each tensor after its output.

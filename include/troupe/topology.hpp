@@ -57,7 +57,8 @@ struct stage_options {
   std::optional<std::uint32_t> threads = std::nullopt;
   /// float32, float16 or bfloat16: casts floating-point inputs, and the weights of a TorchScript module. Not set: none.
   std::optional<c10::ScalarType> dtype = std::nullopt;
-  /// "cpu" is the only value.
+  /// cpu; cuda:N; cuda, for the devices of the machine in turn; or privateuseone[:N], which the program makes known to
+  /// LibTorch. E0103 for another text, E0110 where the machine lacks it (docs/gpu.md). A join or route has the CPU's.
   std::string device = "cpu";
   std::vector<std::string> inputs = {"in"};
   std::vector<std::string> outputs = {"out"};

@@ -7,6 +7,7 @@
 
 #include "messages/check.hpp"
 #include "runtime/data/data_kinds.hpp"
+#include "runtime/device/device_name.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/suggest/suggest.hpp"
 #include <troupe/fault_plan.hpp>
@@ -65,6 +66,11 @@ void check_log_format(const option_value& value, std::vector<value_problem>& pro
 void check_log_level(const option_value& value, std::vector<value_problem>& problems) {
   const auto& name = std::get<std::string>(value);
   if (!is_known(name, log_levels)) problems.push_back(unknown("level of the log", name, log_levels));
+}
+
+void check_device_name(const option_value& value, std::vector<value_problem>& problems) {
+  const auto read = parse_device(std::get<std::string>(value), {});
+  if (!read) problems.push_back({read.error().cause, read.error().fix, read.error().code});
 }
 
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems) {

@@ -13,6 +13,7 @@ void check_optimize_mode(const option_value& value, std::vector<value_problem>& 
 void check_transport(const option_value& value, std::vector<value_problem>& problems);
 void check_log_format(const option_value& value, std::vector<value_problem>& problems);
 void check_log_level(const option_value& value, std::vector<value_problem>& problems);
+void check_device_name(const option_value& value, std::vector<value_problem>& problems);
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems);
 void check_metric_names(const option_value& value, std::vector<value_problem>& problems);
 void check_faults(const option_value& value, std::vector<value_problem>& problems);

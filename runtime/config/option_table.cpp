@@ -113,6 +113,9 @@ const std::array options_in_order = {
     row<optional<&o::num_pipe_buffers, std::int64_t>>(
         "num_pipe_buffers", k::count_or_auto, "N|auto", 1, limits::pipe_buffers_max, "2",
         "Micro-batches on their way to a stage and in it (its credits); auto is 2, and more where they are small"),
+    row<plain<&o::device, std::string>>("device", k::text, "NAME", 0, 0, "cuda",
+                                        "Where stages compute: cpu, cuda:N, or cuda for all of the machine in turn",
+                                        &check_device_name),
     row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy", metrics_help,
                                    &check_metric_names),
     row<plain<&o::allow_effects, bool>>("allow_effects", k::toggle, "", 0, 0, "true",

@@ -19,7 +19,6 @@ void gather::add_edge(std::size_t port, std::unique_ptr<edge_consumer> edge) {
 }
 
 bool gather::take(std::vector<activation>& parts) {
-  TROUPE_CHECK(in_use_.empty(), "one micro-batch is in work at a time");
   parts.clear();
   return options_.keeps_order ? take_next(parts) : take_any(parts);
 }
@@ -31,7 +30,7 @@ bool gather::take_any(std::vector<activation>& parts) {
     if (!message) continue;
     turn_ = (turn_ + tried + 1) % edges_.size();
     parts.push_back(std::move(*message));
-    in_use_.push_back(&edge);
+    in_use_.push_back({++takes_, &edge});
     return true;
   }
   return false;
@@ -44,11 +43,12 @@ bool gather::take_next(std::vector<activation>& parts) {
   for (std::size_t port = 0; port < options_.ports; ++port) {
     if (holder_of_next(port) == nullptr) return false;
   }
+  ++takes_;
   for (std::size_t port = 0; port < options_.ports; ++port) {
     input_edge* edge = holder_of_next(port);
     parts.push_back(std::move(*edge->head));
     edge->head.reset();
-    in_use_.push_back(edge);
+    in_use_.push_back({takes_, edge});
   }
   next_.index += options_.replicas;
   return true;
@@ -85,8 +85,15 @@ gather::input_edge* gather::holder_of_next(std::size_t port) {
   return found == edges_.end() ? nullptr : &*found;
 }
 
+void gather::release(std::uint64_t take) noexcept {
+  std::erase_if(in_use_, [take](const used_slot& each) {
+    if (each.take == take) each.edge->consumer->release();
+    return each.take == take;
+  });
+}
+
 void gather::release() noexcept {
-  for (input_edge* edge : in_use_) edge->consumer->release();
+  for (const used_slot& each : in_use_) each.edge->consumer->release();
   in_use_.clear();
 }
 

@@ -22,8 +22,8 @@ struct gather_options {
   std::uint32_t replicas = 1;
 };
 
-/// The inbound edges of an engine: by port, an edge per replica that feeds it. Takes the parts of one micro-batch at a
-/// time; their slots are in use until release().
+/// The inbound edges of an engine: by port, an edge per replica that feeds it. A take has the parts of one micro-batch;
+/// their slots are in use until release().
 ///
 /// With order it looks only for the next id, and leaves everything else where it is: every edge carries ascending ids
 /// (topology's emits_in_order), so the wanted one is the first of its edge, or not there yet. What was received and is
@@ -36,12 +36,16 @@ class gather {
 
   void add_edge(std::size_t port, std::unique_ptr<edge_consumer> edge);
 
-  /// One part per port, of one id, in the order of the ports; false if they are not all there. Nothing may be in use.
+  /// One part per port, of one id, in the order of the ports; false if they are not all there.
   [[nodiscard]] bool take(std::vector<activation>& parts);
-  /// Gives the slots of the last take back: the credits.
+  /// Of the last take that had parts: 1, 2, ...
+  [[nodiscard]] std::uint64_t last_take() const noexcept { return takes_; }
+  /// Gives the slots of that take back, if it is in use: the credits.
+  void release(std::uint64_t take) noexcept;
+  /// Those of all takes.
   void release() noexcept;
 
-  /// Gives the slots back of what has arrived and is over, also while the last take is in use. To be called whenever
+  /// Gives the slots back of what has arrived and is over, also while takes are in use. To be called whenever
   /// the engine waits for room: what is left of a cancelled call would else keep out what others wait for.
   void drop_what_is_over();
 
@@ -80,9 +84,16 @@ class gather {
   [[nodiscard]] micro_batch_id own_from(micro_batch_id from) const;
   [[nodiscard]] input_edge* holder_of_next(std::size_t port);
 
+  /// A slot of that edge.
+  struct used_slot {
+    std::uint64_t take = 0;
+    input_edge* edge = nullptr;
+  };
+
   gather_options options_;
   std::vector<input_edge> edges_;
-  std::vector<input_edge*> in_use_;
+  std::vector<used_slot> in_use_;
+  std::uint64_t takes_ = 0;
   std::size_t turn_ = 0;
   micro_batch_id next_;
   /// All calls before it were forgotten: a call may end between the order to start over and its being carried out.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "messages/activation.hpp"
 #include "messages/score.hpp"
+#include "runtime/device/device_context.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -26,6 +28,11 @@ class stage_body {
   /// Pure: the same inputs give the same outputs, and the inputs are not written (they may be replayed). What it makes
   /// shares no storage with the inputs' tensors.
   [[nodiscard]] virtual expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) = 0;
+
+  /// Asked after each run that succeeded: the event behind the work that a device still does on the outputs. Until it
+  /// has passed, they are not read, and inputs and outputs stay alive. Null: they are ready. Events pass in the order of
+  /// the runs.
+  [[nodiscard]] virtual std::shared_ptr<context_event> outputs_ready() { return nullptr; }
 };
 
 /// The common case: one input, and the same tensors on every output.

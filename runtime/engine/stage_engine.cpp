@@ -39,16 +39,20 @@ void stage_engine::cannot_start(const std::string& why) {
 step_result stage_engine::step() {
   if (phase_ == phase::finished) return step_result::finished;
   if (take_up_command()) return phase_ == phase::finished ? step_result::finished : step_result::progressed;
-  return phase_ == phase::sending ? send() : receive();
+  if (phase_ == phase::sending) return send();
+  if (land_oldest()) return phase_ == phase::finished ? step_result::finished : step_result::progressed;
+  return phase_ == phase::stopping ? step_result::idle : receive();
 }
 
 std::chrono::nanoseconds stage_engine::park_limit() const noexcept {
-  return held_back_.empty() ? limits::park_max : held_back_.time_left(options_.now());
+  const auto limit = held_back_.empty() ? limits::park_max : held_back_.time_left(options_.now());
+  return flying_.empty() ? limit : std::min<std::chrono::nanoseconds>(limit, limits::device_poll_pause);
 }
 
 bool stage_engine::take_up_command() {
   auto command = commands_.pop();
   if (!command) return false;
+  if (phase_ == phase::stopping) return true;
   std::visit([this](auto&& each) { handle(std::forward<decltype(each)>(each)); }, std::move(*command));
   return true;
 }
@@ -80,6 +84,7 @@ void stage_engine::handle(const stage_command::cancel_call& command) {
 
 void stage_engine::handle(stage_command::start_epoch&& command) {
   if (!work_.inputs.empty()) done();
+  drop_flying();
   inbound_.start_over(command.from);
   outbound_.abandon();
   for (engine_wiring::input& each : command.edges->inbound) inbound_.add_edge(each.port, std::move(each.edge));
@@ -90,23 +95,30 @@ void stage_engine::handle(stage_command::start_epoch&& command) {
 
 void stage_engine::handle(const stage_command::stop&) {
   if (phase_ == phase::sending) done();
+  drop_flying();
   inbound_.close();
-  finish();
+  if (flying_.empty()) return finish();
+  phase_ = phase::stopping;
 }
 
 // --- receive -> run -> score, send -----------------------------------------------------------------------------------
 
 step_result stage_engine::receive() {
-  if (inbound_.take(work_.inputs)) {
+  if (has_room_in_flight() && inbound_.take(work_.inputs)) {
+    work_.take = inbound_.last_take();
     work_.buffer = static_cast<std::uint32_t>(taken_++ % options_.num_pipe_buffers);
     static_cast<void>(pass_on_flush(work_.id().call));
     take_up();
     return phase_ == phase::finished ? step_result::finished : step_result::progressed;
   }
   if (pass_on_flush(std::nullopt) || flush_if_due()) return step_result::progressed;
-  if (!inbound_.exhausted()) return step_result::idle;
+  if (!flying_.empty() || !inbound_.exhausted()) return step_result::idle;
   finish();
   return step_result::finished;
+}
+
+bool stage_engine::has_room_in_flight() const noexcept {
+  return flying_.size() < std::min<std::size_t>(options_.num_pipe_buffers, limits::forwards_in_flight_max);
 }
 
 void stage_engine::take_up() {
@@ -114,44 +126,98 @@ void stage_engine::take_up() {
   const auto take = options_.is_first ? instruction_kind::load_micro_batch : instruction_kind::recv_activation;
   if (trace_) trace_->record(take, work_.id(), work_.buffer);
   compute();
-  if (phase_ == phase::finished) return;
-  if (outbound_.empty() || cancelled_.contains(work_.id().call)) return done();
-  phase_ = phase::sending;
-  static_cast<void>(send());
 }
 
 /// A call begins here before its first micro-batch is loaded, but maybe after this step looked at the commands.
 bool stage_engine::is_wanted() {
   const call_number call = work_.id().call;
-  while (scores() && phase_ != phase::finished && !scorers_.contains(call)) {
+  while (scores() && phase_ == phase::receiving && !scorers_.contains(call)) {
     if (!take_up_command()) break;
   }
   if (work_.inputs.empty()) return false;  // a new epoch took it away
-  if (phase_ == phase::finished || cancelled_.contains(call)) return false;
-  return !scores() || scorers_.contains(call);
+  return phase_ == phase::receiving && !is_over(call);
 }
 
 void stage_engine::compute() {
   prepare_outputs();
-  const auto started = options_.now();
-  page_->work.begin(work_.id(), started);
+  if (flying_.empty()) show_work(work_.id());
   const bool all_empty = std::ranges::all_of(work_.inputs, &activation::is_empty_part);
-  const bool fine = all_empty || run_with_retry().has_value();
-  const auto ran = options_.now();
-  if (fine) {
-    if (trace_) trace_->record(instruction_kind::forward_pass, work_.id(), work_.buffer);
-    if (scores()) score_outputs();
+  const bool is_fine = all_empty || run_with_retry().has_value();
+  if (is_fine && trace_) trace_->record(instruction_kind::forward_pass, work_.id(), work_.buffer);
+  auto ready = is_fine && !all_empty ? body_->outputs_ready() : nullptr;
+  // What is ready stays behind what is not: edges carry ascending ids.
+  if (is_fine && (ready || !flying_.empty())) {
+    is_oldest_shown_ = is_oldest_shown_ || flying_.empty();
+    flying_.push_back({std::exchange(work_, {}), std::move(ready)});
+  } else if (flying_.empty()) {
+    conclude(is_fine, options_.now());
+    pass_on();
+  } else {
+    done();  // it failed, and was reported
   }
-  const auto busy = (scores() ? options_.now() : ran) - started;
+}
+
+void stage_engine::show_work(micro_batch_id id) {
+  began_ = options_.now();
+  page_->work.begin(id, began_);
+}
+
+/// The oldest micro-batch in flight is taken up again, if a device is no longer at work on it.
+bool stage_engine::land_oldest() {
+  if (flying_.empty()) return false;
+  flying_work& oldest = flying_.front();
+  if (!std::exchange(is_oldest_shown_, true)) show_work(oldest.what.id());
+  const expected<bool> passed = oldest.ready ? oldest.ready->has_passed() : expected<bool>{true};
+  if (passed && !*passed) return false;
+  const bool is_dropped = oldest.is_dropped;
+  work_ = std::move(oldest.what);
+  flying_.pop_front();
+  is_oldest_shown_ = false;
+  const bool is_wanted = !is_dropped && !is_over(work_.id().call);
+  if (is_wanted && !passed) {
+    error cause = passed.error();
+    cause.where = options_.name + ", " + cause.where;
+    report(std::move(cause), 1);
+  }
+  conclude(is_wanted && passed, options_.now());
+  if (is_dropped) {
+    done();
+  } else {
+    pass_on();
+  }
+  if (phase_ == phase::stopping && flying_.empty()) finish();
+  return true;
+}
+
+/// Their slots go back; their tensors stay until the device is done with them.
+void stage_engine::drop_flying() {
+  inbound_.release();
+  for (flying_work& each : flying_) each.is_dropped = true;
+}
+
+bool stage_engine::is_over(call_number call) const {
+  return cancelled_.contains(call) || (scores() && !scorers_.contains(call));
+}
+
+/// The forward has ended at `ran`.
+void stage_engine::conclude(bool is_fine, std::chrono::nanoseconds ran) {
+  if (is_fine && scores()) score_outputs();
+  const auto busy = (scores() ? options_.now() : ran) - began_;
   page_->work.end(busy);
   stage_counters& counters = page_->counters;
-  counters.forward_ns.fetch_add(static_cast<std::uint64_t>((ran - started).count()), std::memory_order_relaxed);
+  counters.forward_ns.fetch_add(static_cast<std::uint64_t>((ran - began_).count()), std::memory_order_relaxed);
   counters.busy_ns.fetch_add(static_cast<std::uint64_t>(busy.count()), std::memory_order_relaxed);
   counters.micro_batches.fetch_add(1, std::memory_order_relaxed);
   // A route's inputs and a join's outputs hold all that it saw.
   const activation& seen = work_.inputs.size() == 1 ? work_.inputs.front() : work_.outputs.front();
   counters.samples.fetch_add(seen.row_count(), std::memory_order_relaxed);
   static_cast<void>(flush_if_due());  // counted before: these scores may be the last of their call
+}
+
+void stage_engine::pass_on() {
+  if (outbound_.empty() || phase_ != phase::receiving || is_over(work_.id().call)) return done();
+  phase_ = phase::sending;
+  static_cast<void>(send());
 }
 
 step_result stage_engine::send() {
@@ -187,7 +253,7 @@ expected<fan_out::outcome> stage_engine::try_send() try {
 }
 
 void stage_engine::done() {
-  inbound_.release();
+  inbound_.release(work_.take);
   work_.inputs.clear();  // the tensors go with the slots
   work_.outputs.clear();
   if (phase_ == phase::sending) phase_ = phase::receiving;
@@ -289,9 +355,11 @@ void stage_engine::flush() {
 
 /// Downstream, or the aggregator, hears at once of a call that has ended here. With a micro-batch in hand only calls
 /// before its own have: those must go ahead of it, as it may wait for room at one replica while another one waits for
-/// the end of the call before.
+/// the end of the call before. The same holds for what is in flight.
 bool stage_engine::pass_on_flush(std::optional<call_number> before) {
   auto ended = inbound_.flushed_through();
+  if (!flying_.empty())
+    before = std::min(before.value_or(flying_.front().what.id().call), flying_.front().what.id().call);
   if (ended && before && *ended >= *before) {
     ended = *before == 0 ? std::nullopt : std::optional<call_number>(*before - 1);
   }

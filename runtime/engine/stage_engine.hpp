@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "messages/failure.hpp"
 #include "messages/limits.hpp"
 #include "messages/score.hpp"
+#include "runtime/device/device_context.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/engine/command_queue.hpp"
 #include "runtime/engine/engine.hpp"
@@ -97,6 +99,12 @@ struct stage_engine_options {
 ///
 /// The inbound slots are in use from the receive until the outputs have been sent (or scored): their release is the
 /// credit. An empty part is passed on without a run.
+///
+/// A body may say after a run that a device is still at work on the outputs (stage_body::outputs_ready). The
+/// micro-batch is then in flight: the engine takes the next ones, as many as the stage has buffers and
+/// limits::forwards_in_flight_max allows, and scores and sends each, in order, once its event has passed. Nothing that
+/// is not ready leaves the engine. A stop waits for what is in flight, since the device reads and writes its tensors
+/// (`stopping`).
 class stage_engine final : public engine {
  public:
   stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body);
@@ -129,14 +137,23 @@ class stage_engine final : public engine {
 
  private:
   void cannot_start(const std::string& why);
-  enum class phase : std::uint8_t { receiving, sending, finished };
+  enum class phase : std::uint8_t { receiving, sending, stopping, finished };
   /// One micro-batch on its way through; kept from one to the next for its memory.
   struct work {
     std::vector<activation> inputs;
     std::vector<activation> outputs;
+    /// gather::last_take().
+    std::uint64_t take = 0;
     std::uint32_t buffer = 0;
 
     [[nodiscard]] micro_batch_id id() const { return inputs.front().id; }
+  };
+  /// Its outputs are ready when the event has passed; null: they are.
+  struct flying_work {
+    work what;
+    std::shared_ptr<context_event> ready;
+    /// Its slots went back, and nobody waits for its outputs.
+    bool is_dropped = false;
   };
 
   bool take_up_command();
@@ -147,11 +164,18 @@ class stage_engine final : public engine {
   void handle(const stage_command::stop& command);
 
   step_result receive();
+  [[nodiscard]] bool has_room_in_flight() const noexcept;
+  void show_work(micro_batch_id id);
+  [[nodiscard]] bool land_oldest();
+  void drop_flying();
   step_result send();
   [[nodiscard]] expected<fan_out::outcome> try_send();
   void take_up();
   [[nodiscard]] bool is_wanted();
   void compute();
+  void conclude(bool is_fine, std::chrono::nanoseconds ran);
+  void pass_on();
+  [[nodiscard]] bool is_over(call_number call) const;
   [[nodiscard]] expected<void> run_with_retry();
   [[nodiscard]] expected<void> try_run();
   void prepare_outputs();
@@ -181,6 +205,11 @@ class stage_engine final : public engine {
   fan_out outbound_;
   std::uint64_t taken_ = 0;
   work work_;
+  /// In the order of their takes.
+  std::deque<flying_work> flying_;
+  /// When the micro-batch whose work the page shows began; while others wait for room, none of those in flight.
+  std::chrono::nanoseconds began_{0};
+  bool is_oldest_shown_ = false;
   std::optional<call_number> flushed_through_;
 
   std::map<call_number, std::vector<std::shared_ptr<scorer>>> scorers_;

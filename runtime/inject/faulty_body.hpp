@@ -41,6 +41,7 @@ class faulty_body final : public stage_body {
 
   void on_start() override { inner_->on_start(); }
   [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) override;
+  [[nodiscard]] std::shared_ptr<context_event> outputs_ready() override { return inner_->outputs_ready(); }
 
  private:
   [[nodiscard]] bool is_due(const numbered_fault& one, micro_batch_id at);

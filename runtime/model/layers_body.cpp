@@ -88,7 +88,7 @@ expected<payload_ptr> layers_body::forward(const activation& input) {
 tl::unexpected<error> layers_body::failure(const activation& input, std::size_t code, const std::exception& caught) {
   const at::Tensor& given = as_tensors(input.tensors).tensors().front();
   return fail(error_code::forward_failed, "stage " + std::to_string(options_.stage) + ", " + guilty_layer(given, code),
-              "forward failed: " + libtorch_message(caught), forward_fix);
+              "forward failed: " + libtorch_message(caught), libtorch_fix(caught, forward_fix));
 }
 
 std::string layers_body::guilty_layer(const at::Tensor& input, std::size_t code) const {

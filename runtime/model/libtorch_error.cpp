@@ -41,4 +41,9 @@ std::string libtorch_message(const std::exception& caught) {
   return message.empty() ? "LibTorch gave no reason" : message;
 }
 
+std::string libtorch_fix(const std::exception& caught, std::string otherwise) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&caught) == nullptr) return otherwise;
+  return "use smaller micro-batches, or more stages on more devices";
+}
+
 }  // namespace troupe

@@ -52,7 +52,7 @@ expected<void> function_body::run(std::span<const activation> inputs, std::span<
   return hand_out(function_->run(*given, {first.id, first.samples, first.rows}), inputs, outputs);
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, options_.context.name, libtorch_message(e),
-              "check the stage with such an input, outside the pipeline");
+              libtorch_fix(e, "check the stage with such an input, outside the pipeline"));
 }
 
 expected<named_tensors> function_body::gather_inputs(std::span<const activation> inputs) const {

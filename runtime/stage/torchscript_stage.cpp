@@ -6,6 +6,7 @@
 
 #include "runtime/model/model_file.hpp"
 #include "runtime/model/model_output.hpp"
+#include "runtime/model/move_module.hpp"
 #include <troupe/model.hpp>
 
 namespace troupe {
@@ -47,6 +48,7 @@ std::shared_ptr<stage_function> make(torch::jit::Module module, const stage_cont
   send_model_output_to_stderr();
   module.eval();
   if (context.dtype) module.to(*context.dtype);
+  if (!context.device.is_cpu()) module = moved(module, context.device);
   return std::make_shared<torchscript_stage>(std::move(module));
 }
 

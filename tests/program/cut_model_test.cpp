@@ -46,7 +46,7 @@ class timed_model final : public layered_model {
     return std::vector<at::Tensor>(boundaries.size() - 1, micro_batch);
   }
   [[nodiscard]] expected<void> optimize(std::size_t, std::size_t, const std::stop_token&) override { return {}; }
-  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t, std::size_t, bool,
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t, std::size_t,
                                                                 const part_options&) const override {
     return std::shared_ptr<stage_body>();
   }

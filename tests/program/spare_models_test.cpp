@@ -37,7 +37,7 @@ at::Tensor output_of(const layered_model_ptr& model, bool is_replacement) {
                           .activation_bytes = 0};
   const auto cut = cut_at(model, {.stages = 2, .threads = 1}, places, 0);
   EXPECT_TRUE(cut.has_value());
-  const auto body = cut->make_body(0, 0);
+  const auto body = cut->make_body(0, 0, c10::DeviceType::CPU);
   EXPECT_TRUE(body.has_value());
   (*body)->on_start();
   std::vector<activation> inputs(1);

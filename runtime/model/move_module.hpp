@@ -1,0 +1,13 @@
+#pragma once
+
+#include <c10/core/Device.h>
+#include <torch/csrc/jit/api/module.h>
+
+namespace troupe {
+
+/// A copy of the module whose tensors are on the device, parameters, buffers and other attributes alike; tensors that
+/// were shared inside it are shared again. The module itself stays as it is. Module::to() would move the tensors of
+/// both, and cannot move any to LibTorch's extension device. Throws what LibTorch throws.
+[[nodiscard]] torch::jit::Module moved(const torch::jit::Module& module, c10::Device device);
+
+}  // namespace troupe

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace troupe::late {
+
+/// Up to there a stream has work.
+struct stream_point {
+  std::int64_t stream = 0;
+  std::uint64_t position = 0;
+};
+
+/// The streams of a device that is late on purpose: nothing is done when it is given, but later, one piece whenever
+/// somebody asks how far a stream is, or all of it where somebody waits. What is read too early is therefore not there,
+/// in every run alike. Work runs in the thread that asks. Threads: any.
+class late_streams {
+ public:
+  using work = std::function<void()>;
+
+  [[nodiscard]] std::int64_t make();
+  void give(std::int64_t stream, work what);
+  /// What `stream` is given from now on comes after `point`.
+  void wait_for(std::int64_t stream, stream_point point);
+  [[nodiscard]] stream_point now(std::int64_t stream);
+  /// From now on all that is asked of it throws.
+  void fail();
+  /// Does one piece of work, and says whether all up to the point was done before.
+  [[nodiscard]] bool has_passed(stream_point point);
+  /// Does all up to the point. Counted: a host that waits for its device.
+  void synchronize(stream_point point);
+  [[nodiscard]] std::uint64_t synchronizations();
+
+ private:
+  struct stream_state {
+    std::deque<work> waiting;
+    std::uint64_t given = 0;
+    std::uint64_t done = 0;
+  };
+  void do_one(stream_state& of);
+  void do_until(stream_point point);
+
+  std::recursive_mutex guard_;
+  std::map<std::int64_t, stream_state> streams_;
+  std::int64_t next_ = 1;
+  std::uint64_t synchronizations_ = 0;
+  bool has_failed_ = false;
+};
+
+/// The one of this process.
+[[nodiscard]] late_streams& streams();
+
+}  // namespace troupe::late
