@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "messages/ipc_limits.hpp"
 #include "messages/nccl_limits.hpp"
 #include "messages/wire_limits.hpp"
 #include <troupe/limits.hpp>
 
 /// Every limit of a queue, a wait, a count or a size, in one place, those of the wire in wire_limits.hpp
-/// and those of edges over NCCL in nccl_limits.hpp; derived ones
-/// are checked at compile time.
+/// and those of edges between devices in nccl_limits.hpp and ipc_limits.hpp; derived ones are checked at compile time.
 namespace troupe::limits {
 
 using namespace std::chrono_literals;

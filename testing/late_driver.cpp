@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace troupe::testing {
@@ -22,7 +23,10 @@ struct late_driver_state {
   std::size_t memory_bytes = 0;
   std::size_t contexts = 0;
   std::map<void*, std::unique_ptr<std::vector<std::byte>>> memory;
-  std::map<late_event*, std::shared_ptr<late_event>> events;
+  /// By handle: one that another process opened is another handle of the same event.
+  std::map<std::uintptr_t, std::shared_ptr<late_event>> events;
+  std::uintptr_t last_event = 0;
+  std::size_t opened_memory = 0;
   std::map<std::deque<late_step>*, std::shared_ptr<std::deque<late_step>>> streams;
   std::size_t live_streams = 0;
 
@@ -54,7 +58,23 @@ std::deque<late_step>& queue_of(cuda_stream stream) {
   return *reinterpret_cast<std::deque<late_step>*>(stream);
 }
 std::shared_ptr<late_event> event_of(cuda_event event) {
-  return state().events.at(reinterpret_cast<late_event*>(event));
+  return state().events.at(reinterpret_cast<std::uintptr_t>(event));
+}
+cuda_event handle_of(std::shared_ptr<late_event> event) {
+  state().events.emplace(++state().last_event, std::move(event));
+  return reinterpret_cast<cuda_event>(state().last_event);
+}
+
+template <class Handle, class Value>
+void write_handle(Handle& handle, const Value& value) {
+  handle.bytes.fill(0);
+  std::memcpy(handle.bytes.data(), &value, sizeof(value));
+}
+template <class Value, class Handle>
+Value read_handle(const Handle& handle) {
+  Value value{};
+  std::memcpy(&value, handle.bytes.data(), sizeof(value));
+  return value;
 }
 
 void add_device(driver_functions& into) {
@@ -112,12 +132,10 @@ void add_streams(driver_functions& into) {
     return cuda_result::success;
   };
   into.event_create = [](cuda_event* event, unsigned int) {
-    auto made = std::make_shared<late_event>();
-    *event = reinterpret_cast<cuda_event>(made.get());
-    return state().events.emplace(made.get(), made), cuda_result::success;
+    return *event = handle_of(std::make_shared<late_event>()), cuda_result::success;
   };
   into.event_destroy = [](cuda_event event) {
-    return state().events.erase(reinterpret_cast<late_event*>(event)), cuda_result::success;
+    return state().events.erase(reinterpret_cast<std::uintptr_t>(event)), cuda_result::success;
   };
   into.event_record = [](cuda_event event, cuda_stream stream) {
     event_of(event)->has_passed = false;
@@ -126,6 +144,36 @@ void add_streams(driver_functions& into) {
   };
   into.event_query = [](cuda_event event) {
     return event_of(event)->has_passed ? cuda_result::success : cuda_result::not_ready;
+  };
+}
+
+constexpr auto no_such_thing = static_cast<cuda_result>(1);
+
+// What one process has, it opens as another one would.
+void add_sharing(driver_functions& into) {
+  into.device_can_access_peer = [](int* can, int, int) { return *can = 1, cuda_result::success; };
+  into.mem_get_address_range = [](cuda_address* base, std::size_t* bytes, cuda_address within) {
+    const auto found = state().memory.find(reinterpret_cast<void*>(std::uintptr_t(within)));
+    if (found == state().memory.end()) return no_such_thing;
+    *base = within;
+    return *bytes = found->second->size(), cuda_result::success;
+  };
+  into.ipc_get_mem_handle = [](cuda_memory_handle* handle, cuda_address address) {
+    return write_handle(*handle, address), cuda_result::success;
+  };
+  into.ipc_open_mem_handle = [](cuda_address* address, cuda_memory_handle handle, unsigned int) {
+    *address = read_handle<cuda_address>(handle);
+    if (!state().memory.contains(reinterpret_cast<void*>(std::uintptr_t(*address)))) return no_such_thing;
+    return ++state().opened_memory, cuda_result::success;
+  };
+  into.ipc_close_mem_handle = [](cuda_address) { return --state().opened_memory, cuda_result::success; };
+  into.ipc_get_event_handle = [](cuda_event_handle* handle, cuda_event event) {
+    return write_handle(*handle, event), cuda_result::success;
+  };
+  into.ipc_open_event_handle = [](cuda_event* event, cuda_event_handle handle) {
+    const auto number = read_handle<std::uintptr_t>(handle);
+    if (!state().events.contains(number)) return no_such_thing;
+    return *event = handle_of(state().events.at(number)), cuda_result::success;
   };
 }
 
@@ -138,6 +186,7 @@ driver_functions late_driver(std::size_t memory_bytes) {
   add_device(made);
   add_memory(made);
   add_streams(made);
+  add_sharing(made);
   return made;
 }
 
@@ -155,7 +204,8 @@ void run_late_work() {
 }
 
 std::size_t late_driver_handles() {
-  return state().contexts + state().memory.size() + state().live_streams + state().events.size();
+  return state().contexts + state().memory.size() + state().live_streams + state().events.size() +
+         state().opened_memory;
 }
 
 }  // namespace troupe::testing

@@ -15,7 +15,7 @@ driver_functions late_driver(std::size_t memory_bytes);
 /// Does what can be done: a stream stands still at an event of another stream that has not passed.
 void run_late_work();
 
-/// Of the driver that was made last, what is not given back: contexts, memory, streams and events.
+/// Of the driver that was made last, what is not given back: contexts, memory, streams, events and opened memory.
 std::size_t late_driver_handles();
 
 }  // namespace troupe::testing

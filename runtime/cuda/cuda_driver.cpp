@@ -25,6 +25,13 @@ expected<driver_functions> driver_functions_of(const shared_library& library) {
   find("cuStreamWaitEvent", made.stream_wait_event)("cuEventCreate", made.event_create);
   find("cuEventDestroy_v2", made.event_destroy)("cuEventRecord", made.event_record)("cuEventQuery", made.event_query);
   if (!find.found()) return tl::make_unexpected(find.found().error());
+  library.find_optional("cuDeviceCanAccessPeer", made.device_can_access_peer);
+  library.find_optional("cuMemGetAddressRange_v2", made.mem_get_address_range);
+  library.find_optional("cuIpcGetMemHandle", made.ipc_get_mem_handle);
+  library.find_optional("cuIpcOpenMemHandle_v2", made.ipc_open_mem_handle);
+  library.find_optional("cuIpcCloseMemHandle", made.ipc_close_mem_handle);
+  library.find_optional("cuIpcGetEventHandle", made.ipc_get_event_handle);
+  library.find_optional("cuIpcOpenEventHandle", made.ipc_open_event_handle);
   return made;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "runtime/cuda/nccl_functions.hpp"
@@ -21,7 +22,16 @@ using cuda_context = struct cuda_context_state*;
 /// A device's memory is addressed by number.
 using cuda_address = unsigned long long;
 
-/// The driver's functions as pointers, so that a stand-in of the same shape can take their place. None is null.
+/// By which another process opens memory, or an event. Passed by value.
+struct cuda_memory_handle {
+  std::array<char, 64> bytes;
+};
+struct cuda_event_handle {
+  std::array<char, 64> bytes;
+};
+
+/// The driver's functions as pointers, so that a stand-in of the same shape can take their place. None is null, but
+/// those between processes.
 struct driver_functions {
   cuda_result (*init)(unsigned int flags) = nullptr;
   cuda_result (*driver_get_version)(int* version) = nullptr;
@@ -52,11 +62,29 @@ struct driver_functions {
   cuda_result (*event_record)(cuda_event event, cuda_stream stream) = nullptr;
   /// Never waits.
   cuda_result (*event_query)(cuda_event event) = nullptr;
+
+  // Between processes, and between devices. Null in a driver that has none.
+  cuda_result (*device_can_access_peer)(int* can, int device, int peer) = nullptr;
+  cuda_result (*mem_get_address_range)(cuda_address* base, std::size_t* bytes, cuda_address within) = nullptr;
+  cuda_result (*ipc_get_mem_handle)(cuda_memory_handle* handle, cuda_address address) = nullptr;
+  cuda_result (*ipc_open_mem_handle)(cuda_address* address, cuda_memory_handle handle, unsigned int flags) = nullptr;
+  cuda_result (*ipc_close_mem_handle)(cuda_address address) = nullptr;
+  cuda_result (*ipc_get_event_handle)(cuda_event_handle* handle, cuda_event event) = nullptr;
+  cuda_result (*ipc_open_event_handle)(cuda_event* event, cuda_event_handle handle) = nullptr;
+
+  [[nodiscard]] bool has_ipc() const noexcept {
+    return device_can_access_peer && mem_get_address_range && ipc_get_mem_handle && ipc_open_mem_handle &&
+           ipc_close_mem_handle && ipc_get_event_handle && ipc_open_event_handle;
+  }
 };
 
 /// A stream that does not wait for the driver's default stream, CU_STREAM_NON_BLOCKING.
 inline constexpr unsigned int cuda_stream_non_blocking = 1;
 /// An event that keeps no time, CU_EVENT_DISABLE_TIMING: cheaper to record.
 inline constexpr unsigned int cuda_event_without_time = 2;
+/// An event that other processes can open, CU_EVENT_INTERPROCESS; only one without time.
+inline constexpr unsigned int cuda_event_interprocess = 4;
+/// Memory of another device is made accessible when it is opened, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.
+inline constexpr unsigned int cuda_ipc_with_peer_access = 1;
 
 }  // namespace troupe

@@ -47,6 +47,11 @@ class immediate_context final : public device_context {
 
 }  // namespace
 
+expected<std::shared_ptr<device_sharing>> device_context::sharing() {
+  return fail(error_code::device_unavailable, "cuda_ipc", "this device shares nothing with other processes",
+              "Use --transport shm");
+}
+
 std::unique_ptr<device_context> cpu_context() {
   return std::make_unique<immediate_context>();
 }

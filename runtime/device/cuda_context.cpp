@@ -6,52 +6,21 @@
 #include <fmt/format.h>
 
 #include "messages/check.hpp"
+#include "runtime/device/held_device.hpp"
 
 namespace troupe {
 namespace {
 
-/// The primary context of a device, as long as anything of it is in use.
-struct held_device {
-  held_device(cuda_driver of, int number) : driver(std::move(of)), ordinal(number) {}
-  ~held_device() {
-    if (context != nullptr) static_cast<void>(driver.functions().primary_context_release(device));
-  }
-  held_device(const held_device&) = delete;
-  held_device& operator=(const held_device&) = delete;
-
-  [[nodiscard]] const driver_functions& call() const { return driver.functions(); }
-  [[nodiscard]] expected<void> done(cuda_result result, const char* function) const {
-    if (result == cuda_result::success) return {};
-    return tl::make_unexpected(driver.describe(result, function, fmt::format("cuda:{}", ordinal)));
-  }
-  /// A destructor may run on a thread that has not entered, and has nowhere to report to.
-  void enter() const { static_cast<void>(call().context_set_current(context)); }
-
-  cuda_driver driver;
-  int ordinal;
-  int device = 0;
-  cuda_context context = nullptr;
-};
-using device_ptr = std::shared_ptr<const held_device>;
-
-class driver_event final : public context_event {
- public:
-  driver_event(device_ptr device, cuda_event event) : device_(std::move(device)), event_(event) {}
-  ~driver_event() override {
-    device_->enter();
-    static_cast<void>(device_->call().event_destroy(event_));
-  }
-  [[nodiscard]] expected<bool> has_passed() override {
-    const cuda_result result = device_->call().event_query(event_);
-    if (result == cuda_result::not_ready) return false;
-    return device_->done(result, "cuEventQuery").map([] { return true; });
-  }
-  [[nodiscard]] cuda_event handle() const noexcept { return event_; }
-
- private:
-  device_ptr device_;
-  cuda_event event_;
-};
+tl::unexpected<error> refused(const held_device& device, cuda_result result, const char* function, std::size_t bytes) {
+  error why = device.driver.describe(result, function, fmt::format("cuda:{}", device.ordinal));
+  std::size_t free = 0;
+  std::size_t total = 0;
+  const bool known = device.call().mem_get_info(&free, &total) == cuda_result::success;
+  why.cause += fmt::format("; {} bytes were asked for", bytes);
+  if (known) why.cause += fmt::format(", {} of {} are free", free, total);
+  if (result == cuda_result::out_of_memory) why.fix = "Use smaller micro-batches, more stages, or fewer on one device";
+  return tl::make_unexpected(std::move(why));
+}
 
 class driver_stream final : public context_stream {
  public:
@@ -76,9 +45,10 @@ class driver_stream final : public context_stream {
     return owner;
   }
   [[nodiscard]] expected<void> wait_for(const context_event& event) override {
-    const auto* of_driver = dynamic_cast<const driver_event*>(&event);
+    const auto* of_driver = dynamic_cast<const has_driver_event*>(&event);
     TROUPE_CHECK(of_driver != nullptr, "a stream waits for events of its own kind of device");
-    return device_->done(device_->call().stream_wait_event(stream_, of_driver->handle(), 0), "cuStreamWaitEvent");
+    return device_->done(device_->call().stream_wait_event(stream_, of_driver->driver_handle(), 0),
+                         "cuStreamWaitEvent");
   }
   [[nodiscard]] cuda_stream handle() noexcept override { return stream_; }
 
@@ -95,18 +65,12 @@ class driver_context final : public device_context {
     return device_->done(device_->call().context_set_current(device_->context), "cuCtxSetCurrent");
   }
   [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate(std::size_t bytes) override {
-    cuda_address made = 0;
-    const cuda_result result = device_->call().mem_alloc(&made, bytes == 0 ? 1 : bytes);
-    if (result != cuda_result::success) return refused(result, "cuMemAlloc", bytes);
-    return std::shared_ptr<std::byte>(std::bit_cast<std::byte*>(std::uintptr_t{made}), [held = device_, made](auto*) {
-      held->enter();
-      static_cast<void>(held->call().mem_free(made));
-    });
+    return allocate_on(device_, bytes);
   }
   [[nodiscard]] expected<std::shared_ptr<std::byte>> allocate_host(std::size_t bytes) override {
     void* made = nullptr;
     const cuda_result result = device_->call().mem_host_alloc(&made, bytes == 0 ? 1 : bytes, 0);
-    if (result != cuda_result::success) return refused(result, "cuMemHostAlloc", bytes);
+    if (result != cuda_result::success) return refused(*device_, result, "cuMemHostAlloc", bytes);
     return std::shared_ptr<std::byte>(static_cast<std::byte*>(made), [held = device_](std::byte* place) {
       held->enter();
       static_cast<void>(held->call().mem_free_host(place));
@@ -119,23 +83,23 @@ class driver_context final : public device_context {
     return std::make_unique<driver_stream>(device_, stream);
   }
 
- private:
-  [[nodiscard]] tl::unexpected<error> refused(cuda_result result, const char* function, std::size_t bytes) const {
-    error why = device_->driver.describe(result, function, fmt::format("cuda:{}", device_->ordinal));
-    std::size_t free = 0;
-    std::size_t total = 0;
-    const bool known = device_->call().mem_get_info(&free, &total) == cuda_result::success;
-    why.cause += fmt::format("; {} bytes were asked for", bytes);
-    if (known) why.cause += fmt::format(", {} of {} are free", free, total);
-    if (result == cuda_result::out_of_memory)
-      why.fix = "Use smaller micro-batches, more stages, or fewer on one device";
-    return tl::make_unexpected(std::move(why));
-  }
+  [[nodiscard]] expected<std::shared_ptr<device_sharing>> sharing() override { return sharing_of(device_); }
 
+ private:
   device_ptr device_;
 };
 
 }  // namespace
+
+expected<std::shared_ptr<std::byte>> allocate_on(const device_ptr& device, std::size_t bytes) {
+  cuda_address made = 0;
+  const cuda_result result = device->call().mem_alloc(&made, bytes == 0 ? 1 : bytes);
+  if (result != cuda_result::success) return refused(*device, result, "cuMemAlloc", bytes);
+  return std::shared_ptr<std::byte>(std::bit_cast<std::byte*>(std::uintptr_t{made}), [held = device, made](auto*) {
+    held->enter();
+    static_cast<void>(held->call().mem_free(made));
+  });
+}
 
 expected<std::shared_ptr<device_context>> cuda_context_of(const cuda_driver& driver, int ordinal) {
   auto held = std::make_shared<held_device>(driver, ordinal);

@@ -39,9 +39,12 @@ class context_stream {
   [[nodiscard]] virtual cuda_stream handle() noexcept = 0;
 };
 
+class device_sharing;
+
 /// A device as stages and edges use it, and all that they know of it: a stage has no other way to a GPU than this.
 ///
-/// Threads: any, after enter_thread(). A stream or an event: one thread at a time.
+/// Threads: any, after enter_thread(), also for streams and events. What two threads give a stream at once is done in
+/// either order.
 class device_context {
  public:
   device_context() = default;
@@ -57,6 +60,9 @@ class device_context {
   /// Memory of the host that the device reads and writes without a detour (pinned). As allocate().
   [[nodiscard]] virtual expected<std::shared_ptr<std::byte>> allocate_host(std::size_t bytes) = 0;
   [[nodiscard]] virtual expected<std::unique_ptr<context_stream>> make_stream() = 0;
+  /// With other processes of this host (device_sharing.hpp). E0110 where the device cannot, E0901 where its driver
+  /// cannot.
+  [[nodiscard]] virtual expected<std::shared_ptr<device_sharing>> sharing();
 };
 
 /// The CPU: copies are done at once, and every event has passed.

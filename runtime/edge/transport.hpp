@@ -27,7 +27,7 @@ struct edge_offer {
 enum class edge_reach : std::uint8_t {
   host,     ///< their processes can share memory
   network,  ///< their processes are on two nodes
-  devices,  ///< both are on devices that NCCL connects, whatever the nodes
+  devices,  ///< both are on devices; NCCL connects them whatever the nodes, cuda_ipc those of one host
 };
 
 /// One end of an edge to another process.

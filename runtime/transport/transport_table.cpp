@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/edge/cuda_ipc/ipc_transport.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "runtime/edge/nccl/announcement.hpp"
 #include "runtime/edge/nccl/nccl_transport.hpp"
@@ -54,6 +55,17 @@ expected<std::shared_ptr<transport>> nccl_between(const transport_options& optio
   return shm_between(options).map([&](auto&& near) { return make_mixed_transport(std::move(near), far, *devices); });
 }
 
+// No far kind: shm says so (E0404).
+expected<std::shared_ptr<transport>> ipc_between(const transport_options& options) {
+  if (!options.ipc) {
+    return fail(error_code::device_unavailable, "cuda_ipc", "it connects CUDA devices, and this process has none",
+                "Use --transport shm");
+  }
+  const auto devices = ipc_transport::open(options.ipc, options.codec, options.payload_crc.value_or(false));
+  if (!devices) return tl::make_unexpected(devices.error());
+  return shm_between(options).map([&](auto&& near) { return make_mixed_transport(near, near, *devices); });
+}
+
 /// The first that can is the one that is taken by itself.
 constexpr std::array rows = {
     transport_row{.name = "inproc", .within = inproc_within, .between = nullptr},
@@ -79,6 +91,8 @@ constexpr std::array rows = {
                   .threads = 3,
                   .files = 8,
                   .files_per_edge = 4},
+    transport_row{
+        .name = "cuda_ipc", .within = nullptr, .between = ipc_between, .threads = 1, .files = 0, .files_per_edge = 4},
 };
 
 template <class Can>

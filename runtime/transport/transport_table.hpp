@@ -15,6 +15,7 @@
 namespace troupe {
 
 class tcp_endpoint;
+struct ipc_tools;
 struct nccl_tools;
 struct node_network;
 
@@ -31,6 +32,8 @@ struct transport_options {
   /// Of the device of this process; null: it has none, and no edge over NCCL. `endpoint` then has the codec of
   /// nccl::announcing_codec() over this one.
   std::shared_ptr<const nccl_tools> nccl = nullptr;
+  /// As `nccl`, for edges over memory that devices of this host share.
+  std::shared_ptr<const ipc_tools> ipc = nullptr;
 };
 
 /// One kind of edge: what it can connect, and what it takes.
@@ -52,7 +55,8 @@ struct transport_row {
 
 /// The row of this name, or, if it cannot do this or there is none, the first that can: inproc within a process; shm
 /// between processes of a host; on several nodes shm on each and tcp between them. `nccl` is the same with NCCL between
-/// devices (edge_reach::devices), E0110 in a process without one.
+/// devices (edge_reach::devices), E0110 in a process without one; `cuda_ipc` is shm with memory of the devices between
+/// those of one host, and no value of --transport.
 [[nodiscard]] const transport_row& within_process(std::string_view name);
 [[nodiscard]] const transport_row& between_processes(std::string_view name);
 [[nodiscard]] const transport_row& between_nodes(std::string_view name);

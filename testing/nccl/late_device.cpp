@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "testing/nccl/late_sharing.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -25,11 +26,13 @@ std::shared_ptr<std::byte> make_memory(std::uint64_t bytes) {
   return {made, made[0].bytes};
 }
 
-class late_event final : public context_event {
+class late_event final : public context_event, public late_waitable {
  public:
   explicit late_event(std::shared_ptr<const std::atomic<bool>> passed) : passed_(std::move(passed)) {}
   expected<bool> has_passed() override { return passed_->load(std::memory_order_acquire); }
-  [[nodiscard]] const std::shared_ptr<const std::atomic<bool>>& passed() const { return passed_; }
+  [[nodiscard]] std::function<void()> waiting() const override {
+    return [passed = passed_] { passed->wait(false); };
+  }
 
  private:
   const std::shared_ptr<const std::atomic<bool>> passed_;
@@ -37,7 +40,7 @@ class late_event final : public context_event {
 
 class late_stream final : public context_stream {
  public:
-  late_stream() : work_(late_work::start()) {}
+  explicit late_stream(std::shared_ptr<late_work> work) : work_(std::move(work)) {}
   ~late_stream() override { work_->stop(); }
   cuda_stream handle() noexcept override { return work_->handle(); }
   expected<void> copy(std::byte* into, const std::byte* from, std::size_t bytes) override {
@@ -53,7 +56,7 @@ class late_stream final : public context_stream {
     return std::make_shared<late_event>(std::move(passed));
   }
   expected<void> wait_for(const context_event& event) override {
-    work_->enqueue([passed = dynamic_cast<const late_event&>(event).passed()] { passed->wait(false); });
+    work_->enqueue(dynamic_cast<const late_waitable&>(event).waiting());
     return {};
   }
 
@@ -72,8 +75,9 @@ std::vector<device_extent> extents_of(std::uint64_t bytes) {
 
 }  // namespace
 
-std::shared_ptr<late_work> late_work::start() {
+std::shared_ptr<late_work> late_work::start(bool is_held) {
   auto made = std::make_shared<late_work>();
+  made->is_held_ = is_held;
   std::thread([made] { made->run(); }).detach();
   return made;
 }
@@ -91,13 +95,26 @@ void late_work::stop() {
   news_.notify_one();
 }
 
+void late_work::hold(bool is_held) {
+  const std::scoped_lock lock(guard_);
+  is_held_ = is_held;
+  news_.notify_one();
+}
+
+bool late_work::is_idle() {
+  const std::scoped_lock lock(guard_);
+  return queue_.empty() && !is_working_;
+}
+
 void late_work::run() {
   std::unique_lock lock(guard_);
   for (;;) {
-    news_.wait(lock, [this] { return is_stopped_ || !queue_.empty(); });
+    is_working_ = false;
+    news_.wait(lock, [this] { return is_stopped_ || (!queue_.empty() && !is_held_); });
     if (queue_.empty()) return;
     auto next = std::move(queue_.front());
     queue_.pop_front();
+    is_working_ = true;
     lock.unlock();
     next();
     next = nullptr;
@@ -111,7 +128,31 @@ expected<std::shared_ptr<std::byte>> late_device::allocate(std::size_t bytes) {
 }
 
 expected<std::unique_ptr<context_stream>> late_device::make_stream() {
-  return std::make_unique<late_stream>();
+  const std::scoped_lock lock(guard_);
+  auto work = late_work::start(is_held_);
+  std::erase_if(streams_, [](const auto& each) { return each.expired(); });
+  streams_.push_back(work);
+  return std::make_unique<late_stream>(std::move(work));
+}
+
+expected<std::shared_ptr<device_sharing>> late_device::sharing() {
+  return make_late_sharing();
+}
+
+void late_device::hold(bool is_held) {
+  const std::scoped_lock lock(guard_);
+  is_held_ = is_held;
+  for (const auto& each : streams_) {
+    if (const auto work = each.lock()) work->hold(is_held);
+  }
+}
+
+bool late_device::is_idle() {
+  const std::scoped_lock lock(guard_);
+  return std::ranges::all_of(streams_, [](const auto& each) {
+    const auto work = each.lock();
+    return work == nullptr || work->is_idle();
+  });
 }
 
 device_parts late_device_codec::split(const payload_ptr& value) const {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "runtime/device/device_context.hpp"
 #include "runtime/edge/nccl/device_codec.hpp"
@@ -20,10 +21,13 @@ class late_work : public std::enable_shared_from_this<late_work> {
   [[nodiscard]] static late_work& of(nccl::stream handle) { return *reinterpret_cast<late_work*>(handle); }
   [[nodiscard]] nccl::stream handle() { return reinterpret_cast<nccl::stream>(this); }
 
-  [[nodiscard]] static std::shared_ptr<late_work> start();
+  [[nodiscard]] static std::shared_ptr<late_work> start(bool is_held = false);
   void enqueue(std::function<void()> what);
   /// What has not begun is dropped.
   void stop();
+  /// Nothing begins while it is held.
+  void hold(bool is_held);
+  [[nodiscard]] bool is_idle();
 
  private:
   void run();
@@ -32,6 +36,18 @@ class late_work : public std::enable_shared_from_this<late_work> {
   std::condition_variable news_;
   std::deque<std::function<void()>> queue_;
   bool is_stopped_ = false;
+  bool is_held_ = false;
+  bool is_working_ = false;
+};
+
+/// What a stream of a late device does in wait_for(), on its thread.
+class late_waitable {
+ public:
+  late_waitable() = default;
+  late_waitable(const late_waitable&) = delete;
+  late_waitable& operator=(const late_waitable&) = delete;
+  virtual ~late_waitable() = default;
+  [[nodiscard]] virtual std::function<void()> waiting() const = 0;
 };
 
 /// A device whose memory is that of the host and holds nonsense when it is new, and whose streams are late: what is
@@ -44,11 +60,19 @@ class late_device final : public device_context {
     return allocate(bytes);
   }
   [[nodiscard]] expected<std::unique_ptr<context_stream>> make_stream() override;
+  [[nodiscard]] expected<std::shared_ptr<device_sharing>> sharing() override;
 
   /// Bytes that were asked for so far.
   [[nodiscard]] std::uint64_t allocated() const { return allocated_.load(); }
+  /// No stream begins with anything while it is held.
+  void hold(bool is_held);
+  /// All that streams were given is done.
+  [[nodiscard]] bool is_idle();
 
  private:
+  std::mutex guard_;
+  std::vector<std::weak_ptr<late_work>> streams_;
+  bool is_held_ = false;
   std::atomic<std::uint64_t> allocated_{0};
 };
 

@@ -37,7 +37,7 @@ class word_writer {
 };
 
 tl::unexpected<error> no_announcement(const std::string& cause) {
-  return fail(error_code::wire_malformed, "announcement of an nccl edge", cause);
+  return fail(error_code::wire_malformed, "announcement of tensors", cause);
 }
 
 expected<payload_ptr> read_hello(std::span<const std::byte> from) {
@@ -53,7 +53,7 @@ expected<payload_ptr> read_announcement(std::span<const std::byte> from) {
   const std::uint64_t described = word_at(from, 2);
   const std::uint64_t count = word_at(from, 3);
   if (described > limits::nccl_description_bytes_max || count > limits::wire_tensors_max) {
-    return fail(error_code::wire_too_large, "announcement of an nccl edge",
+    return fail(error_code::wire_too_large, "announcement of tensors",
                 std::to_string(described) + " bytes of description, " + std::to_string(count) + " tensors");
   }
   const std::size_t head = (announcement_words + count * words_per_extent) * word;
@@ -121,7 +121,7 @@ expected<std::uint64_t> room_of(std::span<const device_extent> extents) {
     if (size == 0) return no_announcement("it has elements of no type");
     const std::uint64_t left = limits::nccl_message_bytes_max - room;
     if (each.count > left / size) {
-      return fail(error_code::wire_too_large, "announcement of an nccl edge",
+      return fail(error_code::wire_too_large, "announcement of tensors",
                   "more than " + std::to_string(limits::nccl_message_bytes_max) + " bytes",
                   "Use smaller micro-batches");
     }

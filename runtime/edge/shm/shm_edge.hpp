@@ -53,6 +53,9 @@ struct shm_end {
   bool checksums = false;
   /// Of a consumer, as on_damaged, once at most: E0706. Empty: on_damaged is told.
   std::function<void(const error&)> on_lost = {};
+  /// Of a producer; may be empty: told in try_send which slot a message goes to, after its last message has come back
+  /// and before the codec is asked. What it throws leaves message and edge as they were.
+  std::function<void(std::uint32_t slot)> on_slot = {};
 };
 
 /// The memory of a new edge; a descriptor of it goes to either end, for good: an edge is opened once on each side.

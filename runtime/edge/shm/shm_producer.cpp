@@ -21,6 +21,7 @@ class shm_producer final : public edge_producer {
         codec_(std::move(end.codec)),
         damage_(std::move(end.on_damaged)),
         has_checksums_(end.checksums),
+        on_slot_(std::move(end.on_slot)),
         uses_(shared_.slots(), 0) {}
   ~shm_producer() override { shm_producer::close(); }
 
@@ -41,6 +42,7 @@ class shm_producer final : public edge_producer {
     if (consumer_is_gone()) return send_status::closed;
     const std::optional<std::uint32_t> slot = free_slot();
     if (!slot) return damage_.made() ? send_status::closed : send_status::no_credit;
+    if (on_slot_) on_slot_(*slot);
     shared_.header(sent_).store(write(message, *slot));
     uses_[*slot] = ++sent_;
     next_slot_ = *slot + 1 == slots() ? 0 : *slot + 1;
@@ -134,6 +136,7 @@ class shm_producer final : public edge_producer {
   const std::shared_ptr<const payload_codec> codec_;
   damage_report damage_;
   const bool has_checksums_;
+  const std::function<void(std::uint32_t slot)> on_slot_;
   /// 1 + position of the message last sent in a slot: it is free when the consumer's word for it says the same.
   std::vector<std::uint64_t> uses_;
   std::uint64_t sent_ = 0;

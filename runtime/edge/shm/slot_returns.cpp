@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::uint64_t viewed = 1;
 constexpr std::uint64_t unreleased = 2;
-constexpr unsigned position_shift = 2;
+constexpr std::uint64_t held_on = 4;
+constexpr std::uint64_t all_reasons = viewed | unreleased | held_on;
+constexpr unsigned position_shift = 3;
 
 }  // namespace
 
@@ -19,7 +21,7 @@ void slot_returns::hold(std::uint32_t slot, std::uint64_t position) noexcept {
 }
 
 bool slot_returns::is_held(std::uint32_t slot) const noexcept {
-  return (words_[slot].load(std::memory_order_relaxed) & (viewed | unreleased)) != 0;
+  return (words_[slot].load(std::memory_order_relaxed) & all_reasons) != 0;
 }
 
 bool slot_returns::is_viewed(std::uint32_t slot) const noexcept {
@@ -34,10 +36,18 @@ void slot_returns::view_ended(std::uint32_t slot) noexcept {
   drop(slot, viewed);
 }
 
+void slot_returns::hold_on(std::uint32_t slot) noexcept {
+  words_[slot].fetch_or(held_on, std::memory_order_relaxed);
+}
+
+void slot_returns::let_go(std::uint32_t slot) noexcept {
+  drop(slot, held_on);
+}
+
 // acq_rel: what the views read, they read before the slot is given back, whichever thread does that.
 void slot_returns::drop(std::uint32_t slot, std::uint64_t reason) noexcept {
   const std::uint64_t before = words_[slot].fetch_and(~reason, std::memory_order_acq_rel);
-  if ((before & (viewed | unreleased)) == reason) give_back(slot, before >> position_shift);
+  if ((before & all_reasons) == reason) give_back(slot, before >> position_shift);
 }
 
 // The slot's word first, the count second: a producer that counts a free slot finds it. seq_cst: after a look that
@@ -59,6 +69,11 @@ void slot_returns::give_back(std::uint32_t slot, std::uint64_t position) noexcep
 void slot_returns::ring_producer() noexcept {
   if (producer_bell_ == nullptr || muted_.load(std::memory_order_acquire)) return;
   if (shared_.words().producer_closed.load(std::memory_order_acquire) == 0) producer_bell_->ring();
+}
+
+std::shared_ptr<const void> slot_lease::hold_on() const {
+  returns_->hold_on(slot_);
+  return {this, [returns = returns_, slot = slot_](const void*) { returns->let_go(slot); }};
 }
 
 }  // namespace troupe::shm

@@ -10,8 +10,9 @@
 
 namespace troupe::shm {
 
-/// How a received slot comes back: by release() and by the end of the last view of it, whichever is later. One atomic
-/// word per slot, in the consumer's own memory, decides which of the two that is; views may end in any thread.
+/// How a received slot comes back: by release(), by the end of the last view of it, and by let_go() if it was held on
+/// to, whichever is last. One atomic word per slot, in the consumer's own memory, decides which that is; views may end
+/// in any thread.
 class slot_returns {
  public:
   slot_returns(control_view shared, std::shared_ptr<doorbell> producer_bell);
@@ -32,6 +33,9 @@ class slot_returns {
   // --- any thread ---
 
   void view_ended(std::uint32_t slot) noexcept;
+  /// While a view lives: one more reason, which is no view.
+  void hold_on(std::uint32_t slot) noexcept;
+  void let_go(std::uint32_t slot) noexcept;
 
  private:
   void drop(std::uint32_t slot, std::uint64_t reason) noexcept;
@@ -52,6 +56,9 @@ class slot_lease {
   slot_lease(const slot_lease&) = delete;
   slot_lease& operator=(const slot_lease&) = delete;
   ~slot_lease() { returns_->view_ended(slot_); }
+  /// The slot is not viewed when this lease ends, but comes back only after the end of what this returns: once at most
+  /// at a time.
+  [[nodiscard]] std::shared_ptr<const void> hold_on() const;
 
  private:
   const std::shared_ptr<slot_returns> returns_;

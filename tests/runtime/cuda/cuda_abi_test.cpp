@@ -30,6 +30,14 @@ template <>
 struct passed<nccl::unique_id> {
   using type = ncclUniqueId;
 };
+template <>
+struct passed<cuda_memory_handle> {
+  using type = CUipcMemHandle;
+};
+template <>
+struct passed<cuda_event_handle> {
+  using type = CUipcEventHandle;
+};
 template <class>
 struct call;
 template <class R, class... Arguments>
@@ -91,12 +99,24 @@ TROUPE_ALIKE(driver_functions, event_create, cuEventCreate);
 TROUPE_ALIKE(driver_functions, event_destroy, cuEventDestroy);
 TROUPE_ALIKE(driver_functions, event_record, cuEventRecord);
 TROUPE_ALIKE(driver_functions, event_query, cuEventQuery);
+TROUPE_ALIKE(driver_functions, device_can_access_peer, cuDeviceCanAccessPeer);
+TROUPE_ALIKE(driver_functions, mem_get_address_range, cuMemGetAddressRange);
+TROUPE_ALIKE(driver_functions, ipc_get_mem_handle, cuIpcGetMemHandle);
+TROUPE_ALIKE(driver_functions, ipc_open_mem_handle, cuIpcOpenMemHandle);
+TROUPE_ALIKE(driver_functions, ipc_close_mem_handle, cuIpcCloseMemHandle);
+TROUPE_ALIKE(driver_functions, ipc_get_event_handle, cuIpcGetEventHandle);
+TROUPE_ALIKE(driver_functions, ipc_open_event_handle, cuIpcOpenEventHandle);
+
+static_assert(sizeof(cuda_memory_handle) == sizeof(CUipcMemHandle) && sizeof(CUipcMemHandle) == CU_IPC_HANDLE_SIZE);
+static_assert(sizeof(cuda_event_handle) == sizeof(CUipcEventHandle) && sizeof(CUipcEventHandle) == CU_IPC_HANDLE_SIZE);
 
 static_assert(static_cast<int>(cuda_result::out_of_memory) == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(static_cast<int>(cuda_result::no_device) == CUDA_ERROR_NO_DEVICE);
 static_assert(static_cast<int>(cuda_result::not_ready) == CUDA_ERROR_NOT_READY);
 static_assert(cuda_stream_non_blocking == CU_STREAM_NON_BLOCKING);
 static_assert(cuda_event_without_time == CU_EVENT_DISABLE_TIMING);
+static_assert(cuda_event_interprocess == CU_EVENT_INTERPROCESS);
+static_assert(cuda_ipc_with_peer_access == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 
 // A newer NCCL appends fields, and reads `version` to know which a caller has.
 static_assert(NCCL_VERSION_CODE > 22809 || sizeof(nccl::config) == sizeof(ncclConfig_t));

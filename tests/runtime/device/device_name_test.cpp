@@ -17,8 +17,8 @@ TEST(device_name, has_three_forms) {
     ASSERT_TRUE(read) << text;
     EXPECT_EQ(to_string(*read), text);
   }
-  for (const char* text : {"", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda:+1", "cuda:1024", "cuda:1x", "cudax", "privateuse", "cuda: 1", "cpu:0",
-                           "cuda:99999999999999999999"}) {
+  for (const char* text : {"", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda:+1", "cuda:1024", "cuda:1x", "cudax",
+                           "privateuse", "cuda: 1", "cpu:0", "cuda:99999999999999999999"}) {
     const auto read = parse_device(text, "--device");
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code, error_code::value_out_of_range);

@@ -31,6 +31,7 @@ TYPED_TEST_P(edge_contract, delivers_everything_in_order_exactly_once_and_unchan
         ++received;
         this->release();
       }
+      this->await_drops();
     }
     EXPECT_EQ(received, 100u);
     EXPECT_FALSE(this->receive());

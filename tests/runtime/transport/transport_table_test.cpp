@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "devices/stand_in_rows.hpp"
+#include "runtime/edge/cuda_ipc/ipc_transport.hpp"
+#include "testing/nccl/late_device.hpp"
 #include "two_processes.hpp"
 
 namespace troupe {
@@ -43,6 +46,32 @@ TEST(transport_table, needs_a_device_for_nccl) {
   ASSERT_FALSE(edges);
   EXPECT_EQ(edges.error().code, error_code::device_unavailable);
   EXPECT_EQ(edges.error().cause, "NCCL connects CUDA devices, and this process has none");
+}
+
+TEST(transport_table, needs_a_device_for_cuda_ipc) {
+  const auto edges =
+      between_processes("cuda_ipc").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
+  ASSERT_FALSE(edges);
+  EXPECT_EQ(edges.error().code, error_code::device_unavailable);
+}
+
+TEST(transport_table, memory_of_devices_does_not_leave_its_host) {
+  const auto edges =
+      testing::ipc_stand_in_row.between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
+  ASSERT_TRUE(edges);
+  const edge_options shape{.slots = 2};
+  EXPECT_TRUE((*edges)->offer(shape, edge_reach::devices)->memory);
+  EXPECT_EQ(between_nodes("cuda_ipc").name, "shm and tcp") << "no other node is reached";
+  ipc_tools tools;
+  tools.device = std::make_shared<testing::late_device>();
+  tools.sharing = std::move(*tools.device->sharing());
+  const auto bytes = std::make_shared<const testing::pattern_codec>();
+  tools.codec = std::make_shared<const testing::late_device_codec>(bytes);
+  const auto bare = ipc_transport::open(std::make_shared<const ipc_tools>(std::move(tools)), bytes);
+  ASSERT_TRUE(bare);
+  const auto far = (*bare)->offer(shape, edge_reach::network);
+  ASSERT_FALSE(far);
+  EXPECT_EQ(far.error().code, error_code::config_bad_value);
 }
 
 TEST(transport_table, shared_memory_does_not_leave_its_host) {

@@ -1,4 +1,4 @@
-// The nccl edge between processes without a GPU, for the transport contract.
+// Edges between devices and between processes, without a GPU, for the transport contract.
 #pragma once
 
 #include "runtime/transport/transport_table.hpp"
@@ -7,5 +7,7 @@ namespace troupe::testing {
 
 /// All edges over the stand-ins for NCCL and the device, announced over tcp.
 extern const transport_row nccl_stand_in_row;
+/// All edges over memory that late devices share.
+extern const transport_row ipc_stand_in_row;
 
 }  // namespace troupe::testing

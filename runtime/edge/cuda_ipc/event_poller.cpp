@@ -1,0 +1,86 @@
+#include "runtime/edge/cuda_ipc/event_poller.hpp"
+
+#include <future>
+#include <iterator>
+#include <utility>
+
+#include "messages/limits.hpp"
+#include "runtime/os/start_thread.hpp"
+
+namespace troupe::ipc {
+
+expected<std::shared_ptr<event_poller>> event_poller::open(std::shared_ptr<device_context> device) {
+  std::shared_ptr<event_poller> made(new event_poller());
+  std::promise<expected<void>> entered;
+  auto told = entered.get_future();
+  auto thread = start_thread("a cuda_ipc edge", [self = made.get(), &entered, device = std::move(device)] {
+    auto there = device->enter_thread();
+    const bool is_there = there.has_value();
+    entered.set_value(std::move(there));
+    if (is_there) self->run();
+  });
+  if (!thread) return tl::make_unexpected(std::move(thread).error());
+  made->thread_ = std::move(*thread);
+  if (auto there = told.get(); !there) return tl::make_unexpected(std::move(there).error());
+  return made;
+}
+
+event_poller::~event_poller() {
+  is_stopping_.store(true, std::memory_order_release);
+  bell_.ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+void event_poller::add(look at, pace how) {
+  {
+    const std::scoped_lock lock(guard_);
+    new_.push_back({std::move(at), how});
+    if (how == pace::device) ++at_device_;
+  }
+  bell_.ring();
+}
+
+void event_poller::take_new() {
+  const std::scoped_lock lock(guard_);
+  std::move(new_.begin(), new_.end(), std::back_inserter(watches_));
+  new_.clear();
+}
+
+// What is over is destroyed before it is counted: whoever finds the poller idle finds all of it done.
+void event_poller::look_at_all() {
+  for (std::size_t at = 0; at < watches_.size();) {
+    if (!watches_[at].at()) {
+      ++at;
+      continue;
+    }
+    const pace how = watches_[at].how;
+    std::swap(watches_[at], watches_.back());
+    watches_.pop_back();
+    if (how == pace::device) --at_device_;
+  }
+}
+
+void event_poller::run() {
+  auto limit = std::chrono::steady_clock::time_point::max();
+  for (;;) {
+    const std::uint32_t seen = bell_.epoch();
+    const bool is_stopping = is_stopping_.load(std::memory_order_acquire);
+    const auto now = std::chrono::steady_clock::now();
+    if (is_stopping && limit == std::chrono::steady_clock::time_point::max()) limit = now + limits::ipc_stop_timeout;
+    take_new();
+    look_at_all();
+    if (is_stopping && (is_idle() || now >= limit)) break;
+    rest(seen);
+  }
+  watches_.clear();
+}
+
+void event_poller::rest(std::uint32_t seen) {
+  const std::uint32_t epoch = bell_.prepare_to_park();
+  if (epoch != seen) return bell_.stay_awake();
+  if (!is_idle()) return bell_.wait(epoch, limits::ipc_look_interval);
+  bell_.wait(epoch, watches_.empty() ? std::chrono::nanoseconds(limits::park_max)
+                                     : std::chrono::nanoseconds(limits::ipc_linger_look_interval));
+}
+
+}  // namespace troupe::ipc

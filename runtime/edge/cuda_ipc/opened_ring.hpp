@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/edge/cuda_ipc/ipc_announcement.hpp"
+#include "runtime/edge/cuda_ipc/ipc_tools.hpp"
+
+namespace troupe::ipc {
+
+/// The consumer's view of a producer's slots. Threads: one.
+class opened_ring {
+ public:
+  opened_ring(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots) : tools_(std::move(tools)), events_(slots) {}
+
+  struct view {
+    /// Of the block. The last owner closes it.
+    std::shared_ptr<std::byte> memory;
+    /// One for each extent.
+    std::vector<std::byte*> places;
+    /// Passes when they are filled.
+    std::shared_ptr<context_event> filled;
+  };
+  /// Takes the announcement as untrusted: all of it is checked before something is opened, and its size against what
+  /// the device says. E0701, E0702; E0902 where the device opens nothing, as after the producer's death.
+  [[nodiscard]] expected<view> open(const announcement& said);
+
+ private:
+  struct known_event {
+    sharing_handle handle{};
+    std::shared_ptr<context_event> event;
+  };
+  [[nodiscard]] expected<void> open_block(const place& where);
+  [[nodiscard]] expected<std::shared_ptr<context_event>> open_event(const place& where);
+
+  const std::shared_ptr<const ipc_tools> tools_;
+  shared_block block_;
+  std::uint64_t number_ = 0;
+  std::vector<known_event> events_;
+};
+
+}  // namespace troupe::ipc

@@ -1,0 +1,106 @@
+// Support of the tests of cuda_ipc edges: a side of an edge with a late device of its own, and an edge between two.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "../tcp/tcp_test_support.hpp"
+#include "runtime/edge/cuda_ipc/ipc_transport.hpp"
+#include "testing/nccl/late_device.hpp"
+
+namespace troupe::testing {
+
+/// One process's side, but that it may be in this one.
+struct ipc_side {
+  struct ways {
+    std::chrono::milliseconds arrival_timeout = limits::ipc_arrival_timeout;
+    std::chrono::milliseconds linger_timeout = limits::ipc_linger_timeout;
+    /// Null: that of the device.
+    std::shared_ptr<device_sharing> sharing = nullptr;
+  };
+  explicit ipc_side(const ways& how) : readers(std::move(*device->make_stream())) {
+    ipc_tools made{.device = device,
+                   .sharing = how.sharing ? how.sharing : std::move(*device->sharing()),
+                   .codec = std::make_shared<const late_device_codec>(codec),
+                   .readers = readers,
+                   .arrival_timeout = how.arrival_timeout,
+                   .linger_timeout = how.linger_timeout};
+    edges = std::move(*ipc_transport::open(std::make_shared<const ipc_tools>(std::move(made)), codec));
+  }
+
+  [[nodiscard]] edge_site site(const edge_offer& offer, const edge_options& shape, doorbell* peer_bell = nullptr,
+                               error_box* lost = nullptr, error_box* damaged = nullptr) const {
+    edge_site made{.epoch = 1, .channel = 3, .shape = shape, .offer = offer};
+    if (peer_bell != nullptr) made.peer_bell = std::shared_ptr<doorbell>(std::shared_ptr<void>(), peer_bell);
+    if (lost != nullptr) made.on_lost = lost->put();
+    if (damaged != nullptr) made.on_damaged = damaged->put();
+    return made;
+  }
+  /// What streams were given is done, and what waited for it is too.
+  void settle() const {
+    EXPECT_TRUE(eventually([&] { return device->is_idle() && edges->is_settled(); }));
+  }
+
+  const std::shared_ptr<const payload_codec> codec = std::make_shared<const number_codec>();
+  const std::shared_ptr<late_device> device = std::make_shared<late_device>();
+  const std::shared_ptr<context_stream> readers;
+  std::shared_ptr<ipc_transport> edges;
+};
+
+/// All bytes of a number_payload that has arrived.
+inline bool is_whole(const activation& got, std::uint64_t index) {
+  const auto& seen = dynamic_cast<const viewed_payload&>(*got.tensors);
+  for (std::size_t i = 8; i < seen.bytes.size(); ++i) {
+    if (seen.bytes[i] != static_cast<std::byte>(i & 0xffu)) return false;
+  }
+  return got.id.index == index && seen.value() == index;
+}
+
+/// Both ends of one edge; the devices are held one by one.
+struct ipc_edge {
+  explicit ipc_edge(std::uint32_t slots, std::chrono::milliseconds arrival_timeout = limits::ipc_arrival_timeout)
+      : shape{.slots = slots, .producer_bell = &producer_bell, .consumer_bell = &consumer_bell},
+        there(ipc_side::ways{.arrival_timeout = arrival_timeout}),
+        offer(*here.edges->offer(shape, edge_reach::devices)),
+        consumer(std::move(
+            *there.edges->open_consumer(there.site(offer, shape, &producer_bell, &consumer_lost, &consumer_damaged)))),
+        producer(std::move(
+            *here.edges->open_producer(here.site(offer, shape, &consumer_bell, &producer_lost, &producer_damaged)))) {}
+
+  [[nodiscard]] send_status send(std::uint64_t index, std::size_t padding = 0) const {
+    activation sent{{0, index}, {index, index + 1}, std::make_shared<number_payload>(index, padding), nullptr};
+    return producer->try_send(sent);
+  }
+  /// The message of this index, with all its bytes.
+  [[nodiscard]] std::optional<activation> receive(std::uint64_t index) const {
+    std::optional<activation> got;
+    EXPECT_TRUE(eventually([&] { return (got = consumer->try_receive()).has_value(); }));
+    EXPECT_TRUE(got && is_whole(*got, index));
+    return got;
+  }
+  /// Nothing more comes from either end, and both are told nothing of it.
+  void expect_peace() const {
+    EXPECT_EQ(consumer_lost.count() + consumer_damaged.count() + producer_lost.count() + producer_damaged.count(), 0u);
+  }
+  void settle() const {
+    here.settle();
+    there.settle();
+  }
+
+  doorbell producer_bell;
+  doorbell consumer_bell;
+  edge_options shape;
+  error_box consumer_lost;
+  error_box consumer_damaged;
+  error_box producer_lost;
+  error_box producer_damaged;
+  const ipc_side here{{}};
+  const ipc_side there;
+  edge_offer offer;
+  std::unique_ptr<edge_consumer> consumer;
+  std::unique_ptr<edge_producer> producer;
+};
+
+}  // namespace troupe::testing
