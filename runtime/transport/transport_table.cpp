@@ -34,7 +34,8 @@ expected<std::shared_ptr<transport>> tcp_between(const transport_options& option
 
 expected<std::shared_ptr<transport>> shm_and_tcp_between(const transport_options& options) {
   return tcp_between(options).and_then([&](const std::shared_ptr<transport>& far) {
-    return shm_between(options).map([&](auto&& near) { return make_mixed_transport(std::move(near), far); });
+    return shm_between(options).map(
+        [&](std::shared_ptr<transport>&& near) { return make_mixed_transport(std::move(near), far); });
   });
 }
 
@@ -52,7 +53,8 @@ expected<std::shared_ptr<transport>> nccl_between(const transport_options& optio
         return tcp_between(announcing).map([&](std::shared_ptr<transport>&& made) { return far = std::move(made); });
       });
   if (!devices) return tl::make_unexpected(devices.error());
-  return shm_between(options).map([&](auto&& near) { return make_mixed_transport(std::move(near), far, *devices); });
+  return shm_between(options).map(
+      [&](std::shared_ptr<transport>&& near) { return make_mixed_transport(std::move(near), far, *devices); });
 }
 
 // No far kind: shm says so (E0404).
