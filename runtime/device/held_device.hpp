@@ -35,7 +35,7 @@ struct held_device {
 };
 using device_ptr = std::shared_ptr<const held_device>;
 
-/// What has an event of the driver, whoever made it.
+/// What has an event of the driver, made here or in another process.
 class has_driver_event {
  public:
   has_driver_event() = default;

@@ -152,7 +152,7 @@ class stage_engine final : public engine {
   struct flying_work {
     work what;
     std::shared_ptr<context_event> ready;
-    /// Its slots went back, and nobody waits for its outputs.
+    /// Its slots went back, and its outputs go nowhere.
     bool is_dropped = false;
   };
 

@@ -14,9 +14,9 @@ struct stream_point {
   std::uint64_t position = 0;
 };
 
-/// The streams of a device that is late on purpose: nothing is done when it is given, but later, one piece whenever
-/// somebody asks how far a stream is, or all of it where somebody waits. What is read too early is therefore not there,
-/// in every run alike. Work runs in the thread that asks. Threads: any.
+/// The streams of a device that is late on purpose: nothing is done when it is given, but later, one piece at each
+/// has_passed(), or all of it at synchronize(). What is read too early is therefore not there, in every run alike. Work
+/// runs in the thread of these calls. Threads: any.
 class late_streams {
  public:
   using work = std::function<void()>;
