@@ -1,27 +1,18 @@
 #include "runtime/edge/cuda_ipc/event_poller.hpp"
 
-#include <future>
 #include <iterator>
 #include <utility>
 
 #include "messages/limits.hpp"
-#include "runtime/os/start_thread.hpp"
+#include "runtime/device/device_thread.hpp"
 
 namespace troupe::ipc {
 
 expected<std::shared_ptr<event_poller>> event_poller::open(std::shared_ptr<device_context> device) {
   std::shared_ptr<event_poller> made(new event_poller());
-  std::promise<expected<void>> entered;
-  auto told = entered.get_future();
-  auto thread = start_thread("a cuda_ipc edge", [self = made.get(), &entered, device = std::move(device)] {
-    auto there = device->enter_thread();
-    const bool is_there = there.has_value();
-    entered.set_value(std::move(there));
-    if (is_there) self->run();
-  });
+  auto thread = start_device_thread("a cuda_ipc edge", std::move(device), [self = made.get()] { self->run(); });
   if (!thread) return tl::make_unexpected(std::move(thread).error());
   made->thread_ = std::move(*thread);
-  if (auto there = told.get(); !there) return tl::make_unexpected(std::move(there).error());
   return made;
 }
 
@@ -46,7 +37,7 @@ void event_poller::take_new() {
   new_.clear();
 }
 
-// What is over is destroyed before it is counted: whoever finds the poller idle finds all of it done.
+// What is over is destroyed before it is counted: a caller that finds the poller idle finds all of it done.
 void event_poller::look_at_all() {
   for (std::size_t at = 0; at < watches_.size();) {
     if (!watches_[at].at()) {

@@ -1,11 +1,10 @@
 #include "runtime/edge/nccl/nccl_core.hpp"
 
 #include <algorithm>
-#include <future>
 #include <iterator>
 
 #include "messages/limits.hpp"
-#include "runtime/os/start_thread.hpp"
+#include "runtime/device/device_thread.hpp"
 
 namespace troupe::nccl {
 
@@ -14,17 +13,9 @@ core::core(std::shared_ptr<const nccl_tools> tools)
 
 expected<std::shared_ptr<core>> core::open(std::shared_ptr<const nccl_tools> tools) {
   std::shared_ptr<core> made(new core(std::move(tools)));
-  std::promise<expected<void>> entered;
-  auto told = entered.get_future();
-  auto thread = start_thread("an nccl edge", [self = made.get(), &entered] {
-    auto there = self->tools_->device->enter_thread();
-    const bool is_there = there.has_value();
-    entered.set_value(std::move(there));
-    if (is_there) self->run();
-  });
+  auto thread = start_device_thread("an nccl edge", made->tools_->device, [self = made.get()] { self->run(); });
   if (!thread) return tl::make_unexpected(std::move(thread).error());
   made->thread_ = std::move(*thread);
-  if (auto there = told.get(); !there) return tl::make_unexpected(std::move(there).error());
   return made;
 }
 
