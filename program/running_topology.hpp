@@ -43,7 +43,8 @@ class running_topology {
 
   /// Closes the entrance, drains or drops, joins the engines' threads, ends the actors. False if that took longer than
   /// `at_most`: a stage is stuck in its forward, which nothing can interrupt. Its thread and all it uses are then left
-  /// to the end of the process. May follow a drain that is under way with an abort.
+  /// to the end of the process. Workers can be killed, and none is stuck; the system may take up to
+  /// limits::worker_reap_time_at_exit more to end them. May follow a drain that is under way with an abort.
   [[nodiscard]] bool stop(stop_mode mode, std::chrono::nanoseconds at_most);
   /// Asks for a stop and does not wait.
   void request_stop(stop_mode mode);
