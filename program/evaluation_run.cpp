@@ -12,24 +12,6 @@ error interrupted_error() {
   return {error_code::interrupted, "eval", "it was interrupted before all samples were evaluated", {}};
 }
 
-std::vector<fault_report> fault_reports(fault_injector* faults) {
-  std::vector<fault_report> made;
-  if (faults == nullptr) return made;
-  faults->look();
-  const auto entries = faults->record().entries();
-  for (std::size_t number = 0; number < entries.size(); ++number) {
-    const fault_record::entry& one = entries[number];
-    made.push_back({.fault = to_string(faults->record().plan().faults()[number]),
-                    .times = one.times,
-                    .seconds = one.seconds,
-                    .micro_batch = one.micro_batch ? std::optional(one.micro_batch->index) : std::nullopt,
-                    .recovery_seconds = one.recovery_seconds,
-                    .replayed = one.replayed,
-                    .note = one.note});
-  }
-  return made;
-}
-
 /// What went wrong beside the stop that was asked for, which a cancelled call has for its cause, too.
 std::optional<error> failure_of(const call_outcome& outcome) {
   if (!outcome.cause) return std::nullopt;
@@ -131,6 +113,25 @@ void evaluation_run::log_what_is_left() const {
   log(running().reports().take({}));
 }
 
+std::vector<fault_report> evaluation_run::fault_reports() const {
+  std::vector<fault_report> made;
+  fault_injector* faults = running().faults();
+  if (faults == nullptr) return made;
+  faults->look();
+  const auto entries = faults->record().entries();
+  for (std::size_t number = 0; number < entries.size(); ++number) {
+    const fault_record::entry& one = entries[number];
+    made.push_back({.fault = to_string(faults->record().plan().faults()[number]),
+                    .times = one.times,
+                    .seconds = one.seconds,
+                    .micro_batch = one.micro_batch ? std::optional(one.micro_batch->index) : std::nullopt,
+                    .recovery_seconds = one.recovery_seconds,
+                    .replayed = one.replayed,
+                    .note = one.note});
+  }
+  return made;
+}
+
 void evaluation_run::report(const report_box::reports& reports, clock::time_point started) const {
   log(reports);
   if (!reports.progress) return;
@@ -154,7 +155,6 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.cut_by = parts_.stages.cut_by;
   result.stages =
       stage_reports(*engines.accounts, before, running().usage(), result.wall_seconds, parts_.stages.layers);
-  result.faults = fault_reports(running().faults());
   if (const auto failed = failure_of(outcome)) {
     result.partial = true;
     result.errors.push_back(*failed);

@@ -39,6 +39,8 @@ class evaluation_run {
 
   /// After run(), once its pipeline has stopped: workers may print until their end.
   void log_what_is_left() const;
+  /// The same: a fault may hit the messages of the stop.
+  [[nodiscard]] std::vector<fault_report> fault_reports() const;
 
   /// After run(): what is in the pipe was dropped.
   [[nodiscard]] bool was_cancelled() const noexcept { return cancelled_; }

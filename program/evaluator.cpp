@@ -119,6 +119,7 @@ expected<run_result> evaluator::run() {
   impl_->stuck = !running.stop(call.was_cancelled() ? stop_mode::abort : stop_mode::drain,
                                call.is_in_a_hurry() ? limits::stop_timeout_in_a_hurry : limits::stop_timeout);
   call.log_what_is_left();
+  if (result) result->faults = call.fault_reports();
   if (impl_->stuck) add_abandoned_thread();
   if (impl_->stuck && result) {
     result->errors.push_back(

@@ -277,6 +277,7 @@ hosted_worker_ptr fault_injector::find(const fault_target& who) {
 // --- workers ---------------------------------------------------------------------------------------------------------
 
 void fault_injector::forget_workers() {
+  look();
   const std::lock_guard lock{mutex_};
   forgets_ = true;
   started_.clear();

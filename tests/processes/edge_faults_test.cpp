@@ -53,6 +53,28 @@ TEST(edge_faults, of_connections_leave_the_bits_as_they_are) {
   expect_survived(of_edges, "tcp");
 }
 
+/// The numbers of so few micro-batches reach into the messages of the stop, and beyond.
+TEST(control_faults, that_strike_during_the_stop_are_reported) {
+  std::vector<std::string> faults;
+  for (int k = 1; k <= 30; ++k) faults.push_back("duplicate:control=driver-stage.0,at=msg" + std::to_string(k));
+  auto arguments = with(lenet(16, 32), {"--processes", "--stages", "2"});
+  for (const std::string& each : faults) arguments.insert(arguments.end(), {"--fault", each});
+  marked_run run(arguments);
+  const auto outcome = run.run();
+  SCOPED_TRACE(outcome.err);
+  undisturbed::of(lenet(16, 32)).expect_same(outcome);
+  const auto reported = nlohmann::json::parse(outcome.out)["faults"];
+  std::size_t injected = 0;
+  for (const auto& each : reported) {
+    const bool is_in_log = outcome.err.find("fault " + each["fault"].get<std::string>() + " was") != std::string::npos;
+    EXPECT_EQ(each["times"], is_in_log ? 1 : 0) << each;
+    injected += is_in_log ? 1 : 0;
+  }
+  EXPECT_GT(injected, 0U);
+  EXPECT_LT(injected, faults.size());
+  run.expect_nothing_left();
+}
+
 TEST(control_faults, leave_the_bits_as_they_are) {
   if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   expect_survived({"delay:control=driver-stage.0,p=0.3,ms=5,jitter=5", "duplicate:control=driver-stage.1,at=msg5",
