@@ -54,6 +54,9 @@ struct start_worker {
   std::uint32_t rank = 0;
   /// An end that has nothing to say for so long is lost (liveness::timeout).
   std::uint64_t silence_ms = 0;
+  /// 1: the run has faults of control messages, which the agent injects; 0: it has none. Of the first worker of a run
+  /// it is that of all.
+  std::uint32_t has_control_faults = 0;
 };
 
 /// agent -> driver: its program runs.

@@ -5,22 +5,6 @@
 #include "runtime/inject/plan_shape.hpp"
 
 namespace troupe {
-namespace {
-
-/// Those of workers on other nodes travel in one link with all else of their node.
-expected<void> check_control(const fault_plan& plan) {
-  if (launched_nodes::get() == nullptr) return {};
-  for (const fault& each : plan.faults()) {
-    if (each.who.kind != fault_target_kind::control) continue;
-    return fail(error_code::fault_invalid, "fault \"" + to_string(each) + "\"",
-                "control messages of other nodes cannot be disturbed",
-                "run it on one host, or use partition:agent=NODE");
-  }
-  return {};
-}
-
-}  // namespace
-
 fault_shape fault_shape_of(const topology& what, const run_options& options, const wiring_plan& plan) {
   fault_shape made = shape_of(plan, [&](stage_address at) {
     return options.workers.enabled || what.parts().wants_process(plan.nodes[at.stage].name);
@@ -36,7 +20,7 @@ expected<void> check_faults(const topology& what, const run_options& options, st
   if (!plan) return tl::make_unexpected(plan.error());
   fault_shape shape = fault_shape_of(what, options, *plan);
   shape.micro_batches = micro_batches;
-  return check_fits(options.faults, shape).and_then([&] { return check_control(options.faults); });
+  return check_fits(options.faults, shape);
 }
 
 }  // namespace troupe

@@ -79,11 +79,15 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_host(std::size_t nod
   if (node == setup_.driver_node) return open_own_host(node, workers, log);
   auto agent = wait_for(node);
   if (!agent) return tl::make_unexpected(agent.error());
-  return std::make_shared<agent_host>(agent_host_options{
-      .agent = std::move(*agent), .silence = workers.silence_timeout, .log = log, .next_rank = [this] {
-        const std::lock_guard lock{mutex_};
-        return next_rank_++;
-      }});
+  return std::make_shared<agent_host>(
+      agent_host_options{.agent = std::move(*agent),
+                         .silence = workers.silence_timeout,
+                         .log = log,
+                         .has_control_faults = workers.faults && workers.faults->around_links() != nullptr,
+                         .next_rank = [this] {
+                           const std::lock_guard lock{mutex_};
+                           return next_rank_++;
+                         }});
 }
 
 expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wiring_plan& plan,

@@ -87,7 +87,7 @@ template <> struct schema<agent_setup> : message_of<message_kind::agent_setup,
 template <> struct schema<agent_ready> : message_of<message_kind::agent_ready, &agent_ready::pid> {};
 template <> struct schema<agent_refusal> : message_of<message_kind::agent_refusal, &agent_refusal::cause> {};
 template <> struct schema<start_worker> : message_of<message_kind::start_worker,
-    &start_worker::rank, &start_worker::silence_ms> {};
+    &start_worker::rank, &start_worker::silence_ms, &start_worker::has_control_faults> {};
 template <> struct schema<worker_started> : message_of<message_kind::worker_started,
     &worker_started::rank, &worker_started::pid> {};
 template <> struct schema<worker_message> : message_of<message_kind::worker_message,

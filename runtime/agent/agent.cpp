@@ -16,6 +16,7 @@
 #include "runtime/agent/blob_store.hpp"
 #include "runtime/agent/node_files.hpp"
 #include "runtime/agent/node_suffering.hpp"
+#include "runtime/inject/assigned_control_faults.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/errno_text.hpp"
@@ -92,7 +93,7 @@ struct agent::core {
   expected<void> refuse_unless(const expected<void>& done);
   [[nodiscard]] node_files_options file_options(const agent_setup& asked);
   [[nodiscard]] bool is_ending();
-  expected<void> open_host(milliseconds silence);
+  expected<void> open_host(const start_worker& first);
   [[nodiscard]] expected<blob> find(const blob_reference& what) const;
   /// True if no worker is left.
   bool close_host(milliseconds grace);
@@ -212,7 +213,7 @@ expected<void> agent::core::handle(const agent_setup& asked) {
 expected<void> agent::core::handle(const start_worker& asked) {
   if (!setup) return fail(error_code::wire_malformed, "start_worker", "nothing is known of its program");
   if (workers->find(asked.rank)) return fail(error_code::wire_malformed, "start_worker", "its rank is another's");
-  auto open = open_host(time_of(asked.silence_ms));
+  auto open = open_host(asked);
   auto made = open.and_then([&] { return host->start_as(asked.rank, workers); });
   if (made) {
     workers->add(*made);
@@ -222,9 +223,9 @@ expected<void> agent::core::handle(const start_worker& asked) {
   return {};
 }
 
-expected<void> agent::core::open_host(milliseconds asked_silence) {
+expected<void> agent::core::open_host(const start_worker& first) {
   if (host) return {};
-  silence = asked_silence;
+  silence = time_of(first.silence_ms);
   ranks = std::make_shared<local_ranks>(
       node_ranks{.slots = setup->slots, .first_rank = setup->first_rank, .world_size = setup->world_size});
   const spawn_request program = program_of(*setup);
@@ -243,6 +244,13 @@ expected<void> agent::core::open_host(milliseconds asked_silence) {
       .ranks = ranks,
       .bind_cores = setup->bind_cores == 1,
       .from = from};
+  if (first.has_control_faults != 0) {
+    auto faults = assigned_control_faults::start();
+    if (!faults) return tl::make_unexpected(faults.error());
+    what.around_link = [all = std::move(*faults)](const std::shared_ptr<message_link>& link, const auto& page) {
+      return all->wrap(link, page);
+    };
+  }
   if (!files->fetched().empty()) what.environment.emplace_back(files_variable, files->fetched().text());
   return local_host::create(std::move(what)).map([&](std::shared_ptr<local_host>&& made) { host = std::move(made); });
 }

@@ -10,7 +10,9 @@ expected<hosted_worker_ptr> agent_host::start(std::shared_ptr<worker_listener> l
   if (!page) return tl::make_unexpected(page.error());
   auto made = std::make_shared<agent_worker>(options_.next_rank(), options_.log, options_.agent, page->memory(),
                                              std::move(listener), closed_);
-  return options_.agent->start(made, options_.silence).map([&] { return hosted_worker_ptr(std::move(made)); });
+  return options_.agent->start(made, options_.silence, options_.has_control_faults).map([&] {
+    return hosted_worker_ptr(std::move(made));
+  });
 }
 
 bool agent_host::stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace) {

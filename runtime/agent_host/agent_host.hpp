@@ -16,6 +16,8 @@ struct agent_host_options {
   /// As local_host_options::times.
   std::chrono::milliseconds silence = limits::worker_silence_timeout;
   log_function log = nullptr;
+  /// start_worker::has_control_faults.
+  bool has_control_faults = false;
   /// The number of the next worker, unique among all nodes.
   std::function<std::uint32_t()> next_rank;
 };

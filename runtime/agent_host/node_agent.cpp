@@ -118,13 +118,16 @@ void node_agent::tell_loss() {
 
 // --- what the driver asks --------------------------------------------------------------------------------------------
 
-expected<void> node_agent::start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence) {
+expected<void> node_agent::start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence,
+                                 bool has_control_faults) {
   {
     const std::lock_guard lock{mutex_};
     if (loss_) return tl::make_unexpected(*loss_);
     workers_.insert_or_assign(worker->rank(), worker);
   }
-  tell(start_worker{.rank = worker->rank(), .silence_ms = static_cast<std::uint64_t>(silence.count())});
+  tell(start_worker{.rank = worker->rank(),
+                    .silence_ms = static_cast<std::uint64_t>(silence.count()),
+                    .has_control_faults = has_control_faults ? 1u : 0u});
   return {};
 }
 

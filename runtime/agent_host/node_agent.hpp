@@ -61,7 +61,8 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   // --- for agent_host and its workers ---
 
   /// Known from now on, and asked for; E0618 where the node is lost.
-  [[nodiscard]] expected<void> start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence);
+  [[nodiscard]] expected<void> start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence,
+                                     bool has_control_faults = false);
   [[nodiscard]] expected<void> hand_over(std::uint32_t rank, const std::string& name, std::span<const blob> blobs);
   [[nodiscard]] sent_blobs& blobs() noexcept { return blobs_; }
   /// Nothing happens once it is lost. E0701 for a message that is too large.

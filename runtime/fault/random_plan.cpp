@@ -113,7 +113,6 @@ class planner {
 
   /// All but what would be nonsense, of which the worker dies.
   std::optional<fault> of_control() {
-    if (!shape_.places.empty()) return std::nullopt;  // not those of other nodes
     constexpr fault_kind kinds[] = {fault_kind::delay, fault_kind::drop, fault_kind::duplicate, fault_kind::reorder};
     const fault_shape::node& node = shape_.stages[draw_.below(shape_.stages.size())];
     if (!node.in_process) return std::nullopt;

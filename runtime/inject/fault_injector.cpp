@@ -30,9 +30,9 @@ bool is_of_messages(const fault& one) {
   return one.who.kind == target::edge || one.who.kind == target::control;
 }
 
-/// Injected by the worker at the end of the edge.
-bool is_of_edge_at_time(const fault& one) {
-  return one.who.kind == target::edge && one.when.kind == fault_trigger_kind::time;
+/// Injected by the worker at the end of the edge, or by the agent of the worker's node.
+bool is_of_messages_at_time(const fault& one) {
+  return is_of_messages(one) && one.when.kind == fault_trigger_kind::time;
 }
 
 /// To who injects at times of the run.
@@ -154,23 +154,25 @@ std::shared_ptr<transport> fault_injector::wrap(std::shared_ptr<transport> edges
   });
 }
 
-std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>)> fault_injector::around_links() {
+std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>, const std::shared_ptr<engine_page>&)>
+fault_injector::around_links() {
   const message_triggers all = triggers_of(target::control);
   if (all.empty()) return nullptr;
   const std::weak_ptr<fault_injector> weak = weak_from_this();
   const do_later later = [weak](steady::time_point when, std::function<void()> what) {
     if (const auto self = weak.lock()) self->late_messages_.at(when, std::move(what));
   };
-  const auto of_stage = [weak, all](stage_address at) {
+  const auto of_stage = [weak, all](const worker_assignment& to) {
     message_triggers found;
     const auto self = weak.lock();
     for (const auto& each : all) {
-      if (self && self->touches(each->what(), at)) found.push_back(each);
+      if (self && self->touches(each->what(), to.address)) found.push_back(each);
     }
     return found;
   };
-  return
-      [later, of_stage](std::shared_ptr<message_link> link) { return disturb_link(std::move(link), later, of_stage); };
+  return [later, of_stage](std::shared_ptr<message_link> link, const std::shared_ptr<engine_page>&) {
+    return disturb_link(std::move(link), later, of_stage);
+  };
 }
 
 void fault_injector::loaded(std::uint64_t index) {
@@ -300,7 +302,7 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
     const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || touches(one, at) || cuts_off;
     if (!is_mine || (is_once(one) && record_.is_spent(number))) continue;
     mine.given |= bit_of(number);
-    mine.needs_time = mine.needs_time || is_of_edge_at_time(one);
+    mine.needs_time = mine.needs_time || is_of_messages_at_time(one);
     given.push_back({static_cast<std::uint32_t>(number), to_string(one)});
   }
   const bool needs_time = mine.needs_time;

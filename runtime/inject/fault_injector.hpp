@@ -71,8 +71,11 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   [[nodiscard]] std::shared_ptr<call_fold> wrap(std::shared_ptr<call_fold> fold);
   /// Edges to workers whose consumers are in this process. Says of all that they may lose their ends.
   [[nodiscard]] std::shared_ptr<transport> wrap(std::shared_ptr<transport> edges, const wiring_plan& plan);
-  /// local_host_options::around_link; null where no fault is for control messages.
-  [[nodiscard]] std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>)> around_links();
+  /// local_host_options::around_link; null where no fault is for control messages. Those of workers on other nodes are
+  /// injected there (assigned_control_faults).
+  [[nodiscard]] std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>,
+                                                            const std::shared_ptr<engine_page>&)>
+  around_links();
   /// Below the journal; null where no fault is for it.
   [[nodiscard]] std::shared_ptr<full_disk> disk() const noexcept { return disk_; }
 

@@ -21,15 +21,16 @@ void damage(codec::bytes& message, fault_kind kind) {
 }
 
 /// Nothing for what is another message.
-std::optional<worker_assignment> assignment_in(std::span<const std::byte> message) {
+template <class Message>
+std::optional<Message> find_in(std::span<const std::byte> message, message_kind wanted) {
   const auto kind = codec::kind_of(message);
   if (!kind) return std::nullopt;
   if (*kind == message_kind::numbered_message) {
     const auto numbered = codec::decode<numbered_message>(message);
-    return numbered && numbered->number != 0 ? assignment_in(numbered->message) : std::nullopt;
+    return numbered && numbered->number != 0 ? find_in<Message>(numbered->message, wanted) : std::nullopt;
   }
-  if (*kind != message_kind::worker_assignment) return std::nullopt;
-  auto found = codec::decode<worker_assignment>(message);
+  if (*kind != wanted) return std::nullopt;
+  auto found = codec::decode<Message>(message);
   return found ? std::optional(std::move(*found)) : std::nullopt;
 }
 
@@ -113,10 +114,11 @@ class direction : public std::enable_shared_from_this<direction> {
 class faulty_link final : public message_link {
  public:
   faulty_link(std::shared_ptr<message_link> link, do_later later,
-              std::function<message_triggers(stage_address)> of_stage)
+              std::function<message_triggers(const worker_assignment&)> of, std::shared_ptr<run_start> start)
       : link_(std::move(link)),
         later_(std::move(later)),
-        of_stage_(std::move(of_stage)),
+        of_(std::move(of)),
+        start_(std::move(start)),
         stage_(std::make_shared<stage>()) {
     to_worker_ =
         std::make_shared<direction>([inner = link_](codec::bytes message) { inner->send(std::move(message)); }, later_);
@@ -133,7 +135,8 @@ class faulty_link final : public message_link {
                   .on_beat = std::move(events.on_beat)});
   }
   void send(codec::bytes message) override {
-    if (const auto to = assignment_in(message)) become(of_stage_(to->address));
+    if (const auto to = find_in<worker_assignment>(message, message_kind::worker_assignment)) become(of_(*to));
+    if (start_ && !start_->began()) look_for_start(message);
     to_worker_->pass(std::move(message), stage_->triggers(), stage_->connection());
   }
   [[nodiscard]] std::size_t queued_bytes() const override { return link_->queued_bytes(); }
@@ -147,6 +150,11 @@ class faulty_link final : public message_link {
   void close() override { link_->close(); }
 
  private:
+  void look_for_start(const codec::bytes& message) {
+    const auto begun = find_in<run_begun>(message, message_kind::run_begun);
+    if (begun) start_->begin(run_start::clock::now() - std::chrono::nanoseconds{begun->age_ns});
+  }
+
   void become(message_triggers triggers) {
     const bool may_break =
         std::ranges::any_of(triggers, [](const auto& each) { return is_of_connection(each->what()); });
@@ -176,7 +184,8 @@ class faulty_link final : public message_link {
 
   const std::shared_ptr<message_link> link_;
   const do_later later_;
-  const std::function<message_triggers(stage_address)> of_stage_;
+  const std::function<message_triggers(const worker_assignment&)> of_;
+  const std::shared_ptr<run_start> start_;
   const std::shared_ptr<stage> stage_;
   /// An assignment is said again until it is confirmed.
   bool is_disturbed_ = false;
@@ -188,8 +197,9 @@ class faulty_link final : public message_link {
 }  // namespace
 
 std::shared_ptr<message_link> disturb_link(std::shared_ptr<message_link> link, do_later later,
-                                           std::function<message_triggers(stage_address)> of_stage) {
-  return std::make_shared<faulty_link>(std::move(link), std::move(later), std::move(of_stage));
+                                           std::function<message_triggers(const worker_assignment&)> of,
+                                           std::shared_ptr<run_start> start) {
+  return std::make_shared<faulty_link>(std::move(link), std::move(later), std::move(of), std::move(start));
 }
 
 }  // namespace troupe

@@ -73,7 +73,7 @@ expected<std::shared_ptr<local_worker>> local_host::make_worker(std::uint32_t lo
   auto page = shared_page::create();
   if (!page) return tl::make_unexpected(page.error());
   auto link = links_->open(std::move(sockets->first), link_side::driver);
-  if (options_.around_link) link = options_.around_link(std::move(link));
+  if (options_.around_link) link = options_.around_link(std::move(link), page->page());
   link = number_messages(std::move(link));
   auto made = std::make_shared<local_worker>("worker " + std::to_string(rank), rank, options_.log,
                                              local_worker::parts{.channel = std::move(ends->first),

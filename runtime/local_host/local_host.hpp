@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/engine/shared_page.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/local_host/local_ranks.hpp"
 #include "runtime/local_host/local_worker.hpp"
@@ -15,6 +16,9 @@
 #include "runtime/process/worker_host.hpp"
 
 namespace troupe {
+
+using link_decorator = std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>,
+                                                                   const std::shared_ptr<engine_page>& page)>;
 
 /// What workers of a host are, and where it stands among other hosts. What is not said is that of a run of this very
 /// program on this host alone.
@@ -40,8 +44,8 @@ struct local_host_options {
   std::shared_ptr<nursery> from = nullptr;
   /// The number of the next worker that start() starts; null: they ascend from 0.
   std::function<std::uint32_t()> next_rank = nullptr;
-  /// Stands in front of the link to each worker: a fault plan's disturb_link(); null: nothing.
-  std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>)> around_link = nullptr;
+  /// Stands in front of the link to each worker, whose page it may mark: a fault plan's disturb_link(); null: nothing.
+  link_decorator around_link = nullptr;
 };
 
 /// Workers that are processes of this host (docs/workers.md). Each inherits its channel, its link, and on several

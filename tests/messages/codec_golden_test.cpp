@@ -75,7 +75,7 @@ TEST(codec_golden, messages_of_agents) {
                "93 01 22 99 a2 2f 70 a2 61 62 a2 2f 64 92 a1 70 a1 78 91 92 a1 41 a1 62 02 01 04 00");
   expect_bytes(agent_ready{300}, "93 01 23 91 cd 01 2c");
   expect_bytes(agent_refusal{{error_code::interrupted, "a", "b", "c"}}, "93 01 24 91 94 cd 02 5e a1 61 a1 62 a1 63");
-  expect_bytes(start_worker{1, 10000}, "93 01 25 92 01 cd 27 10");
+  expect_bytes(start_worker{1, 10000, 1}, "93 01 25 93 01 cd 27 10 01");
   expect_bytes(worker_started{1, 2}, "93 01 26 92 01 02");
   expect_bytes(worker_message{1, {std::byte{0xff}, std::byte{0}}}, "93 01 27 92 01 c4 02 ff 00");
   expect_bytes(blob_part{1, 2, 3, {std::byte{7}}}, "93 01 28 94 01 02 03 c4 01 07");

@@ -118,7 +118,7 @@ class sample_maker {
   }
   void fill(agent_ready& m) { m = {u32()}; }
   void fill(agent_refusal& m) { fill(m.cause); }
-  void fill(start_worker& m) { m = {u32(), u64()}; }
+  void fill(start_worker& m) { m = {u32(), u64(), u32()}; }
   void fill(worker_started& m) { m = {u32(), u32()}; }
   void fill(worker_message& m) { m = {u32(), content()}; }
   void fill(blob_part& m) { m = {u64(), u64(), u64(), content()}; }

@@ -202,17 +202,19 @@ def a_node_is_cut_off_and_returns(nodes):
 
 
 def chaos_loses_agents_and_nodes(nodes):
-    """Two launches of three nodes; in the second one is frozen and cut off, one lost, with stages of either."""
+    """Two launches of three nodes; in the second one is frozen and cut off, one lost, with stages of either, and a control
+    message is lost on a node without the driver."""
     one, two = nodes.nodes[1:]
     faults = [f"stop:node={one.address},at=mb10,for=0.2s", f"partition:agent={one.address},at=mb20,for=0.2s",
-              f"stop:worker=2,at=0.05s,for=0.1s", f"kill:node={one.address},at=mb40"]
+              f"stop:worker=2,at=0.05s,for=0.1s", f"kill:node={one.address},at=mb40",
+              "drop:control=driver-stage.2,at=msg4"]
     words = [TROUPE, "chaos", *RESNET, "--stages", "4", "--micro-batch", "8", "--json"]
     for each in faults:
         words += ["--fault", each]
     run = launch(nodes, 2, command=words)
     result = run.result()
     assert result["bit_identical"], result["objection"]
-    assert [each["times"] for each in result["faults"]] == [1, 1, 1, 1], result["faults"]
+    assert [each["times"] for each in result["faults"]] == [1, 1, 1, 1, 1], result["faults"]
     assert result["faults"][3]["recovery_seconds"] > 0 and result["faults"][3]["replayed"] > 0, result["faults"]
     assert result["repeat"].startswith("troupe launch --hostfile ") and " -- troupe chaos --model " in result["repeat"]
     expect_nothing_left(nodes)

@@ -123,6 +123,12 @@ TEST(fault_injector, tells_the_start_of_the_run_to_who_injects_at_times) {
   ASSERT_THAT(later->sent, SizeIs(1));
   EXPECT_GT(codec::decode<run_begun>(later->sent[0])->age_ns, 100'000u) << "not from its own start on";
 
+  const auto of_control = injector({"delay:control=driver-net.1,ms=1,at=1s"});
+  const auto on_its_node = make_worker(0);
+  static_cast<void>(of_control->assign({1, 0}, on_its_node));
+  static_cast<void>(of_control->wrap(std::make_shared<endless_source>(), 0)->next());
+  EXPECT_THAT(on_its_node->sent, SizeIs(1)) << "its agent reads it on the way";
+
   const auto without_times = injector({"delay:edge=net.0-net.1,ms=1", "stop:stage=net.0,at=9999s"});
   static_cast<void>(without_times->wrap(std::make_shared<endless_source>(), 0)->next());
   const auto other = make_worker(2);
@@ -140,7 +146,7 @@ TEST(fault_injector, may_be_let_go_by_a_late_message) {
                       if (said.text.find("duplicate") != std::string::npos) faults.reset();
                     });
   const auto worker = std::make_shared<played_link>();
-  const auto link = faults->around_links()(worker);
+  const auto link = faults->around_links()(worker, nullptr);
   const auto answer = [weak = std::weak_ptr(link)](const codec::bytes& heard) {
     if (const auto still = weak.lock()) still->send(heard);
   };

@@ -23,8 +23,8 @@ class faulty_pair {
     EXPECT_TRUE(clock_.start());
     auto sockets = std::move(*make_link_sockets());
     driver = disturb_link(loop_->open(std::move(sockets.first), link_side::driver), later(),
-                          [one = trigger(text)](stage_address at) {
-                            return at == disturbed ? message_triggers{one} : message_triggers{};
+                          [one = trigger(text)](const worker_assignment& to) {
+                            return to.address == disturbed ? message_triggers{one} : message_triggers{};
                           });
     worker = loop_->open(std::move(sockets.second), link_side::worker);
     driver->start(driver_news.events());
