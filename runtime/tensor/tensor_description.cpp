@@ -1,0 +1,112 @@
+#include "runtime/tensor/tensor_description.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <c10/util/strides.h>
+
+#include "messages/limits.hpp"
+
+namespace troupe {
+
+bool has_whole_bytes(at::ScalarType type) {
+  switch (type) {
+    case at::kByte:
+    case at::kChar:
+    case at::kShort:
+    case at::kInt:
+    case at::kLong:
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kFloat:
+    case at::kDouble:
+    case at::kBool:
+    case at::kComplexFloat:
+    case at::kComplexDouble:
+    case at::kUInt16:
+    case at::kUInt32:
+    case at::kUInt64:
+    case at::kFloat8_e5m2:
+    case at::kFloat8_e4m3fn:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.is_non_overlapping_and_dense() && !tensor.is_conj() && !tensor.is_neg() && !tensor._is_zerotensor();
+}
+
+at::DimVector strides_of(const at::Tensor& tensor) {
+  if (tensor.is_non_overlapping_and_dense()) return at::DimVector(tensor.strides());
+  return c10::contiguous_strides(tensor.sizes());
+}
+
+std::size_t described_bytes(const at::Tensor& tensor, const std::string& name) {
+  return 2 * word_bytes + round_up(name.size(), word_bytes) + 2 * word_bytes * static_cast<std::size_t>(tensor.dim());
+}
+
+void describe(const at::Tensor& tensor, const std::string& name, std::size_t offset, word_writer& out) {
+  const auto dimensions = static_cast<std::uint64_t>(tensor.dim());
+  out.word(static_cast<std::uint64_t>(tensor.scalar_type()) | dimensions << 8 |
+           static_cast<std::uint64_t>(name.size()) << 16);
+  out.text(name);
+  out.word(offset);
+  const at::DimVector strides = strides_of(tensor);
+  for (std::size_t dimension = 0; dimension < strides.size(); ++dimension) {
+    out.word(static_cast<std::uint64_t>(tensor.sizes()[dimension]));
+    out.word(static_cast<std::uint64_t>(strides[dimension]));
+  }
+}
+
+std::optional<described_tensor> read_description(word_reader& in) {
+  const auto first = in.word();
+  if (!first) return std::nullopt;
+  described_tensor made;
+  made.type = static_cast<at::ScalarType>(*first & 0xff);
+  const std::size_t dimensions = *first >> 8 & 0xff;
+  const std::size_t name_bytes = *first >> 16;
+  if (!has_whole_bytes(made.type) || dimensions > limits::wire_dimensions_max ||
+      name_bytes > limits::wire_tensor_name_bytes_max) {
+    return std::nullopt;
+  }
+  auto name = in.text(name_bytes);
+  const auto offset = in.word();
+  if (!name || !offset) return std::nullopt;
+  made.name = std::move(*name);
+  made.offset = *offset;
+  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+    const auto size = in.word();
+    const auto stride = in.word();
+    if (!size || !stride) return std::nullopt;
+    made.sizes.push_back(static_cast<std::int64_t>(*size));
+    made.strides.push_back(static_cast<std::int64_t>(*stride));
+  }
+  return made;
+}
+
+std::optional<std::size_t> dense_bytes(const described_tensor& what, std::size_t most) {
+  const std::size_t item = c10::elementSize(what.type);
+  c10::SmallVector<std::pair<std::int64_t, std::int64_t>, 8> by_stride;
+  for (std::size_t dimension = 0; dimension < what.sizes.size(); ++dimension) {
+    if (what.sizes[dimension] < 0 || what.strides[dimension] < 0) return std::nullopt;
+    by_stride.emplace_back(what.strides[dimension], what.sizes[dimension]);
+  }
+  std::sort(by_stride.begin(), by_stride.end());
+  // Of an empty tensor the strides say nothing, and its other sizes are bounded all the same.
+  const bool is_empty = std::ranges::find(what.sizes, 0) != what.sizes.end();
+  if (is_empty) most = std::size_t{1} << 40;
+  std::uint64_t elements = 1;
+  for (const auto& [stride, size] : by_stride) {
+    if (size <= 1) continue;
+    if (!is_empty && static_cast<std::uint64_t>(stride) != elements) return std::nullopt;
+    if (static_cast<std::uint64_t>(size) > most / elements) return std::nullopt;
+    elements *= static_cast<std::uint64_t>(size);
+  }
+  if (is_empty) return 0;
+  if (elements > most / item) return std::nullopt;
+  return elements * item;
+}
+
+}  // namespace troupe
