@@ -155,6 +155,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.cut_by = parts_.stages.cut_by;
   result.stages =
       stage_reports(*engines.accounts, before, running().usage(), result.wall_seconds, parts_.stages.layers);
+  result.faults = fault_reports();
   if (const auto failed = failure_of(outcome)) {
     result.partial = true;
     result.errors.push_back(*failed);

@@ -39,7 +39,7 @@ class evaluation_run {
 
   /// After run(), once its pipeline has stopped: workers may print until their end.
   void log_what_is_left() const;
-  /// The same: a fault may hit the messages of the stop.
+  /// At any time. Of a pipeline that stops they change until it has: a fault may hit the messages of the stop.
   [[nodiscard]] std::vector<fault_report> fault_reports() const;
 
   /// After run(): what is in the pipe was dropped.
