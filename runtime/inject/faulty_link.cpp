@@ -150,9 +150,12 @@ class faulty_link final : public message_link {
   void close() override { link_->close(); }
 
  private:
+  /// What no run can have is left to the worker, which refuses it.
   void look_for_start(const codec::bytes& message) {
+    constexpr auto longest_ns = static_cast<std::uint64_t>(limits::deadline_seconds_max * 1e9);
     const auto begun = find_in<run_begun>(message, message_kind::run_begun);
-    if (begun) start_->begin(run_start::clock::now() - std::chrono::nanoseconds{begun->age_ns});
+    if (!begun || begun->age_ns > longest_ns) return;
+    start_->begin(run_start::clock::now() - std::chrono::nanoseconds{begun->age_ns});
   }
 
   void become(message_triggers triggers) {

@@ -92,6 +92,7 @@ TEST(assigned_control_faults, wait_for_the_time_of_the_run_that_the_worker_is_to
   const auto others = *assigned_control_faults::start();
   node_worker two(*others);
   two.assign({"duplicate:control=driver-b,at=1s,for=600s"});
+  two.agent->send(*codec::encode(run_begun{.age_ns = ~std::uint64_t{0}}));  // the worker refuses it
   two.agent->send(*codec::encode(run_begun{.age_ns = 5'000'000'000}));
   EXPECT_THAT(two.hear_calls(2), ElementsAre(1, 1, 2));
   EXPECT_EQ(two.marks(), 1U);
