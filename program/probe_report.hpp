@@ -31,6 +31,8 @@ struct probe_report {
   std::vector<cut_report> cuts;
   /// The most that passes from one stage to the next for a micro-batch like the first; 0: not known.
   std::uint64_t between_bytes = 0;
+  /// By number, ascending: device_channels().
+  std::vector<std::uint64_t> device_channels = {};
 };
 
 /// Whether a chain can have been cut like this into so many parts; E0702 otherwise.

@@ -86,7 +86,10 @@ std::string to_text(const expected<probe_report>& report, const std::vector<tens
     std::size_t next = 0;
     json cuts = json::array();
     for (const cut_report& each : report->cuts) cuts.push_back(to_json(each, places, next));
-    object = {{"fingerprint", report->fingerprint}, {"between_bytes", report->between_bytes}, {"cuts", cuts}};
+    object = {{"fingerprint", report->fingerprint},
+              {"between_bytes", report->between_bytes},
+              {"device_channels", report->device_channels},
+              {"cuts", cuts}};
   } else {
     const error& e = report.error();
     object["error"] = {{"code", code_name(e.code)}, {"where", e.where}, {"cause", e.cause}, {"fix", e.fix}};
@@ -108,6 +111,9 @@ expected<probe_report> from_text(const std::string& text, std::vector<tensor_pla
     report.fingerprint = number(member(object, "fingerprint"), "fingerprint");
     report.between_bytes = number(member(object, "between_bytes"), "between_bytes");
     if (report.between_bytes > bytes_max) throw misfit{"between_bytes"};
+    for (const json& each : list(member(object, "device_channels"), limits::probe_text_bytes_max, "device_channels")) {
+      report.device_channels.push_back(number(each, "device_channels"));
+    }
     for (const json& each : list(member(object, "cuts"), limits::stages_max, "cuts")) {
       report.cuts.push_back(cut_from(each, places));
     }

@@ -10,8 +10,8 @@
 #include "program/eval_topology.hpp"
 #include "program/fault_checks.hpp"
 #include "program/launched_nodes.hpp"
+#include "program/stage_devices.hpp"
 #include "program/topology_parts.hpp"
-#include "runtime/config/option_names.hpp"
 #include "runtime/config/option_table.hpp"
 #include "runtime/config/resolve.hpp"
 #include "runtime/config/value.hpp"
@@ -99,8 +99,8 @@ expected<void> check_room(const topology& what, const run_options& options, std:
   room_options asked{.threads = std::max(threads, most_threads(what)),
                      .is_remote = nullptr,
                      .edges = launched_nodes::get() != nullptr
-                                  ? &between_nodes(transport_name(options.workers.transport))
-                                  : &between_processes(transport_name(options.workers.transport))};
+                                  ? &between_nodes(edge_row_name(what, *plan, options))
+                                  : &between_processes(edge_row_name(what, *plan, options))};
   if (options.workers.enabled || what.parts().wants_any_process()) {
     asked.is_remote = [&](stage_address at) {
       return options.workers.enabled || what.parts().wants_process(plan->nodes[at.stage].name);

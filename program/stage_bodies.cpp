@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "program/local_file.hpp"
-#include "program/stage_devices.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
 #include "runtime/stage/device_body.hpp"
@@ -60,7 +59,9 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const
   if (!device) return tl::make_unexpected(device.error());
   auto body = make_on(*device, at);
   if (!body || device->is_cpu()) return body;
-  auto made = device_body::make(std::move(*body), *device, leaving_outputs(what_, plan_, at.stage, are_apart_));
+  const auto channels = device_channels(what_, plan_, layout_);
+  if (!channels) return tl::make_unexpected(channels.error());
+  auto made = device_body::make(std::move(*body), *device, ways_of(what_, plan_, at.stage, layout_, *channels));
   if (!made) return tl::make_unexpected(made.error());
   return std::shared_ptr<stage_body>{std::move(*made)};
 }

@@ -9,6 +9,7 @@
 #include "actors/workers/worker_setup.hpp"
 #include "program/cut_model.hpp"
 #include "program/probe_report.hpp"
+#include "program/stage_devices.hpp"
 #include "program/topology_parts.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 #include <troupe/topology.hpp>
@@ -21,9 +22,9 @@ expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::
 /// Makes what the stages of a topology compute, in the process where they do. Both arguments outlive it.
 class stage_bodies {
  public:
-  /// `threads`: of stages that do not say otherwise. `are_apart`: each stage has a process of its own.
-  stage_bodies(const topology& what, const wiring_plan& plan, std::uint32_t threads, bool are_apart)
-      : what_(what), plan_(plan), threads_(threads), are_apart_(are_apart) {}
+  /// `threads`: of stages that do not say otherwise.
+  stage_bodies(const topology& what, const wiring_plan& plan, std::uint32_t threads, device_layout layout)
+      : what_(what), plan_(plan), threads_(threads), layout_(layout) {}
 
   /// The pipeline of which a node is a part; null for any other node.
   [[nodiscard]] const cut_node* part_at(stage_index node) const;
@@ -45,7 +46,7 @@ class stage_bodies {
   const topology& what_;
   const wiring_plan& plan_;
   std::uint32_t threads_;
-  bool are_apart_;
+  device_layout layout_;
   std::map<std::string, cut_model> cuts_;
 };
 

@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <c10/core/Device.h>
 
+#include "runtime/stage/device_body.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include "runtime/transport/device_tools.hpp"
 #include <troupe/error.hpp>
+#include <troupe/options.hpp>
 #include <troupe/topology.hpp>
 
 namespace troupe {
+
+/// Which edges between processes may be between devices.
+enum class device_reach : std::uint8_t {
+  nowhere,
+  host,        ///< where one process can open the other's memory (cuda_ipc): a run on one host
+  everywhere,  ///< all between two devices (nccl)
+};
 
 /// As the stage's options name it; "cpu" for a join or route.
 [[nodiscard]] std::string asked_device(const topology& what, const wiring_plan& plan, stage_index node);
@@ -18,9 +29,35 @@ namespace troupe {
 /// the plan's instances. E0110 for a device that this machine lacks.
 [[nodiscard]] expected<c10::Device> device_of(const topology& what, const wiring_plan& plan, stage_address at);
 
-/// For each output of a node on a device: whether it leaves for the host. It stays where all that take it are stages on
-/// devices in the same process. `are_apart`: each stage has a process of its own.
-[[nodiscard]] std::vector<bool> leaving_outputs(const topology& what, const wiring_plan& plan, stage_index node,
-                                                bool are_apart);
+/// Where the stages of a run are, and what its edges may do. Every process of a run finds the same.
+struct device_layout {
+  /// Each stage has a process of its own; without, those that ask for one.
+  bool are_apart = false;
+  device_reach reach = device_reach::nowhere;
+
+  [[nodiscard]] static device_layout of(const run_options& options);
+};
+
+/// For each channel, whether its edge is between memory of two devices in two processes. All channels of an output are
+/// or none, so that its tensors are either there or on the host. E0110, E0901, E0902 for devices of `everywhere`.
+[[nodiscard]] expected<std::vector<bool>> device_channels(const topology& what, const wiring_plan& plan,
+                                                          device_layout layout);
+
+/// By output of a node on a device, where device_channels() are those that are given: it stays for stages of the same
+/// process on devices, is laid out for others, and leaves for all else.
+[[nodiscard]] std::vector<output_way> ways_of(const topology& what, const wiring_plan& plan, stage_index node,
+                                              device_layout layout, const std::vector<bool>& channels);
+
+/// Whether device_channels() may find one: stages on devices, in processes of their own, are neighbours.
+[[nodiscard]] bool may_join_devices(const topology& what, const wiring_plan& plan, device_layout layout);
+
+/// The row of the edges between processes (transport_table.hpp): --transport, or cuda_ipc where `automatic` may join
+/// devices.
+[[nodiscard]] std::string edge_row_name(const topology& what, const wiring_plan& plan, const run_options& options);
+
+/// For a process that offers edges between devices and has no end of any; empty where there are none.
+[[nodiscard]] device_tools tools_to_offer(const topology& what, const wiring_plan& plan, const run_options& options);
+/// What edges of LibTorch's tensors stand on. The device is none of the CPU, and has its number.
+[[nodiscard]] device_tools tools_of(c10::Device device);
 
 }  // namespace troupe

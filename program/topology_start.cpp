@@ -43,13 +43,22 @@ probe_report report_of(const stage_bodies& bodies, const topology_trial& trial) 
   return made;
 }
 
+expected<void> find_device_channels(probe_report& into, const topology& what, const wiring_plan& plan,
+                                    const run_options& options) {
+  return device_channels(what, plan, device_layout::of(options)).map([&](const std::vector<bool>& channels) {
+    for (std::size_t number = 0; number < channels.size(); ++number) {
+      if (channels[number]) into.device_channels.push_back(number);
+    }
+  });
+}
+
 class starter {
  public:
   starter(const topology& what, const wiring_plan& plan, const topology_start_options& options)
       : what_(what),
         plan_(plan),
         options_(options),
-        bodies_(what, plan, options.run.threads.value_or(1), options.run.workers.enabled) {}
+        bodies_(what, plan, options.run.threads.value_or(1), device_layout::of(options.run)) {}
 
   expected<started_run> start(const sample_block& first) {
     if (auto ready = options_.report ? adopt() : try_out(first); !ready) return tl::make_unexpected(ready.error());
@@ -92,7 +101,10 @@ class starter {
  private:
   expected<void> try_out(const sample_block& first) {
     topology_trial trial(what_, plan_, bodies_, first, journaled_cuts(what_, options_.run.journal));
-    return trial.run(options_.classes, nullptr, options_.stop).map([&] { reported_ = report_of(bodies_, trial); });
+    return trial.run(options_.classes, nullptr, options_.stop).and_then([&] {
+      reported_ = report_of(bodies_, trial);
+      return find_device_channels(reported_, what_, plan_, options_.run);
+    });
   }
 
   /// Null without a plan.
@@ -104,6 +116,10 @@ class starter {
   /// What try_topology() found in another process, in place of it.
   expected<void> adopt() {
     reported_ = *options_.report;
+    const auto is_none = [&](std::uint64_t channel) { return channel >= plan_.channels.size(); };
+    if (std::ranges::any_of(reported_.device_channels, is_none)) {
+      return fail(error_code::wire_malformed, "the report of the try-out", "it knows of an edge that is none");
+    }
     for (const auto& [name, asked] : what_.parts().pipelines) {
       const cut_report* cut = find_cut(reported_, name);
       if (cut == nullptr) {
@@ -128,7 +144,8 @@ class starter {
     const auto& asked = options_.run.workers.payload_crc;
     return {.codec = std::make_shared<tensor_codec>(),
             .payload_crc = corrupts_edges(options_.run.faults) ? true : asked,
-            .silence = options_.run.workers.timeout};
+            .silence = options_.run.workers.timeout,
+            .devices = tools_to_offer(what_, plan_, options_.run)};
   }
 
   /// Null if all stages are to live in this process.
@@ -155,9 +172,10 @@ class starter {
     }
     setup->start_deadline = asked.start_deadline;
     setup->forward_deadline = asked.forward_deadline;
-    auto edges = open_edges(transport_name(asked.transport));
+    auto edges = open_edges(edge_row_name(what_, plan_, options_.run));
     if (!edges) return tl::make_unexpected(edges.error());
     setup->edges = std::move(*edges);
+    setup->device_channels = {reported_.device_channels.begin(), reported_.device_channels.end()};
     if (auto made = make_local_pages(*setup, plan_); !made) return tl::make_unexpected(made.error());
     return setup;
   }
@@ -219,18 +237,19 @@ expected<probe_report> try_topology(const topology& what, const run_options& opt
   const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
-  stage_bodies bodies(what, *plan, options.threads.value_or(1), options.workers.enabled);
+  stage_bodies bodies(what, *plan, options.threads.value_or(1), device_layout::of(options));
   topology_trial trial(what, *plan, bodies, first, journaled_cuts(what, options.journal));
   if (auto tried = trial.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());
   probe_report made = report_of(bodies, trial);
   made.fingerprint = fingerprint;
+  if (auto found = find_device_channels(made, what, *plan, options); !found) return tl::make_unexpected(found.error());
   return made;
 }
 
 expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
-                                                         const worker_assignment& to, const payload_ptr& warm_up,
-                                                         spare_models& spare) {
-  stage_bodies bodies(what, plan, to.threads, true);
+                                                         device_layout layout, const worker_assignment& to,
+                                                         const payload_ptr& warm_up, spare_models& spare) {
+  stage_bodies bodies(what, plan, to.threads, layout);
   const cut_node* part = bodies.part_at(to.address.stage);
   // A worker with a stage keeps no model that it does not need.
   auto prepared = spare.take(part == nullptr ? std::string() : part->pipeline);

@@ -8,6 +8,7 @@
 #include "messages/worker.hpp"
 #include "program/probe_report.hpp"
 #include "program/spare_models.hpp"
+#include "program/stage_devices.hpp"
 #include "program/started_run.hpp"
 #include "program/topology_trial.hpp"
 #include <troupe/data_set.hpp>
@@ -45,8 +46,8 @@ expected<probe_report> try_topology(const topology& what, const run_options& opt
 /// The body that an assignment speaks of, in a worker: what start_topology() makes in one process. Of the model that
 /// `spare` has, if it has it.
 expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, const wiring_plan& plan,
-                                                         const worker_assignment& to, const payload_ptr& warm_up,
-                                                         spare_models& spare);
+                                                         device_layout layout, const worker_assignment& to,
+                                                         const payload_ptr& warm_up, spare_models& spare);
 
 /// In a worker without a stage: the models of all pipelines that come from files.
 void prepare_pipelines(const topology& what, spare_models& spare);

@@ -1,6 +1,7 @@
 #include "program/topology_worker.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,8 +10,8 @@
 #include "program/file_stamp.hpp"
 #include "program/own_thread.hpp"
 #include "program/process_role.hpp"
+#include "program/stage_devices.hpp"
 #include "program/topology_start.hpp"
-#include "runtime/config/option_names.hpp"
 #include "runtime/fault/fault_shape.hpp"
 #include "runtime/join/network_text.hpp"
 #include "runtime/metric/metric_scorer.hpp"
@@ -29,13 +30,32 @@ std::string stamp_of(const std::string& file) {
 
 /// Shared by the callables of one worker.
 struct worker_state {
-  worker_state(topology given, wiring_plan expanded, loss_function calls_loss)
-      : what(std::move(given)), plan(std::move(expanded)), loss(std::move(calls_loss)) {}
+  worker_state(topology given, wiring_plan expanded, loss_function calls_loss, device_layout devices)
+      : what(std::move(given)), plan(std::move(expanded)), loss(std::move(calls_loss)), layout(devices) {}
   topology what;
   wiring_plan plan;
   loss_function loss;
+  device_layout layout;
   spare_models spare;
+  /// Of the stage that the worker has become; nothing before.
+  std::optional<c10::Device> device;
 };
+
+/// tools_of() the device that the worker will have.
+device_tools tools_later(const std::shared_ptr<worker_state>& state) {
+  const auto tools = [state] { return tools_of(state->device.value_or(c10::Device(c10::kCPU))); };
+  return {.nccl = [tools] { return tools().nccl(); }, .ipc = [tools] { return tools().ipc(); }};
+}
+
+expected<std::shared_ptr<stage_body>> become(worker_state& state, const worker_assignment& to,
+                                             const payload_ptr& warm_up) {
+  auto body = make_assigned_body(state.what, state.plan, state.layout, to, warm_up, state.spare);
+  if (!body) return body;
+  return device_of(state.what, state.plan, to.address).map([&](c10::Device device) {
+    state.device = device;
+    return std::move(*body);
+  });
+}
 
 expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>& choices, std::uint32_t classes) {
   std::vector<metric_ptr> made;
@@ -127,18 +147,20 @@ std::string settings_of(const topology& what) {
 
 expected<worker_description> describe_worker(const topology& what, const run_options& options, loss_function loss,
                                              std::shared_ptr<const node_network> network) {
-  const std::string transport = transport_name(options.workers.transport);
   if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
   auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
-  const auto state = std::make_shared<worker_state>(what, std::move(*plan), std::move(loss));
+  const auto state =
+      std::make_shared<worker_state>(what, std::move(*plan), std::move(loss), device_layout::of(options));
+  const std::string edges = edge_row_name(state->what, state->plan, options);
   return worker_description{
       .plan = state->plan,
       .fingerprint = [state] { return plan_fingerprint(state->plan, settings_of(state->what)); },
       .codec = std::make_shared<tensor_codec>(),
-      .edges = network ? &between_nodes(transport) : &between_processes(transport),
-      .network = network,
+      .edges = network ? &between_nodes(edges) : &between_processes(edges),
+      .devices = may_join_devices(state->what, state->plan, state->layout) ? tools_later(state) : device_tools{},
+      .network = std::move(network),
       .payload_crc = corrupts_edges(options.faults) ? true : options.workers.payload_crc,
       .silence_timeout = options.workers.timeout,
       .prepare =
@@ -149,9 +171,8 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
           },
       .make_body =
           [state](const worker_assignment& to, const payload_ptr& warm_up) {
-            return in_own_thread("topology", "the stage could not be made", [&] {
-              return make_assigned_body(state->what, state->plan, to, warm_up, state->spare);
-            });
+            return in_own_thread("topology", "the stage could not be made",
+                                 [&] { return become(*state, to, warm_up); });
           },
       .make_scorer = [state](std::uint32_t sink, const scoring& asked) { return make_scorer(*state, sink, asked); }};
 }

@@ -79,7 +79,8 @@ void serve_worker(const worker_environment& environment, worker_description desc
   auto edges = description.edges->between({.codec = description.codec,
                                            .payload_crc = description.payload_crc,
                                            .network = description.network,
-                                           .silence = description.silence_timeout});
+                                           .silence = description.silence_timeout,
+                                           .devices = description.devices});
   if (!edges) end_worker(edges.error());
   close_all_in_exec();
   prepare_when_idle(description.prepare);

@@ -26,6 +26,8 @@ struct worker_description {
   std::shared_ptr<const payload_codec> codec;
   /// Of its edges to other processes (between_processes(), between_nodes()).
   const transport_row* edges = nullptr;
+  /// Of the stage that it became: asked after `make_body`, on its thread.
+  device_tools devices = {};
   /// What it shows to other nodes; null: the run has one host alone.
   std::shared_ptr<const node_network> network = nullptr;
   /// As worker_options::payload_crc, of what this worker sends.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct worker_setup {
   std::shared_ptr<const payload_codec> codec;
   /// Edges between processes. Not null.
   std::shared_ptr<transport> edges = nullptr;
+  /// The channels between devices of two workers, which have such an edge (edge_reach::devices).
+  std::set<std::size_t> device_channels = {};
   /// Where this process lives, and its workers of the same host.
   host_place home = {};
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.

@@ -123,8 +123,7 @@ expected<void> worker_stages::make_edges(epoch_edges& edges) {
     if (!edges.present[channel.producer] || !edges.present[channel.consumer]) continue;
     edge_options shape = shape_of(plan, number, engines_->depths);
     if (is_remote(channel.producer) || is_remote(channel.consumer)) {
-      const bool is_near = node_of(channel.producer) == node_of(channel.consumer);
-      auto offer = setup_->edges->offer(shape, is_near ? edge_reach::host : edge_reach::network);
+      auto offer = setup_->edges->offer(shape, reach_of(number));
       if (!offer) return tl::make_unexpected(offer.error());
       edges.offers.emplace(number, std::move(*offer));
       continue;
@@ -134,6 +133,12 @@ expected<void> worker_stages::make_edges(epoch_edges& edges) {
     edges.local[number] = engines_->edges->make(shape);
   }
   return {};
+}
+
+edge_reach worker_stages::reach_of(std::size_t number) const {
+  if (setup_->device_channels.contains(number)) return edge_reach::devices;
+  const wired_channel& channel = engines_->plan.channels[number];
+  return node_of(channel.producer) == node_of(channel.consumer) ? edge_reach::host : edge_reach::network;
 }
 
 expected<engine_wiring> worker_stages::wire_here(epoch_edges& edges, std::size_t instance) {

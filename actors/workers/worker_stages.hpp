@@ -50,6 +50,7 @@ class worker_stages final : public local_stages {
       std::size_t instance, const std::vector<bool>& present) const;
   [[nodiscard]] bool is_remote(std::size_t instance) const;
   [[nodiscard]] expected<void> make_edges(epoch_edges& edges);
+  [[nodiscard]] edge_reach reach_of(std::size_t channel) const;
   [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);
   [[nodiscard]] expected<std::unique_ptr<edge_consumer>> consumer_here(epoch_edges& edges, std::size_t channel);
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> producer_here(epoch_edges& edges, std::size_t channel);

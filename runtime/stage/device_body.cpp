@@ -6,6 +6,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include "messages/check.hpp"
+#include "runtime/tensor/tensor_description.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -25,12 +26,19 @@ payload_ptr moved(const payload_ptr& from, const Move& move) {
   return std::make_shared<const tensor_set>(std::move(tensors), std::move(names));
 }
 
+/// As an edge of the host lays it out. What has no rows is left to the edge, which refuses it.
+at::Tensor laid_out(const at::Tensor& one) {
+  if (one.layout() != at::kStrided || one.is_nested() || is_plain(one)) return one;
+  const at::Tensor resolved = one.resolve_conj().resolve_neg();
+  return resolved.is_non_overlapping_and_dense() ? resolved : resolved.contiguous();
+}
+
 }  // namespace
 
 expected<std::unique_ptr<device_body>> device_body::make(std::shared_ptr<stage_body> inner, c10::Device device,
-                                                         std::vector<bool> leaves) {
+                                                         std::vector<output_way> ways) {
   return torch_stream::make(device).map([&](torch_stream stream) {
-    return std::unique_ptr<device_body>(new device_body(std::move(inner), stream, std::move(leaves)));
+    return std::unique_ptr<device_body>(new device_body(std::move(inner), stream, std::move(ways)));
   });
 }
 
@@ -40,7 +48,7 @@ void device_body::on_start() {
 }
 
 expected<void> device_body::run(std::span<const activation> inputs, std::span<activation> outputs) {
-  TROUPE_CHECK(outputs.size() == leaves_.size(), "it is known of every output whether it leaves the device");
+  TROUPE_CHECK(outputs.size() == ways_.size(), "it is known of every output where it goes");
   const c10::StreamGuard here(stream_.get());
   const c10::InferenceMode inference;
   std::vector<activation> brought(inputs.begin(), inputs.end());
@@ -52,10 +60,22 @@ expected<void> device_body::run(std::span<const activation> inputs, std::span<ac
     return healthy ? ran : healthy;
   }
   for (std::size_t port = 0; port < outputs.size(); ++port) {
-    if (leaves_[port]) outputs[port].tensors = moved(outputs[port].tensors, &torch_stream::fetch);
+    outputs[port].tensors = send_off(std::move(outputs[port].tensors), ways_[port]);
   }
   ready_ = stream_.record();
   return {};
+}
+
+payload_ptr device_body::send_off(payload_ptr made, output_way way) const {
+  switch (way) {
+    case output_way::leaves:
+      return moved(made, &torch_stream::fetch);
+    case output_way::laid_out:
+      return moved(made, [this](const at::Tensor& one) { return laid_out(stream_.bring(one)); });
+    case output_way::stays:
+      break;
+  }
+  return made;
 }
 
 }  // namespace troupe

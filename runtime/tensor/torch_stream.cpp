@@ -41,7 +41,12 @@ at::Tensor pinned_like(const at::Tensor& one) {
 
 expected<torch_stream> torch_stream::make(c10::Device device) try {
   static_cast<void>(at::empty({1}, at::TensorOptions(at::kByte).pinned_memory(true)));  // what bring() will need
-  return torch_stream(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+  const c10::impl::VirtualGuardImpl known(device.type());
+  const c10::Stream made = known.getStreamFromGlobalPool(device);
+  c10::Event before(device.type());
+  before.record(known.getStream(device));
+  before.block(made);
+  return torch_stream(made);
 } catch (const std::exception& caught) {
   return device_error(device, caught);
 }

@@ -19,7 +19,8 @@ namespace troupe {
 /// memory until its copies are done.
 class torch_stream {
  public:
-  /// A new one. E0902 in LibTorch's words.
+  /// A new one, behind all that the calling thread has given the device on its current stream: weights that were moved
+  /// or folded there. E0902 in LibTorch's words.
   [[nodiscard]] static expected<torch_stream> make(c10::Device device);
 
   [[nodiscard]] c10::Stream get() const noexcept { return stream_; }

@@ -41,13 +41,13 @@ expected<std::shared_ptr<transport>> shm_and_tcp_between(const transport_options
 
 // Announcements go over the connections that also join nodes: their codec leaves all other payloads as they are.
 expected<std::shared_ptr<transport>> nccl_between(const transport_options& options) {
-  if (!options.nccl) {
+  if (!options.devices.nccl) {
     return fail(error_code::device_unavailable, "--transport nccl",
                 "NCCL connects CUDA devices, and this process has none", "Leave it out, or use --transport shm or tcp");
   }
   std::shared_ptr<transport> far;
   const auto devices =
-      nccl_transport::open(options.nccl, options.codec, [&](std::shared_ptr<const payload_codec> codec) {
+      nccl_transport::open(options.devices.nccl, options.codec, [&](std::shared_ptr<const payload_codec> codec) {
         transport_options announcing = options;
         announcing.codec = std::move(codec);
         return tcp_between(announcing).map([&](std::shared_ptr<transport>&& made) { return far = std::move(made); });
@@ -59,13 +59,12 @@ expected<std::shared_ptr<transport>> nccl_between(const transport_options& optio
 
 // No far kind: shm says so (E0404).
 expected<std::shared_ptr<transport>> ipc_between(const transport_options& options) {
-  if (!options.ipc) {
+  if (!options.devices.ipc) {
     return fail(error_code::device_unavailable, "cuda_ipc", "it connects CUDA devices, and this process has none",
                 "Use --transport shm");
   }
-  const auto devices = ipc_transport::open(options.ipc, options.codec, options.payload_crc.value_or(false));
-  if (!devices) return tl::make_unexpected(devices.error());
-  return shm_between(options).map([&](auto&& near) { return make_mixed_transport(near, near, *devices); });
+  const auto devices = ipc_transport::open(options.devices.ipc, options.codec, options.payload_crc.value_or(false));
+  return shm_between(options).map([&](auto&& near) { return make_mixed_transport(near, near, devices); });
 }
 
 /// The first that can is the one that is taken by itself.

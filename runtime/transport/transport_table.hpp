@@ -10,13 +10,12 @@
 #include "runtime/edge/edge.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/transport.hpp"
+#include "runtime/transport/device_tools.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
 
 class tcp_endpoint;
-struct ipc_tools;
-struct nccl_tools;
 struct node_network;
 
 struct transport_options {
@@ -29,11 +28,9 @@ struct transport_options {
   std::shared_ptr<tcp_endpoint> endpoint = nullptr;
   /// worker_options::timeout, of edges that do not leave this host; nothing: as tcp_endpoint_options has it.
   std::optional<std::chrono::milliseconds> silence = std::nullopt;
-  /// Of the device of this process; null: it has none, and no edge over NCCL. `endpoint` then has the codec of
-  /// nccl::announcing_codec() over this one.
-  std::shared_ptr<const nccl_tools> nccl = nullptr;
-  /// As `nccl`, for edges over memory that devices of this host share.
-  std::shared_ptr<const ipc_tools> ipc = nullptr;
+  /// Of the device of this process. With edges over NCCL `endpoint` has the codec of nccl::announcing_codec() over this
+  /// one.
+  device_tools devices = {};
 };
 
 /// One kind of edge: what it can connect, and what it takes.
@@ -55,8 +52,8 @@ struct transport_row {
 
 /// The row of this name, or, if it cannot do this or there is none, the first that can: inproc within a process; shm
 /// between processes of a host; on several nodes shm on each and tcp between them. `nccl` is the same with NCCL between
-/// devices (edge_reach::devices), E0110 in a process without one; `cuda_ipc` is shm with memory of the devices between
-/// those of one host, and no value of --transport.
+/// devices (edge_reach::devices), E0110 without device_tools; `cuda_ipc` is shm with memory of the devices between
+/// those of one host, and no value of --transport. An offer needs no device, the opening of an end does.
 [[nodiscard]] const transport_row& within_process(std::string_view name);
 [[nodiscard]] const transport_row& between_processes(std::string_view name);
 [[nodiscard]] const transport_row& between_nodes(std::string_view name);

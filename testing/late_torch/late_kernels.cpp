@@ -165,7 +165,8 @@ at::Tensor empty_strided(c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
                                            dtype.value_or(at::kFloat));
 }
 
-/// From memory that is not pinned a device takes a copy before the call returns.
+/// From memory that is not pinned a device takes a copy before the call returns. Between devices no host waits, as with
+/// CUDA.
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& into, bool non_blocking) {
   const bool is_taken_now = !is_late(from) && !is_pinned(from.const_data_ptr());
   const at::Tensor source = is_taken_now ? from.clone() : as_cpu(from);
@@ -174,8 +175,10 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& into, bool non_bl
     const c10::InferenceMode inside;
     target.copy_(source);
   });
+  const bool is_between_devices = is_late(from) && is_late(into);
   const bool is_to_pageable = !is_late(into) && !is_pinned(into.const_data_ptr());
-  if (!non_blocking || is_to_pageable) streams().synchronize(streams().now(current_stream().id()));
+  if (is_to_pageable || (!non_blocking && !is_between_devices))
+    streams().synchronize(streams().now(current_stream().id()));
   return into;
 }
 

@@ -12,6 +12,7 @@
 #include <torch/nn/modules/linear.h>
 #include <unistd.h>
 
+#include "support/device_runs.hpp"
 #include "testing/late_torch/late_torch.hpp"
 #include "tests/support/paths.hpp"
 #include <troupe/evaluator.hpp>
@@ -19,12 +20,6 @@
 #include <troupe/program.hpp>
 
 namespace troupe::testing {
-namespace {
-
-using ::testing::HasSubstr;
-
-/// In workers, too.
-const bool is_registered = (late::register_late_torch(), true);
 
 std::vector<std::uint64_t> words_of(const expected<run_result>& result) {
   std::vector<std::uint64_t> words;
@@ -39,6 +34,13 @@ std::vector<std::uint64_t> words_of(const expected<run_result>& result) {
   }
   return words;
 }
+
+namespace {
+
+using ::testing::HasSubstr;
+
+/// In workers, too.
+const bool is_registered = (late::register_late_torch(), true);
 
 eval_options lenet(const std::string& device) {
   eval_options options;
@@ -266,8 +268,12 @@ TEST(devices, a_journal_goes_on_where_it_began) {
 }
 
 int serve() {
-  static_cast<void>(std::getenv(failure_variable) == nullptr ? run(lenet_in_workers())
-                                                             : run_failing("privateuseone:0", true));
+  if (serve_joined()) return 1;
+  if (std::getenv(failure_variable) != nullptr) {
+    static_cast<void>(run_failing("privateuseone:0", true));
+  } else {
+    static_cast<void>(run(lenet_in_workers()));
+  }
   return 1;
 }
 

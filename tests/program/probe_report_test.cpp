@@ -25,7 +25,7 @@ probe_report sample_report() {
                  .boundaries = {0, 2, 3},
                  .layers = {{"0 Conv2d", "1 \xff"}, {"2 Linear"}},
                  .warm_up = {make_tensors(input), make_tensors(input.transpose(1, 2))}};
-  return {.fingerprint = 0xfedcba9876543210, .cuts = {cut, {}}, .between_bytes = 96};
+  return {.fingerprint = 0xfedcba9876543210, .cuts = {cut, {}}, .between_bytes = 96, .device_channels = {1, 5}};
 }
 
 /// A file, and its bytes.
@@ -55,6 +55,7 @@ TEST(probe_report, arrives_as_it_was_written) {
   const probe_report& found = **read;
   EXPECT_EQ(found.fingerprint, 0xfedcba9876543210);
   EXPECT_EQ(found.between_bytes, 96);
+  EXPECT_EQ(found.device_channels, (std::vector<std::uint64_t>{1, 5}));
   ASSERT_EQ(found.cuts.size(), 2);
   const cut_report& cut = found.cuts.front();
   EXPECT_EQ(cut.name, "lenet");

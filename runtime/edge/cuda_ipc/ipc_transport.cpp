@@ -1,5 +1,7 @@
 #include "runtime/edge/cuda_ipc/ipc_transport.hpp"
 
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,19 +12,38 @@
 
 namespace troupe {
 
+/// The device of this process, with the thread that watches its events.
 struct ipc_transport::inside {
-  std::shared_ptr<const ipc_tools> tools;
-  std::shared_ptr<ipc::event_poller> poller;
+  struct device {
+    std::shared_ptr<const ipc_tools> tools;
+    std::shared_ptr<ipc::event_poller> poller;
+  };
+
+  tools_source source;
   std::shared_ptr<const payload_codec> codec;
   bool has_checksums = false;
+  std::mutex guard;
+  std::optional<device> opened;
+
+  [[nodiscard]] expected<device> get() {
+    const std::lock_guard lock{guard};
+    if (opened) return *opened;
+    return source().and_then([this](std::shared_ptr<const ipc_tools>&& tools) {
+      TROUPE_CHECK(tools && tools->device && tools->sharing && tools->codec, "a cuda_ipc edge stands on these");
+      return ipc::event_poller::open(tools->device).map([&](std::shared_ptr<ipc::event_poller>&& poller) -> device {
+        return opened.emplace(device{std::move(tools), std::move(poller)});
+      });
+    });
+  }
 
   [[nodiscard]] static expected<unique_fd> memory_of(const edge_site& site) {
     if (site.offer.memory) return site.offer.memory->copy();
     return fail(error_code::wire_malformed, "edge", "it comes without its memory");
   }
-  [[nodiscard]] ipc::end_parts parts_of(const edge_site& site) const {
+  [[nodiscard]] static ipc::end_parts parts_of(const edge_site& site, device here) {
     std::string name = "cuda_ipc edge " + std::to_string(site.channel) + ", epoch " + std::to_string(site.epoch);
-    return {tools, poller, std::make_shared<ipc::end_news>(std::move(name), site.on_lost, site.on_damaged)};
+    return {std::move(here.tools), std::move(here.poller),
+            std::make_shared<ipc::end_news>(std::move(name), site.on_lost, site.on_damaged)};
   }
   [[nodiscard]] shm_end end_of(const edge_site& site, const std::shared_ptr<ipc::end_news>& news) const {
     return {.peer_bell = site.peer_bell,
@@ -33,26 +54,23 @@ struct ipc_transport::inside {
   }
 };
 
-expected<std::shared_ptr<ipc_transport>> ipc_transport::open(std::shared_ptr<const ipc_tools> tools,
-                                                             std::shared_ptr<const payload_codec> codec,
-                                                             bool checksums) {
-  TROUPE_CHECK(tools && tools->device && tools->sharing && tools->codec && codec, "a cuda_ipc edge stands on these");
-  auto poller = ipc::event_poller::open(tools->device);
-  if (!poller) return tl::make_unexpected(std::move(poller).error());
+std::shared_ptr<ipc_transport> ipc_transport::open(tools_source tools, std::shared_ptr<const payload_codec> codec,
+                                                   bool checksums) {
+  TROUPE_CHECK(tools && codec, "a cuda_ipc edge stands on these");
   auto made = std::make_unique<inside>();
-  made->tools = std::move(tools);
-  made->poller = std::move(*poller);
+  made->source = std::move(tools);
   made->codec = ipc::announcing_codec(std::move(codec));
   made->has_checksums = checksums;
   return std::shared_ptr<ipc_transport>(new ipc_transport(std::move(made)));
 }
 
-ipc_transport::ipc_transport(std::unique_ptr<const inside> made) : inside_(std::move(made)) {}
+ipc_transport::ipc_transport(std::unique_ptr<inside> made) : inside_(std::move(made)) {}
 
 ipc_transport::~ipc_transport() = default;
 
 bool ipc_transport::is_settled() const {
-  return inside_->poller->is_idle();
+  const std::lock_guard lock{inside_->guard};
+  return !inside_->opened || inside_->opened->poller->is_idle();
 }
 
 expected<edge_offer> ipc_transport::offer(const edge_options& shape, edge_reach reach) {
@@ -67,7 +85,9 @@ expected<edge_offer> ipc_transport::offer(const edge_options& shape, edge_reach 
 expected<std::unique_ptr<edge_consumer>> ipc_transport::open_consumer(edge_site site) {
   auto memory = inside::memory_of(site);
   if (!memory) return tl::make_unexpected(std::move(memory).error());
-  ipc::end_parts parts = inside_->parts_of(site);
+  auto here = inside_->get();
+  if (!here) return tl::make_unexpected(std::move(here).error());
+  ipc::end_parts parts = inside::parts_of(site, std::move(*here));
   auto announcing = open_shm_consumer(std::move(*memory), inside_->end_of(site, parts.news));
   if (!announcing) return tl::make_unexpected(std::move(announcing).error());
   return ipc::make_consumer_end(std::move(*announcing), site.shape.slots, site.shape.consumer_bell, std::move(parts));
@@ -76,7 +96,9 @@ expected<std::unique_ptr<edge_consumer>> ipc_transport::open_consumer(edge_site 
 expected<std::unique_ptr<edge_producer>> ipc_transport::open_producer(edge_site site) {
   auto memory = inside::memory_of(site);
   if (!memory) return tl::make_unexpected(std::move(memory).error());
-  ipc::end_parts parts = inside_->parts_of(site);
+  auto here = inside_->get();
+  if (!here) return tl::make_unexpected(std::move(here).error());
+  ipc::end_parts parts = inside::parts_of(site, std::move(*here));
   const auto choice = std::make_shared<ipc::slot_choice>();
   shm_end end = inside_->end_of(site, parts.news);
   end.checksums = inside_->has_checksums;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "runtime/edge/cuda_ipc/ipc_tools.hpp"
@@ -27,10 +28,13 @@ namespace troupe {
 /// - Checksums are those of the announcing edge: they do not cover what lies on the device.
 class ipc_transport final : public transport {
  public:
-  /// Errors: E0614, and those of device_context::enter_thread().
-  [[nodiscard]] static expected<std::shared_ptr<ipc_transport>> open(std::shared_ptr<const ipc_tools> tools,
-                                                                     std::shared_ptr<const payload_codec> codec,
-                                                                     bool checksums = false);
+  /// Of this process's device. An offer needs none.
+  using tools_source = std::function<expected<std::shared_ptr<const ipc_tools>>()>;
+
+  /// `tools` is asked when the first end is opened, and again after it failed.
+  [[nodiscard]] static std::shared_ptr<ipc_transport> open(tools_source tools,
+                                                           std::shared_ptr<const payload_codec> codec,
+                                                           bool checksums = false);
 
   ~ipc_transport() override;
 
@@ -38,8 +42,9 @@ class ipc_transport final : public transport {
   [[nodiscard]] bool may_be_contact(std::uint64_t said) const noexcept override { return said == 0; }
   [[nodiscard]] bool loses_ends() const noexcept override { return true; }
   [[nodiscard]] expected<edge_offer> offer(const edge_options& shape, edge_reach reach) override;
+  /// Also what the source of the tools and device_context::enter_thread() fail with.
   [[nodiscard]] expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override;
-  /// Also what device_context::make_stream() fails with.
+  /// The same, and what device_context::make_stream() fails with.
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override;
 
   /// For tests: no end waits for what the device of this process does.
@@ -47,8 +52,8 @@ class ipc_transport final : public transport {
 
  private:
   struct inside;
-  explicit ipc_transport(std::unique_ptr<const inside> made);
-  const std::unique_ptr<const inside> inside_;
+  explicit ipc_transport(std::unique_ptr<inside> made);
+  const std::unique_ptr<inside> inside_;
 };
 
 }  // namespace troupe

@@ -1,7 +1,9 @@
 #include "runtime/edge/nccl/nccl_transport.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "messages/check.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
@@ -16,10 +18,30 @@ namespace troupe {
 struct nccl_transport::inside {
   std::shared_ptr<const payload_codec> labels;
   std::shared_ptr<transport> announcing;
+  tools_source source;
+  mutable std::mutex guard;
+  /// Null before the first end.
   std::shared_ptr<nccl::core> core;
 
+  [[nodiscard]] expected<std::shared_ptr<nccl::core>> get_core() {
+    const std::lock_guard lock{guard};
+    if (core) return core;
+    return source().and_then([this](std::shared_ptr<const nccl_tools>&& tools) {
+      TROUPE_CHECK(tools && tools->device && tools->codec, "an nccl edge stands on these");
+      return nccl::core::open(std::move(tools)).map([this](std::shared_ptr<nccl::core>&& made) {
+        core = std::move(made);
+        return core;
+      });
+    });
+  }
+  [[nodiscard]] std::shared_ptr<nccl::core> opened_core() const {
+    const std::lock_guard lock{guard};
+    return core;
+  }
+
   /// One end of the announcing edge.
-  [[nodiscard]] edge_site site_of(const edge_site& site, const std::shared_ptr<nccl::loss_box>& losses) const {
+  [[nodiscard]] static edge_site site_of(const edge_site& site, const std::shared_ptr<nccl::loss_box>& losses,
+                                         const std::shared_ptr<nccl::core>& core) {
     edge_site made = site;
     made.shape = announcing_shape(site.shape);
     made.shape.producer_bell = made.shape.consumer_bell = core->bell().get();
@@ -41,24 +63,22 @@ struct nccl_transport::inside {
 };
 
 expected<std::shared_ptr<nccl_transport>> nccl_transport::open(
-    std::shared_ptr<const nccl_tools> tools, std::shared_ptr<const payload_codec> codec,
+    tools_source tools, std::shared_ptr<const payload_codec> codec,
     const std::function<expected<std::shared_ptr<transport>>(std::shared_ptr<const payload_codec>)>& make_announcing) {
-  TROUPE_CHECK(tools && tools->device && tools->codec && codec, "an nccl edge stands on these");
+  TROUPE_CHECK(tools && codec, "an nccl edge stands on these");
   auto made = std::make_unique<inside>();
+  made->source = std::move(tools);
   made->labels = codec;
   auto announcing = make_announcing(nccl::announcing_codec(std::move(codec)));
   if (!announcing) return tl::make_unexpected(std::move(announcing).error());
   made->announcing = std::move(*announcing);
-  auto core = nccl::core::open(std::move(tools));
-  if (!core) return tl::make_unexpected(std::move(core).error());
-  made->core = std::move(*core);
   return std::shared_ptr<nccl_transport>(new nccl_transport(std::move(made)));
 }
 
 nccl_transport::nccl_transport(std::unique_ptr<inside> made) : inside_(std::move(made)) {}
 
 nccl_transport::~nccl_transport() {
-  inside_->core->stop(limits::tcp_stop_timeout);
+  if (const auto core = inside_->opened_core()) core->stop(limits::tcp_stop_timeout);
 }
 
 std::uint64_t nccl_transport::contact() const noexcept {
@@ -74,15 +94,17 @@ expected<edge_offer> nccl_transport::offer(const edge_options& shape, edge_reach
 }
 
 expected<std::unique_ptr<edge_consumer>> nccl_transport::open_consumer(edge_site site) {
+  const auto opened = inside_->get_core();
+  if (!opened) return tl::make_unexpected(opened.error());
+  const auto& core = *opened;
   const auto losses = std::make_shared<nccl::loss_box>();
   edge_options shape = site.shape;
   shape.producer_bell = nullptr;
   edge_ends queue = inproc_edge_factory().make(shape);
-  auto announcing = inside_->announcing->open_consumer(inside_->site_of(site, losses));
+  auto announcing = inside_->announcing->open_consumer(inside::site_of(site, losses, core));
   if (!announcing) return tl::make_unexpected(std::move(announcing).error());
   const auto order = inside::order_of(site);
   const auto shared = inside::link_of(site);
-  const auto& core = inside_->core;
   core->add(order, std::make_unique<nccl::receiver>(nccl::receiver::parts{.shared = shared,
                                                                           .losses = losses,
                                                                           .queue = std::move(queue.producer),
@@ -93,15 +115,17 @@ expected<std::unique_ptr<edge_consumer>> nccl_transport::open_consumer(edge_site
 }
 
 expected<std::unique_ptr<edge_producer>> nccl_transport::open_producer(edge_site site) {
+  const auto opened = inside_->get_core();
+  if (!opened) return tl::make_unexpected(opened.error());
+  const auto& core = *opened;
   const auto losses = std::make_shared<nccl::loss_box>();
   edge_options shape = site.shape;
-  shape.consumer_bell = inside_->core->bell().get();
+  shape.consumer_bell = core->bell().get();
   edge_ends queue = inproc_edge_factory().make(shape);
-  auto announcing = inside_->announcing->open_producer(inside_->site_of(site, losses));
+  auto announcing = inside_->announcing->open_producer(inside::site_of(site, losses, core));
   if (!announcing) return tl::make_unexpected(std::move(announcing).error());
   const auto order = inside::order_of(site);
   const auto shared = inside::link_of(site);
-  const auto& core = inside_->core;
   core->add(order, std::make_unique<nccl::sender>(nccl::sender::parts{.shared = shared,
                                                                       .losses = losses,
                                                                       .queue = std::move(queue.consumer),
@@ -112,11 +136,13 @@ expected<std::unique_ptr<edge_producer>> nccl_transport::open_producer(edge_site
 }
 
 std::optional<std::uint32_t> nccl_transport::settled_at() const {
-  return inside_->core->settled_at();
+  const auto core = inside_->opened_core();
+  return core ? core->settled_at() : std::nullopt;
 }
 
 std::uint32_t nccl_transport::abandoned_ends() const {
-  return inside_->core->ends()->abandoned();
+  const auto core = inside_->opened_core();
+  return core ? core->ends()->abandoned() : 0;
 }
 
 }  // namespace troupe

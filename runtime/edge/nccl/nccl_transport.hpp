@@ -27,10 +27,14 @@ namespace troupe {
 /// - With at most limits::pipe_buffers_max - 1 slots all may be on their way; of the greatest number one waits here.
 class nccl_transport final : public transport {
  public:
-  /// `make_announcing` gets the codec for the announcing edges, over `codec` for labels. Errors: E0614, its own, and
-  /// those of device_context::enter_thread().
+  /// Of this process's device. An offer needs none.
+  using tools_source = std::function<expected<std::shared_ptr<const nccl_tools>>()>;
+
+  /// `make_announcing` gets the codec for the announcing edges, over `codec` for labels; its errors. `tools` is asked
+  /// when the first end is opened, and again after it failed; ends also fail with E0614 and with what
+  /// device_context::enter_thread() fails with.
   [[nodiscard]] static expected<std::shared_ptr<nccl_transport>> open(
-      std::shared_ptr<const nccl_tools> tools, std::shared_ptr<const payload_codec> codec,
+      tools_source tools, std::shared_ptr<const payload_codec> codec,
       const std::function<expected<std::shared_ptr<transport>>(std::shared_ptr<const payload_codec>)>& make_announcing);
   ~nccl_transport() override;
 

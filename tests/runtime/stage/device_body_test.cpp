@@ -61,8 +61,8 @@ activation micro_batch(std::uint64_t index, at::Tensor tensor) {
   return made;
 }
 
-std::unique_ptr<device_body> body_on(c10::Device device, network what, bool leaves) {
-  auto made = device_body::make(std::make_shared<network_body>(std::move(what)), device, {leaves});
+std::unique_ptr<device_body> body_on(c10::Device device, network what, output_way way) {
+  auto made = device_body::make(std::make_shared<network_body>(std::move(what)), device, {way});
   EXPECT_TRUE(made);
   return std::move(*made);
 }
@@ -78,7 +78,7 @@ TEST_F(device_body_test, gives_the_bits_of_the_cpu_once_its_event_has_passed) {
   const small_network there(late::late_device());
   const auto before = late::counts();
   const auto body = body_on(
-      late::late_device(), [&](const at::Tensor& x) { return there.second(there.first(x)); }, true);
+      late::late_device(), [&](const at::Tensor& x) { return there.second(there.first(x)); }, output_way::leaves);
   const std::vector<activation> inputs = {micro_batch(0, image(7))};
   std::vector<activation> outputs(1);
   ASSERT_TRUE(body->run(inputs, outputs));
@@ -96,7 +96,7 @@ TEST_F(device_body_test, gives_the_bits_of_the_cpu_once_its_event_has_passed) {
 
 TEST_F(device_body_test, keeps_the_strides_that_kernels_choose_by) {
   const auto body = body_on(
-      late::late_device(), [](const at::Tensor& x) { return x.mul(2); }, true);
+      late::late_device(), [](const at::Tensor& x) { return x.mul(2); }, output_way::leaves);
   const at::Tensor channels_last = image(3).contiguous(at::MemoryFormat::ChannelsLast);
   const std::vector<activation> inputs = {micro_batch(0, channels_last)};
   std::vector<activation> outputs(1);
@@ -104,13 +104,33 @@ TEST_F(device_body_test, keeps_the_strides_that_kernels_choose_by) {
   EXPECT_EQ(as_tensors(outputs[0].tensors).single().strides(), channels_last.strides());
 }
 
+TEST_F(device_body_test, lays_out_what_an_edge_between_devices_takes) {
+  const auto laid_out = [](const network& what) {
+    const auto body = body_on(late::late_device(), what, output_way::laid_out);
+    const std::vector<activation> inputs = {micro_batch(0, image(3))};
+    std::vector<activation> outputs(1);
+    EXPECT_TRUE(body->run(inputs, outputs));
+    while (!body->outputs_ready()->has_passed().value()) {
+    }
+    return as_tensors(outputs[0].tensors).single();
+  };
+  const at::Tensor part = laid_out([](const at::Tensor& x) { return x.mul(2).narrow(2, 1, 3); });
+  EXPECT_EQ(part.device(), late::late_device());
+  EXPECT_TRUE(part.is_contiguous());
+  EXPECT_TRUE(at::equal(part.cpu(), image(3).mul(2).narrow(2, 1, 3)));
+  const at::Tensor turned = laid_out([](const at::Tensor& x) { return x.mul(2).transpose(1, 2); });
+  EXPECT_EQ(turned.strides(), image(3).transpose(1, 2).strides()) << "dense, so it stays as it is";
+  const at::Tensor host = laid_out([](const at::Tensor& x) { return at::ones({x.size(0)}); });
+  EXPECT_EQ(host.device(), late::late_device());
+}
+
 /// The two halves of the network, as stages in one process; device tensors between them.
 struct two_stages {
   two_stages(c10::Device one, c10::Device other, const small_network& a, const small_network& b)
       : first(options(0, {}), body_on(
-                                  one, [&a](const at::Tensor& x) { return a.first(x); }, false)),
+                                  one, [&a](const at::Tensor& x) { return a.first(x); }, output_way::stays)),
         second(options(1, {0}), body_on(
-                                    other, [&b](const at::Tensor& x) { return b.second(x); }, true)) {
+                                    other, [&b](const at::Tensor& x) { return b.second(x); }, output_way::leaves)) {
     edge_ends in = edges.make({.slots = 4, .producer_bell = nullptr, .consumer_bell = nullptr});
     edge_ends between = edges.make({.slots = 2, .producer_bell = nullptr, .consumer_bell = nullptr});
     input = std::move(in.producer);
@@ -176,7 +196,7 @@ TEST_F(device_body_test, stages_on_two_devices_do_so_too) {
 }
 
 TEST_F(device_body_test, a_device_that_is_not_there_is_an_error) {
-  const auto made = device_body::make(nullptr, {c10::DeviceType::CUDA, 0}, {true});
+  const auto made = device_body::make(nullptr, {c10::DeviceType::CUDA, 0}, {output_way::leaves});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, error_code::device_failed);
 }

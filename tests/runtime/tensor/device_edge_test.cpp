@@ -20,8 +20,8 @@ std::shared_ptr<ipc_transport> side_of(const std::shared_ptr<late_device>& devic
                   .sharing = std::move(*device->sharing()),
                   .codec = std::make_shared<const device_tensor_codec>(late::late_device()),
                   .readers = std::move(*device->make_stream())};
-  return std::move(
-      *ipc_transport::open(std::make_shared<const ipc_tools>(std::move(tools)), std::make_shared<tensor_codec>()));
+  const auto shared = std::make_shared<const ipc_tools>(std::move(tools));
+  return ipc_transport::open([shared] { return shared; }, std::make_shared<tensor_codec>());
 }
 
 TEST(device_edge, carries_tensors_of_the_device_and_labels_of_the_host) {

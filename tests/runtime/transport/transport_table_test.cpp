@@ -40,6 +40,24 @@ TEST(transport_table, chooses_the_kind_of_an_edge_by_the_nodes_of_its_ends) {
   EXPECT_NE((*edges)->contact(), 0u) << "the port of tcp";
 }
 
+expected<std::shared_ptr<const ipc_tools>> without_device() {
+  return fail(error_code::device_unavailable, "a driver", "it has no device");
+}
+
+/// As a driver offers an edge between two workers.
+TEST(transport_table, offers_memory_of_devices_without_one_and_opens_no_end) {
+  const auto edges = between_processes("cuda_ipc")
+                         .between({.codec = std::make_shared<const testing::pattern_codec>(),
+                                   .devices = {.ipc = [] { return without_device(); }}});
+  ASSERT_TRUE(edges);
+  const edge_options shape{.slots = 2};
+  const auto offer = (*edges)->offer(shape, edge_reach::devices);
+  ASSERT_TRUE(offer && offer->memory);
+  const auto end = (*edges)->open_producer({.epoch = 1, .shape = shape, .offer = *offer});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().cause, "it has no device");
+}
+
 TEST(transport_table, needs_a_device_for_nccl) {
   const auto edges =
       between_processes("nccl").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
@@ -62,14 +80,9 @@ TEST(transport_table, memory_of_devices_does_not_leave_its_host) {
   const edge_options shape{.slots = 2};
   EXPECT_TRUE((*edges)->offer(shape, edge_reach::devices)->memory);
   EXPECT_EQ(between_nodes("cuda_ipc").name, "shm and tcp") << "no other node is reached";
-  ipc_tools tools;
-  tools.device = std::make_shared<testing::late_device>();
-  tools.sharing = std::move(*tools.device->sharing());
-  const auto bytes = std::make_shared<const testing::pattern_codec>();
-  tools.codec = std::make_shared<const testing::late_device_codec>(bytes);
-  const auto bare = ipc_transport::open(std::make_shared<const ipc_tools>(std::move(tools)), bytes);
-  ASSERT_TRUE(bare);
-  const auto far = (*bare)->offer(shape, edge_reach::network);
+  const auto bare =
+      ipc_transport::open([] { return without_device(); }, std::make_shared<const testing::pattern_codec>());
+  const auto far = bare->offer(shape, edge_reach::network);
   ASSERT_FALSE(far);
   EXPECT_EQ(far.error().code, error_code::config_bad_value);
 }

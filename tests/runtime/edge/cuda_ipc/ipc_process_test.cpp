@@ -60,8 +60,8 @@ struct device_process {
                     .sharing = get(device->sharing()),
                     .codec = std::make_shared<const device_bytes_codec>(),
                     .readers = stream};
-    edges = get(ipc_transport::open(std::make_shared<const ipc_tools>(std::move(tools)),
-                                    std::make_shared<const pattern_codec>()));
+    const auto shared = std::make_shared<const ipc_tools>(std::move(tools));
+    edges = ipc_transport::open([shared] { return shared; }, std::make_shared<const pattern_codec>());
   }
   void await_stream() const {
     const auto done = get(stream->record());

@@ -27,7 +27,8 @@ struct ipc_side {
                    .readers = readers,
                    .arrival_timeout = how.arrival_timeout,
                    .linger_timeout = how.linger_timeout};
-    edges = std::move(*ipc_transport::open(std::make_shared<const ipc_tools>(std::move(made)), codec));
+    const auto tools = std::make_shared<const ipc_tools>(std::move(made));
+    edges = ipc_transport::open([tools] { return tools; }, codec);
   }
 
   [[nodiscard]] edge_site site(const edge_offer& offer, const edge_options& shape, doorbell* peer_bell = nullptr,

@@ -24,14 +24,15 @@ inline nccl_tools stand_in_tools(std::shared_ptr<const payload_codec> codec) {
 struct nccl_ground {
   explicit nccl_ground(nccl_tools given)
       : tools(std::make_shared<const nccl_tools>(std::move(given))),
-        edges(std::move(*nccl_transport::open(tools, codec, [&](std::shared_ptr<const payload_codec> announcing) {
-          tcp_endpoint_options options = test_options();
-          options.codec = announcing;
-          endpoint = must_open(std::move(options));
-          tcp_transport_options both{std::move(announcing)};
-          both.endpoint = endpoint;
-          return open_tcp_transport(std::move(both));
-        }))) {}
+        edges(std::move(*nccl_transport::open([tools = tools] { return tools; }, codec,
+                                              [&](std::shared_ptr<const payload_codec> announcing) {
+                                                tcp_endpoint_options options = test_options();
+                                                options.codec = announcing;
+                                                endpoint = must_open(std::move(options));
+                                                tcp_transport_options both{std::move(announcing)};
+                                                both.endpoint = endpoint;
+                                                return open_tcp_transport(std::move(both));
+                                              }))) {}
   nccl_ground() : nccl_ground(stand_in_tools(std::make_shared<const number_codec>())) {}
 
   /// Both ends look at the same place.

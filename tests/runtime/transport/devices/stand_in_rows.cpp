@@ -42,7 +42,7 @@ expected<std::shared_ptr<transport>> nccl_between(const transport_options& optio
   tools.device = std::make_shared<late_device>();
   tools.codec = std::make_shared<const late_device_codec>(options.codec);
   transport_options here = options;
-  here.nccl = std::make_shared<const nccl_tools>(std::move(tools));
+  here.devices.nccl = [made = std::make_shared<const nccl_tools>(std::move(tools))] { return made; };
   return device_edges_of("nccl", here);
 }
 
@@ -53,7 +53,7 @@ expected<std::shared_ptr<transport>> ipc_between(const transport_options& option
   tools.codec = std::make_shared<const late_device_codec>(options.codec);
   tools.readers = std::move(*tools.device->make_stream());
   transport_options here = options;
-  here.ipc = std::make_shared<const ipc_tools>(std::move(tools));
+  here.devices.ipc = [made = std::make_shared<const ipc_tools>(std::move(tools))] { return made; };
   return device_edges_of("cuda_ipc", here);
 }
 
