@@ -172,6 +172,11 @@ class hearing {
     if (!workers_.has_been(each.incarnation)) {
       broken("no-stale-incarnation", "a state came from incarnation {}, which there was not", each.incarnation);
     }
+    const bool has_samples = each.other > 0;
+    if (has_samples && !workers_.has_computed(plain_.node_of(each.stage), each.incarnation, each.call, each.index)) {
+      broken("no-stale-incarnation", "micro-batch {} of call {} came as from incarnation {}, which did not compute it",
+             each.index, each.call, each.incarnation);
+    }
     ahead_.erase(ahead_.lower_bound({each.call, 0}), ahead_.lower_bound({each.call, call.through()}));
     workers_.progress();
   }

@@ -19,6 +19,7 @@ constexpr std::int64_t silence_ns_max = 15'000'000'000;
 void judged_workers::forget() {
   workers_.clear();
   replicas_.clear();
+  computed_.clear();
   edges_.clear();
   starts_failed_ = edges_lost_ = 0;
   threw_.clear();
@@ -103,6 +104,7 @@ void judged_workers::hear_throw(const event& each) {
 
 void judged_workers::check_forward(const event& each) {
   if (each.what != happening::forwarded) return;
+  computed_.insert({each.stage, each.incarnation, each.call, each.index});
   if (plain_.at_node(each.stage, each.call, each.index) == plain_evaluation::part{each.other, each.value}) return;
   broken("right-parts", "stage {}.{} computed micro-batch {} of call {} from other parts than a plain loop", each.stage,
          each.replica, each.index, each.call);

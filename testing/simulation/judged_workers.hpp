@@ -30,6 +30,11 @@ class judged_workers {
 
   [[nodiscard]] bool died_often() const;
   [[nodiscard]] bool has_been(std::uint32_t incarnation) const { return incarnations_.contains(incarnation); }
+  /// A worker of this incarnation computed the micro-batch at the node.
+  [[nodiscard]] bool has_computed(std::uint32_t node, std::uint32_t incarnation, std::uint64_t call,
+                                  std::uint64_t index) const {
+    return computed_.contains({node, incarnation, call, index});
+  }
   [[nodiscard]] bool threw(std::uint64_t call) const { return threw_.contains(call); }
   /// The forward of the call that a user's own code failed at; nothing: none.
   [[nodiscard]] std::optional<event> failed_by_itself(std::uint64_t call) const;
@@ -73,6 +78,7 @@ class judged_workers {
   std::map<std::uint32_t, seen_worker> workers_;
   std::map<replica, seen_replica> replicas_;
   std::set<std::uint32_t> incarnations_;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>> computed_;
   std::map<std::uint64_t, seen_edge> edges_;
   std::size_t starts_failed_ = 0;
   std::size_t edges_lost_ = 0;

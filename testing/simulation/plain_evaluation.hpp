@@ -41,6 +41,8 @@ class plain_evaluation {
   [[nodiscard]] part at_node(std::uint32_t node, std::uint64_t call, std::uint64_t index);
   /// Of all micro-batches before `end` at the first sink.
   [[nodiscard]] std::uint64_t samples_before(std::uint64_t call, std::uint64_t end);
+  /// The node whose output the sink scores.
+  [[nodiscard]] std::uint32_t node_of(std::uint32_t sink) const { return graph_.sinks.at(sink).node; }
   [[nodiscard]] std::size_t sinks() const noexcept { return graph_.sinks.size(); }
 
  private:

@@ -177,26 +177,41 @@ void simulated_process::kill_soon() {
 
 void simulated_process::go_up(codec::bytes message) {
   if (!lives() || is_unlinked_) return;
+  last_messages_[sent_up_ % last_messages_.size()] = message;
   put_on_way(std::move(message), last_up_, [this, number = ++sent_up_](codec::bytes arrived) {
     arrived_up_ = std::max(arrived_up_, number);
     if (number <= arrives_up_ && !is_unlinked_ && !is_end_told_) below_worker_->events.on_message(std::move(arrived));
   });
 }
 
-/// Mutant: what a dead worker had said last comes once more, and counts as its successor's.
+/// What a dead worker said last comes after its end.
 void simulated_process::haunt() {
+  for (const codec::bytes& words : last_messages_) {
+    const auto numbered = codec::decode<numbered_message>(words);
+    auto scores = numbered ? codec::decode<score_batch>(numbered->message) : tl::make_unexpected(numbered.error());
+    if (!scores) continue;
+    if (around_.what.broken == mutant::old_incarnations_fenced) {
+      come_as_successor(std::move(*scores), 100);
+    } else if (const auto dead = as_seen.lock()) {
+      listener_->said(dead, *codec::encode(*scores));
+    }
+  }
+}
+
+/// Mutant: it counts as its successor's, as soon as there is one.
+void simulated_process::come_as_successor(score_batch scores, int times) {
   const simulated_process* successor = meant_for_ ? around_.find(*meant_for_) : nullptr;
-  auto scores = codec::decode<score_batch>(last_scores_);
-  if (successor == nullptr || !is_end_told_ || !scores) return;
-  for (score& each : scores->scores) each.sender_incarnation = successor->assignment()->incarnation;
-  note(happening::said, {.value = last_scores_.size()});
-  listener_->said(successor->as_seen.lock(), *codec::encode(*scores));
+  if (successor != nullptr && successor != this && successor->assignment()) {
+    for (score& each : scores.scores) each.sender_incarnation = successor->assignment()->incarnation;
+    listener_->said(successor->as_seen.lock(), *codec::encode(scores));
+  }
+  if (times == 0) return;
+  around_.later.at(around_.now + 1ms, [this, scores, times] { come_as_successor(scores, times - 1); });
 }
 
 void simulated_process::hear(codec::bytes message) {
   if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::score_batch) {
     note(happening::said, {.value = message.size()});
-    if (around_.what.broken == mutant::old_incarnations_fenced) last_scores_ = message;
   }
   listener_->said(as_seen.lock(), std::move(message));
 }
@@ -335,7 +350,7 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
   report.pid = static_cast<pid_t>(pid());
   if (!last_words.empty()) report.last_lines.push_back(last_words);
   const nanoseconds told = std::max(last_up_, around_.now) + nanoseconds{around_.random.between(50'000, 2'000'000)};
-  if (!last_scores_.empty()) around_.later.at(told + 50ms, [this] { haunt(); });
+  around_.later.at(told + nanoseconds{around_.random.between(1, 30'000'000)}, [this] { haunt(); });
   around_.later.at(told, [this, report] {
     is_end_told_ = true;
     note(happening::end_told);

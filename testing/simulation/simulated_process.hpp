@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -126,6 +127,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   void obey(codec::bytes message);
   void hear(codec::bytes message);
   void haunt();
+  void come_as_successor(score_batch scores, int times);
   [[nodiscard]] bool is_hit(fault_kind by) const;
   [[nodiscard]] bool is_lost_by_plan(std::span<const std::byte> message) const;
   void beat_soon();
@@ -169,7 +171,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   std::uint64_t arrives_up_ = ~std::uint64_t{0};
   std::uint32_t beats_left_ = 0;
   bool is_beating_ = false;
-  codec::bytes last_scores_;
+  std::array<codec::bytes, 4> last_messages_;
 };
 
 /// What the driver has of it.

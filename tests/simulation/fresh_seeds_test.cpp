@@ -1,5 +1,5 @@
-// Goal: what no seed of other tests has met. Method: 2,000 seeds that differ from run to run, or as many as 20 s allow;
-// and all seeds that ever failed (failed_seeds.txt).
+// Goal: what no seed of other tests has met. Method: 2,000 seeds that differ from run to run, or as many of them as a
+// minute allows, which are 500 on the slowest machine; and all seeds that ever failed (failed_seeds.txt).
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -33,10 +33,10 @@ TEST(fresh_seeds, keep_what_is_promised) {
   RecordProperty("first_seed", std::to_string(first));
   simulator world;
   const std::uint64_t seeds = testing::sanitized ? 100 : 2000;
-  const auto end = clock::now() + std::chrono::seconds{20};
-  for (std::uint64_t seed = first; seed < first + seeds && clock::now() < end; ++seed) {
-    ASSERT_EQ(failure_of(world, seed), "");
-  }
+  const auto end = clock::now() + std::chrono::minutes{1};
+  std::uint64_t done = 0;
+  for (; done < seeds && clock::now() < end; ++done) ASSERT_EQ(failure_of(world, first + done), "");
+  EXPECT_GE(done, seeds / 4);
 }
 
 TEST(failed_seeds, fail_no_more) {
