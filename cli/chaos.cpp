@@ -121,15 +121,15 @@ expected<void> refuse_launch() {
 
 expected<chaos_request> read_request(const option_flags& flags, const chaos_flags& given, const chaos_nodes* nodes) {
   if (auto fine = refuse_launch(); !fine) return tl::make_unexpected(fine.error());
-  const auto resolved = flags.resolve();
+  auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
+  if (nodes != nullptr) resolved->options.processes = true;
   if (auto fine = refuse_places(*resolved); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_together(*resolved, true); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_plan(given, resolved->options); !fine) return tl::make_unexpected(fine.error());
   chaos_request made;
   made.options = resolved->options;
   made.nodes = nodes;
-  if (nodes != nullptr) made.options.processes = true;
   made.flags = words_of(*resolved);
   if (auto fine = read_numbers(given, made); !fine) return tl::make_unexpected(fine.error());
   return made;

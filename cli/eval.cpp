@@ -9,6 +9,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "program/process_role.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"
@@ -30,8 +31,9 @@ constexpr const char* result_file = "result.json";
 constexpr const char* trace_file = "trace.jsonl";
 
 expected<eval_options> checked_options(const option_flags& flags) {
-  const auto resolved = flags.resolve();
+  auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
+  if (spans_nodes()) resolved->options.processes = true;  // a launched run has workers without being told
   if (const auto together = check_together(*resolved, true); !together) return tl::make_unexpected(together.error());
   return resolved->options;
 }

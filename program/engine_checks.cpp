@@ -47,6 +47,9 @@ expected<void> check_module_options(const pipeline_engine_options& options, cons
   if (options.stages != defaults.stages && options.stages != shape.stages) {
     return no_use("stages", "the module says how many there are", "set pipeline_module::num_stages");
   }
+  if (options.replicas != defaults.replicas && options.replicas != shape.replicas) {
+    return no_use("replicas", "the module's topology says how many there are", "set its axis \"data\"");
+  }
   if (options.partition != defaults.partition) {
     return no_use("partition", "the module says how it is cut", "set pipeline_module::partition_method");
   }

@@ -15,17 +15,18 @@
 
 namespace troupe {
 
-/// What a worker of this run is: any of its stages. It keeps copies of all. `loss` is that of calls of eval_batch; it
-/// may be empty. `network`: where the run has several nodes. Errors: those of check().
+/// What serve_worker() needs to become any stage of the run. It keeps copies of all arguments. `loss`: what eval_batch
+/// computes; may be empty. `network`: null where the run has one host. Errors: those of check().
 [[nodiscard]] expected<worker_description> describe_worker(const topology& what, const run_options& options,
                                                            loss_function loss = {},
                                                            std::shared_ptr<const node_network> network = nullptr);
 
-/// This process becomes a worker of the run that it would be otherwise. An invalid topology ends it.
+/// Turns this process into a worker of the run that it would start as a driver. An invalid topology ends the process
+/// (end_worker()).
 [[noreturn]] void serve_topology(const worker_environment& environment, const topology& what,
                                  const run_options& options, loss_function loss = {});
 
-/// Of all sinks; metrics by name are made for so many classes. Errors: make_metric().
+/// The scorers of every sink, in their order. Metrics by name get `classes` classes. Errors: make_metric().
 [[nodiscard]] expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes);
 
 /// Whether the metrics of every sink fit the first micro-batch (metric_scorer::judge): `outputs` are what each node of
@@ -33,7 +34,7 @@ namespace troupe {
 /// where there are several; errors of make_sinks().
 [[nodiscard]] expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
                                          const std::vector<std::vector<activation>>& outputs, std::uint32_t classes);
-/// Its source is that of calls to come: there is no data yet.
+/// The source has no data set: calls of an engine bring the data.
 [[nodiscard]] bool is_open(const topology& what);
 
 /// What driver and workers must agree on beside the plan: models' files and how they are cut, metrics. What callables

@@ -11,8 +11,8 @@
 
 namespace troupe {
 
-/// An error of operation, as a value: code, place, cause and one concrete fix. (A broken invariant is no error value;
-/// it stops the process, see check.hpp.)
+/// An error of operation, as a value: code, place, cause and one concrete fix. (A broken invariant is no error value:
+/// it stops the process.)
 struct error {
   error_code code = error_code::internal;
   /// File, line, key, layer, stage, rank, micro-batch: "model.pt, layer 3 (Linear)". May be empty.

@@ -82,8 +82,8 @@ class metric {
 
 using metric_ptr = std::shared_ptr<const metric>;
 
-/// A metric by name: a row of metric_table.hpp. `classes` is the data's. An unknown name is E0102 with a suggestion and
-/// the list; a K out of range, or classes that the metric cannot count, E0103.
+/// A metric by name (docs/metrics.md has the list). `classes` is the data's. An unknown name is E0102 with a suggestion
+/// and the list; a K out of range, or classes that the metric cannot count, E0103.
 expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes);
 /// In the order of the table; "topK" stands for any K.
 std::vector<std::string> metric_names();

@@ -50,7 +50,7 @@ struct eval_options {
   optimize_mode optimize = optimize_mode::layer;
   /// auto | uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
   std::string partition = "auto";
-  /// Not set (auto): by the size of activations (runtime/engine/edge_depths.hpp).
+  /// Not set (auto): 2, and up to 32 where 256 KiB hold the activations.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
   /// Accept models that print, touch files or use unknown operators (model_loading).
@@ -64,7 +64,8 @@ struct eval_options {
   /// Give each stage replica a worker process.
   bool processes = false;
   transport_kind transport = transport_kind::automatic;
-  /// Seconds of silence after which a worker counts as frozen and is replaced.
+  /// Seconds of silence after which a worker counts as frozen and is replaced. Without processes any other value is
+  /// E0104, as of the next three.
   double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
   /// Seconds after which a worker that has not become its stage (read, make and warm up its layers) is replaced.
   double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
@@ -78,7 +79,8 @@ struct eval_options {
   std::optional<double> deadline;
   /// What the run injects into itself.
   fault_plan fault;
-  /// Directory for result.json (and trace.jsonl with `trace`). Empty: none.
+  /// Directory for result.json (and trace.jsonl with `trace`). Empty: none. Of `troupe eval`, as `json`: an evaluator
+  /// writes and prints nothing.
   std::string output;
   /// File that the log is appended to. Empty: stderr.
   std::string log;

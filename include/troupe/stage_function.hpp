@@ -84,7 +84,7 @@ class stage_function {
 using stage_factory = std::function<std::shared_ptr<stage_function>(const stage_context&)>;
 
 /// A callable as a stage: at::Tensor(const at::Tensor&), named_tensors(const named_tensors&), or either with a
-/// micro_batch_info behind. Every replica gets a copy of it.
+/// micro_batch_info behind. Every replica gets a copy.
 template <class Callable>
 class callable_stage final : public stage_function {
  public:

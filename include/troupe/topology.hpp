@@ -125,7 +125,7 @@ class topology {
   topology& stage(const std::string& name, stage_recipe what, const stage_options& options = {});
   /// Stages "NAME 0", "NAME 1"...; edges to and from NAME mean the first and the last of them.
   topology& pipeline(std::string name, model_source model, cut_options options = {});
-  /// Reunites the parts of a route in sample order (join_body).
+  /// Reunites the parts of a route in sample order. E0602 for a sample that comes twice.
   topology& join(std::string name, std::vector<std::string> inputs, stage_options options = {});
   /// Splits each micro-batch by sample. The last case has no predicate and takes the rest. Each case names an output.
   topology& route(std::string name, std::vector<route_case> cases, stage_options options = {});
@@ -137,16 +137,16 @@ class topology {
   /// Number of copies of a stage, join or route. Copies share the work; the one with free credit gets the next part.
   topology& replicate(const std::string& name, std::uint32_t replicas);
 
-  /// Checks everything that needs no file: names, ports, edges, order (validate() of runtime/topology/stage_graph.hpp),
+  /// Checks everything that needs no file: names, ports, edges, order (E0501 to E0506),
   /// devices, dtypes.
   [[nodiscard]] expected<void> check() const;
 
-  /// draw_text() of a valid graph, followed by the warnings of find_shortages().
+  /// A valid graph as text, with a warning for each join whose shorter branch has too few slots.
   [[nodiscard]] std::string picture() const;
-  /// draw_svg() of such a graph.
+  /// The same graph as SVG.
   [[nodiscard]] std::string svg() const;
 
-  /// What a run reads of it (program/topology_parts.hpp).
+  /// For the library alone: what a run reads.
   [[nodiscard]] const topology_parts& parts() const noexcept { return *parts_; }
 
  private:

@@ -25,20 +25,33 @@ expected<void> check_processes(const resolved_options& resolved) {
 
 }  // namespace
 
+namespace {
+
+/// Of options that mean something to workers alone, the first that is set where there are none.
+std::optional<contradiction> find_idle_option(const eval_options& options) {
+  const eval_options defaults;
+  const auto idle = [](const char* option, const char* cause) {
+    return contradiction{option, cause, "set workers.enabled", "add --processes"};
+  };
+  if (options.transport == transport_kind::nccl) return idle("transport", "nccl edges are between processes");
+  if (options.transport == transport_kind::tcp) return idle("transport", "tcp edges are between processes");
+  if (options.forward_deadline)
+    return idle("forward_deadline", "a forward inside the program's own process cannot be ended");
+  if (options.worker_timeout != defaults.worker_timeout) return idle("worker_timeout", "there are no workers");
+  if (options.start_deadline != defaults.start_deadline) return idle("start_deadline", "there are no workers");
+  if (options.checksums) return idle("checksums", "there are no edges between processes");
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<contradiction> find_contradiction(const eval_options& options) {
   if (options.processes && options.transport == transport_kind::inproc) {
     return contradiction{"transport", "inproc edges do not leave a process", "leave it out",
                          "leave out one of --transport inproc and --processes"};
   }
-  if (!options.processes && options.transport == transport_kind::nccl) {
-    return contradiction{"transport", "nccl edges are between processes", "set workers.enabled", "add --processes"};
-  }
-  if (!options.processes && options.transport == transport_kind::tcp) {
-    return contradiction{"transport", "tcp edges are between processes", "set workers.enabled", "add --processes"};
-  }
-  if (!options.processes && options.forward_deadline) {
-    return contradiction{"forward_deadline", "a forward inside the program's own process cannot be ended",
-                         "set workers.enabled", "add --processes"};
+  if (!options.processes) {
+    if (auto found = find_idle_option(options)) return found;
   }
   if (options.processes && options.trace) {
     return contradiction{"trace", "a trace is recorded inside one process", "leave it out",

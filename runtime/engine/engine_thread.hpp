@@ -28,7 +28,8 @@ struct engine_thread_counters {
 };
 
 /// Drives one engine on a thread of its own: steps it until it is idle, spins for a budget, parks on its doorbell,
-/// until it has finished. It does not stop the engine: that is a command, which the engine answers with `finished`.
+/// until it has finished. It does not stop the engine: that is a command, which the engine answers with `finished`. A
+/// sleep is at most engine::park_limit(). An exception from step() ends the process.
 class engine_thread {
  public:
   /// `driven` is not owned and outlives this. E0614 if the system gives no thread.
@@ -41,7 +42,8 @@ class engine_thread {
   ~engine_thread();
 
   /// Waits until the engine has finished, at most until `deadline`; true when it has, and the thread has ended. May be
-  /// repeated, from one thread at a time.
+  /// repeated, from one thread at a time. After false both the thread and its engine are to be kept until the process
+  /// ends.
   [[nodiscard]] bool join(std::chrono::steady_clock::time_point deadline);
 
   /// From any thread.

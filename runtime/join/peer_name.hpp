@@ -10,7 +10,8 @@ struct x509_st;
 
 namespace troupe {
 
-/// For whom a certificate of a job was issued: its driver, or one node. A certificate has the name as its only subject
+/// The holder of a certificate of a job: its driver, or one node, whose name is 1 to 253 letters, digits and "-._:"
+/// (is_node_name() of runtime/launch/node_name.hpp). A certificate has the name as its only subject
 /// alternative name (RFC 5280, section 4.2.1.6), a URI of a private scheme: "troupe:driver", or "troupe:node:" and the
 /// node's name. The characters of is_node_name() stand for themselves in a URI, so nothing is escaped, and no node is
 /// called as the driver is.

@@ -12,7 +12,7 @@ using clock_function = std::function<std::chrono::nanoseconds()>;
 [[nodiscard]] std::chrono::nanoseconds steady_now();
 
 /// Time that its owner moves: as long as it lives steady_now() is `now` on the thread that made it, and on no other.
-/// For simulation. One at a time on a thread.
+/// For simulation. One at a time on a thread, where it also ends: not checked.
 struct virtual_clock {
   explicit virtual_clock(std::chrono::nanoseconds start) noexcept;
   virtual_clock(const virtual_clock&) = delete;

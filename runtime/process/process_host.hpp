@@ -22,7 +22,8 @@ namespace troupe {
 /// Starts, watches and ends worker processes, on one thread that lives as long as the host: the kernel ends a worker
 /// when the *thread* that forked it ends (PR_SET_PDEATHSIG), and so when the driver dies in whatever way.
 ///
-/// All functions may be called from any thread; start() and stop() not from a listener. The process must neither ignore
+/// All functions may be called from any thread; start() and stop() not from a listener, which is called on the host's
+/// thread. The process must neither ignore
 /// SIGCHLD later on nor wait for children that it did not start: the way a worker ended is unknown otherwise.
 class process_host {
  public:
@@ -51,7 +52,7 @@ class process_host {
 
   /// Nothing can be started any more. SIGTERM to all workers, SIGKILL to those that live after `grace` or
   /// worker_reap_time before `deadline`. True if all were reaped and their listeners told by `deadline`. May be
-  /// repeated.
+  /// repeated. After false the workers are killed and the system has not ended them yet; the destructor waits on.
   bool stop(time_point deadline, std::chrono::milliseconds grace = limits::worker_stop_grace);
 
   /// Workers whose on_exit() has not been called yet.

@@ -17,8 +17,10 @@ struct function_body_options {
 };
 
 /// A user's stage_function as the body of a stage, with everything that its contract promises: thread count, inference
-/// mode, names of the inputs, copies where it may write, cast, output without shared storage. E0602 in the words of
-/// what it threw; also for inputs that hold different samples, a tensor missing for an output, and an undefined tensor.
+/// mode, names of the inputs, copies where it may write, cast, output without shared storage. With one input port its
+/// tensors keep their names; of several, a tensor is called by its port, or "port.tensor". With one output port that
+/// has all tensors that come back; of several, each has the tensor of its name. E0602 in the words of what it threw;
+/// also for inputs that hold different samples, a tensor missing for an output, and an undefined tensor.
 class function_body final : public stage_body {
  public:
   function_body(std::shared_ptr<stage_function> function, function_body_options options);

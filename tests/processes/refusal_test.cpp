@@ -24,6 +24,9 @@ TEST(options_that_contradict, are_refused_by_the_command_line) {
       {{"--processes", "--transport", "inproc"}, "inproc edges do not leave a process"},
       {{"--transport", "tcp"}, "tcp edges are between processes"},
       {{"--forward-deadline", "1"}, "a forward inside the program's own process cannot be ended"},
+      {{"--worker-timeout", "5"}, "there are no workers"},
+      {{"--start-deadline", "5"}, "there are no workers"},
+      {{"--checksums"}, "there are no edges between processes"},
       {{"--processes", "--trace", "--output", "."}, "a trace is recorded inside one process"}};
   for (const refused& one : cases) {
     marked_run run(with(lenet(16, 100), one.flags));
@@ -41,6 +44,7 @@ TEST(options_that_contradict, are_refused_by_a_run_in_code) {
       {{"processes=first", "transport=inproc"}, "inproc edges do not leave a process"},
       {{"processes=none", "transport=tcp"}, "tcp edges are between processes"},
       {{"processes=none", "forward_deadline=1"}, "a forward inside the program's own process cannot be ended"},
+      {{"processes=none", "start_deadline=5"}, "there are no workers"},
       {{"trace=yes"}, "a trace is recorded inside one process"},
       {{"program=no"}, "make a troupe::program at the start of main()"},
       {{"program=no", "processes=first"}, "make a troupe::program at the start of main()"}};

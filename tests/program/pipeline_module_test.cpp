@@ -148,6 +148,10 @@ TEST(pipeline_module, a_process_topology_says_stages_and_replicas) {
   auto engine = pipeline_engine::create(module, {.run = {.threads = 1}});
   ASSERT_TRUE(engine) << to_string(engine.error());
   EXPECT_EQ((*engine)->num_stages(), 2u);
+  EXPECT_TRUE(pipeline_engine::create(module, {.replicas = 2, .run = {.threads = 1}}));
+  const error replicas = error_of(module, {.replicas = 3, .run = {.threads = 1}});
+  EXPECT_EQ(replicas.code, error_code::flags_contradict);
+  EXPECT_EQ(replicas.where, "replicas");
   module.topology = *pipe_model_data_parallel_topology(2, 2, 1);
   EXPECT_THAT(to_string(error_of(module)), HasSubstr("axis \"model\""));
 }

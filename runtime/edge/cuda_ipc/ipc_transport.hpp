@@ -23,6 +23,7 @@ namespace troupe {
 /// - A slot comes back as that of a shm edge, and not before ipc_tools::readers has passed the drop of the last view.
 /// - What comes is untrusted: nonsense is told as on_damaged (E0701, E0702), once; then the end is silent. What the
 ///   device refuses (E0902), and a message that does not arrive in its time (E0708), loses the end.
+/// - The first end that is opened starts the one thread that watches the device's events.
 /// - The death of a peer is silence. A producer that is gone leaves its slots to the consumer until it has released
 ///   them, or for limits::ipc_linger_timeout.
 /// - Checksums are those of the announcing edge: they do not cover what lies on the device.

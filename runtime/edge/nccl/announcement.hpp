@@ -25,18 +25,18 @@ class announcement final : public payload {
  public:
   announcement(std::uint64_t its_number, std::vector<std::byte> described, std::vector<device_extent> sent)
       : number(its_number), description(std::move(described)), extents(std::move(sent)) {}
-  /// Of the send on its edge, from 0.
+  /// Of the send, counted from 0 on its edge.
   const std::uint64_t number;
   const std::vector<std::byte> description;
   const std::vector<device_extent> extents;
 };
 
-/// Of all extents, each rounded up to limits::payload_alignment; E0701 beyond limits::nccl_message_bytes_max, E0702 for
-/// a type that is none. Nothing overflows.
+/// Bytes of all extents together, each rounded up to limits::payload_alignment; E0701 beyond
+/// limits::nccl_message_bytes_max, E0702 for a type that is none. Nothing overflows.
 [[nodiscard]] expected<std::uint64_t> room_of(std::span<const device_extent> extents);
 
-/// Reads and writes both of them, and leaves all other payloads (labels) to `others`. What it reads is bounded before
-/// memory is allocated.
+/// Reads and writes both of them, and leaves all other payloads (labels) to `others`, which is not null. What it reads
+/// is bounded before memory is allocated: E0701 beyond a limit, E0702 for what is malformed. Threads: any.
 [[nodiscard]] std::shared_ptr<const payload_codec> announcing_codec(std::shared_ptr<const payload_codec> others);
 
 }  // namespace troupe::nccl

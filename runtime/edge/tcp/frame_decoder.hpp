@@ -19,17 +19,19 @@ enum class decode_step : std::uint8_t {
 /// what is left of a payload is read where it is to lie, and summed up as it arrives. Allocates nothing unless it
 /// fails.
 ///
-/// Order: while step() returns `more`, read into room(), arrived(n), step(). After an error the stream is lost: do not
+/// Order: while step() returns `more`, read into room(), arrived(n), step(); after `head` and `payload` step() again. A
+/// payload is not to be trusted before step() has returned `payload` for it. After an error the stream is lost: do not
 /// call anything again. Threads: one.
 class frame_decoder {
  public:
   /// Frames that announce a larger payload are refused (E0701).
   explicit frame_decoder(std::uint64_t payload_bytes_max) : payload_bytes_max_(payload_bytes_max) {}
+  /// From the next head on.
   void limit_payloads(std::uint64_t bytes) noexcept { payload_bytes_max_ = bytes; }
 
   /// Where the next bytes of the stream go; never empty when step() has returned `more`.
   [[nodiscard]] std::span<std::byte> room() noexcept;
-  /// Of a payload whose place is known.
+  /// Bytes of the payload that have not arrived; 0 between two payloads.
   [[nodiscard]] std::size_t missing() const noexcept { return missing_.size(); }
   /// At most room().size().
   void arrived(std::size_t bytes) noexcept;
