@@ -43,8 +43,12 @@ struct worker_state {
 
 /// tools_of() the device that the worker will have.
 device_tools tools_later(const std::shared_ptr<worker_state>& state) {
-  const auto tools = [state] { return tools_of(state->device.value_or(c10::Device(c10::kCPU))); };
-  return {.nccl = [tools] { return tools().nccl(); }, .ipc = [tools] { return tools().ipc(); }};
+  const auto tools = [state]() -> expected<device_tools> {
+    if (state->device && !state->device->is_cpu()) return tools_of(*state->device);
+    return fail(error_code::wire_malformed, "wiring_order.offers", "an edge between devices for a stage on none");
+  };
+  return {.nccl = [tools] { return tools().and_then([](const device_tools& has) { return has.nccl(); }); },
+          .ipc = [tools] { return tools().and_then([](const device_tools& has) { return has.ipc(); }); }};
 }
 
 expected<std::shared_ptr<stage_body>> become(worker_state& state, const worker_assignment& to,

@@ -4,6 +4,8 @@
 // this program, started again: the environment says at which door it is.
 #include "tests/program/support/doors.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -65,15 +67,56 @@ INSTANTIATE_TEST_SUITE_P(all, each_door,
                          ::testing::ValuesIn(in_turn_if_sanitized(fewer_if_sanitized(doors(), {0, 3}), 1)),
                          [](const auto& each) { return std::string(each.param.name); });
 
+/// What the system says of this process while it reads samples: the most at once.
+class watched_data final : public data_set {
+ public:
+  [[nodiscard]] std::uint64_t size() const noexcept override { return real_->size(); }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return real_->sample_shape(); }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return real_->classes(); }
+  [[nodiscard]] std::string name() const override { return "watched"; }
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override {
+    processes_ = std::max(processes_.load(), count_children());
+    has_shared_edges_ = has_shared_edges_ || maps_edges();
+    return real_->read(range);
+  }
+  [[nodiscard]] std::size_t processes() const { return processes_; }
+  [[nodiscard]] bool has_shared_edges() const { return has_shared_edges_; }
+
+ private:
+  static std::size_t count_children() {
+    std::size_t count = 0;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::ifstream children(thread.path() / "children");
+      for (std::string pid; children >> pid;) ++count;
+    }
+    return count;
+  }
+  static bool maps_edges() {
+    std::ifstream maps("/proc/self/maps");
+    std::ostringstream text;
+    text << maps.rdbuf();
+    return text.str().find("memfd:troupe-edge") != std::string::npos;
+  }
+
+  data_set_ptr real_ = *open_data(digits);
+  mutable std::atomic<std::size_t> processes_{0};
+  mutable std::atomic<bool> has_shared_edges_{false};
+};
+
 TEST_P(each_door, has_workers_and_transports) {
   const auto alone = bits_of(good({}));
   ASSERT_FALSE(alone.empty());
   ::setenv(door_variable, GetParam().name, 1);
   for (const auto& [name, kind] : {std::pair{"shm", transport_kind::shm}, {"tcp", transport_kind::tcp}}) {
     ::setenv(transport_variable, name, 1);
-    const run_result result = good(request_in_workers(kind));
+    const auto watched = std::make_shared<watched_data>();
+    request asked = request_in_workers(kind);
+    asked.data = data_set_ptr(watched);
+    const run_result result = good(asked);
     EXPECT_EQ(bits_of(result), alone) << name;
     EXPECT_TRUE(result.config.processes);
+    EXPECT_GE(watched->processes(), 2u) << "a worker for each stage";
+    EXPECT_EQ(watched->has_shared_edges(), kind == transport_kind::shm) << name;
   }
 }
 
