@@ -182,11 +182,9 @@ int main(int argc, char** argv) {
     given()[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
   const troupe::program program{argc, argv};
-  const troupe::run_options options{.micro_batch = 4,
-                                    .threads = 1,
-                                    .deadline = std::chrono::seconds{60},
-                                    .workers = {.enabled = given()["processes"] == "all",
-                                                .transport = troupe::transport_kind::shm,
-                                                .timeout = std::chrono::seconds{2}}};
+  troupe::run_options options{.micro_batch = 4, .threads = 1, .deadline = std::chrono::seconds{60}};
+  if (given()["processes"] == "all") {
+    options.workers = {.enabled = true, .transport = troupe::transport_kind::shm, .timeout = std::chrono::seconds{2}};
+  }
   return given()["call"] == "eval_batch" ? call_batches(options) : evaluate(options);
 }
