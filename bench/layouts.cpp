@@ -70,8 +70,8 @@ void check_group(const known_answer& known, std::uint64_t micro_batch, std::uint
       options.metrics = {"accuracy", known.loss};
       options.stages = stages;
       options.replicas = replicas;
-      options.micro_batch = micro_batch;
-      options.threads = threads;
+      options.run.micro_batch = micro_batch;
+      options.run.threads = threads;
       options.partition = "uniform";
       const auto got = evaluate(known, options);
       ++into.layouts;

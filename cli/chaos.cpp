@@ -106,7 +106,7 @@ expected<void> read_numbers(const chaos_flags& given, chaos_request& into) {
 /// A plan is given, or drawn.
 expected<void> check_plan(const chaos_flags& given, const eval_options& options) {
   const bool is_drawn = !given.seed.empty() || !given.minutes.empty();
-  if (options.fault.empty() || !is_drawn) return {};
+  if (options.run.faults.empty() || !is_drawn) return {};
   return fail(error_code::flags_contradict, "--fault", "a plan is given, and one is to be drawn",
               "leave out --fault, or --seed and --minutes");
 }
@@ -123,7 +123,7 @@ expected<chaos_request> read_request(const option_flags& flags, const chaos_flag
   if (auto fine = refuse_launch(); !fine) return tl::make_unexpected(fine.error());
   auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
-  if (nodes != nullptr) resolved->options.processes = true;
+  if (nodes != nullptr) resolved->options.run.workers.enabled = true;
   if (auto fine = refuse_places(*resolved); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_together(*resolved, true); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_plan(given, resolved->options); !fine) return tl::make_unexpected(fine.error());
@@ -148,10 +148,10 @@ fault_shape shape_of_run(const chaos_request& asked, const nlohmann::json& resul
     const std::string name = name_without_replica(each);
     if (shape.stages.empty() || shape.stages.back().name != name) {
       shape.edges.emplace_back(shape.stages.empty() ? "loader" : shape.stages.back().name, name);
-      shape.stages.push_back({.name = name, .replicas = 0, .in_process = asked.options.processes});
+      shape.stages.push_back({.name = name, .replicas = 0, .in_process = asked.options.run.workers.enabled});
     }
     ++shape.stages.back().replicas;
-    if (asked.options.processes) ++shape.workers;
+    if (asked.options.run.workers.enabled) ++shape.workers;
   }
   if (asked.nodes != nullptr) shape.places = places_of(*asked.nodes, shape.workers);
   if (shape.workers > 0) shape.workers += limits::worker_spares;
@@ -201,7 +201,7 @@ class chaos {
     if (!before) return tl::make_unexpected(before.error());
     if (!before->result.is_object() || before->end.report.value != 0) return tell_of_first(*before);
     undisturbed_ = std::move(*before);
-    if (!asked_.options.fault.empty()) return one(asked_.options.fault, std::nullopt);
+    if (!asked_.options.run.faults.empty()) return one(asked_.options.run.faults, std::nullopt);
     const auto until = std::chrono::steady_clock::now() + asked_.time.value_or(std::chrono::minutes{0});
     expected<exit_status> status = exit_status::ok;
     for (std::uint64_t seed = asked_.seed;; ++seed) {

@@ -33,7 +33,7 @@ constexpr const char* trace_file = "trace.jsonl";
 expected<eval_options> checked_options(const option_flags& flags) {
   auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
-  if (spans_nodes()) resolved->options.processes = true;  // a launched run has workers without being told
+  if (spans_nodes()) resolved->options.run.workers.enabled = true;  // a launched run has workers without being told
   if (const auto together = check_together(*resolved, true); !together) return tl::make_unexpected(together.error());
   return resolved->options;
 }
@@ -42,7 +42,7 @@ expected<eval_options> checked_options(const option_flags& flags) {
 expected<void> check_output(const eval_options& options) {
   if (options.output.empty()) return {};
   std::vector<std::string> files = {result_file};
-  if (options.trace) files.emplace_back(trace_file);
+  if (options.run.trace) files.emplace_back(trace_file);
   return check_writable_directory(options.output, files);
 }
 
@@ -53,7 +53,7 @@ expected<void> write_file(const std::filesystem::path& path, const std::string& 
 expected<void> write_output(const run_result& result, const std::string& json) {
   if (result.config.output.empty()) return {};
   const std::filesystem::path directory = result.config.output;
-  if (result.config.trace) {
+  if (result.config.run.trace) {
     if (auto written = write_file(directory / trace_file, trace_json_lines(result.trace)); !written) return written;
   }
   return write_file(directory / result_file, json);

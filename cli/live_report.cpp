@@ -11,12 +11,12 @@ live_report::live_report()
 
 expected<std::unique_ptr<live_report>> live_report::start(const eval_options& options) {
   std::unique_ptr<live_report> made(new live_report());
-  if (!options.log.empty()) return made;
+  if (!options.run.log.file.empty()) return made;
   // A bar is in the way: its line is cleared, and drawn again with the next progress.
   const auto over_bar = [before = made->terminal_ ? "\r\x1b[K" : ""](std::string_view line) {
     say(fmt::format("{}{}", before, line));
   };
-  auto log = log_writer::open({.format = options.log_format, .output = over_bar});
+  auto log = log_writer::open({.format = options.run.log.format, .output = over_bar});
   if (!log) return tl::make_unexpected(log.error());
   made->log_ = std::move(*log);
   return made;

@@ -79,7 +79,7 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (const auto together = check_together(*resolved, false); !together) return tl::make_unexpected(together.error());
-  const auto room = ensure_room(room_of_command("plan", resolved->options.threads.value_or(1)));
+  const auto room = ensure_room(room_of_command("plan", resolved->options.run.threads.value_or(1)));
   if (!room) return tl::make_unexpected(room.error());
   return make_plan(resolved->options, usable_cores()).and_then([&](plan_report&& plan) -> expected<std::string> {
     if (!nodes.empty()) {

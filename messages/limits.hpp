@@ -106,7 +106,7 @@ inline constexpr std::uint32_t control_request_attempts = 2;
 inline constexpr std::uint32_t wait_slices = 10;
 /// A run is inspected every report_interval. A longer pause than this means that this process was frozen.
 inline constexpr std::chrono::milliseconds look_pause_max = 1s;
-/// The same after a deadline or a second Ctrl-C, before the process ends.
+/// In place of limits::stop_timeout, where a deadline or a user asked for the end and nothing in the pipe is needed.
 inline constexpr std::chrono::seconds stop_timeout_in_a_hurry = 2s;
 /// Most samples of the warm-up micro-batch.
 inline constexpr std::int64_t warm_up_samples_max = 64;

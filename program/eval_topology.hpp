@@ -6,7 +6,6 @@ namespace troupe {
 
 /// What `troupe eval` runs: source "loader", pipeline "stage", sink "metrics".
 [[nodiscard]] topology topology_of(const eval_options& options, const eval_objects& objects = {});
-[[nodiscard]] run_options run_options_of(const eval_options& options);
 
 /// The way back, for results: what of a run has a place in eval_options.
 [[nodiscard]] eval_options config_of(const topology& what, const run_options& options);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "messages/limits.hpp"
 
 namespace troupe {
@@ -23,8 +25,8 @@ std::optional<error> failure_of(const call_outcome& outcome) {
 }  // namespace
 
 error deadline_error(const eval_options& config) {
-  return {error_code::deadline_passed, "eval",
-          "the deadline of " + std::to_string(config.deadline.value_or(0)) + " s has passed",
+  const std::chrono::duration<double> limit = config.run.deadline.value_or(std::chrono::nanoseconds{0});
+  return {error_code::deadline_passed, "eval", fmt::format("the deadline of {} s has passed", limit.count()),
           "raise --deadline, or evaluate fewer samples with --limit"};
 }
 

@@ -44,7 +44,7 @@ class evaluation_run {
 
   /// After run(): what is in the pipe was dropped.
   [[nodiscard]] bool was_cancelled() const noexcept { return cancelled_; }
-  /// After run(): by a deadline or a second request, which have no time for the forwards in progress.
+  /// After run(): the end was asked for, by a deadline or request, and no forward in progress is needed any more.
   [[nodiscard]] bool is_in_a_hurry() const noexcept { return cancelled_ && stopped_by_; }
 
  private:

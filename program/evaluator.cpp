@@ -85,11 +85,9 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
 
 expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& options, evaluation_hooks hooks,
                                                        const eval_objects& objects) {
-  return create_for({.what = topology_of(options, objects),
-                     .options = run_options_of(options),
-                     .config = options,
-                     .shows_buffers = true},
-                    std::move(hooks));
+  return create_for(
+      {.what = topology_of(options, objects), .options = options.run, .config = options, .shows_buffers = true},
+      std::move(hooks));
 }
 
 expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, const run_options& options,

@@ -32,8 +32,9 @@ struct measured {
 expected<measured> measure(const eval_options& options, const layer_chain& chain, std::uint32_t threads) {
   const auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
-  measured found{{}, (*data)->name(), std::min(options.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {}, {}};
-  const auto block = (*data)->read({0, std::min(options.micro_batch, found.samples)});
+  measured found{{}, (*data)->name(), std::min(options.run.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {},
+                 {}};
+  const auto block = (*data)->read({0, std::min(options.run.micro_batch, found.samples)});
   if (!block) return tl::make_unexpected(block.error());
   const auto input = single_input(*block, chain.file);
   if (!input) return tl::make_unexpected(input.error());
@@ -144,7 +145,7 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.cut_by = places->cut_by;
   plan.boundaries = boundaries;
   plan.replicas = options.replicas;
-  plan.micro_batch = options.micro_batch;
+  plan.micro_batch = options.run.micro_batch;
   const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(*places, found)));
   const std::uint32_t from_loader = std::max(prefetch_slots_for(found ? found->input_bytes + found->label_bytes : 0),
                                              options.num_pipe_buffers.value_or(limits::pipe_buffers_default));

@@ -275,7 +275,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   adapt_to_launch(request.options, request.config);
   options.run.workers.enabled = request.options.workers.enabled;
   if (auto fine = check_run(what, options.run); !fine) return tl::make_unexpected(fine.error());
-  request.options.threads = request.config.threads = threads_of(what, options.run, usable_cores());
+  request.options.threads = request.config.run.threads = threads_of(what, options.run, usable_cores());
   if (auto room = check_room(what, request.options, *request.options.threads); !room) {
     return tl::make_unexpected(room.error());
   }
@@ -287,6 +287,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
   auto stages = start_stages(request, request.first, 0, to_log, {});
   if (!stages) return tl::make_unexpected(stages.error());
+  if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(*stages);
   state->log = std::move(*log);
   state->options = std::move(options);
   state->loss = std::move(loss);
@@ -352,7 +353,7 @@ expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uin
   auto told = metrics_to_tell(impl_->options, metrics);
   if (!told) return tl::make_unexpected(told.error());
   run_request of = impl_->request;
-  of.options.micro_batch = of.config.micro_batch = micro_batch;
+  of.options.micro_batch = of.config.run.micro_batch = micro_batch;
   pipeline_engine_options others = impl_->options;
   others.metrics = metrics;
   of.what = topology_of(impl_->model, others);

@@ -46,6 +46,10 @@ expected<void> mark_parts(std::vector<sink_request>& sinks, const stage_graph& g
 
 }  // namespace
 
+std::uint32_t buffers_between(const started_run& stages) {
+  return std::max(limits::pipe_buffers_default, stages.running->engines().depths.between_stages);
+}
+
 expected<data_set_ptr> open_choice(const data_choice& choice) {
   if (const auto* specification = std::get_if<std::string>(&choice)) return open_data(*specification);
   const auto& data = std::get<data_set_ptr>(choice);
@@ -98,7 +102,7 @@ expected<started_run> start_stages(const run_request& request, const sample_bloc
 expected<prepared_run> prepare_run(const run_request& request, const log_function& log, const std::stop_token& stop) {
   run_request resolved = request;
   resolved.options.threads = threads_of(request.what, request.options, usable_cores());
-  resolved.config.threads = resolved.options.threads;
+  resolved.config.run.threads = resolved.options.threads;
   const run_options& options = resolved.options;
   if (!options.journal.file.empty()) {
     if (auto fine = check_journal(options.journal.file, options.journal.resume); !fine) {
@@ -118,8 +122,7 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
   if (!stages) return tl::make_unexpected(stages.error());
   if (stop.stop_requested()) return stopped_early(resolved.config.model);
   if (request.shows_buffers && !resolved.config.num_pipe_buffers) {
-    resolved.config.num_pipe_buffers =
-        std::max(limits::pipe_buffers_default, stages->running->engines().depths.between_stages);
+    resolved.config.num_pipe_buffers = buffers_between(*stages);
   }
   auto journal = open_journal(request.what, options, **data, stages->layers, **call);
   if (!journal) return tl::make_unexpected(journal.error());

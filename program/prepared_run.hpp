@@ -46,6 +46,9 @@ struct prepared_run {
                                                  std::uint32_t classes, const log_function& log,
                                                  const std::stop_token& stop);
 
+/// The num_pipe_buffers that edges between its stages got where none were asked for.
+[[nodiscard]] std::uint32_t buffers_between(const started_run& stages);
+
 /// One call, so far without a journal. Errors: E0803, make_metric().
 [[nodiscard]] expected<std::unique_ptr<evaluation>> make_call(const topology& what, const run_options& options,
                                                               const data_set_ptr& data);

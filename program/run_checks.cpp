@@ -34,11 +34,11 @@ expected<void> check_ranges(const eval_options& config) {
 }
 
 expected<void> check_processes(const eval_options& config) {
-  if (config.processes && !program::exists()) {
+  if (config.run.workers.enabled && !program::exists()) {
     return fail(error_code::flags_contradict, "processes", "workers of this program would not know what they are",
                 "make a troupe::program at the start of main()");
   }
-  if (const auto found = find_contradiction(config)) {
+  if (const auto found = find_contradiction(config.run)) {
     return fail(error_code::flags_contradict, found->option, found->cause, found->fix);
   }
   return {};
@@ -81,7 +81,7 @@ expected<void> check_placement(const topology& what) {
 void adapt_to_launch(run_options& options, eval_options& config) {
   if (launched_nodes::get() == nullptr) return;
   options.workers.enabled = true;
-  config.processes = true;
+  config.run.workers.enabled = true;
 }
 
 expected<void> check_run(const topology& what, const run_options& options) {

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "messages/limits.hpp"
 #include "program/launched_nodes.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/start_thread.hpp"
@@ -33,6 +34,20 @@ bool run_hosts::stop(std::chrono::steady_clock::time_point deadline, std::chrono
   if (!all.empty()) stop_one(0);
   for (std::thread& each : threads) each.join();
   return std::ranges::all_of(ended, [](std::uint8_t one) { return one == 1; });
+}
+
+bool end_workers(run_hosts& hosts, const std::future<void>& stopped, std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::steady_clock;
+  const auto has_stopped_by = [&](steady_clock::time_point at) {
+    return stopped.wait_until(at) == std::future_status::ready;
+  };
+  const bool in_order = has_stopped_by(deadline - limits::worker_reap_time);
+  // No more of them; those whose stage has not stopped are lost to the director now, which then ends the run.
+  hosts.close();
+  const bool ended = hosts.stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0});
+  // The director waits for the news of their ends, which a machine with too much to do brings late.
+  if (!ended) static_cast<void>(hosts.stop(steady_clock::now() + limits::worker_reap_time_at_exit, {}));
+  return has_stopped_by(std::max(deadline, steady_clock::now() + limits::worker_reap_time));
 }
 
 expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log) {

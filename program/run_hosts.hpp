@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,12 @@ struct run_hosts {
   void close() noexcept;
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline, std::chrono::milliseconds grace);
 };
+
+/// Ends all workers of a run that was asked to stop, and waits until it has: `stopped` is ready. Who has not stopped in
+/// order limits::worker_reap_time before `deadline` is killed. A killed worker is waited for however late the system
+/// ends it, up to limits::worker_reap_time_at_exit, so that false means that a stage of this process is stuck.
+[[nodiscard]] bool end_workers(run_hosts& hosts, const std::future<void>& stopped,
+                               std::chrono::steady_clock::time_point deadline);
 
 /// In a launch it waits until all nodes have joined and have worker_setup::files. `log` as local_host_options has it.
 /// E0614; in a launch also E0103 where stages are more than slots, E0611, E0617, E0618.

@@ -206,19 +206,12 @@ bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
   return stopped;
 }
 
-/// Workers can be ended, unlike threads: one that does not stop in time is, and all of them in the end.
 bool running_topology::impl::stop(std::chrono::steady_clock::time_point deadline) {
-  if (hosts.all.empty()) return stopped.wait_until(deadline) == std::future_status::ready && threads->join(deadline);
-  const auto in_order = stopped.wait_until(deadline - limits::worker_reap_time) == std::future_status::ready;
-  // No more of them; those whose stage has not stopped are lost to the director now, which then ends the run.
-  hosts.close();
-  // One that is killed and not yet reaped, as on a machine with too much to do, keeps nothing here: the hosts wait for
-  // it when they go.
-  static_cast<void>(hosts.stop(deadline, in_order ? limits::worker_stop_grace : std::chrono::milliseconds{0}));
+  const bool has_stopped = hosts.all.empty() ? stopped.wait_until(deadline) == std::future_status::ready
+                                             : end_workers(hosts, stopped, deadline);
+  // Each engine has told its end before, and its thread does nothing more.
   const bool joined =
-      stopped.wait_until(std::max(deadline, std::chrono::steady_clock::now() + limits::worker_reap_time)) ==
-          std::future_status::ready &&
-      threads->join(deadline);
+      has_stopped && threads->join(std::max(deadline, std::chrono::steady_clock::now() + limits::worker_reap_time));
   if (joined) {
     for (const worker_pool_actor& each : pools) caf::anon_send_exit(each, caf::exit_reason::user_shutdown);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "program/prepared_run.hpp"
-#include <troupe/loss.hpp>
+#include <troupe/metric.hpp>
 
 namespace troupe {
 

@@ -141,7 +141,7 @@ class starter {
   }
 
   [[nodiscard]] transport_options edge_settings() const {
-    const auto& asked = options_.run.workers.payload_crc;
+    const auto& asked = options_.run.workers.checksums;
     return {.codec = std::make_shared<tensor_codec>(),
             .payload_crc = corrupts_edges(options_.run.faults) ? true : asked,
             .silence = options_.run.workers.timeout,

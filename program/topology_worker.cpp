@@ -165,7 +165,7 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
       .edges = network ? &between_nodes(edges) : &between_processes(edges),
       .devices = may_join_devices(state->what, state->plan, state->layout) ? tools_later(state) : device_tools{},
       .network = std::move(network),
-      .payload_crc = corrupts_edges(options.faults) ? true : options.workers.payload_crc,
+      .payload_crc = corrupts_edges(options.faults) ? true : options.workers.checksums,
       .silence_timeout = options.workers.timeout,
       .prepare =
           [state] {

@@ -9,7 +9,7 @@
 #include "program/evaluation.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
-#include <troupe/loss.hpp>
+#include <troupe/metric.hpp>
 #include <troupe/options.hpp>
 #include <troupe/topology.hpp>
 

@@ -30,7 +30,7 @@ struct worker_description {
   device_tools devices = {};
   /// What it shows to other nodes; null: the run has one host alone.
   std::shared_ptr<const node_network> network = nullptr;
-  /// As worker_options::payload_crc, of what this worker sends.
+  /// As worker_options::checksums, of what this worker sends.
   std::optional<bool> payload_crc = std::nullopt;
   /// As worker_setup::silence_timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;

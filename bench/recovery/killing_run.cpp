@@ -33,7 +33,7 @@ std::optional<pid_t> lost_process(const std::string& line) {
 
 /// Without a worker process.
 expected<std::vector<metric_value>> reference_of(eval_options options) {
-  options.processes = false;
+  options.run.workers.enabled = false;
   auto made = evaluator::create(options, {});
   if (!made) return tl::make_unexpected(made.error());
   return (*made)->run().map([](const run_result& result) { return result.metrics; });
@@ -52,11 +52,11 @@ expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& w
   const topology what = topology_of(options);
   auto sinks = make_sinks(what, (*data)->classes());
   if (!sinks) return tl::make_unexpected(sinks.error());
-  made->request_ = {*data, options.micro_batch, std::nullopt, std::move(*sinks)};
-  const auto sample = (*data)->read({0, options.micro_batch});
+  made->request_ = {*data, options.run.micro_batch, std::nullopt, std::move(*sinks)};
+  const auto sample = (*data)->read({0, options.run.micro_batch});
   if (!sample) return tl::make_unexpected(sample.error());
   announce(which);
-  auto stages = start_topology(what, {.run = run_options_of(options), .classes = (*data)->classes()}, *sample);
+  auto stages = start_topology(what, {.run = options.run, .classes = (*data)->classes()}, *sample);
   if (!stages) return tl::make_unexpected(stages.error());
   made->stages_ = std::move(*stages);
   return made;

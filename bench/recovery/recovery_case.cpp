@@ -32,10 +32,10 @@ eval_options options_of(const recovery_case& which) {
   const auto data = testing::data_dir();
   eval_options options;
   options.stages = which.stages;
-  options.micro_batch = which.micro_batch;
-  options.threads = 1;
+  options.run.micro_batch = which.micro_batch;
+  options.run.threads = 1;
   options.partition = "profile";
-  options.processes = true;
+  options.run.workers.enabled = true;
   if (which.model == "lenet") {
     options.model = data / "mnist/lenet.pt";
     options.data = "mnist:" + (data / "mnist").string();
@@ -55,7 +55,7 @@ void announce(const recovery_case& which) {
 
 void serve_recovery_case(const worker_environment& environment) {
   const eval_options options = options_of(announced());
-  auto description = describe_worker(topology_of(options), run_options_of(options));
+  auto description = describe_worker(topology_of(options), options.run);
   if (!description) end_worker(description.error());
   description->make_body = [make = std::move(description->make_body)](const worker_assignment& to,
                                                                       const payload_ptr& warm_up) {

@@ -32,69 +32,12 @@ enum class transport_kind : std::uint8_t {
 /// How a model's file is loaded, at every door that takes one.
 struct model_loading {
   /// A model is a program. By default its code may turn tensors into tensors and nothing else: code that prints,
-  /// touches files or processes, or uses operators that are not known, is refused (E0212) before any of it runs. True
+  /// touches files or processes, or uses operators that are not known, is refused (E0212) before it runs. True
   /// takes it.
   bool allow_effects = false;
 };
 
-/// Options of one evaluation. Names are those of the command line and TOML, with underscores. Defaults are defined here
-/// only.
-struct eval_options {
-  std::string model;
-  std::string data;
-  std::uint32_t stages = 1;
-  std::uint32_t replicas = 1;
-  std::uint64_t micro_batch = 64;
-  /// Intra-op threads per stage, fixed at the start. Not set (auto): max(1, cores / (stages x replicas)).
-  std::optional<std::uint32_t> threads;
-  optimize_mode optimize = optimize_mode::layer;
-  /// auto | uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
-  std::string partition = "auto";
-  /// Not set (auto): 2, and up to 32 where 256 KiB hold the activations.
-  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
-  std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
-  /// Accept models that print, touch files or use unknown operators (model_loading).
-  bool allow_effects = false;
-  /// Evaluate only the first `limit` samples. Not set: all.
-  std::optional<std::uint64_t> limit;
-  /// File that records folded states, so that a killed run can continue. Empty: none.
-  std::string journal;
-  /// Continue the existing journal instead of creating one.
-  bool resume = false;
-  /// Give each stage replica a worker process.
-  bool processes = false;
-  transport_kind transport = transport_kind::automatic;
-  /// Seconds of silence after which a worker counts as frozen and is replaced. Without processes any other value is
-  /// E0104, as of the next three.
-  double worker_timeout = std::chrono::duration<double>(limits::worker_silence_timeout).count();
-  /// Seconds after which a worker that has not become its stage (read, make and warm up its layers) is replaced.
-  double start_deadline = std::chrono::duration<double>(limits::worker_start_deadline).count();
-  /// Seconds after which a worker is replaced whose forward has not returned. Not set: no limit.
-  std::optional<double> forward_deadline;
-  /// Checksums over all that edges between processes carry, in shared memory, too: damage costs a repetition.
-  bool checksums = false;
-  /// As stage_options has it; for all stages.
-  std::string device = "cpu";
-  /// Seconds from the start until the run ends with status 124. Not set: no deadline.
-  std::optional<double> deadline;
-  /// What the run injects into itself.
-  fault_plan fault;
-  /// Directory for result.json (and trace.jsonl with `trace`). Empty: none. Of `troupe eval`, as `json`: an evaluator
-  /// writes and prints nothing.
-  std::string output;
-  /// File that the log is appended to. Empty: stderr.
-  std::string log;
-  troupe::log_format log_format = troupe::log_format::text;
-  /// The lowest level that is logged.
-  troupe::log_level log_level = troupe::log_level::info;
-  bool json = false;
-  bool trace = false;
-};
-
-/// Threads per stage as `threads` says, `auto` resolved for this machine.
-std::uint32_t resolve_threads(const eval_options& options, std::uint32_t cores);
-
-/// What is kept of a run, so that it can go on after its program ended.
+/// The record of a run, so that it can go on after its program ended.
 struct journal_options {
   /// Empty: nothing is kept.
   std::string file = {};
@@ -123,8 +66,9 @@ struct worker_options {
   std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
   /// One forward; a longer one costs its process. Nothing: for ever.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
-  /// Checksums over what edges between processes carry; nothing: over tcp without TLS alone, which has its own.
-  std::optional<bool> payload_crc = std::nullopt;
+  /// Checksums over all that edges between processes carry, in shared memory, too: damage costs a repetition. Nothing:
+  /// over tcp without TLS alone; TLS has its own.
+  std::optional<bool> checksums = std::nullopt;
 };
 
 /// How anything is run: an evaluation, a topology, an engine.
@@ -143,6 +87,34 @@ struct run_options {
   /// What the run injects into itself, from its start until its end. Of a pipeline_engine, over all its calls.
   fault_plan faults = {};
 };
+
+/// An evaluation of a model's file, as `troupe eval` runs it. Names are those of the command line and TOML, with
+/// underscores. Defaults are defined here and in run_options only.
+struct eval_options {
+  std::string model;
+  std::string data;
+  std::uint32_t stages = 1;
+  std::uint32_t replicas = 1;
+  optimize_mode optimize = optimize_mode::layer;
+  /// auto | uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
+  std::string partition = "auto";
+  /// Not set (auto): 2, and up to 32 where 256 KiB hold the activations.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
+  /// As stage_options has it; for all stages.
+  std::string device = "cpu";
+  std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
+  /// See model_loading.
+  bool allow_effects = false;
+  /// Here the log begins at info, as that of the command line.
+  run_options run = {.log = {.level = log_level::info}};
+  /// Directory for result.json (and trace.jsonl with `run.trace`). Empty: none. Of `troupe eval`, as `json`: an
+  /// evaluator writes and prints nothing.
+  std::string output;
+  bool json = false;
+};
+
+/// Threads per stage as `run.threads` says; without a number what run_options says of a machine with so many cores.
+std::uint32_t resolve_threads(const eval_options& options, std::uint32_t cores);
 
 enum class stop_kind : std::uint8_t {
   drain,  ///< stop loading, finish the work in flight, give a partial result

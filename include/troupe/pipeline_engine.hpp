@@ -13,7 +13,7 @@
 #include <troupe/data_set.hpp>
 #include <troupe/error.hpp>
 #include <troupe/evaluator.hpp>
-#include <troupe/loss.hpp>
+#include <troupe/metric.hpp>
 #include <troupe/options.hpp>
 #include <troupe/pipeline_module.hpp>
 #include <troupe/result.hpp>
@@ -36,7 +36,8 @@ struct pipeline_engine_options {
   std::string partition = "auto";
   /// See model_loading.
   bool allow_effects = false;
-  std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
+  /// As eval_options has it.
+  std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// See cut_options.
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";

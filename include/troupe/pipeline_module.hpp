@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <troupe/layer_spec.hpp>
-#include <troupe/loss.hpp>
+#include <troupe/metric.hpp>
 #include <troupe/process_topology.hpp>
 
 namespace troupe {

@@ -93,7 +93,7 @@ struct run_result {
   bool partial = false;
   /// Causes of a partial result.
   std::vector<error> errors;
-  /// Instructions of the stage engines, if config.trace is set (trace.jsonl; not in result.json).
+  /// Instructions of the stage engines, if config.run.trace is set (trace.jsonl; not in result.json).
   std::vector<trace_event> trace;
 
   /// A metric of the first sink. An unknown name throws error_exception (E0102), which lists the names.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "messages/limits.hpp"
 #include "runtime/config/option_names.hpp"
@@ -11,30 +12,63 @@
 namespace troupe {
 namespace {
 
-/// Get and set of a member that has the type of its option value, or converts to it (all counts fit std::int64_t, since
-/// check_value has seen them).
-template <auto Member, class Held>
+using seconds = std::chrono::duration<double>;
+using std::chrono::round;
+
+/// Get and set of the member at the end of a path of members. It has the type of its option value, or converts to it
+/// (all counts fit std::int64_t, since check_value has seen them).
+template <class Held, auto... Path>
 struct plain {
-  static option_value get(const eval_options& options) { return static_cast<Held>(options.*Member); }
+  static option_value get(const eval_options& options) { return static_cast<Held>((options.*....*Path)); }
   static void set(eval_options& options, const option_value& value) {
-    using member_type = std::remove_reference_t<decltype(options.*Member)>;
-    options.*Member = static_cast<member_type>(std::get<Held>(value));
+    auto& member = (options.*....*Path);
+    member = static_cast<std::remove_reference_t<decltype(member)>>(std::get<Held>(value));
   }
 };
 
-template <auto Member, class Held>
+template <class Held, auto... Path>
 struct optional {
   static option_value get(const eval_options& options) {
-    if (!(options.*Member)) return std::monostate{};
-    return static_cast<Held>(*(options.*Member));
+    const auto& member = (options.*....*Path);
+    return member ? option_value(static_cast<Held>(*member)) : std::monostate{};
   }
   static void set(eval_options& options, const option_value& value) {
-    using member_type = typename std::remove_reference_t<decltype(options.*Member)>::value_type;
-    if (std::holds_alternative<std::monostate>(value)) {
-      (options.*Member).reset();
-    } else {
-      options.*Member = static_cast<member_type>(std::get<Held>(value));
-    }
+    auto& member = (options.*....*Path);
+    using member_type = typename std::remove_reference_t<decltype(member)>::value_type;
+    const Held* given = std::get_if<Held>(&value);
+    member = given ? std::optional<member_type>(static_cast<member_type>(*given)) : std::nullopt;
+  }
+};
+
+/// A std::chrono time, in seconds outside of C++.
+template <auto... Path>
+struct duration {
+  static option_value get(const eval_options& options) { return seconds((options.*....*Path)).count(); }
+  static void set(eval_options& options, const option_value& value) {
+    auto& member = (options.*....*Path);
+    member = round<std::remove_reference_t<decltype(member)>>(seconds(std::get<double>(value)));
+  }
+};
+
+template <auto... Path>
+struct optional_duration {
+  static option_value get(const eval_options& options) {
+    const auto& member = (options.*....*Path);
+    return member ? option_value(seconds(*member).count()) : std::monostate{};
+  }
+  static void set(eval_options& options, const option_value& value) {
+    auto& member = (options.*....*Path);
+    using member_type = typename std::remove_reference_t<decltype(member)>::value_type;
+    const double* given = std::get_if<double>(&value);
+    member = given ? std::optional(round<member_type>(seconds(*given))) : std::nullopt;
+  }
+};
+
+/// Not asked for is no false: a transport then decides itself.
+struct checksums {
+  static option_value get(const eval_options& options) { return options.run.workers.checksums.value_or(false); }
+  static void set(eval_options& options, const option_value& value) {
+    options.run.workers.checksums = std::get<bool>(value) ? std::optional(true) : std::nullopt;
   }
 };
 
@@ -46,31 +80,33 @@ struct optimize {
 };
 
 struct transport {
-  static option_value get(const eval_options& options) { return transport_name(options.transport); }
+  static option_value get(const eval_options& options) { return transport_name(options.run.workers.transport); }
   static void set(eval_options& options, const option_value& value) {
-    options.transport = transport_of(std::get<std::string>(value));
+    options.run.workers.transport = transport_of(std::get<std::string>(value));
   }
 };
 
 struct format_of_log {
-  static option_value get(const eval_options& options) { return log_format_name(options.log_format); }
+  static option_value get(const eval_options& options) { return log_format_name(options.run.log.format); }
   static void set(eval_options& options, const option_value& value) {
-    options.log_format = log_format_of(std::get<std::string>(value));
+    options.run.log.format = log_format_of(std::get<std::string>(value));
   }
 };
 
 struct level_of_log {
-  static option_value get(const eval_options& options) { return level_name(options.log_level); }
+  static option_value get(const eval_options& options) {
+    return level_name(options.run.log.level.value_or(log_level::warning));
+  }
   static void set(eval_options& options, const option_value& value) {
-    options.log_level = log_level_of(std::get<std::string>(value));
+    options.run.log.level = log_level_of(std::get<std::string>(value));
   }
 };
 
 struct faults {
-  static option_value get(const eval_options& options) { return options.fault.texts(); }
+  static option_value get(const eval_options& options) { return options.run.faults.texts(); }
   static void set(eval_options& options, const option_value& value) {
-    options.fault = {};
-    for (const std::string& each : std::get<std::vector<std::string>>(value)) options.fault.add(each);
+    options.run.faults = {};
+    for (const std::string& each : std::get<std::vector<std::string>>(value)) options.run.faults.add(each);
   }
 };
 
@@ -90,74 +126,79 @@ const std::string data_help = "Data: " + data_forms();
 const std::string metrics_help = "Metrics: " + metric_list();
 
 using o = eval_options;
+using r = run_options;
+using w = worker_options;
 using k = option_kind;
 const std::array options_in_order = {
-    row<plain<&o::model, std::string>>("model", k::text, "FILE", 0, 0, "data/mnist/lenet.pt",
+    row<plain<std::string, &o::model>>("model", k::text, "FILE", 0, 0, "data/mnist/lenet.pt",
                                        "TorchScript model whose layers are a chain"),
-    row<plain<&o::data, std::string>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist", data_help,
+    row<plain<std::string, &o::data>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist", data_help,
                                       &check_data_kind),
-    row<plain<&o::stages, std::int64_t>>("stages", k::count, "S", 1, limits::stages_max, "4",
+    row<plain<std::int64_t, &o::stages>>("stages", k::count, "S", 1, limits::stages_max, "4",
                                          "Stages that the model is cut into"),
-    row<plain<&o::replicas, std::int64_t>>("replicas", k::count, "R", 1, limits::replicas_max, "2",
+    row<plain<std::int64_t, &o::replicas>>("replicas", k::count, "R", 1, limits::replicas_max, "2",
                                            "Copies of the whole pipeline, which share the data"),
-    row<plain<&o::micro_batch, std::int64_t>>("micro_batch", k::count, "B", 1, limits::micro_batch_max, "64",
-                                              "Samples per micro-batch"),
-    row<optional<&o::threads, std::int64_t>>("threads", k::count_or_auto, "N|auto", 1, limits::threads_max, "1",
-                                             "Intra-op threads per stage; auto is max(1, cores / (stages x replicas))"),
+    row<plain<std::int64_t, &o::run, &r::micro_batch>>("micro_batch", k::count, "B", 1, limits::micro_batch_max, "64",
+                                                       "Samples per micro-batch"),
+    row<optional<std::int64_t, &o::run, &r::threads>>(
+        "threads", k::count_or_auto, "N|auto", 1, limits::threads_max, "1",
+        "Intra-op threads per stage; auto is max(1, cores / (stages x replicas))"),
     row<optimize>("optimize", k::text, "MODE", 0, 0, "layer",
                   "Freeze and fuse: layer by layer, each stage as a whole, or none", &check_optimize_mode),
-    row<plain<&o::partition, std::string>>(
+    row<plain<std::string, &o::partition>>(
         "partition", k::text, "METHOD", 0, 0, "auto",
         "Where to cut: auto, uniform, parameters, type:REGEX, profile, or boundaries such as 0,4,15",
         &check_partition_method),
-    row<optional<&o::num_pipe_buffers, std::int64_t>>(
+    row<optional<std::int64_t, &o::num_pipe_buffers>>(
         "num_pipe_buffers", k::count_or_auto, "N|auto", 1, limits::pipe_buffers_max, "2",
         "Micro-batches on their way to a stage and in it (its credits); auto is 2, and more where they are small"),
-    row<plain<&o::device, std::string>>("device", k::text, "NAME", 0, 0, "cuda",
+    row<plain<std::string, &o::device>>("device", k::text, "NAME", 0, 0, "cuda",
                                         "Where stages compute: cpu, cuda:N, or cuda for all of the machine in turn",
                                         &check_device_name),
-    row<plain<&o::metrics, words>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy", metrics_help,
+    row<plain<words, &o::metrics>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy", metrics_help,
                                    &check_metric_names),
-    row<plain<&o::allow_effects, bool>>("allow_effects", k::toggle, "", 0, 0, "true",
+    row<plain<bool, &o::allow_effects>>("allow_effects", k::toggle, "", 0, 0, "true",
                                         "Take a model that prints, touches files or uses unknown operators"),
-    row<optional<&o::limit, std::int64_t>>("limit", k::count, "N", 1, limit_max, "1000",
-                                           "Evaluate only the first N samples"),
-    row<plain<&o::processes, bool>>("processes", k::toggle, "", 0, 0, "true",
-                                    "Run every stage replica in a worker process of its own, which may die"),
+    row<optional<std::int64_t, &o::run, &r::limit>>("limit", k::count, "N", 1, limit_max, "1000",
+                                                    "Evaluate only the first N samples"),
+    row<plain<bool, &o::run, &r::workers, &w::enabled>>(
+        "processes", k::toggle, "", 0, 0, "true",
+        "Run every stage replica in a worker process of its own, which may die"),
     row<transport>("transport", k::text, "KIND", 0, 0, "auto",
                    "What carries micro-batches between stages: auto, inproc, shm, tcp or nccl", &check_transport),
-    row<plain<&o::worker_timeout, double>>("worker_timeout", k::seconds, "SECONDS", limits::worker_timeout_min,
-                                           limits::deadline_seconds_max, "10",
-                                           "A worker that says nothing for so long is replaced"),
-    row<plain<&o::start_deadline, double>>("start_deadline", k::seconds, "SECONDS", limits::worker_timeout_min,
-                                           limits::deadline_seconds_max, "600",
-                                           "A worker that takes longer to become its stage is replaced"),
-    row<optional<&o::forward_deadline, double>>("forward_deadline", k::seconds, "SECONDS", limits::deadline_seconds_min,
-                                                limits::deadline_seconds_max, "30",
-                                                "A forward in a worker that takes longer costs its process"),
-    row<plain<&o::checksums, bool>>("checksums", k::toggle, "", 0, 0, "true",
-                                    "Find flipped bits in what worker processes pass on, in shared memory, too"),
-    row<plain<&o::journal, std::string>>("journal", k::text, "FILE", 0, 0, "run.journal",
-                                         "Keep what is evaluated in this new file, so that --resume can go on with it"),
-    row<plain<&o::resume, bool>>("resume", k::toggle, "", 0, 0, "true",
-                                 "Go on with the journal of a run that ended before it was done"),
-    row<optional<&o::deadline, double>>("deadline", k::seconds, "SECONDS", limits::deadline_seconds_min,
-                                        limits::deadline_seconds_max, "60",
-                                        "End after this time with what is done, labelled partial, and status 124"),
+    row<duration<&o::run, &r::workers, &w::timeout>>("worker_timeout", k::seconds, "SECONDS",
+                                                     limits::worker_timeout_min, limits::deadline_seconds_max, "10",
+                                                     "A worker that says nothing for so long is replaced"),
+    row<duration<&o::run, &r::workers, &w::start_deadline>>(
+        "start_deadline", k::seconds, "SECONDS", limits::worker_timeout_min, limits::deadline_seconds_max, "600",
+        "A worker that takes longer to become its stage is replaced"),
+    row<optional_duration<&o::run, &r::workers, &w::forward_deadline>>(
+        "forward_deadline", k::seconds, "SECONDS", limits::deadline_seconds_min, limits::deadline_seconds_max, "30",
+        "A forward in a worker that takes longer costs its process"),
+    row<checksums>("checksums", k::toggle, "", 0, 0, "true",
+                   "Find flipped bits in what worker processes pass on, in shared memory, too"),
+    row<plain<std::string, &o::run, &r::journal, &journal_options::file>>(
+        "journal", k::text, "FILE", 0, 0, "run.journal",
+        "Keep what is evaluated in this new file, so that --resume can go on with it"),
+    row<plain<bool, &o::run, &r::journal, &journal_options::resume>>(
+        "resume", k::toggle, "", 0, 0, "true", "Go on with the journal of a run that ended before it was done"),
+    row<optional_duration<&o::run, &r::deadline>>(
+        "deadline", k::seconds, "SECONDS", limits::deadline_seconds_min, limits::deadline_seconds_max, "60",
+        "End after this time with what is done, labelled partial, and status 124"),
     row<faults>("fault", k::faults, "FAULT", 0, 0, "kill:stage=stage.1,at=mb17",
                 "Inject this fault (docs/faults.md); may be repeated", &check_faults),
-    row<plain<&o::output, std::string>>("output", k::text, "DIR", 0, 0, "out",
+    row<plain<std::string, &o::output>>("output", k::text, "DIR", 0, 0, "out",
                                         "Write result.json (and trace.jsonl) there"),
-    row<plain<&o::log, std::string>>("log", k::text, "FILE", 0, 0, "run.log",
-                                     "Append the log to this file, and not to stderr"),
+    row<plain<std::string, &o::run, &r::log, &log_options::file>>("log", k::text, "FILE", 0, 0, "run.log",
+                                                                  "Append the log to this file, and not to stderr"),
     row<format_of_log>("log_format", k::text, "FORMAT", 0, 0, "text", "Lines of the log: text, or json objects",
                        &check_log_format),
     row<level_of_log>("log_level", k::text, "LEVEL", 0, 0, "info",
                       "Log from this level on: debug, info, warning, error", &check_log_level),
-    row<plain<&o::json, bool>>("json", k::toggle, "", 0, 0, "true",
+    row<plain<bool, &o::json>>("json", k::toggle, "", 0, 0, "true",
                                "Print the object of result.json, and nothing else, on stdout"),
-    row<plain<&o::trace, bool>>("trace", k::toggle, "", 0, 0, "true",
-                                "Record who did what when, and write DIR/trace.jsonl (needs --output)"),
+    row<plain<bool, &o::run, &r::trace>>("trace", k::toggle, "", 0, 0, "true",
+                                         "Record who did what when, and write DIR/trace.jsonl (needs --output)"),
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ std::vector<std::pair<std::string, std::string>> troupe_environment() {
 }
 
 std::uint32_t resolve_threads(const eval_options& options, std::uint32_t cores) {
-  if (options.threads) return *options.threads;
+  if (options.run.threads) return *options.run.threads;
   const std::uint32_t engines = std::max<std::uint32_t>(1, options.stages * options.replicas);
   return std::clamp<std::uint32_t>(cores / engines, 1, limits::threads_max);
 }

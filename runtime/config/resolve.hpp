@@ -47,7 +47,7 @@ struct contradiction {
   const char* flag_fix = "";
 };
 /// The one list of them, for flags and for run_options.
-std::optional<contradiction> find_contradiction(const eval_options& options);
+std::optional<contradiction> find_contradiction(const run_options& options);
 
 /// What concerns more than one option: a trace without an output (E0104), no
 /// model or no data (E0105). `needs_data` is false for commands that can do without.

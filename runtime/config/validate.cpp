@@ -18,7 +18,7 @@ expected<void> check_present(const std::string& value, std::string_view name) {
 }
 
 expected<void> check_processes(const resolved_options& resolved) {
-  const auto found = find_contradiction(resolved.options);
+  const auto found = find_contradiction(resolved.options.run);
   if (!found) return {};
   return fail(error_code::flags_contradict, source_of(resolved, found->option), found->cause, found->flag_fix);
 }
@@ -28,36 +28,36 @@ expected<void> check_processes(const resolved_options& resolved) {
 namespace {
 
 /// Of options that mean something to workers alone, the first that is set where there are none.
-std::optional<contradiction> find_idle_option(const eval_options& options) {
-  const eval_options defaults;
+std::optional<contradiction> find_idle_option(const run_options& options) {
+  const worker_options defaults;
   const auto idle = [](const char* option, const char* cause) {
     return contradiction{option, cause, "set workers.enabled", "add --processes"};
   };
-  if (options.transport == transport_kind::nccl) return idle("transport", "nccl edges are between processes");
-  if (options.transport == transport_kind::tcp) return idle("transport", "tcp edges are between processes");
-  if (options.forward_deadline)
+  if (options.workers.transport == transport_kind::nccl) return idle("transport", "nccl edges are between processes");
+  if (options.workers.transport == transport_kind::tcp) return idle("transport", "tcp edges are between processes");
+  if (options.workers.forward_deadline)
     return idle("forward_deadline", "a forward inside the program's own process cannot be ended");
-  if (options.worker_timeout != defaults.worker_timeout) return idle("worker_timeout", "there are no workers");
-  if (options.start_deadline != defaults.start_deadline) return idle("start_deadline", "there are no workers");
-  if (options.checksums) return idle("checksums", "there are no edges between processes");
+  if (options.workers.timeout != defaults.timeout) return idle("worker_timeout", "there are no workers");
+  if (options.workers.start_deadline != defaults.start_deadline) return idle("start_deadline", "there are no workers");
+  if (options.workers.checksums) return idle("checksums", "there are no edges between processes");
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<contradiction> find_contradiction(const eval_options& options) {
-  if (options.processes && options.transport == transport_kind::inproc) {
+std::optional<contradiction> find_contradiction(const run_options& options) {
+  if (options.workers.enabled && options.workers.transport == transport_kind::inproc) {
     return contradiction{"transport", "inproc edges do not leave a process", "leave it out",
                          "leave out one of --transport inproc and --processes"};
   }
-  if (!options.processes) {
+  if (!options.workers.enabled) {
     if (auto found = find_idle_option(options)) return found;
   }
-  if (options.processes && options.trace) {
+  if (options.workers.enabled && options.trace) {
     return contradiction{"trace", "a trace is recorded inside one process", "leave it out",
                          "leave out --trace or --processes"};
   }
-  if (options.resume && options.journal.empty()) {
+  if (options.journal.resume && options.journal.file.empty()) {
     return contradiction{"resume", "there is no journal to go on with", "name its file", "add --journal FILE"};
   }
   return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<contradiction> find_contradiction(const eval_options& options) {
 
 expected<void> check_together(const resolved_options& resolved, bool needs_data) {
   const eval_options& options = resolved.options;
-  if (options.trace && options.output.empty()) {
+  if (options.run.trace && options.output.empty()) {
     return fail(error_code::flags_contradict, source_of(resolved, "trace"), "there is no directory for trace.jsonl",
                 "add --output DIR");
   }
@@ -83,7 +83,7 @@ expected<void> validate(const eval_options& options) {
       return tl::make_unexpected(checked.error());
     resolved.origins.emplace(each.name, from);
   }
-  if (auto fine = options.fault.check(); !fine) return fine;
+  if (auto fine = options.run.faults.check(); !fine) return fine;
   return check_together(resolved, true);
 }
 

@@ -7,7 +7,7 @@
 
 #include "runtime/engine/call_fold.hpp"
 #include "runtime/engine/stage_body.hpp"
-#include <troupe/loss.hpp>
+#include <troupe/metric.hpp>
 
 namespace troupe {
 

@@ -20,7 +20,7 @@ struct node_network;
 
 struct transport_options {
   std::shared_ptr<const payload_codec> codec = nullptr;
-  /// worker_options::payload_crc.
+  /// worker_options::checksums.
   std::optional<bool> payload_crc = std::nullopt;
   /// Of this process on several nodes; null: no edge leaves this host, and none is encrypted.
   std::shared_ptr<const node_network> network = nullptr;

@@ -17,11 +17,11 @@ eval_options resnet(std::uint32_t stages, bool in_workers) {
   options.model = (data_dir() / "cifar10/resnet20.pt").string();
   options.data = "cifar10:" + (data_dir() / "cifar10/test_batch_1000.bin").string();
   options.metrics = {"accuracy", "cross_entropy"};
-  options.micro_batch = 32;
+  options.run.micro_batch = 32;
   options.optimize = optimize_mode::none;
   options.device = "cuda:0";
   options.stages = stages;
-  options.processes = in_workers;
+  options.run.workers.enabled = in_workers;
   return options;
 }
 
@@ -45,7 +45,7 @@ TEST(cuda_stages, give_the_same_for_every_cut_and_after_a_death) {
   const auto numbers = numbers_of(run_on_gpu(resnet(1, false)));
   for (const std::uint32_t stages : {2u, 4u}) EXPECT_EQ(numbers_of(run_on_gpu(resnet(stages, false))), numbers);
   eval_options disturbed = resnet(2, true);
-  disturbed.fault.add("kill:stage=stage.1,at=mb9");
+  disturbed.run.faults.add("kill:stage=stage.1,at=mb9");
   EXPECT_EQ(numbers_of(run_on_gpu(disturbed)), numbers);
 }
 

@@ -46,10 +46,10 @@ eval_options lenet(const std::string& device) {
   eval_options options;
   options.model = (data_dir() / "mnist/lenet.pt").string();
   options.data = "mnist:" + (data_dir() / "mnist").string();
-  options.threads = 1;
+  options.run.threads = 1;
   options.stages = 3;
-  options.micro_batch = 16;
-  options.limit = 128;
+  options.run.micro_batch = 16;
+  options.run.limit = 128;
   options.optimize = optimize_mode::none;
   options.metrics = {"accuracy", "nll", "per_class_accuracy"};
   options.device = device;
@@ -75,7 +75,7 @@ TEST(devices, give_the_bits_of_the_cpu_with_residual_blocks) {
   options.model = (data_dir() / "cifar10/resnet20.pt").string();
   options.data = "cifar10:" + (data_dir() / "cifar10/test_batch_1000.bin").string();
   options.metrics = {"accuracy", "cross_entropy"};
-  options.limit = 32;
+  options.run.limit = 32;
   const auto bits = words_of(run(options));
   options.device = "privateuseone:0";
   EXPECT_EQ(words_of(run(options)), bits);
@@ -95,7 +95,7 @@ TEST(devices, optimize_layers_where_they_compute) {
 TEST(devices, are_not_waited_for_between_micro_batches) {
   const auto waits_of = [](std::uint64_t limit) {
     eval_options options = lenet("privateuseone:0");
-    options.limit = limit;
+    options.run.limit = limit;
     const auto before = late::counts().synchronizations;
     EXPECT_TRUE(run(options));
     return late::counts().synchronizations - before;
@@ -105,14 +105,14 @@ TEST(devices, are_not_waited_for_between_micro_batches) {
 
 eval_options lenet_in_workers() {
   eval_options options = lenet("privateuseone");
-  options.processes = true;
+  options.run.workers.enabled = true;
   return options;
 }
 
 TEST(devices, give_the_bits_of_the_cpu_in_worker_processes_also_after_a_death) {
   const auto bits = words_of(run(lenet("cpu")));
   eval_options options = lenet_in_workers();
-  options.fault.add("kill:stage=stage.1,at=mb4");
+  options.run.faults.add("kill:stage=stage.1,at=mb4");
   const auto disturbed = run(options);
   EXPECT_EQ(words_of(disturbed), bits);
   ASSERT_TRUE(disturbed);
@@ -256,9 +256,9 @@ TEST(devices, that_are_not_there_are_errors_before_the_start) {
 TEST(devices, a_journal_goes_on_where_it_began) {
   const auto file = std::filesystem::temp_directory_path() / ("test-devices-" + std::to_string(::getpid()));
   eval_options options = lenet("privateuseone:0");
-  options.journal = file.string();
+  options.run.journal.file = file.string();
   const auto bits = words_of(run(options));
-  options.resume = true;
+  options.run.journal.resume = true;
   EXPECT_EQ(words_of(run(options)), bits);
   options.device = "cpu";
   const auto elsewhere = run(options);

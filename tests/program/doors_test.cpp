@@ -114,7 +114,7 @@ TEST_P(each_door, has_workers_and_transports) {
     asked.data = data_set_ptr(watched);
     const run_result result = good(asked);
     EXPECT_EQ(bits_of(result), alone) << name;
-    EXPECT_TRUE(result.config.processes);
+    EXPECT_TRUE(result.config.run.workers.enabled);
     EXPECT_GE(watched->processes(), 2u) << "a worker for each stage";
     EXPECT_EQ(watched->has_shared_edges(), kind == transport_kind::shm) << name;
   }

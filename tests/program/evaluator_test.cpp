@@ -20,6 +20,7 @@
 namespace troupe::testing {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 eval_options lenet_options() {
@@ -27,7 +28,7 @@ eval_options lenet_options() {
   options.model = (data_dir() / "mnist/lenet.pt").string();
   options.data = "mnist:" + (data_dir() / "mnist").string();
   options.metrics = {"accuracy", "nll"};
-  options.threads = 1;
+  options.run.threads = 1;
   return options;
 }
 
@@ -77,8 +78,8 @@ TEST(evaluator, a_real_run_is_a_legal_execution_of_the_inference_schedule) {
     options.stages = 4;
     options.replicas = replicas;
     options.num_pipe_buffers = 3;
-    options.trace = true;
-    options.micro_batch = 128;
+    options.run.trace = true;
+    options.run.micro_batch = 128;
     auto created = evaluator::create(options, {});
     ASSERT_TRUE(created) << to_string(created.error());
     auto result = (*created)->run();
@@ -102,10 +103,10 @@ TEST(evaluator, a_real_run_is_a_legal_execution_of_the_inference_schedule) {
 TEST(evaluator, small_activations_give_deeper_edges_and_the_result_says_how_deep) {
   eval_options options = lenet_options();
   options.stages = 3;
-  options.limit = 400;
-  options.micro_batch = 1;
+  options.run.limit = 400;
+  options.run.micro_batch = 1;
   options.partition = "parameters";
-  options.trace = true;
+  options.run.trace = true;
   auto created = evaluator::create(options, {});
   ASSERT_TRUE(created) << to_string(created.error());
   auto result = (*created)->run();
@@ -119,7 +120,7 @@ TEST(evaluator, small_activations_give_deeper_edges_and_the_result_says_how_deep
   const auto legal = check_trace(run, result->trace);
   EXPECT_TRUE(legal) << to_string(legal.error());
 
-  options.micro_batch = 256;
+  options.run.micro_batch = 256;
   auto large = evaluator::create(options, {});
   ASSERT_TRUE(large) << to_string(large.error());
   EXPECT_EQ((*large)->run()->config.num_pipe_buffers, limits::pipe_buffers_default);
@@ -129,7 +130,7 @@ class stopped_evaluation : public ::testing::TestWithParam<stop_kind> {};
 
 TEST_P(stopped_evaluation, gives_what_is_done_and_says_that_it_is_partial) {
   eval_options options = lenet_options();
-  options.micro_batch = 1;
+  options.run.micro_batch = 1;
   options.stages = 2;
   evaluator* running = nullptr;
   evaluation_hooks hooks;
@@ -155,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(both, stopped_evaluation, ::testing::Values(stop_kind::
 
 TEST(evaluator, a_deadline_ends_the_run_with_what_is_done) {
   eval_options options = lenet_options();
-  options.micro_batch = 1;
-  options.deadline = 0.4;
+  options.run.micro_batch = 1;
+  options.run.deadline = 400ms;
   auto created = evaluator::create(options, {});
   if (!created) {  // a slow machine: the deadline passed before anything ran
     EXPECT_EQ(created.error().code, error_code::deadline_passed);
@@ -206,10 +207,10 @@ TEST(evaluator, a_hook_that_never_returns_holds_up_no_deadline) {
   std::promise<void> let_go;
   const auto waited_for = std::make_shared<std::shared_future<void>>(let_go.get_future());
   eval_options options = lenet_options();
-  options.micro_batch = 1;
+  options.run.micro_batch = 1;
   options.stages = 2;
-  options.deadline = 20;
-  if (sanitized) options.limit = 1000;
+  options.run.deadline = 20s;
+  if (sanitized) options.run.limit = 1000;
   evaluation_hooks hooks;
   hooks.on_progress = [waited_for](const progress_update&) { waited_for->wait(); };
   auto created = evaluator::create(options, hooks);
@@ -248,7 +249,7 @@ TEST(evaluator, a_stage_that_hangs_when_it_is_tried_out_ends_at_the_deadline) {
 
 TEST(evaluator, limit_counts_samples_not_micro_batches) {
   eval_options options = lenet_options();
-  options.limit = 130;
+  options.run.limit = 130;
   auto result = (*evaluator::create(options, {}))->run();
   ASSERT_TRUE(result);
   EXPECT_EQ(result->samples, 130);
@@ -275,7 +276,7 @@ std::size_t threads_of_this_process() {
 
 TEST(evaluator, leaves_no_thread_behind) {
   eval_options options = lenet_options();
-  options.limit = 640;
+  options.run.limit = 640;
   static_cast<void>((*evaluator::create(options, {}))->run());
   const std::size_t before = threads_of_this_process();
   options.stages = 5;

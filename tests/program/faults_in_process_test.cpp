@@ -21,15 +21,15 @@ class faults_in_process : public ::testing::Test {
     options_.model = (data_dir() / "mnist/lenet.pt").string();
     options_.data = "mnist:" + (data_dir() / "mnist").string();
     options_.stages = 3;
-    options_.threads = 1;
-    options_.micro_batch = 16;
-    options_.limit = 480;
+    options_.run.threads = 1;
+    options_.run.micro_batch = 16;
+    options_.run.limit = 480;
   }
   ~faults_in_process() override { std::filesystem::remove(journal_); }
 
   [[nodiscard]] expected<run_result> run(const std::vector<std::string>& faults) const {
     eval_options options = options_;
-    for (const std::string& each : faults) options.fault.add(each);
+    for (const std::string& each : faults) options.run.faults.add(each);
     auto created = evaluator::create(options, {});
     if (!created) return tl::make_unexpected(created.error());
     return (*created)->run();
@@ -73,12 +73,12 @@ TEST_F(faults_in_process, leave_the_bits_as_they_are_and_are_reported) {
 
 TEST_F(faults_in_process, full_disk_ends_the_run_and_it_goes_on_from_its_journal) {
   const auto whole = undisturbed();
-  options_.journal = journal_.string();
+  options_.run.journal.file = journal_.string();
   const auto ended = run({"disk_full:journal,at=mb10,bytes=20"});
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, error_code::journal_unwritable);
   EXPECT_THAT(ended.error().cause, HasSubstr("No space left"));
-  options_.resume = true;
+  options_.run.journal.resume = true;
   const auto result = run({});
   ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_EQ(words_of(*result), whole);

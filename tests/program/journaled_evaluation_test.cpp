@@ -41,10 +41,10 @@ class journaled_evaluation : public ::testing::Test {
     directory_ = ::mkdtemp(name.data());
     options_.model = (data_dir() / "mnist/lenet.pt").string();
     options_.data = "mnist:" + (data_dir() / "mnist").string();
-    options_.micro_batch = 4;
-    options_.threads = 1;
-    options_.limit = 2400;
-    options_.journal = (directory_ / "run.journal").string();
+    options_.run.micro_batch = 4;
+    options_.run.threads = 1;
+    options_.run.limit = 2400;
+    options_.run.journal.file = (directory_ / "run.journal").string();
   }
   ~journaled_evaluation() override { std::filesystem::remove_all(directory_); }
 
@@ -65,8 +65,8 @@ class journaled_evaluation : public ::testing::Test {
   }
   std::vector<std::uint64_t> undisturbed() {
     eval_options plain = options_;
-    plain.journal.clear();
-    plain.resume = false;
+    plain.run.journal.file.clear();
+    plain.run.journal.resume = false;
     auto created = evaluator::create(plain, {});
     return words_of(*(*created)->run());
   }
@@ -85,7 +85,7 @@ TEST_P(stopped_journal, goes_on_and_shows_only_its_own_work_as_rate) {
   ASSERT_GT(kept, 0);
   ASSERT_LT(kept, 600);
 
-  options_.resume = true;
+  options_.run.journal.resume = true;
   options_.stages = 2;
   std::uint64_t least_done = UINT64_MAX;
   evaluation_hooks hooks;
@@ -102,7 +102,7 @@ TEST_P(stopped_journal, goes_on_and_shows_only_its_own_work_as_rate) {
   EXPECT_EQ(whole->stages.front().micro_batches, 600 - kept);
   EXPECT_GE(least_done, kept * 4) << "progress begins at what the journal had";
   EXPECT_DOUBLE_EQ(whole->samples_per_second, static_cast<double>(2400 - kept * 4) / whole->wall_seconds);
-  EXPECT_TRUE(whole->config.resume);
+  EXPECT_TRUE(whole->config.run.journal.resume);
 }
 
 INSTANTIATE_TEST_SUITE_P(both, stopped_journal,
@@ -141,26 +141,26 @@ struct other_layout {
 class layout_of_the_rest : public journaled_evaluation, public ::testing::WithParamInterface<other_layout> {};
 
 TEST_P(layout_of_the_rest, is_free_although_the_first_run_chose_its_threads_by_its_own) {
-  options_.threads.reset();
+  options_.run.threads.reset();
   const auto stopped = run_and_stop(stop_kind::now);
   ASSERT_TRUE(stopped) << to_string(stopped.error());
   ASSERT_TRUE(stopped->partial);
-  const auto threads = stopped->config.threads;
+  const auto threads = stopped->config.run.threads;
   ASSERT_GE(threads, usable_cores()) << "one stage has all cores";
 
-  options_.resume = true;
+  options_.run.journal.resume = true;
   options_.stages = GetParam().stages;
   options_.replicas = GetParam().replicas;
   const auto whole = run();
   ASSERT_TRUE(whole) << to_string(whole.error());
-  EXPECT_EQ(whole->config.threads, threads);
+  EXPECT_EQ(whole->config.run.threads, threads);
   EXPECT_GT(whole->delivery.resumed, 0);
   EXPECT_EQ(whole->delivery.folded, 600);
   options_.stages = 1;
   options_.replicas = 1;
   EXPECT_EQ(words_of(*whole), undisturbed());
 
-  options_.threads = *threads + 1;
+  options_.run.threads = *threads + 1;
   const auto refused = run();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, error_code::journal_mismatch);
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(all, layout_of_the_rest,
 
 TEST_F(journaled_evaluation, that_is_complete_evaluates_nothing) {
   ASSERT_TRUE(run());
-  options_.resume = true;
+  options_.run.journal.resume = true;
   for (int round = 0; round < 2; ++round) {
     const auto again = run();
     ASSERT_TRUE(again) << to_string(again.error());
@@ -188,13 +188,13 @@ TEST_F(journaled_evaluation, that_is_complete_evaluates_nothing) {
 
 TEST_F(journaled_evaluation, pins_the_cut_only_where_bits_depend_on_it) {
   for (const optimize_mode mode : {optimize_mode::layer, optimize_mode::stage}) {
-    options_.journal = (directory_ / std::to_string(static_cast<int>(mode))).string();
+    options_.run.journal.file = (directory_ / std::to_string(static_cast<int>(mode))).string();
     options_.optimize = mode;
-    options_.limit = 40;
+    options_.run.limit = 40;
     options_.stages = 2;
-    options_.resume = false;
+    options_.run.journal.resume = false;
     ASSERT_TRUE(run());
-    options_.resume = true;
+    options_.run.journal.resume = true;
     EXPECT_TRUE(run());
     options_.stages = 3;
     const auto other = run();
@@ -219,7 +219,7 @@ TEST_P(measured_again, goes_on_at_the_boundaries_of_its_journal) {
   ASSERT_TRUE(stopped) << to_string(stopped.error());
   ASSERT_TRUE(stopped->partial);
 
-  options_.resume = true;
+  options_.run.journal.resume = true;
   options_.partition = GetParam();
   const auto whole = run();
   ASSERT_TRUE(whole) << to_string(whole.error());
@@ -245,14 +245,16 @@ INSTANTIATE_TEST_SUITE_P(methods, measured_again,
 TEST_P(measured_again, so_does_an_engine) {
   const auto result_of = [&](const std::string& partition, bool resume) -> expected<run_result> {
     const auto data = open_data(options_.data);
-    auto engine = pipeline_engine::create(
-        options_.model,
-        {.stages = 2,
-         .run = {.micro_batch = 4, .threads = 1, .limit = 40, .journal = {.file = options_.journal, .resume = resume}},
-         .optimize = optimize_mode::stage,
-         .partition = partition,
-         .sample = (*data)->read({0, 4})->inputs.only()},
-        nullptr);
+    auto engine = pipeline_engine::create(options_.model,
+                                          {.stages = 2,
+                                           .run = {.micro_batch = 4,
+                                                   .threads = 1,
+                                                   .limit = 40,
+                                                   .journal = {.file = options_.run.journal.file, .resume = resume}},
+                                           .optimize = optimize_mode::stage,
+                                           .partition = partition,
+                                           .sample = (*data)->read({0, 4})->inputs.only()},
+                                          nullptr);
     if (!engine) return tl::make_unexpected(engine.error());
     return (*engine)->evaluate(*data);
   };
@@ -265,12 +267,12 @@ TEST_P(measured_again, so_does_an_engine) {
 }
 
 TEST_P(measured_again, measures_where_the_journal_has_other_stages) {
-  options_.limit = 40;
+  options_.run.limit = 40;
   options_.optimize = optimize_mode::stage;
   options_.stages = 2;
   options_.partition = never_measured;
   ASSERT_TRUE(run());
-  options_.resume = true;
+  options_.run.journal.resume = true;
   options_.stages = 3;
   options_.partition = GetParam();
   const auto other = run();
@@ -289,19 +291,19 @@ TEST_F(journaled_evaluation, knows_the_cut_of_each_pipeline) {
                             .pipeline("c", "c.pt", fused("auto"))
                             .pipeline("b", "b.pt", {.stages = 2})
                             .pipeline("a", "a.pt", fused("profile"));
-  ASSERT_TRUE(create_journal(options_.journal, {{"partition", "0,4,15 0,14,15"}}));
-  EXPECT_TRUE(journaled_cuts(what, {.file = options_.journal}).empty()) << "a run that is not resumed";
-  EXPECT_EQ(journaled_cuts(what, {.file = options_.journal, .resume = true}),
+  ASSERT_TRUE(create_journal(options_.run.journal.file, {{"partition", "0,4,15 0,14,15"}}));
+  EXPECT_TRUE(journaled_cuts(what, {.file = options_.run.journal.file}).empty()) << "a run that is not resumed";
+  EXPECT_EQ(journaled_cuts(what, {.file = options_.run.journal.file, .resume = true}),
             (std::map<std::string, std::string>{{"a", "0,4,15"}, {"c", "0,14,15"}}));
-  options_.journal += ".other";
-  ASSERT_TRUE(create_journal(options_.journal, {{"threads", "1"}}));
-  EXPECT_TRUE(journaled_cuts(what, {.file = options_.journal, .resume = true}).empty());
+  options_.run.journal.file += ".other";
+  ASSERT_TRUE(create_journal(options_.run.journal.file, {{"threads", "1"}}));
+  EXPECT_TRUE(journaled_cuts(what, {.file = options_.run.journal.file, .resume = true}).empty());
 }
 
 TEST_F(journaled_evaluation, goes_on_where_files_were_moved_and_not_where_they_changed) {
-  options_.limit = 40;
+  options_.run.limit = 40;
   ASSERT_TRUE(run());
-  options_.resume = true;
+  options_.run.journal.resume = true;
   const auto moved = directory_ / "moved";
   std::filesystem::copy(data_dir() / "mnist", moved, std::filesystem::copy_options::recursive);
   options_.model = (moved / "lenet.pt").string();
@@ -321,7 +323,7 @@ TEST_F(journaled_evaluation, that_cannot_start_leaves_no_journal_behind) {
   options_.partition = "0,5,99";
   options_.stages = 2;
   EXPECT_FALSE(run());
-  EXPECT_FALSE(std::filesystem::exists(options_.journal));
+  EXPECT_FALSE(std::filesystem::exists(options_.run.journal.file));
 }
 
 TEST_F(journaled_evaluation, refuses_states_that_it_cannot_have) {

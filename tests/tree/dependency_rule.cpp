@@ -39,7 +39,6 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"named_tensors.hpp", "runtime/tensor"},
                                                             {"metric.hpp", "runtime/metric"},
                                                             {"metric_of.hpp", "runtime/metric"},
-                                                            {"loss.hpp", "runtime/metric"},
                                                             {"model.hpp", "runtime/model"},
                                                             {"layer_spec.hpp", "runtime/model"},
                                                             {"stage_function.hpp", "runtime/stage"},

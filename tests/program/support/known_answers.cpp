@@ -40,8 +40,8 @@ void check(const known_answer& known, const std::vector<layout>& layouts) {
     options.metrics = {"accuracy", "per_class_accuracy", known.loss};
     options.stages = each.stages;
     options.replicas = each.replicas;
-    options.micro_batch = each.micro_batch;
-    options.threads = each.threads;
+    options.run.micro_batch = each.micro_batch;
+    options.run.threads = each.threads;
     options.optimize = each.optimize;
     options.partition = "uniform";
     auto created = evaluator::create(options, {});

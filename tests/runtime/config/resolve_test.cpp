@@ -2,7 +2,7 @@
 // Method: each option of the table gets a value of its own from each source.
 #include "runtime/config/resolve.hpp"
 
-#include <cmath>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -139,7 +139,8 @@ TEST_F(resolve, numbers_are_read_to_the_end_and_within_their_range) {
   for (const char* text : {"0", "-1", "nan", "inf", "1e99", "soon"}) {
     EXPECT_FALSE(resolve_options({std::nullopt, {}, {{"deadline", text}}})) << '"' << text << '"';
   }
-  EXPECT_EQ(resolve_options({std::nullopt, {}, {{"deadline", "0.5"}}})->options.deadline, 0.5);
+  EXPECT_EQ(resolve_options({std::nullopt, {}, {{"deadline", "0.5"}}})->options.run.deadline,
+            std::chrono::milliseconds{500});
 }
 
 TEST_F(resolve, checks_what_concerns_several_options) {
@@ -158,14 +159,14 @@ TEST(validate, sees_what_no_command_line_made) {
   options.model = "m.pt";
   options.data = "npy:a,b";
   EXPECT_TRUE(validate(options));
-  options.micro_batch = 0;
+  options.run.micro_batch = 0;
   EXPECT_FALSE(validate(options));
-  options.micro_batch = ~std::uint64_t{0};
+  options.run.micro_batch = ~std::uint64_t{0};
   EXPECT_FALSE(validate(options));
-  options.micro_batch = 1;
-  options.deadline = std::nan("");
+  options.run.micro_batch = 1;
+  options.run.deadline = std::chrono::nanoseconds{-1};
   EXPECT_FALSE(validate(options));
-  options.deadline.reset();
+  options.run.deadline.reset();
   options.metrics = {};
   EXPECT_FALSE(validate(options));
 }
@@ -177,7 +178,7 @@ TEST(resolve_threads, auto_shares_the_cores_and_is_never_none) {
   EXPECT_EQ(resolve_threads(options, 12), 2U);
   EXPECT_EQ(resolve_threads(options, 17), 2U);
   EXPECT_EQ(resolve_threads(options, 2), 1U);
-  options.threads = 5;
+  options.run.threads = 5;
   EXPECT_EQ(resolve_threads(options, 2), 5U);
 }
 

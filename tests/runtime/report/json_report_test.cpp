@@ -42,7 +42,7 @@ run_result sample_result() {
   result.stages = {{"stage 0", 0, {"0 Conv2d", "1 ReLU"}, 0.25, 0.5, 3}};
   result.wall_seconds = 0.1 + 0.2;
   result.samples_per_second = 1.0 / 3.0;
-  result.config.threads = 1;
+  result.config.run.threads = 1;
   return result;
 }
 
