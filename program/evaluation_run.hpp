@@ -42,7 +42,7 @@ class evaluation_run {
   /// At any time. Of a pipeline that stops they change until it has: a fault may hit the messages of the stop.
   [[nodiscard]] std::vector<fault_report> fault_reports() const;
 
-  /// After run(): what is in the pipe was dropped.
+  /// After run(): the micro-batches in the pipe were dropped.
   [[nodiscard]] bool was_cancelled() const noexcept { return cancelled_; }
   /// After run(): by a deadline or a second request, which have no time for the forwards in progress.
   [[nodiscard]] bool is_in_a_hurry() const noexcept { return cancelled_ && stopped_by_; }
