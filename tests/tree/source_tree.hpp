@@ -17,8 +17,8 @@ using findings = std::vector<std::string>;
 /// CMakeLists.txt link.
 findings dependency_findings(const std::filesystem::path& root);
 
-/// No circle between folders: not between those of any one depth, with what is in their subfolders, nor between a
-/// folder and its own subfolders. One finding per include that closes a circle: "a -> b: a/x.hpp includes b/y.hpp".
+/// No circle between folders: not between those of any one depth, with their subfolders, nor between a folder and its
+/// own subfolders. One finding per include that closes a circle: "a -> b: a/x.hpp includes b/y.hpp".
 findings circle_findings(const std::filesystem::path& root);
 
 /// The file of the tree, relative to its root, that this line of `file` includes; nothing for any other line.
