@@ -33,6 +33,10 @@ findings style_findings(const std::filesystem::path& root);
 /// counts as lines of that function.
 findings function_findings(const std::filesystem::path& root);
 
+/// No comment has one of the refused_words (tests/support/refused_words.hpp), also not across the lines of one comment.
+/// Literals may: a message follows other rules.
+findings comment_findings(const std::filesystem::path& root);
+
 /// Sources (.hpp, .cpp, CMakeLists.txt) below the layers, as paths relative to the root, in order.
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& root);
 
