@@ -58,8 +58,8 @@ class call_book {
 
   /// False for a call that is unknown or being cancelled already: the first cause stays.
   [[nodiscard]] bool cancel(call_number number, const error& cause);
-  /// Every call that is open now is to end after what was loaded of it; those that are not yet loading are named, as
-  /// nothing of them could be finished.
+  /// Every call that is open now is to end after its last loaded micro-batch. Returns those that are not yet loading,
+  /// as nothing of them could be finished.
   [[nodiscard]] std::vector<call_number> cut();
   /// Calls below it were cut.
   [[nodiscard]] call_number cut_below() const noexcept { return cut_below_; }
@@ -70,7 +70,7 @@ class call_book {
 
   /// Where stages that take ids in order begin in a new epoch, of which the loader sends `first_sent` first. A call may
   /// end after the loader has named one of its micro-batches. A new stage never heard of that call, the others have
-  /// forgotten it and pass nothing of it on: no stage may wait for it.
+  /// forgotten it and pass on no part of that call: no stage may wait for it.
   [[nodiscard]] micro_batch_id first_awaited(micro_batch_id first_sent) const;
 
  private:

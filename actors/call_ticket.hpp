@@ -40,7 +40,7 @@ struct call_ticket {
   std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
   /// The same for stages in worker processes.
   scoring in_workers;
-  /// Makes of a score from a worker that of make_scorer's, or says which part of it cannot be true. Empty: it is one.
+  /// Turns a worker's score into one of make_scorer's, or says which part cannot be true. Empty: it is one already.
   std::function<std::optional<std::string>(score& said)> unpack;
   /// By sink: words of a score of at least one sample. Empty: not known.
   std::vector<std::size_t> score_words;

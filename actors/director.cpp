@@ -224,9 +224,9 @@ void director_state::stop_engines_if_quiet() {
   if (phase_ != run_phase::draining && phase_ != run_phase::aborting) return;
   if (!calls_.empty()) return;
   phase_ = run_phase::stopping;
-  // Every call is answered, and what is still on its way belongs to none. Closing the edges and waiting for it to come
-  // through would be a wait without an end: it may be lost, its credit with it, and lost work is noticed for open calls
-  // alone. Stages first: none says that it has stopped before it was told.
+  // Every call is answered: micro-batches still on their way belong to none. Closing the edges and waiting for them to
+  // come through would be a wait without an end: one may be lost, its credit with it, and lost work is noticed for open
+  // calls alone. Stages first: none says that it has stopped before it was told.
   tell_stages(stop_request{stop_mode::abort});
   tell(self_, loader_, stop_request{stop_mode::abort});
   end_if_all_stopped();  // none could be started

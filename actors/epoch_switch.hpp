@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-/// How a run changes from one epoch to the next: what the director knows of it. No actor is spoken to here.
+/// How a run changes from one epoch to the next, as the director knows it. No actor is spoken to here.
 ///
 ///   wired --pause()--> pausing --paused()--> (new edges are made) --begin()--> wired, in a new epoch
 ///   pausing --give_up()--> wired, in the old one
@@ -26,7 +26,7 @@ class epoch_switch {
   void give_up() noexcept { pausing_ = false; }
   /// The number of the new epoch, whose edges are to be made.
   epoch_number begin(std::chrono::nanoseconds now) noexcept;
-  /// What was seen before the present epoch began says nothing of it.
+  /// An observation from before the present epoch says nothing about this epoch.
   [[nodiscard]] bool is_older_than_epoch(std::chrono::nanoseconds seen) const noexcept { return seen < begun_at_; }
 
   /// Edges, or work on them, were lost although every stage lives. False: as often in a row as

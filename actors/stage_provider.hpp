@@ -25,9 +25,9 @@ class stage_provider {
   stage_provider& operator=(const stage_provider&) = delete;
   virtual ~stage_provider() = default;
 
-  /// Makes the actor of an incarnation and begins to start what is behind it. The actor tells the director stage_ready,
-  /// failure or stage_lost, and in the end stopped. What is left of the incarnation before is fenced: it is ended, or
-  /// what it still does has no effect.
+  /// Makes the actor of an incarnation and begins to start the stage behind it. The actor tells the director
+  /// stage_ready, failure or stage_lost, and in the end stopped. The incarnation before is fenced: it is ended, or its
+  /// later actions have no effect.
   [[nodiscard]] virtual expected<stage_actor> start(director_actor::pointer director,
                                                     const aggregator_actor& aggregator, stage_address at,
                                                     incarnation_number incarnation) = 0;

@@ -1,4 +1,4 @@
-// Pipelines against plain LibTorch loops, interleaved in one run; docs/benchmarks.md says what is measured and how.
+// Pipelines against plain LibTorch loops, interleaved in one run; docs/benchmarks.md describes the measurements.
 //
 //   pipeline_bench [--rounds N] [--seconds-per-measurement S] [--only MODEL]...     JSON on stdout, a table on stderr
 //   pipeline_bench --all-layouts [--only MODEL]...                                  known answers in every layout

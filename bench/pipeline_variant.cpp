@@ -57,7 +57,7 @@ std::vector<std::size_t> pipeline_variant::boundaries() const {
   std::vector<std::size_t> boundaries = {0};
   for (const auto& layers : stages_.layers) {
     if (!layers.empty())
-      boundaries.push_back(boundaries.back() + layers.size());  // what is no stage of a model has none
+      boundaries.push_back(boundaries.back() + layers.size());  // a stage that is no part of a model has none
   }
   return boundaries;
 }

@@ -21,7 +21,7 @@ struct pipeline_shape {
   worker_options workers = {};
 };
 
-/// Source, a pipeline of stages, sink: what a variant runs, and a worker process of it.
+/// Source, a pipeline of stages, sink: what a variant and its worker processes run.
 topology bench_topology(const layer_chain& chain, const data_set_ptr& data, const std::vector<std::string>& metrics,
                         const std::string& partition, std::uint32_t stages, std::uint32_t replicas);
 

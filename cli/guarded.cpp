@@ -10,7 +10,7 @@
 namespace troupe::cli {
 namespace {
 
-/// The layers below give errors as values; what is left is memory that ran out, or a fault of ours.
+/// The layers below give errors as values; an exception means that memory ran out, or a fault of ours.
 expected<exit_status> run_caught(const std::string& name, const std::function<expected<exit_status>()>& run) try {
   return run();
 } catch (const std::bad_alloc&) {

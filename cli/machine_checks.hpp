@@ -20,7 +20,7 @@ struct machine_check {
 /// Versions, cores, memory, allocator, GPUs, example files, and a kernel with a known result.
 std::vector<machine_check> check_machine(const gpu_findings& gpus);
 
-/// The part of it that asks LibTorch.
+/// The part of check_machine() that asks LibTorch.
 void check_libtorch(std::vector<machine_check>& into);
 
 }  // namespace troupe::cli

@@ -18,7 +18,7 @@ class node_flags {
 
   /// All after parse(). An empty text was not given: an empty value is refused before.
   [[nodiscard]] std::optional<std::string> hostfile() const;
-  /// E0103 for what is no count.
+  /// E0103 for a value that is no count.
   [[nodiscard]] expected<node_filter> filter() const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace troupe::cli {
 
-/// Writes a result to stdout, all of it before it returns, and adds nothing. A closed pipe or a full disk is E0611.
+/// Writes a whole result to stdout before it returns, and adds nothing. A closed pipe or a full disk is E0611.
 expected<void> print(std::string_view text);
 
 /// Writes all else to stderr, and adds nothing. A missing reader is no error: where a full pipe or a stopped terminal

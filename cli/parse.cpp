@@ -38,7 +38,7 @@ tl::unexpected<error> unknown_argument(const CLI::App& into) {
               near ? fmt::format("write {}", *near) : fmt::format("see {} --help for its flags", into.get_name()));
 }
 
-/// CLI11 says what is wrong in one sentence that begins with the flag's name.
+/// CLI11 names the problem in one sentence that begins with the flag's name.
 tl::unexpected<error> wrong_argument(const CLI::App& into, const arguments& given, const CLI::ParseError& e) {
   for (const std::string& name : flags_of(into)) {
     const auto is_it = [&](const std::string& each) { return up_to_equals(each) == name; };

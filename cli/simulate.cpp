@@ -116,7 +116,7 @@ class simulating {
     return {};
   }
 
-  /// The expanded plan, and the least of it that still fails.
+  /// The expanded plan, and its smallest part that still fails.
   std::string failure_text(const simulation::plan& what, const simulation::run_report& report) {
     const std::vector<std::size_t> least = simulation::shrink(world_, what);
     std::string numbers;

@@ -79,7 +79,7 @@ struct blob_part {
   std::vector<std::byte> content;
 };
 
-/// agent -> driver: so many bytes of content have been put in their place. What is on its way is bounded by it.
+/// agent -> driver: so many bytes of content have been put in their place. These messages bound the bytes on their way.
 struct blob_part_taken {
   std::uint64_t bytes = 0;
 };

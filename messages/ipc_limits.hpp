@@ -10,7 +10,7 @@ namespace troupe::limits {
 
 using namespace std::chrono_literals;
 
-/// The device's pages: what is shared is a multiple of this.
+/// The device's pages: shared device memory is a multiple of this.
 inline constexpr std::uint64_t ipc_block_unit = 2u << 20;
 /// All slots of one edge.
 inline constexpr std::uint64_t ipc_ring_bytes_max = 4 * nccl_message_bytes_max;

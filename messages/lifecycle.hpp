@@ -9,7 +9,7 @@
 #include <troupe/ids.hpp>
 
 /// The control plane of a run. Plain values: who they come from is the contract, not the type. A request is answered
-/// within limits::control_request_timeout or counts as E0609; what is marked "no reply" may be sent again and changes
+/// within limits::control_request_timeout or counts as E0609; a message marked "no reply" may be sent again and changes
 /// nothing then.
 namespace troupe {
 
@@ -98,7 +98,7 @@ struct low_water {
 
 enum class stop_mode : std::uint8_t {
   drain = 0,  ///< the open calls are worked off first; of the director alone
-  abort = 1,  ///< drop what is in flight; a forward in progress is waited for, as nothing can interrupt it
+  abort = 1,  ///< drop unfinished work; a forward in progress is waited for, as nothing can interrupt it
 };
 
 /// -> director: `abort` may follow `drain`, never the other way round. director -> loader and stages, when no call is

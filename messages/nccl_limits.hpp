@@ -24,8 +24,8 @@ inline constexpr std::uint32_t nccl_abandoned_max = 16;
 inline constexpr std::chrono::microseconds nccl_look_interval = 50us;
 /// Blocks of a device that one communicator may take: an edge is a copy, and the layers need the rest.
 inline constexpr int nccl_ctas_max = 2;
-/// Bytes that one message may take on the receiving device, and those that describe them; a power of two, so that what
-/// is rounded up to the alignment of payloads stays within it.
+/// Bytes that one message may take on the receiving device, and those that describe them; a power of two, so that a
+/// size rounded up to the alignment of payloads stays within it.
 inline constexpr std::uint64_t nccl_message_bytes_max = std::uint64_t{16} << 30;
 inline constexpr std::size_t nccl_description_bytes_max = 256u << 10;
 

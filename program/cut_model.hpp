@@ -67,7 +67,7 @@ expected<cut_model> cut(layered_model_ptr model, const cut_request& request, con
 expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, cut_places places,
                            std::optional<std::size_t> part = std::nullopt, const std::stop_token& stop = {});
 
-/// Of the input that the driver sends: a replacement, for which all wait, gets less of it.
+/// The warm-up input, from the input that the driver sends: a replacement, for which all wait, gets fewer samples.
 [[nodiscard]] at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement);
 /// The same of what a worker was sent: an undefined tensor for null; E0702 for anything but one tensor.
 [[nodiscard]] expected<at::Tensor> warm_up_of(const payload_ptr& sent, bool is_replacement);

@@ -42,7 +42,7 @@ class evaluation_run {
   /// At any time. Of a pipeline that stops they change until it has: a fault may hit the messages of the stop.
   [[nodiscard]] std::vector<fault_report> fault_reports() const;
 
-  /// After run(): what is in the pipe was dropped.
+  /// After run(): the micro-batches in the pipe were dropped.
   [[nodiscard]] bool was_cancelled() const noexcept { return cancelled_; }
   /// After run(): the end was asked for, by a deadline or request, and no forward in progress is needed any more.
   [[nodiscard]] bool is_in_a_hurry() const noexcept { return cancelled_ && stopped_by_; }

@@ -13,9 +13,9 @@
 
 namespace troupe {
 
-/// All that the bits of a run depend on, for the header of its journal: the content of models and data, what is asked
-/// for, LibTorch, the processor and the kernels that it makes LibTorch choose; where `optimize` is `stage` also the
-/// cut, `layers` by stage; where there is more than one model and one sink the shape of the topology. What callables do
+/// All that the bits of a run depend on, for the header of its journal: the content of models and data, the options,
+/// LibTorch, the processor and the kernels that it makes LibTorch choose; where `optimize` is `stage` also the cut,
+/// `layers` by stage; where there is more than one model and one sink the shape of the topology. What callables do
 /// cannot be seen. `options.threads` is resolved. Reads the files once, and builds models that come from no file.
 /// Errors: E0210 and E0307; those of open_model(); E0104 for data that does not say which files it comes from.
 [[nodiscard]] expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,

@@ -42,8 +42,8 @@ class launched_nodes {
   [[nodiscard]] const host_place& home() const noexcept { return home_; }
   [[nodiscard]] const std::shared_ptr<tcp_endpoint>& endpoint() const noexcept { return endpoint_; }
 
-  /// Waits until all nodes have joined, and places the stages of a run. `log` gets what is to be said of its workers
-  /// and, as long as no later run gets it, of the nodes. Errors: open_hosts().
+  /// Waits until all nodes have joined, and places the stages of a run. `log` gets the log lines about its workers and,
+  /// as long as no later run gets them, those about the nodes. Errors: open_hosts().
   [[nodiscard]] expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log);
 
   /// What faults can name.
@@ -57,7 +57,7 @@ class launched_nodes {
                                                                      const worker_setup& workers) const;
 
  private:
-  /// What is known of a node: its agent once it has joined, or why it will not.
+  /// A node: its agent once it has joined, or why it will not join.
   struct member {
     std::shared_ptr<node_agent> agent;
     std::string failure;

@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-/// What is to be run, checked (run_checks.hpp).
+/// A run to prepare, checked (run_checks.hpp).
 struct run_request {
   topology what;
   run_options options;

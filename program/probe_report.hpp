@@ -50,7 +50,7 @@ class probe_file {
   [[nodiscard]] expected<unique_fd> duplicate() const;
 
   // The writer.
-  /// From here on an end without a report is the model's doing. `place`: what is tried out next.
+  /// From here on an end without a report is the model's doing. `place`: the node or file tried out next.
   void note(const std::string& place) const;
   /// The last of all. E0614 if there is no room.
   [[nodiscard]] expected<void> write(const expected<probe_report>& report) const;

@@ -11,7 +11,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Above anything that fits a machine, and far below where sums and products of it overflow.
+/// Above anything that fits a machine, and far below where its sums and products overflow.
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 48;
 
 /// Thrown inside this file alone.

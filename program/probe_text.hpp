@@ -14,8 +14,8 @@ struct tensor_place {
   std::uint64_t bytes = 0;
 };
 
-/// A report, or the error in place of it, as JSON but for its tensors: these have one entry in `places` for each part
-/// of each cut, in order.
+/// A report, or the error in its place, as JSON but for its tensors: these have one entry in `places` for each part of
+/// each cut, in order.
 [[nodiscard]] std::string to_text(const expected<probe_report>& report, const std::vector<tensor_place>& places);
 
 /// The report without its tensors, of which `places` says where they lie; or the error that was reported. E0702 for

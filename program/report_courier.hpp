@@ -29,8 +29,8 @@ class report_courier {
 
   /// Waits until the hooks have got what was put before. False if they have not by then.
   [[nodiscard]] bool flush(std::chrono::nanoseconds at_most);
-  /// Takes no more, and waits until the hooks have got what is left. False if a hook has not returned by then: its
-  /// thread is abandoned, and the hooks' own objects must stay. May be repeated.
+  /// Takes no more, and waits until the hooks have got the rest. False if a hook has not returned by then: its thread
+  /// is abandoned, and the hooks' own objects must stay. May be repeated.
   bool finish(std::chrono::nanoseconds at_most);
 
  private:

@@ -14,7 +14,7 @@ namespace troupe {
 struct started_run {
   /// Numbers the events of the run's trace, if one was asked for; outlives the engines.
   std::shared_ptr<trace_clock> trace;
-  /// "0 Conv2d" for each layer, by stage; empty for what is no part of a model.
+  /// "0 Conv2d" for each layer, by stage; empty for a stage that is no part of a model.
   std::vector<std::vector<std::string>> layers;
   /// See run_result.
   std::map<std::string, std::string> cut_by;

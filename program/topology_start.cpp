@@ -113,7 +113,7 @@ class starter {
     return fault_injector::start(options_.run.faults, fault_shape_of(what_, options_.run, plan_), options_.log);
   }
 
-  /// What try_topology() found in another process, in place of it.
+  /// Takes the report of try_topology() in another process, in place of a try-out here.
   expected<void> adopt() {
     reported_ = *options_.report;
     const auto is_none = [&](std::uint64_t channel) { return channel >= plan_.channels.size(); };

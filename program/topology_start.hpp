@@ -38,8 +38,8 @@ struct topology_start_options {
 expected<started_run> start_topology(const topology& what, const topology_start_options& options,
                                      const sample_block& first);
 
-/// The first half of it, for a driver in another process. Threads and journal of the options count here; threads are
-/// resolved.
+/// The first half of start_topology(), for a driver in another process. Threads and journal of the options count here;
+/// threads are resolved.
 expected<probe_report> try_topology(const topology& what, const run_options& options, std::uint32_t classes,
                                     const sample_block& first, const trial_note& note);
 

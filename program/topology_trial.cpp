@@ -20,7 +20,7 @@ std::uint64_t bytes_of(const payload_ptr& payload) {
   std::uint64_t bytes = 0;
   if (payload == nullptr) return bytes;
   for (const at::Tensor& each : as_tensors(payload).tensors()) {
-    bytes += each.numel() * each.element_size();  // also of what is sparse
+    bytes += each.numel() * each.element_size();  // also of sparse tensors
   }
   return bytes;
 }

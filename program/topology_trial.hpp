@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-/// Told what is tried out next: a node's name, or the file of the pipeline that it begins.
+/// Told the place that is tried out next: a node's name, or the file of the pipeline that it begins.
 using trial_note = std::function<void(const std::string& place)>;
 
 /// Sends the first micro-batch of a run through one copy of each stage, in their order and on the calling thread, and

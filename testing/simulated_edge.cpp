@@ -35,7 +35,7 @@ simulated_message kind_of(simulated_message message) {
 
 }  // namespace
 
-/// One edge: what is under way in each direction, and what each end knows of the other.
+/// One edge: the messages under way in each direction, and what each end knows of the other.
 struct simulated_channel {
   edge_options options;
   bool enforce_credits = true;
@@ -96,7 +96,7 @@ struct simulated_channel {
     return false;
   }
 
-  /// Lets the head of a direction arrive, or what the policy makes of it. Returns whether that overran the consumer.
+  /// Lets the head of a direction arrive, as the policy decides. Returns whether that overran the consumer.
   template <class Message>
   [[nodiscard]] bool deliver_head(std::deque<Message>& link, std::size_t edge, delivery_policy* policy) {
     delivery_action action = delivery_action::deliver;

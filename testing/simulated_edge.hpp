@@ -42,12 +42,12 @@ struct simulated_network_options {
   delivery_policy* on_deliver = nullptr;
 };
 
-/// Edges for deterministic simulation in one thread: what is sent, flushed, released or closed waits until deliver()
-/// lets it arrive, and only then rings a doorbell. No clock and no randomness of its own: the caller chooses what
-/// arrives next, and the same choices give the same run. Each direction of an edge keeps its order; between directions
-/// and edges there is none.
+/// Edges for deterministic simulation in one thread: each send, flush, release or close waits until deliver() lets it
+/// arrive, and only then rings a doorbell. No clock and no randomness of its own: the caller chooses what arrives next,
+/// and the same choices give the same run. Each direction of an edge keeps its order; between directions and edges
+/// there is none.
 ///
-/// Ends may outlive the network; what is under way then never arrives. What arrives at an end that closed is dropped.
+/// Ends may outlive the network; messages under way then never arrive. What arrives at an end that closed is dropped.
 class simulated_network final : public edge_factory {
  public:
   explicit simulated_network(const simulated_network_options& options = {}) : options_(options) {}

@@ -23,8 +23,8 @@
 namespace troupe {
 namespace {
 
-/// Whatever a library has opened so far without that flag; what is opened later has it. Programs that stages start get
-/// the standard descriptors alone: connections would stay open as long as these programs live.
+/// Sets close-on-exec where a library has not; later descriptors have it. Programs that stages start get the standard
+/// descriptors alone: connections would stay open as long as these programs live.
 void close_all_in_exec() {
   static_cast<void>(::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC));
 }

@@ -76,11 +76,11 @@ struct hello_overdue {
 };
 
 /// Has workers started, takes their hellos, hands them to stages, keeps spares. It alone listens to their host, and
-/// passes on to a stage what is heard of the worker that it has.
+/// passes on to a stage the news of that stage's worker.
 ///
 ///   worker: starting --patience--> late
-///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its stage hears of it)
-///           starting | late | spare --exit, overdue--> (gone)
+///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its stage is told) starting | late |
+///           spare --exit, overdue--> (gone)
 ///
 /// A frozen machine or process may let a worker start that never says hello. After `patience` a stage that waits gets
 /// another one, and takes the first to come; after limits::worker_hello_timeout the late one is killed. Both waits are

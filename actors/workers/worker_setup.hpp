@@ -28,7 +28,7 @@ struct assignment_data {
   std::vector<std::uint64_t> boundaries = {};
   /// Null: the stage is not warmed up.
   payload_ptr warm_up = nullptr;
-  /// "5 Conv2d … 14 LogSoftmax", for the log; empty for what is no part of a model.
+  /// "5 Conv2d … 14 LogSoftmax", for the log; empty for a stage that is no part of a model.
   std::string layers = {};
 };
 

@@ -207,7 +207,7 @@ registered_worker worker_stages::worker_of(std::size_t instance) const {
   return std::move(*found);
 }
 
-/// Memory first: the order that speaks of it finds it there.
+/// Memory first: the order that names the memory finds it there.
 void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, wiring_order order) {
   const hosted_worker_ptr worker = worker_of(instance).worker;
   if (auto offered = offer_edges(edges, instance, order, *worker); !offered) {

@@ -42,7 +42,7 @@ class contestants {
 
   /// So many that the plain loop takes about `seconds`.
   [[nodiscard]] expected<std::uint64_t> count_for(double seconds) const;
-  /// Alone, medians of some measurements of `count`: the slowest stage's time, and the other one's as a share of it.
+  /// Alone, medians of some measurements of `count`: the slowest stage's time, and the other one's relative to that.
   [[nodiscard]] double slowest_stage_us() const { return slowest_us_; }
   [[nodiscard]] double other_stage_share() const { return other_us_ / slowest_us_; }
   expected<void> find_slowest_stage(std::uint64_t count);

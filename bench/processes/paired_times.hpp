@@ -9,7 +9,7 @@
 
 namespace troupe::bench {
 
-/// What is compared with what, and as which ratio.
+/// Which variant is compared with which reference, and as which ratio.
 struct comparison {
   enum class ratio : std::uint8_t {
     share_of_half,       ///< half the reference's time over its own, with the fill of a pipe of two stages
@@ -31,7 +31,7 @@ struct comparison {
 const std::vector<std::string>& comparison_groups();
 
 /// Microseconds per micro-batch, one right after the other: the reference, both stages side by side (where two cores
-/// are needed, else 0), what is compared, and the first two the other way round.
+/// are needed, else 0), the compared variant, and the first two the other way round.
 struct paired_times {
   double reference_before = 0;
   double side_by_side_before = 0;
@@ -59,7 +59,7 @@ struct measured_processes {
   std::set<std::string> different;
 };
 
-/// What is to be measured: comparisons of these groups, and of these names where there are any.
+/// The comparisons to measure: those of these groups, and of these names where there are any.
 struct comparison_choice {
   std::vector<std::string> groups;
   std::vector<std::string> names = {};

@@ -1,4 +1,4 @@
-// Stages in worker processes against stages in one process; docs/benchmarks.md says what is measured and how.
+// Stages in worker processes against stages in one process; docs/benchmarks.md describes the measurements.
 //
 //   process_bench [--rounds N] [--seconds-per-measurement S] [--only MODEL]... [--json FILE]   markdown on stdout
 //   process_bench --compare efficiency ...                                     one group of comparisons

@@ -1,4 +1,4 @@
-// How long a run is without results when a worker process is killed; docs/benchmarks.md says what is measured and how.
+// How long a run is without results when a worker process is killed; docs/benchmarks.md describes the measurements.
 //
 //   recovery_bench [--kills N] [--only MODEL]... [--json FILE]     markdown tables on stdout
 //   recovery_bench --quick                                         two kills of one model: to see that it runs

@@ -8,7 +8,7 @@
 
 namespace troupe::bench {
 
-/// What is evaluated while its workers are killed.
+/// An evaluation whose workers are killed.
 struct recovery_case {
   std::string model;  ///< "lenet", "resnet20"
   std::uint64_t micro_batch = 64;

@@ -12,7 +12,7 @@
 
 namespace troupe::bench {
 
-/// How driver and peer agree on lanes and measurements, apart from what is measured: short texts, and descriptors.
+/// How driver and peer agree on lanes and measurements, apart from the measured bytes: short texts, and descriptors.
 class dialogue {
  public:
   /// `look_after_peer` as in patience.

@@ -1,5 +1,5 @@
 // Hop latency and bandwidth of every edge between two processes, against plain ways to move bytes, interleaved in one
-// run; docs/benchmarks.md says what is measured and how.
+// run; docs/benchmarks.md describes the measurements.
 //
 //   transport_bench [--quick] [--json FILE] [--only LANE]... [--bytes N]... [--rounds N]
 //                   [--seconds-per-measurement S] [--spin-us US]

@@ -12,8 +12,8 @@ inline constexpr std::uint64_t cascade_fit_samples = 500;
 inline constexpr double cascade_sure_from = 0.9;
 
 /// Early exit: a small model sees every sample, the big one only those that the small one is not sure of. The route
-/// splits each micro-batch, the join puts it together again, and each sink counts exactly what came its way. What is
-/// ordered takes micro-batches in id order though replicas feed it, as a join somewhere behind it needs (E0505).
+/// splits each micro-batch, the join puts it together again, and each sink counts exactly what came its way. An ordered
+/// node takes micro-batches in id order though replicas feed it, as a join somewhere behind it needs (E0505).
 inline troupe::topology cascade(const std::string& data_dir, double sure_from = cascade_sure_from,
                                 troupe::stage_options each = {}) {
   const std::string data = "mnist:" + data_dir + "/mnist";

@@ -11,8 +11,8 @@ namespace {
 using troupe::micro_batch_id;
 using samples = std::span<std::uint64_t>;
 
-/// The bug: brightness is measured against the samples that came before, and what is sent again after a loss is counted
-/// a second time.
+/// The bug: brightness is measured against the samples that came before, and samples sent again after a loss are
+/// counted a second time.
 troupe::simulation::forward relative_brightness() {
   return [mean = std::uint64_t{0}](micro_batch_id, samples batch) mutable {
     for (std::uint64_t& each : batch) {

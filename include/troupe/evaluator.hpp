@@ -54,7 +54,7 @@ class evaluator {
   ~evaluator();
 
   /// Call once. A failed evaluation is an error. A stopped run, or one that reached its deadline, is a result with
-  /// `partial` set and E0606 or E0605 in `errors`; the cause of a failure before the end stands in front of it.
+  /// `partial` set and E0606 or E0605 in `errors`; the cause of an earlier failure stands before that error.
   [[nodiscard]] expected<run_result> run();
 
   /// Any thread may call this, before or during run(), any number of times.

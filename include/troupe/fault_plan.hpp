@@ -27,7 +27,7 @@ enum class fault_kind : std::uint8_t {
   truncate,       ///< a message ends early
   partition,      ///< nothing passes
   half_open,      ///< a connection carries nothing one way, not even signs of life
-  close,          ///< a connection is closed, or one way of it
+  close,          ///< a connection is closed, both ways or one way
   slow,           ///< a forward takes longer
   disk_full,      ///< writes fail with ENOSPC
   out_of_memory,  ///< an allocation in a forward fails

@@ -52,7 +52,7 @@ struct stage_address {
   friend auto operator<=>(const stage_address&, const stage_address&) = default;
 };
 
-/// Which samples of a micro-batch a part of it holds: positions counted from the micro-batch's first sample, ascending,
+/// The samples that a part of a micro-batch holds: positions counted from the micro-batch's first sample, ascending,
 /// each once. Row k of every tensor of the part belongs to the k-th of them. An empty set is an empty part.
 using row_set = std::vector<std::uint32_t>;
 /// Null: all samples of the micro-batch.

@@ -136,7 +136,7 @@ inline constexpr std::size_t items_max<std::uint64_t> = limits::score_words_max;
 template <>
 inline constexpr std::size_t items_max<score> = limits::scores_per_message_max;
 
-/// What is wrong with a value whose fields are each in order; empty if nothing is.
+/// The problem with a value whose fields are each in order; empty if there is none.
 template <class T>
 std::string_view objection(const T&) {
   return {};

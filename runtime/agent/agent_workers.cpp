@@ -55,7 +55,7 @@ void agent_workers::add(const hosted_worker_ptr& worker) {
   if (one.has_ended) workers_.erase(worker->rank());
 }
 
-/// Before anything else is told of it, by whichever thread is first.
+/// Before any other news of the worker, by whichever thread is first.
 void agent_workers::announce(const hosted_worker_ptr& worker) {
   const std::lock_guard lock{mutex_};
   const bool is_new = workers_.try_emplace(worker->rank(), entry{worker}).second;

@@ -32,7 +32,7 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
   /// The agent is told; true is no promise that it finds the process.
   [[nodiscard]] bool signal(int number) override;
 
-  // --- what the agent says of it: on the thread of its link ---
+  // --- news from the agent: on the thread of its link ---
 
   /// 0: its agent does not know it, as it had ended by then.
   void started(std::uint32_t pid);

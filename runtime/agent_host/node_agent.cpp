@@ -97,7 +97,7 @@ bool node_agent::note_loss(const error& why) {
   return true;
 }
 
-/// First who places stages hears of it, and then the stages do: none is placed there again.
+/// First the placement of stages hears of the loss, and then the stages do: none is placed there again.
 void node_agent::tell_loss() {
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> ended;
   std::vector<std::function<void(const error&)>> told;

@@ -33,7 +33,7 @@ class agent_worker;
 /// Threads: any.
 class node_agent : public std::enable_shared_from_this<node_agent> {
  public:
-  /// A link of the node that is not started. `log` gets what is to be said of the node itself.
+  /// A link of the node that is not started. `log` gets the log lines about the node itself.
   node_agent(host_place home, std::shared_ptr<message_link> link, log_function log);
   node_agent(const node_agent&) = delete;
   node_agent& operator=(const node_agent&) = delete;

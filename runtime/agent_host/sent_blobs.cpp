@@ -74,7 +74,7 @@ expected<blob_reference> sent_blobs::reference_to(const blob& what, const send_p
     begun_.push_back(made.blob);
     return tl::make_unexpected(sent.error());
   }
-  // The agent may have dropped a part of it meanwhile: right for those that are being stopped, and for no other.
+  // The agent may have dropped a part of this content meanwhile: right only for workers that are being stopped.
   if (times_cleared_ == cleared_before) known_.insert_or_assign(what.identity(), entry{what, made});
   return made;
 }

@@ -13,8 +13,8 @@
 
 namespace troupe {
 
-/// Sees to it that an agent's node has files, and sends those that it has not. One file at a time; no more of it is on
-/// its way than limits::file_bytes_ahead_max. Threads: any.
+/// Sees to it that an agent's node has files, and sends those that it has not. One file at a time; at most
+/// limits::file_bytes_ahead_max bytes are on their way. Threads: any.
 class sent_files {
  public:
   struct orders {

@@ -10,7 +10,7 @@
 namespace troupe {
 
 /// The faults of a config file as texts: of [[fault]] tables, whose keys are those of a text and "kind", or of an array
-/// of texts. E0404 with line and column of what is wrong.
+/// of texts. E0404 with line and column of the mistake.
 expected<std::vector<std::string>> read_fault_tables(const std::string& file, const toml::array& items);
 
 }  // namespace troupe

@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-/// The option_table's rules about names: each appends what is wrong with a value of the right type.
+/// The option_table's rules about names: each appends the problems of a value of the right type.
 void check_data_kind(const option_value& value, std::vector<value_problem>& problems);
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems);
 void check_transport(const option_value& value, std::vector<value_problem>& problems);

@@ -1,4 +1,4 @@
-// What is said of an option, whether it is one of the table or a command's own.
+// Texts about an option, whether it is one of the table or a command's own.
 #include <cctype>
 
 #include <fmt/format.h>

@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-// What is used of the CUDA driver's interface, declared here so that the build needs no cuda.h. Values and layouts are
-// those of cuda.h 13.0; cuda_abi_test compares them with it.
+// The used part of the CUDA driver's interface, declared here so that the build needs no cuda.h. Values and layouts are
+// those of cuda.h 13.0; cuda_abi_test checks that.
 
 /// `not_ready` is no error: an event or stream has work to do.
 enum class cuda_result : int { success = 0, out_of_memory = 2, no_device = 100, not_ready = 600 };

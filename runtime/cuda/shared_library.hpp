@@ -14,7 +14,7 @@ class shared_library {
   /// `name` is a path, or a name that the loader searches for. Error E0901 has the loader's words.
   static expected<shared_library> open(const std::string& name);
 
-  /// Sets `into` to the function `symbol`. The caller's type of it is not checked: the C compiler's is not kept.
+  /// Sets `into` to the function `symbol`. The caller's function type is not checked: the library keeps no types.
   template <class Function>
   [[nodiscard]] expected<void> find(const char* symbol, Function*& into) const {
     const expected<void*> address = find_address(symbol);

@@ -47,7 +47,7 @@ class file_region final : public byte_region {
       auto got = read_one(each.offset + i * each.stride, into.subspan(i * each.width, each.width));
       if (!got) return got;
     }
-    // After the bytes and not before them: what is changed from now on was not read.
+    // After the bytes and not before them: later changes were not read.
     return check_unchanged();
   }
 

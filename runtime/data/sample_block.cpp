@@ -12,7 +12,7 @@ std::string described(const std::string& what, const std::string& name) {
   return name.empty() ? what : what + " \"" + name + "\"";
 }
 
-/// "its labels \"end\" have 3 rows": what is wrong with a tensor of so many samples, or nothing.
+/// "its labels \"end\" have 3 rows": the problem with a tensor of so many samples, or nothing.
 std::string objection(const at::Tensor& tensor, std::int64_t samples) {
   if (!tensor.defined()) return "are undefined";
   if (!tensor.device().is_cpu()) return "are on " + tensor.device().str();

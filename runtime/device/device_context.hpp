@@ -32,8 +32,8 @@ class context_stream {
   /// or of the host; from the host's ordinary memory a copy may wait, from pinned memory it does not.
   [[nodiscard]] virtual expected<void> copy(std::byte* into, const std::byte* from, std::size_t bytes) = 0;
   [[nodiscard]] virtual expected<std::shared_ptr<context_event>> record() = 0;
-  /// What is given to this stream from now on waits for the event; the caller does not. The event is of the same kind
-  /// of device.
+  /// Work given to this stream from now on waits for the event; the caller does not. The event is of the same kind of
+  /// device.
   [[nodiscard]] virtual expected<void> wait_for(const context_event& event) = 0;
   /// For libraries that give it work; null where the device has none.
   [[nodiscard]] virtual cuda_stream handle() noexcept = 0;
@@ -41,7 +41,7 @@ class context_stream {
 
 class device_sharing;
 
-/// A device as stages and edges use it, and all that they know of it: a stage has no other way to a GPU than this.
+/// A device as stages and edges use it. They know a device by this alone: a stage has no other way to a GPU.
 ///
 /// Threads: any, after enter_thread(), also for streams and events. What two threads give a stream at once is done in
 /// either order.

@@ -11,7 +11,7 @@
 /// What the parts of a device by the driver stand on. Not for users: cuda_context.hpp is the interface.
 namespace troupe {
 
-/// The primary context of a device, as long as anything of it is in use.
+/// The primary context of a device, as long as any part of the device is in use.
 struct held_device {
   held_device(cuda_driver of, int number) : driver(std::move(of)), ordinal(number) {}
   ~held_device() {

@@ -38,7 +38,7 @@ struct assembly {
 /// The trace of a run that has stopped, by ascending order; empty if none was recorded. E0613 if it was too long.
 expected<std::vector<trace_event>> trace_of(const assembly& engines);
 
-/// What is computed at an instance; called once per stage instance.
+/// Makes the body of an instance; called once per stage instance.
 using body_factory = std::function<expected<std::shared_ptr<stage_body>>(stage_address address)>;
 
 struct assembly_options {

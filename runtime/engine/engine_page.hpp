@@ -40,7 +40,7 @@ class alignas(64) work_sign {
     finished_.store(count + 1, std::memory_order_release);
   }
 
-  /// Of what is no forward, and adds nothing to the median: after begin(), in place of end().
+  /// For work that is no forward and adds nothing to the median: after begin(), in place of end().
   void put_down() noexcept { since_ns_.store(idle, std::memory_order_release); }
 
   /// Nothing while the engine waits.

@@ -137,7 +137,7 @@ std::optional<call_number> gather::flushed_through() const noexcept {
   std::optional<call_number> ended;
   for (const input_edge& edge : edges_) {
     auto each = edge.consumer->flushed_through();
-    // What is held has not been taken, and so its call has not ended here.
+    // A held micro-batch has not been taken, and so its call has not ended here.
     if (each && edge.head && edge.head->id.call <= *each) {
       each = edge.head->id.call == 0 ? std::nullopt : std::optional<call_number>(edge.head->id.call - 1);
     }

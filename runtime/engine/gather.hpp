@@ -46,7 +46,7 @@ class gather {
   void release() noexcept;
 
   /// Gives the slots back of what has arrived and is over, also while takes are in use. To be called whenever
-  /// the engine waits for room: what is left of a cancelled call would else keep out what others wait for.
+  /// the engine waits for room: the rest of a cancelled call would else keep out what others wait for.
   void drop_what_is_over();
 
   /// The call's ids begin with this index, and not with 0. Before the first of them arrives, or after: nothing of the

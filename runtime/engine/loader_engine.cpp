@@ -122,7 +122,7 @@ void loader_engine::handle(const loader_command::stop&) {
   loaded_.reset();
   window_.clear();
   finished_ = true;
-  // An actor that came after the order to stop hears of it, too; one that comes later sees finished().
+  // An actor that came after the order to stop hears of the end, too; one that comes later sees finished().
   while (auto command = commands_.pop()) {
     if (auto* listen = std::get_if<loader_command::listen>(&*command)) handle(std::move(*listen));
   }
@@ -215,7 +215,7 @@ step_result loader_engine::resend() {
 }
 
 /// Anything but `sent`: no room, or a stop on its way; or an edge into another process that cannot carry it, which has
-/// cost its call: nothing of it is left then.
+/// cost its call: no micro-batch of that call is left then.
 fan_out::outcome loader_engine::try_send(activation message) {
   const micro_batch_id id = message.id;
   // First: an answer may be there before send() returns.
@@ -229,7 +229,7 @@ fan_out::outcome loader_engine::try_send(activation message) {
   }
 }
 
-/// The call ends with this failure, and nothing of it is left.
+/// The call ends with this failure, and none of its micro-batches is left.
 fan_out::outcome loader_engine::give_up(micro_batch_id id, error cause) {
   cause.where += (cause.where.empty() ? "" : ", ") + to_string(id);
   handle(loader_command::cancel_call{id.call});
@@ -239,7 +239,7 @@ fan_out::outcome loader_engine::give_up(micro_batch_id id, error cause) {
   return fan_out::outcome::no_credit;
 }
 
-/// A flush may name a call that was given up: nothing more of it comes either.
+/// A flush may name a call that was given up: no more micro-batches of that call come either.
 void loader_engine::flush_calls_before(call_number call) {
   if (call <= flushed_) return;
   flushed_ = call;

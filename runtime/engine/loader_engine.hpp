@@ -46,7 +46,7 @@ struct open_call {
   /// Index of the first that the source gives; those before were folded by an earlier run.
   std::uint64_t first = 0;
 };
-/// Send no more of this call and keep nothing of it.
+/// Send no more of this call and keep none of its micro-batches.
 struct cancel_call {
   call_number call = 0;
 };
@@ -55,8 +55,8 @@ struct cancel_call {
 struct retain_calls {
   std::vector<call_number> calls;
 };
-/// End every queued call below this one after what has been sent of it, which may be nothing: the drain of an
-/// interrupted run. What is half sent is sent. May be repeated.
+/// End every queued call below this one after its last sent micro-batch, if there is one: the drain of an interrupted
+/// run. A half-sent micro-batch is still sent. May be repeated.
 struct cut_calls {
   call_number below = 0;
 };
@@ -105,9 +105,9 @@ struct loader_engine_options {
 std::uint64_t window_for(std::uint64_t slots_of_all_edges);
 
 /// Reads, decodes and sends ahead of the stages, on its own thread. Can send again each micro-batch until the low-water
-/// mark passes it, and sends only while the window has room: credits alone do not bound what is in flight.
-/// Every branch (a node that it feeds) gets every micro-batch; of its replicas, unless they are fixed, the one with the
-/// most free slots.
+/// mark passes it, and sends only while the window has room: credits alone do not bound unfolded micro-batches. Every
+/// branch (a node that it feeds) gets every micro-batch; of its replicas, unless they are fixed, the one with the most
+/// free slots.
 class loader_engine final : public engine {
  public:
   explicit loader_engine(loader_engine_options options);
@@ -121,7 +121,7 @@ class loader_engine final : public engine {
   /// loader_command::stop, also where the queue is full. From any thread.
   void stop() { commands_.push_end(loader_command::stop{}); }
 
-  /// From any thread. Everything below `mark` is folded: what was kept of it goes, little by little while more is sent.
+  /// From any thread. All below `mark` is folded: the kept micro-batches go, little by little while more is sent.
   void low_water(micro_batch_id mark) { low_water_.publish(mark); }
 
   /// From any thread. True before on_finished is called.
@@ -149,7 +149,7 @@ class loader_engine final : public engine {
   struct loaded_one {
     activation message;
     std::uint64_t bytes = 0;
-    /// Some branch has, or had before a rewiring, its part of it: it counts.
+    /// Some branch has, or had before a rewiring, its part of the message: it counts.
     bool counts = false;
   };
   /// How the loading of a call ended, kept until the low-water mark passes the call.

@@ -145,7 +145,7 @@ void stage_engine::compute() {
   const bool is_fine = all_empty || run_with_retry().has_value();
   if (is_fine && trace_) trace_->record(instruction_kind::forward_pass, work_.id(), work_.buffer);
   auto ready = is_fine && !all_empty ? body_->outputs_ready() : nullptr;
-  // What is ready stays behind what is not: edges carry ascending ids.
+  // Ready outputs stay behind those that are not ready: edges carry ascending ids.
   if (is_fine && (ready || !flying_.empty())) {
     is_oldest_shown_ = is_oldest_shown_ || flying_.empty();
     flying_.push_back({std::exchange(work_, {}), std::move(ready)});
@@ -354,8 +354,8 @@ void stage_engine::flush() {
 }
 
 /// Downstream, or the aggregator, hears at once of a call that has ended here. With a micro-batch in hand only calls
-/// before its own have: those must go ahead of it, as it may wait for room at one replica while another one waits for
-/// the end of the call before. The same holds for what is in flight.
+/// before its own have: those must go ahead, as it may wait for room at one replica while another one waits for the end
+/// of the call before. The same holds for micro-batches in flight.
 bool stage_engine::pass_on_flush(std::optional<call_number> before) {
   auto ended = inbound_.flushed_through();
   if (!flying_.empty())

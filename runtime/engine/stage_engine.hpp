@@ -40,7 +40,7 @@ struct open_call {
   /// One per sink of the engine, in the order of stage_engine_options::sinks.
   std::vector<std::shared_ptr<scorer>> scorers;
 };
-/// The call is complete: its scorer goes. Whatever still comes of it is a replay of something folded, and dropped.
+/// The call is complete: its scorer goes. Any later micro-batch of the call is a replay, and dropped.
 struct release_call {
   call_number call = 0;
 };
@@ -48,8 +48,8 @@ struct release_call {
 struct cancel_call {
   call_number call = 0;
 };
-/// A new epoch: what is in work and what the old edges hold is dropped, they end without a word, and the new ones bring
-/// everything from `from` on, what was received before included.
+/// A new epoch: micro-batches in work and in the old edges are dropped, these edges end without a word, and the new
+/// ones bring everything from `from` on, what was received before included.
 struct start_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
@@ -103,8 +103,8 @@ struct stage_engine_options {
 /// A body may say after a run that a device is still at work on the outputs (stage_body::outputs_ready). The
 /// micro-batch is then in flight: the engine takes the next ones, as many as the stage has buffers and
 /// limits::forwards_in_flight_max allows, and scores and sends each, in order, once its event has passed. Nothing that
-/// is not ready leaves the engine. A stop waits for what is in flight, since the device reads and writes its tensors
-/// (`stopping`).
+/// is not ready leaves the engine. A stop waits for micro-batches in flight, since the device reads and writes their
+/// tensors (`stopping`).
 class stage_engine final : public engine {
  public:
   stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body);

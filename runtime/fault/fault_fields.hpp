@@ -21,7 +21,7 @@ struct fault_field {
   std::size_t value_at = 0;
 };
 
-/// What is wrong with fields, at the place that one of them names.
+/// A mistake in fields, at the place that one of them names.
 struct fault_mistake {
   std::size_t at = 0;
   std::string cause;

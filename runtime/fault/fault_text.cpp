@@ -11,7 +11,7 @@
 namespace troupe {
 namespace {
 
-/// "kill:stage=net.1,at=mb17" as fields with columns; what is no field has no key.
+/// "kill:stage=net.1,at=mb17" as fields with columns; a piece that is no field has no key.
 std::vector<fault_field> split_fault(std::string_view text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   std::vector<fault_field> fields = {{"kind", std::string(text.substr(0, colon)), 1, 1}};

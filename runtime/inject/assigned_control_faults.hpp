@@ -15,8 +15,8 @@
 namespace troupe {
 
 /// Injects faults of control messages on a node without the driver, into the links between its agent and its workers:
-/// what is lost there is said again, as on one host (numbered_link). A worker's faults come with its assignment, which
-/// the links pass, and its page is marked with what was injected. One for all workers of a run. Threads: any.
+/// a message lost there is said again, as on one host (numbered_link). A worker's faults come with its assignment,
+/// which the links pass, and its page is marked with what was injected. One for all workers of a run. Threads: any.
 class assigned_control_faults : public std::enable_shared_from_this<assigned_control_faults> {
  public:
   /// E0614.

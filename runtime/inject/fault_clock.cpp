@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// What is to be called when. Threads: any; one of them is in run().
+/// The functions to call, by time. Threads: any; one of them is in run().
 class fault_clock::agenda {
  public:
   void add(time_point when, std::function<void()> what) {

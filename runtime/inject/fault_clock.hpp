@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Calls what is due at a time, in order, on a thread of its own.
+/// Calls functions at their times, in order, on a thread of its own.
 class fault_clock {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -17,14 +17,14 @@ class fault_clock {
   fault_clock();
   fault_clock(const fault_clock&) = delete;
   fault_clock& operator=(const fault_clock&) = delete;
-  /// What is not due by then is not called. What it calls may end the clock, too.
+  /// A function that is not due by then is not called. One that is called may end the clock, too.
   ~fault_clock() { stop(); }
 
   /// E0614.
   [[nodiscard]] expected<void> start();
   /// Any thread, also from what it calls.
   void at(time_point when, std::function<void()> what);
-  /// Waits for what is being called, unless that is the caller.
+  /// Waits for the function that is being called, unless that is the caller.
   void stop();
 
  private:

@@ -133,7 +133,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   /// By stage replica, the newest last.
   std::vector<watched_worker> watched_;
   bool forgets_ = false;
-  /// Last: their threads use the others. What is late still arrives while the run ends, after stop().
+  /// Last: their threads use the others. Late messages still arrive while the run ends, after stop().
   fault_clock late_messages_;
   fault_clock clock_;
 };

@@ -28,9 +28,9 @@ struct fatal_acts {
 };
 
 /// A stage with faults of its forward: throws, is slow, has no memory, or ends or freezes its process, before the
-/// forward of the micro-batch in question. `on_injected` is called before the fault takes effect; of what is injected
-/// once it decides whether it still is. `lot`: differs between incarnations, so that what is drawn once is not drawn
-/// for ever.
+/// forward of the micro-batch in question. `on_injected` is called before the fault takes effect; of a fault that is
+/// injected once, it decides whether it still is. `lot`: differs between incarnations, so that a fault drawn once is
+/// not drawn for ever.
 class faulty_body final : public stage_body {
  public:
   /// `once`: the fault is injected once in a run; false then means that it was.

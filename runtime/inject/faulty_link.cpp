@@ -20,7 +20,7 @@ void damage(codec::bytes& message, fault_kind kind) {
   if (kind == fault_kind::corrupt && message.size() > version_at) message[version_at] ^= std::byte{1};
 }
 
-/// Nothing for what is another message.
+/// Nothing for another kind of message.
 template <class Message>
 std::optional<Message> find_in(std::span<const std::byte> message, message_kind wanted) {
   const auto kind = codec::kind_of(message);

@@ -97,7 +97,7 @@ join_attempt try_to_join(const std::string& address, const join_target& target, 
   std::make_shared<connection>((*tls)->stream(new_tcp_socket(io.get_executor(), to)), limits, traffic, node,
                                [](connection&) {})
       ->dial(to);
-  // Until the connection has ended: its deadline is a timer of it.
+  // Until the connection has ended: its own timer is the deadline.
   io.run();
   return node->outcome(address + ":" + std::to_string(target.port));
 }

@@ -35,7 +35,7 @@ struct join_answer {
 [[nodiscard]] expected<secret_text> to_bytes(const join_request& said);
 [[nodiscard]] expected<secret_text> to_bytes(const join_answer& said);
 
-/// Of what a stranger says. Errors: E0702.
+/// Of what an untrusted peer says. Errors: E0702.
 [[nodiscard]] expected<join_request> read_join_request(std::span<const std::byte> input);
 [[nodiscard]] expected<join_answer> read_join_answer(std::span<const std::byte> input);
 

@@ -9,14 +9,14 @@
 
 namespace troupe {
 
-/// The ticket in a file (--join-file). Links are followed, because Kubernetes mounts a Secret as links; what is judged
-/// is the file that was opened. E0401 if it cannot be opened. E0404 for anything but a regular file of this process's
-/// user or of root that neither its group nor others have rights to (mode 0600 or 0400), for a file of more than
+/// The ticket in a file (--join-file). Links are followed, because Kubernetes mounts a Secret as links; the opened file
+/// itself is checked. E0401 if it cannot be opened. E0404 for anything but a regular file of this process's user or of
+/// root that neither its group nor others have rights to (mode 0600 or 0400), for a file of more than
 /// limits::join_ticket_bytes_max bytes, and for one that is no ticket.
 [[nodiscard]] expected<join_ticket> read_join_file(const std::string& path);
 
 /// Writes a new file of mode 0600, on the disk when this returns. E0611 if there is something of that name, links
-/// included, or if it cannot be written; then no part of it stays. E0404 as to_text().
+/// included, or if it cannot be written; then no part stays. E0404 as to_text().
 [[nodiscard]] expected<void> write_join_file(const std::string& path, const join_ticket& ticket);
 
 /// The ticket in the first line of a pipe, a terminal or another descriptor, such as the standard input that ssh gives.

@@ -30,7 +30,7 @@ tl::unexpected<error> unusable_ticket(std::string cause) {
               "Give the line of the ticket whole and unchanged, or ask the driver for another one");
 }
 
-/// What is wrong with a ticket; empty if nothing is.
+/// The problem with a ticket; empty if there is none.
 std::string objection_to(const join_ticket& ticket) {
   const auto& [addresses, port, authority] = ticket.target;
   if (!is_node_name(ticket.node)) return "the name of its node is none";

@@ -40,8 +40,8 @@ struct join_ticket {
 /// Numbers are in network order. A ticket has exactly one text. E0404 for a ticket that breaks a rule above.
 [[nodiscard]] expected<secret_text> to_text(const join_ticket& ticket);
 
-/// Reads such a text; white space around it, such as the end of the line, is permitted. E0404 says what is wrong and
-/// where, without a part of the text. Threads: pure.
+/// Reads such a text; white space around it, such as the end of the line, is permitted. E0404 names the mistake and its
+/// place, without a part of the text. Threads: pure.
 [[nodiscard]] expected<join_ticket> parse_join_ticket(std::string_view text);
 
 }  // namespace troupe

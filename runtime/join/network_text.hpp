@@ -17,7 +17,7 @@ namespace troupe {
 /// of their declaration.
 [[nodiscard]] std::string to_text(const node_network& network);
 
-/// Takes what to_text() gives; node_of is node_of_certificate. E0702 for anything else, without a part of it.
+/// Takes what to_text() gives; node_of is node_of_certificate. E0702 for anything else, without a part of the text.
 [[nodiscard]] expected<node_network> parse_network(std::string_view text);
 /// The same from an inherited memory_file, which it closes. E0614 if it cannot be read.
 [[nodiscard]] expected<node_network> read_network(int descriptor);

@@ -20,7 +20,7 @@ tl::unexpected<error> cannot_issue(error_code code, std::string cause, std::stri
 tl::unexpected<join_refusal> refuse(std::string_view node, std::string cause) {
   const error outward{error_code::wire_handshake, "join request", "it was refused",
                       "Ask the driver for another ticket"};
-  // A name that a stranger chose could otherwise write lines into the log.
+  // A name that an untrusted peer chose could otherwise write lines into the log.
   const std::string who = is_node_name(node) ? "node " + std::string(node) : std::string("a node without a name");
   return tl::make_unexpected(join_refusal{
       outward, error{error_code::wire_handshake, "join request of " + who, std::move(cause), outward.fix}});
@@ -108,7 +108,7 @@ tl::expected<ticket_book::entry*, join_refusal> ticket_book::judge(std::string_v
   return &ticket;
 }
 
-// A longer secret is wrong however it ends, and hashing it would take a stranger's time.
+// A longer secret is wrong however it ends, and hashing it would take an untrusted peer's time.
 tl::expected<void, join_refusal> ticket_book::redeem(std::string_view node, std::span<const std::uint8_t> secret,
                                                      std::string_view request) {
   const auto shown = digest_of(secret.first(std::min(secret.size(), join_secret::size)));

@@ -22,7 +22,7 @@ using unix_clock = std::function<std::int64_t()>;
 
 /// Why a ticket was not accepted.
 struct join_refusal {
-  /// What the stranger may be told: E0707, the same for every cause.
+  /// What the untrusted peer may be told: E0707, the same for every cause.
   error outward;
   /// For the driver's log: E0707 with the cause. Contains no secret, and a name only if it is one of a node.
   error inward;
@@ -45,8 +45,8 @@ class ticket_book {
 
   /// Accepts the secret of a node's latest ticket, once and before it expires; again only for the same text of a
   /// request for a certificate, whose first answer may have been lost: it is for a key that the node alone has. Wrong
-  /// secrets change nothing: 256 bits are not found by trying, and a stranger that could make a ticket void would keep
-  /// its node out. The time that this takes does not depend on the secrets.
+  /// secrets change nothing: 256 bits are not found by trying, and a peer that could make a ticket void would keep its
+  /// node out. The time that this takes does not depend on the secrets.
   [[nodiscard]] tl::expected<void, join_refusal> redeem(std::string_view node, std::span<const std::uint8_t> secret,
                                                         std::string_view request);
   /// Whether redeem() would accept it, from a node that has not joined; the ticket stays as it is.

@@ -15,7 +15,7 @@ namespace troupe {
 
 class journal_store : public journal_file {
  public:
-  /// What is behind it goes, and what is written next stands there. 0, or errno.
+  /// Bytes behind `size` go, and the next bytes written stand there. 0, or errno.
   [[nodiscard]] virtual int cut(std::uint64_t size) = 0;
 };
 

@@ -18,7 +18,7 @@ class journal_file {
   journal_file& operator=(const journal_file&) = delete;
   virtual ~journal_file() = default;
 
-  /// All of it, behind what was written before. 0, or errno.
+  /// The whole content, behind what was written before. 0, or errno.
   [[nodiscard]] virtual int write(std::span<const std::uint8_t> content) = 0;
   /// What was written is on the disk when it returns. 0, or errno.
   [[nodiscard]] virtual int sync() = 0;
@@ -35,8 +35,8 @@ class journal_appender {
   [[nodiscard]] virtual expected<void> append(const score& state) = 0;
 };
 
-/// When the end of a journal is written and synced: what is put goes out at once, and is synced
-/// limits::journal_sync_interval after the first that is not; the last of it at once. Threads: one.
+/// When the end of a journal is written and synced: content goes out at once, and is synced
+/// limits::journal_sync_interval after the first that is not synced; the last content at once. Threads: one.
 class journal_tail {
  public:
   explicit journal_tail(journal_file& file) : file_(file) {}

@@ -42,7 +42,7 @@ class journal_writer final : public journal_appender {
   /// In place of ::write, for faults. Before the first append().
   using write_function = std::function<ssize_t(int fd, const void* from, std::size_t size)>;
   void write_with(write_function write);
-  /// Writes and syncs what is left. May be called again.
+  /// Writes and syncs the rest. May be called again.
   [[nodiscard]] expected<void> close();
 
  private:

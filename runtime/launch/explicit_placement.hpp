@@ -25,8 +25,8 @@ struct ranked_stage {
 /// ("0-2"), a stage with all of its replicas ("resnet.1"), or one replica ("resnet.1/0"). Stages that are not named go
 /// where their program wants them, and all others take the slots that are left, in order of ranks.
 ///
-/// The node of each rank, as a position in `nodes`. E0102 for an unknown stage or node, E0103 for all else: what is
-/// named twice, more stages on a node than it has slots, more stages than slots. Errors about the text have the place
+/// The node of each rank, as a position in `nodes`. E0102 for an unknown stage or node, E0103 for all else: a rank
+/// placed twice, more stages on a node than it has slots, more stages than slots. Errors about the text have the place
 /// "--placement, character N", in bytes from 1; those about a program's wishes name the stage.
 [[nodiscard]] expected<std::vector<std::size_t>> place_explicitly(std::optional<std::string_view> text,
                                                                   std::span<const ranked_stage> ranks,

@@ -21,9 +21,9 @@ struct launch_node {
 /// Reads DeepSpeed's hostfile: one line "NAME slots=N" per node, in the order of ranks. '#' starts a comment; blank
 /// lines say nothing. Unlike DeepSpeed, words behind slots=N are errors. `file` is its name in messages.
 ///
-/// Errors have the place "FILE:LINE:COLUMN", in bytes from 1. E0402 for what is no such line: slots missing, twice, not
-/// a number, another word, a name that is none, a text of more than limits::hostfile_bytes_max. E0404 for what cannot
-/// be: a node twice, slots outside 1 to limits::node_slots_max, more than limits::launch_nodes_max nodes, or none.
+/// Errors have the place "FILE:LINE:COLUMN", in bytes from 1. E0402 for a bad line: slots missing, twice, not a number,
+/// another word, a name that is none, a text of more than limits::hostfile_bytes_max. E0404 for what cannot be: a node
+/// twice, slots outside 1 to limits::node_slots_max, more than limits::launch_nodes_max nodes, or none.
 expected<std::vector<launch_node>> parse_hostfile(std::string_view text, std::string_view file);
 
 /// The same from a file, which may be a pipe. E0401 for one that cannot be read.

@@ -24,7 +24,7 @@ class launcher_channel {
   /// This end, and the socket that the driver inherits (launch_environment). E0614 if the system has none left.
   [[nodiscard]] static expected<std::pair<launcher_channel, unique_fd>> make();
 
-  /// Sends it, or the rest of it with flush(). E0708 if the driver's end is closed or takes nothing; the errors of
+  /// Sends the message; flush() sends its rest. E0708 if the driver's end is closed or takes nothing; the errors of
   /// encode().
   [[nodiscard]] expected<void> send(const launch_message& message);
   [[nodiscard]] expected<void> flush() { return writer_.flush(socket_.get()); }
@@ -52,8 +52,8 @@ class launcher_channel {
 struct driver_listener {
   std::function<void(const launch_agent_failed&)> on_agent_failed;
   std::function<void(const launch_stop&)> on_stop;
-  /// Once, and the last call: the launcher has ended, or has said what is no message. The driver then ends itself: no
-  /// kernel does that for one that a script of the user has started.
+  /// Once, and the last call: the launcher has ended, or has sent a line that is no message. The driver then ends
+  /// itself: no kernel does that for one that a script of the user has started.
   std::function<void(const error& why)> on_closed;
 };
 

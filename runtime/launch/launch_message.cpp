@@ -74,7 +74,7 @@ json to_json(const launch_stop& stop) {
 
 // --- from JSON ---
 
-/// Which rule of a message is broken; parse_launch_message() makes an error of it.
+/// Which rule of a message is broken; parse_launch_message() turns it into an error.
 struct broken_rule : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

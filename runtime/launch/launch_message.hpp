@@ -41,7 +41,7 @@ struct launch_stop {
 using launch_message = std::variant<launch_setup, launch_ticket, launch_joined, launch_agent_failed, launch_stop>;
 
 /// The message as one line of JSON, with its end: {"joined":"w1"}\n. E0103 for a text that is not UTF-8, but in a
-/// cause, where U+FFFD replaces what is not; E0701 for more than limits::launch_line_bytes_max.
+/// cause, where U+FFFD replaces bytes that are not; E0701 for more than limits::launch_line_bytes_max.
 [[nodiscard]] expected<std::string> encode(const launch_message& message);
 
 /// Takes what encode() gives, without the end of the line. E0701 for a longer text, E0702 for anything else. No message

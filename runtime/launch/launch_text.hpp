@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-/// A part of a text in single quotes, for a message. At most 40 bytes of it; bytes that are no printable ASCII stand as
-/// \xNN.
+/// A part of a text in single quotes, for a message. At most the first 40 bytes; bytes that are no printable ASCII
+/// stand as \xNN.
 std::string quote_text(std::string_view text);
 
 /// The number that decimal digits mean. UINT64_MAX for a greater one, nothing for any other text: no sign, no space.

@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// Which nodes and slots of a hostfile a launch uses, as the user writes it. What is not given filters nothing.
+/// Which nodes and slots of a hostfile a launch uses, as the user writes it. A field that is not given filters nothing.
 struct node_filter {
   /// --include and --exclude: nodes with '@' between them, each alone or with slots: "w0@w1:0,2@[::1]:4-7". A range
   /// has both of its ends; an IPv6 address has brackets.
@@ -32,7 +32,7 @@ struct node_slots {
 };
 
 /// The nodes that are left, in the order of `nodes` however the filter orders them, as DeepSpeed does. A node without a
-/// slot left is left out. Unlike DeepSpeed, what is named twice is an error, as are more nodes or slots than there are.
+/// slot left is left out. Unlike DeepSpeed, a repeated node or slot is an error, as are more nodes or slots than exist.
 ///
 /// Errors: E0104 for include with exclude, and for either with num_nodes or num_slots; E0102 for an unknown node; E0103
 /// for all else, also where nothing is left or more than limits::ranks_max slots. Those about a text have the place

@@ -19,7 +19,7 @@ class variable_reader {
       : lookup_(lookup), launcher_(launcher), marker_(marker) {}
 
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
-  /// E0103 for what is no number from `least` to `most`.
+  /// E0103 for a text that is no number from `least` to `most`.
   [[nodiscard]] expected<std::optional<std::uint32_t>> number(std::string_view name, std::uint64_t least,
                                                               std::uint32_t most) const;
   /// The same, and E0104 where the variable is not set although the marker is.

@@ -26,7 +26,7 @@ class agent_starter {
   /// look().
   virtual void start(const launch_ticket& ticket) = 0;
   virtual void on_joined(const std::string& node) = 0;
-  /// Agents that will not join any more. Does what is due.
+  /// Does the work that is due. Returns the agents that will not join any more.
   [[nodiscard]] virtual std::vector<launch_agent_failed> look(time_point now) = 0;
   /// When look() is to be called even if nothing has happened.
   [[nodiscard]] virtual std::optional<time_point> wakes_at() const = 0;

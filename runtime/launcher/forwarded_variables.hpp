@@ -28,7 +28,7 @@ bool is_forwarded(std::string_view name) noexcept;
 /// Reads lines NAME=VALUE; the value is all behind the first '=', with its blanks. Lines that are blank or start with
 /// '#' say nothing. `file` is its name in messages.
 ///
-/// Errors have the place "FILE:LINE:COLUMN", in bytes from 1. E0402 for what is no such line, and for a text of more
+/// Errors have the place "FILE:LINE:COLUMN", in bytes from 1. E0402 for a line of another form, and for a text of more
 /// than limits::launch_variables_bytes_max; E0404 for a name twice and for a variable that is Troupe's own.
 expected<variable_map> parse_variables(std::string_view text, std::string_view file);
 

@@ -24,11 +24,11 @@ class join_files {
   join_files& operator=(const join_files&) = delete;
   join_files(join_files&&) = default;
   join_files& operator=(join_files&&) = default;
-  /// Removes what is left.
+  /// Removes the remaining files.
   ~join_files();
 
-  /// Writes the node's file: under another name first, so that no agent reads a part of it. E0404 for what is no
-  /// ticket, E0103 for an unknown node, E0611 as write_join_file().
+  /// Writes the node's file: under another name first, so that no agent reads a half-written file. E0404 for a text
+  /// that is no ticket, E0103 for an unknown node, E0611 as write_join_file().
   [[nodiscard]] expected<void> write(const std::string& node, std::string_view ticket);
   /// The node has joined.
   void remove(const std::string& node);

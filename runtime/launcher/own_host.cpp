@@ -22,7 +22,7 @@
 namespace troupe {
 namespace {
 
-/// Empty for what is no address of the internet, and for link-local ones.
+/// Empty for addresses of other families than IPv4 and IPv6, and for link-local ones.
 std::string text_of_address(const sockaddr& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address.sa_family == AF_INET) {

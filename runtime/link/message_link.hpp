@@ -22,8 +22,8 @@ namespace troupe {
 struct link_events {
   /// Whole messages, in order, each once. The bytes may be anything.
   std::function<void(codec::bytes message)> on_message;
-  /// Once at most: the other end has closed, is silent, said what is no frame, takes nothing, could not be reached or
-  /// is another than it must be. The link is silent from then on. E0701 to E0708.
+  /// Once at most: the other end has closed, is silent, sent malformed bytes, takes nothing, could not be reached or is
+  /// another than it must be. The link is silent from then on. E0701 to E0708.
   std::function<void(const error& why)> on_lost;
   /// Twice per liveness::heartbeat(), while the link stands and this process is not frozen. May be null.
   std::function<void()> on_beat = nullptr;
@@ -51,7 +51,7 @@ class message_link {
   virtual void disturb([[maybe_unused]] const std::shared_ptr<arrival_faults>& faults) {}
   /// Soon nothing is told any more; a message may be on its way to on_message. What was sent before still goes out, if
   /// the other end takes it; then the connection ends, and the other end is told its loss. Without it a link lives
-  /// until its loss or the end of its loop, even if no handle of it is left.
+  /// until its loss or the end of its loop, even if no handle is left.
   virtual void close() = 0;
 };
 

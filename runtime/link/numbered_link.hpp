@@ -12,7 +12,7 @@ namespace troupe {
 /// which nothing is heard for limits::message_unheard_beats is lost (E0708), although heartbeats may pass.
 ///
 /// A message so large that its number does not fit beside it (limits::wire_message_bytes_max) travels as it is: no
-/// fault of a reliable link below hurts it. What is no numbered_message is told as it is.
+/// fault of a reliable link below hurts it. A message of another kind is told as it is.
 [[nodiscard]] std::shared_ptr<message_link> number_messages(std::shared_ptr<message_link> below);
 
 }  // namespace troupe

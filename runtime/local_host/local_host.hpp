@@ -20,8 +20,8 @@ namespace troupe {
 using link_decorator = std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>,
                                                                    const std::shared_ptr<engine_page>& page)>;
 
-/// What workers of a host are, and where it stands among other hosts. What is not said is that of a run of this very
-/// program on this host alone.
+/// What workers of a host are, and where it stands among other hosts. The defaults are those of a run of this program
+/// on this host alone.
 struct local_host_options {
   /// Of the links to its workers.
   liveness times = {};

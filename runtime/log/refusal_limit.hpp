@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-/// Lines for the log about refused connections. A stranger may make any number of them: limits::refusals_told_max are
+/// Lines for the log about refused connections. An untrusted peer may make any number: limits::refusals_told_max are
 /// told in each limits::log_repeat_interval, without their fixes, and the others are counted. Threads: one at a time.
 class refusal_limit {
  public:

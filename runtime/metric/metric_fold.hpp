@@ -25,7 +25,7 @@ class metric_fold {
   [[nodiscard]] std::uint64_t micro_batches() const noexcept { return micro_batches_; }
   /// The words of all metrics, in their order.
   [[nodiscard]] const std::vector<std::uint64_t>& words() const noexcept { return words_; }
-  /// The values of all metrics, in their order, for what is folded so far; NaN for a mean over nothing.
+  /// The values of all metrics, in their order, for the scores folded so far; NaN for a mean over nothing.
   [[nodiscard]] std::vector<metric_value> compute() const;
 
  private:

@@ -40,7 +40,7 @@ struct code_outline {
 
 /// Reads one file of a TorchScript archive's code token by token, by LibTorch's own lexer, and runs nothing: default
 /// values of arguments and constants of classes are code, too, and LibTorch runs them when it compiles. All names are
-/// looked at, so that an operator cannot be reached by another way of writing it. The error says what is no code.
+/// looked at, so that an operator cannot be reached by another way of writing it. The error names the bad text.
 tl::expected<code_outline, std::string> scan_code(const std::string& code, const std::string& name);
 
 }  // namespace troupe

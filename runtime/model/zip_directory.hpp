@@ -14,8 +14,8 @@ namespace troupe {
 struct zip_fault {
   enum class kind : std::uint8_t {
     truncated,  ///< bytes are missing: the end of the file, or what a record says lies before it
-    damaged,    ///< a record breaks the format, or asks for what is not read here (encryption, methods but deflate)
-    altered,    ///< an entry is not what was stored: its checksum, its size, or another entry on top of it
+    damaged,    ///< a record breaks the format, or needs a feature not read here (encryption, methods but deflate)
+    altered,    ///< an entry is not what was stored: its checksum or size differs, or another entry overlaps
   };
   kind what = kind::damaged;
   /// For the user, without the file's name: "its zip entry data.pkl has no header".

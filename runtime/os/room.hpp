@@ -20,9 +20,9 @@ struct room_request {
   std::uint64_t address_bytes = 0;
 };
 
-/// Takes all of it at once and gives it back. Libraries that are refused a thread or a descriptor in the middle of
-/// their start end the process, or wait without end: after this they are refused none, as long as no other process of
-/// the user takes what was free.
+/// Takes the whole request at once and gives it back. Libraries that are refused a thread or a descriptor in the middle
+/// of their start end the process, or wait without end: after this they are refused none, as long as no other process
+/// of the user takes what was free.
 ///
 /// Where descriptors are short it raises the soft limit of open files (open_file_limit.hpp). Starts and joins at most
 /// limits::room_threads_max threads, all signals blocked. Errors: E0614, with need, supply and limit.

@@ -55,7 +55,7 @@ bool die_with(pid_t driver) noexcept {
   return ::getppid() == driver;
 }
 
-/// Exec keeps the mask and what is ignored; handlers would run in the child until then.
+/// Exec keeps the mask and ignored signals; handlers would run in the child until then.
 bool reset_signals() noexcept {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;

@@ -34,8 +34,8 @@ struct child_plan {
   pid_t driver = -1;
 };
 
-/// The child after the fork, with all signals blocked; ends in exec or in _exit. It calls only what is safe in a signal
-/// handler: another thread of the driver may have held any lock, the allocator's too, at the moment of the fork.
+/// The child after the fork, with all signals blocked; ends in exec or in _exit. It calls only async-signal-safe
+/// functions: another thread of the driver may have held any lock, the allocator's too, at the moment of the fork.
 [[noreturn]] void run_child(const child_plan& plan) noexcept;
 
 /// The same without exec: false if a step fails. Signals stay as they are, and descriptors that were not asked for stay

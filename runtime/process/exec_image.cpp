@@ -20,7 +20,7 @@ bool is_variable(const std::pair<std::string, std::string>& variable) {
          is_text(variable.second);
 }
 
-/// What is wrong with the request; empty if nothing is.
+/// The problem with the request; empty if there is none.
 std::string objection(const spawn_request& request) {
   if (request.program.empty() || !is_text(request.program)) return "the program's path is empty or has a zero byte";
   if (!std::ranges::all_of(request.arguments, is_text)) return "an argument has a zero byte";

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* where = "channel between driver and worker";
 constexpr std::size_t fds_bytes_max = limits::channel_fds_max * sizeof(int);
-// Exactly as much as a message in order needs, so that the kernel itself cuts off what is too much.
+// Exactly as much as a message in order needs, so that the kernel itself cuts off the excess.
 constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(fds_bytes_max);
 
 tl::unexpected<error> refused(std::string cause) {

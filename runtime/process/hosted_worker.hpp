@@ -27,8 +27,8 @@ struct host_place {
 /// end it. It can be asked after its end, too. Threads: any; nothing but hand_over() waits.
 class hosted_worker {
  public:
-  /// `rank`: its number among the workers of the run. `log` gets what is to be said of it, on any thread; it may be
-  /// null.
+  /// `rank`: its number among the workers of the run. `log` gets the log lines about the worker, on any thread; it may
+  /// be null.
   hosted_worker(std::string name, std::uint32_t rank, log_function log, host_place home = {});
   hosted_worker(const hosted_worker&) = delete;
   hosted_worker& operator=(const hosted_worker&) = delete;

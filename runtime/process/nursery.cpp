@@ -102,7 +102,7 @@ pid_t make_sibling(std::uint64_t thread_number) {
   return static_cast<pid_t>(::syscall(SYS_clone3, &how, sizeof how));
 }
 
-/// Of a copy: what exec would have made of it.
+/// Turns a copy into the process that exec would have made.
 void become(std::string_view text, std::vector<unique_fd> fds, fd_channel& channel, pid_t driver) {
   const auto end = std::min(text.find('\n'), text.size());
   const std::vector<int> numbers = numbers_in(text.substr(0, end));

@@ -99,7 +99,7 @@ void process_host::wait_for_events() {
     const auto more = child->polled();
     polled_.insert(polled_.end(), more.begin(), more.end());
   }
-  // Interrupted or not: what is ready stands in the entries, which start at 0.
+  // Interrupted or not: the entries start at 0, and hold the ready events.
   ::poll(polled_.data(), polled_.size(), poll_timeout());
   std::uint64_t rings = 0;
   [[maybe_unused]] const auto got = ::read(bell_.get(), &rings, sizeof(rings));

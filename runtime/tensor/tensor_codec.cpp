@@ -15,7 +15,7 @@
 namespace troupe {
 namespace {
 
-/// Bytes of this process that say all there is to know of it.
+/// Whether bytes in this process's memory define the whole tensor.
 bool can_travel(const at::Tensor& tensor) {
   return tensor.layout() == at::kStrided && !tensor.is_nested() && tensor.device().is_cpu() &&
          has_whole_bytes(tensor.scalar_type()) && static_cast<std::size_t>(tensor.dim()) <= limits::wire_dimensions_max;

@@ -8,7 +8,7 @@ namespace troupe {
 /// their strides (a transposed or channels-last one too), as layout changes the bits of some kernels; all others are
 /// laid out anew, contiguously. Of views whose values are not what their memory holds (conjugated, negated) the values
 /// are written. write() copies them once, gather() none that is dense. Every tensor starts at a multiple of
-/// limits::payload_alignment, so that what is read views the bytes in place.
+/// limits::payload_alignment, so that a tensor that is read views the bytes in place.
 ///
 /// Layout, native byte order, both ends being the same version on the same kind of machine (docs/wire.md):
 ///   64 bits  magic and count of tensors;  then for each tensor in order
@@ -17,7 +17,7 @@ namespace troupe {
 ///   the data of all tensors in order.
 ///
 /// size_of() refuses what has no such bytes: sparse, quantized, nested and ComplexHalf tensors, those of other devices,
-/// and what is beyond limits::wire_dimensions_max, wire_tensors_max and wire_tensor_name_bytes_max. A broken invariant:
+/// and those beyond limits::wire_dimensions_max, wire_tensors_max and wire_tensor_name_bytes_max. A broken invariant:
 /// another kind of payload.
 class tensor_codec final : public payload_codec {
  public:

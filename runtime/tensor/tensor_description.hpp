@@ -47,7 +47,7 @@ class word_writer {
   std::size_t at_ = 0;
 };
 
-/// Bounded by what is there; the first thing that is missing ends it.
+/// Reads no further than the bytes given; nothing where a word or text is cut.
 class word_reader {
  public:
   explicit word_reader(std::span<const std::byte> from) : from_(from) {}

@@ -48,8 +48,8 @@ inline payload_ptr make_tensors(at::Tensor tensor) {
   return std::make_shared<const tensor_set>(std::move(tensor));
 }
 
-/// A contiguous view of `owner`'s storage, `offset` elements from the storage's beginning, without the dispatcher. All
-/// of it must lie inside the storage.
+/// A contiguous view of `owner`'s storage, `offset` elements from the storage's beginning, without the dispatcher. The
+/// whole view must lie inside the storage.
 at::Tensor contiguous_view(const at::Tensor& owner, std::int64_t offset, std::span<const std::int64_t> sizes);
 
 /// Rows [begin, end) of a contiguous tensor as a view of its storage: a narrow(0, ...) without the dispatcher, which

@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// What is used where only the number of ranks is known: its prime factors, ascending, go to pipe and data in turn
+/// The topology where only the number of ranks is known: its prime factors, ascending, go to pipe and data in turn
 /// (8 -> 4 x 2, 30 -> 10 x 3). E0504 for no rank or too many.
 expected<process_topology> default_topology(std::uint64_t world_size);
 

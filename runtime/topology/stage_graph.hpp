@@ -23,8 +23,8 @@ enum class node_kind : std::uint8_t {
 
 std::string_view node_kind_name(node_kind kind);
 
-/// One node: a name for people and errors, and what the wiring must know of it. What it computes is told to the
-/// director by name, not here.
+/// One node: a name for people and errors, and its properties for the wiring. The director gets its computation by
+/// name, not here.
 struct graph_node {
   std::string name;
   node_kind kind = node_kind::stage;

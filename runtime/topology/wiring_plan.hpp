@@ -67,7 +67,7 @@ struct wired_sink {
 /// everywhere else every replica to every replica of the next node. A node that keeps order, and every node of a
 /// pipeline group that has one, gets its ids by fixed_replica.
 ///
-/// A number called `instance` or `channel` is everywhere the position in these vectors; what is "by instance" or "by
+/// A number called `instance` or `channel` is everywhere the position in these vectors; a vector "by instance" or "by
 /// channel" has an element for each position.
 struct wiring_plan {
   std::vector<wired_node> nodes;

@@ -97,7 +97,7 @@ Stack shapes_by(const c10::OperatorHandle& op, const Stack& given) {
   return stack;
 }
 
-/// What is no tensor, the host reads: it waits.
+/// The host reads outputs that are no tensors: it waits.
 void run_now(const c10::OperatorHandle& op, const Stack& given, Stack* stack) {
   streams().synchronize(streams().now(current_stream().id()));
   Stack on_cpu;

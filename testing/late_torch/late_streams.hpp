@@ -15,7 +15,7 @@ struct stream_point {
 };
 
 /// The streams of a device that is late on purpose: nothing is done when it is given, but later, one piece at each
-/// has_passed(), or all of it at synchronize(). What is read too early is therefore not there, in every run alike. Work
+/// has_passed(), or all pieces at synchronize(). Data read too early is therefore not there, in every run alike. Work
 /// runs in the thread of these calls. Threads: any.
 class late_streams {
  public:
@@ -26,7 +26,7 @@ class late_streams {
   /// What `stream` is given from now on comes after `point`.
   void wait_for(std::int64_t stream, stream_point point);
   [[nodiscard]] stream_point now(std::int64_t stream);
-  /// From now on all that is asked of it throws.
+  /// From now on has_passed() throws.
   void fail();
   /// Does one piece of work, and says whether all up to the point was done before.
   [[nodiscard]] bool has_passed(stream_point point);

@@ -8,8 +8,8 @@ namespace troupe::late {
 
 /// Makes a device of our own known to LibTorch, as its extension device: memory, streams, events and pinned memory of
 /// the host as of a GPU, kernels of the CPU, and streams that run late (late_streams). Fresh memory holds NaN, and
-/// memory that is freed holds it again once its stream has come so far: what is read before its event, or after its
-/// end, shows as wrong numbers. Once in a process; two devices. Threads: any.
+/// memory that is freed holds it again once its stream has come so far: data read before its event, or after its end,
+/// shows as wrong numbers. Once in a process; two devices. Threads: any.
 void register_late_torch();
 
 [[nodiscard]] inline c10::Device late_device(c10::DeviceIndex index = 0) {

@@ -50,8 +50,8 @@ class late_waitable {
   [[nodiscard]] virtual std::function<void()> waiting() const = 0;
 };
 
-/// A device whose memory is that of the host and holds nonsense when it is new, and whose streams are late: what is
-/// used before its event has passed has wrong bits.
+/// A device whose memory is that of the host and holds nonsense when it is new, and whose streams are late: memory used
+/// before its event has passed has wrong bits.
 class late_device final : public device_context {
  public:
   [[nodiscard]] expected<void> enter_thread() override { return {}; }

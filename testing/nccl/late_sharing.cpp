@@ -23,7 +23,7 @@ constexpr int late_block_byte = 0xEE;
 
 enum class kind : std::uint64_t { memory = 0x4D, event = 0x45 };
 
-/// What is in a handle.
+/// The content of a handle.
 struct name_of_file {
   kind what;
   std::int64_t process;

@@ -186,7 +186,7 @@ driver_life::outcome driver_life::run(const bounds& within,
   return answered ? outcome::killed : outcome::is_stuck;
 }
 
-/// What is left of a driver that is no more; nothing of it is noted.
+/// Ends the remains of a dead driver, and notes nothing.
 void driver_life::tidy_up() {
   parts_.seen.is_silent = !is_stopped_;
   host_->close();
@@ -262,7 +262,7 @@ bool driver_life::move() {
   }
 }
 
-/// One seeded choice among all jobs of actors, all engines that may have work, and what is due.
+/// One seeded choice among all jobs of actors, all engines that may have work, and the next due event.
 void driver_life::choose(std::size_t choices, std::size_t jobs, bool has_event) {
   const std::size_t choice = choices == 1 ? 0 : parts_.random.below(choices);
   if (choice < jobs) {

@@ -51,7 +51,7 @@ class driver_life {
   using folds_of_call = std::vector<std::shared_ptr<call_fold>>;
   /// `folds`, `starts`: by call; folds of a call by sink.
   void submit(std::vector<folds_of_call> folds, std::vector<call_start> starts);
-  /// What is to happen at a moment of the virtual time.
+  /// Actions for later moments of the virtual time.
   [[nodiscard]] timeline& later() noexcept { return later_; }
   [[nodiscard]] simulated_host& host() noexcept { return *host_; }
   [[nodiscard]] wire_network& network() noexcept { return *network_; }

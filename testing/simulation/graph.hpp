@@ -9,7 +9,7 @@
 
 #include <troupe/ids.hpp>
 
-/// The graph of a simulated run, in plain numbers: what is run is made from it, and what must come out.
+/// The graph of a simulated run, in plain numbers: the run and its right result are made from it.
 namespace troupe::simulation {
 
 enum class node_sort : std::uint8_t { stage, join, route };

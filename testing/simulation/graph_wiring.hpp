@@ -8,7 +8,7 @@ namespace troupe::simulation {
 /// As a user of the product would state the graph.
 [[nodiscard]] stage_graph stated(const graph_plan& what);
 
-/// What production makes of it. The graph is valid.
+/// The product's wiring of the graph, which is valid.
 [[nodiscard]] wiring_plan wiring_of(const graph_plan& what);
 
 }  // namespace troupe::simulation

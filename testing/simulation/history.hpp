@@ -19,8 +19,8 @@ enum class happening : std::uint8_t {
   blamed,           ///< call; value: hash of the answer's error; worker: whose end it tells, 0 for none
   recovered,        ///< call, index, value: a state read back from the journal; stage: the sink
   folded,           ///< call, index, value, other: samples; incarnation of the sender; stage: the sink
-  acknowledged,     ///< call: the result was given out, as all of it is on the disk
-  journal_hurt,     ///< a bit of it was changed
+  acknowledged,     ///< call: the result was given out, as all states are on the disk
+  journal_hurt,     ///< one of its bits was changed
   disk_filled,      ///< nothing more can be written
   journal_refused,  ///< it was found damaged, and another one begun
   worker_started,   ///< worker

@@ -276,7 +276,7 @@ class hearing {
     if (static_cast<std::uint64_t>(kept) > window_) broken("window", "the loader is {} ahead of what is folded", kept);
   }
 
-  /// Then the loader keeps nothing of it, long before the answer: that comes behind the calls before it.
+  /// Then the loader keeps none of its micro-batches, long before the answer: that comes behind the calls before it.
   [[nodiscard]] bool may_be_cancelled(std::uint64_t call, std::uint32_t driver) const {
     const bool has_reason = given_up_.contains(call) || workers_.threw(call) || workers_.died_often() || is_disk_full_;
     return has_reason && !end_well_.contains({driver, call});

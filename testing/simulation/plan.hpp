@@ -7,7 +7,7 @@
 
 #include "testing/simulation/graph.hpp"
 
-/// What a simulated run is made of, and what happens to it: all of it follows from a seed.
+/// The parts and the faults of a simulated run: all follow from a seed.
 namespace troupe::simulation {
 
 enum class fault_kind : std::uint8_t {
@@ -29,7 +29,7 @@ enum class fault_kind : std::uint8_t {
   corrupt_journal,   ///< a bit of the file, and then the driver's process
   fill_disk,         ///< nothing more can be written from then on
   kill_actor,        ///< the loader's actor, or with an odd index the aggregator
-  lose_frame,        ///< the next frame on an edge goes astray, and no end hears of it
+  lose_frame,        ///< the next frame on an edge goes astray, and no end hears of the loss
   throw_once,        ///< the first forward of this micro-batch at this stage throws
   give_up,           ///< the user cancels this call
   lose_messages,     ///< control messages of this replica, either way, for a time: `index` percent of them

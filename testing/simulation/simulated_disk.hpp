@@ -30,7 +30,7 @@ class simulated_disk final : public journal_store {
     if (syncs_) synced_ = content_.size();
     return 0;
   }
-  /// What is behind it goes, as ftruncate does.
+  /// Bytes behind `size` go, as with ftruncate.
   [[nodiscard]] int cut(std::uint64_t size) override {
     content_.resize(size);
     synced_ = std::min(synced_, content_.size());
@@ -58,7 +58,7 @@ class simulated_journal final : public journal_appender {
       : tail_(disk), now_(now), later_(later) {}
 
   [[nodiscard]] expected<void> append(const score& state) override;
-  /// False: not all of it is on the disk.
+  /// False: a part is not on the disk.
   [[nodiscard]] bool close();
 
  private:

@@ -70,7 +70,7 @@ class simulated_link_end final : public message_link {
 ///
 ///   booting --boot()--> running <--freeze(), thaw()--> frozen;   any of them --die()--> dead
 ///
-/// What dies has had its last effect: nothing of it goes out any more, but for a part of what was on the way.
+/// A dead process has had its last effect: nothing more goes out, but for a part of what was on the way.
 class simulated_process final : public worker_process, public forward_surroundings {
  public:
   simulated_process(std::uint32_t number, worker_surroundings& around, std::shared_ptr<worker_listener> listener);
@@ -174,7 +174,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   std::array<codec::bytes, 4> last_messages_;
 };
 
-/// What the driver has of it.
+/// The driver's handle of a simulated_process.
 class simulated_worker final : public hosted_worker {
  public:
   simulated_worker(std::uint32_t rank, log_function log, std::unique_ptr<simulated_process> process)

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 inline constexpr nanoseconds start_of_time = 1h;
 
-/// What is to happen, by virtual time; equal times in the order in which they were said.
+/// Actions by virtual time; equal times in the order in which they were added.
 class timeline {
  public:
   using action = std::function<void()>;

@@ -12,7 +12,7 @@
 
 namespace troupe::simulation {
 
-/// What each end knows, and what is on its way.
+/// What each end knows, and the frames on their way.
 struct wire {
   std::uint64_t number = 0;
   std::uint32_t slots = 1;

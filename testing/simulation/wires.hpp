@@ -22,14 +22,14 @@ struct wire;
 
 /// All edges of one driver's life. Activations travel as frames of the tcp transport, with the production checksums,
 /// each direction in order and with a delay of its own; a process that dies leaves silence, or, where edges can be
-/// lost, the news of it.
+/// lost, the news of the loss.
 class wire_network {
  public:
   struct options {
     bool loses_ends = false;
     /// Mutant: producers believe that they always have credit.
     bool enforce_credits = true;
-    /// Mutant: what is damaged looks whole.
+    /// Mutant: damaged frames look whole.
     bool checks_frames = true;
   };
   wire_network(const options& how, const nanoseconds& now, timeline& later, recorder& seen, chance& random)

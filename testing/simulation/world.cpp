@@ -222,7 +222,7 @@ void simulator::state::hurt_disk(run_state& run) {
   run.disk.flip_bit(run.random, run.what.broken == mutant::journal_checksums);
 }
 
-/// The machine loses its power when the result is out: another driver must find all of it.
+/// The machine loses its power when the result is out: another driver must find the whole result.
 void simulator::state::check_disk(run_state& run) {
   run.disk.lose_power(run.random);
   ++seen.driver;
@@ -230,7 +230,7 @@ void simulator::state::check_disk(run_state& run) {
   seen.note({.at_ns = run.clock.now.count(), .what = happening::driver_started, .value = starts[0].first()});
 }
 
-/// What is left after its end; an actor that is left keeps its system for ever.
+/// Counts actors and engines left after the driver's end; an actor that is left keeps its system for ever.
 void simulator::state::end_driver(const run_state& run) {
   const std::size_t actors = system->registry().running();
   const auto engines = std::ranges::count_if(run.engines, [](const auto& each) { return !each.expired(); });

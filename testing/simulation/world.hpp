@@ -13,7 +13,7 @@ namespace troupe::simulation {
 /// A run that has been simulated.
 struct run_report {
   std::uint64_t seed = 0;
-  /// Of everything that was seen of it: equal for the same plan and the same build.
+  /// Of the whole history: equal for the same plan and the same build.
   std::uint64_t trace_hash = 0;
   std::uint64_t steps = 0;
   /// Virtual.

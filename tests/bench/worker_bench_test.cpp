@@ -23,7 +23,7 @@ class worker_bench : public ::testing::Test {
   nlohmann::json run(const char* program) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-      // What is measured needs the data of the source tree.
+      // The benchmark needs the data of the source tree.
       ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
       ::execl(program, program, "--quick", "--json", json_file_.c_str(), nullptr);
       ::_exit(127);

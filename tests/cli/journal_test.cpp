@@ -184,7 +184,7 @@ TEST_F(journaled, interrupted_goes_on) {
   EXPECT_EQ(partial["partial"], true);
   const auto whole = run({"--resume"});
   expect_whole(whole);
-  // A drain finishes what is under way, and all of it is kept.
+  // A drain finishes the micro-batches under way, and keeps all of them.
   EXPECT_EQ(json::parse(whole.out)["delivery"]["resumed"], partial["delivery"]["folded"]);
 }
 

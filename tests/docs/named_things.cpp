@@ -90,7 +90,7 @@ void add_source(named_things& found, const fs::path& root, const fs::path& file)
   const std::string text = is_cpp ? without_comments(raw) : raw;
   if (file.string().starts_with("tests/") && file.filename() == "CMakeLists.txt") add_words(found.test_names, text);
   if (file.string().starts_with("tests/") && is_cpp) found.test_names.insert(file.stem().string());
-  if (file.string().starts_with("tests/docs/")) return;  // names what is not there
+  if (file.string().starts_with("tests/docs/")) return;  // names missing things
   add_words(found.words, text);
   add_flags(found.flags, text, is_cpp ? "\"" : "");
   if (file.string().starts_with("runtime/config/option_table")) add_options(found, text);

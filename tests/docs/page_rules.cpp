@@ -1,12 +1,13 @@
 #include "tests/docs/page_rules.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
+
+#include "tests/support/refused_words.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -24,10 +25,6 @@ const std::set<std::string> foreign_words = {"member_",      "SCHED_BATCH",   "f
                                              "x_j",          "x_label",       "gradient_accumulation_steps",
                                              "data_iter",    "dynamic_shape", "f1_score",
                                              "zero_division"};
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 
 bool is_path_char(char c) {
   return is_word(c) || std::string_view("/.-{},<>*~$").find(c) != std::string_view::npos;
@@ -173,18 +170,10 @@ std::vector<std::string> name_findings(const fs::path& root, const page& each, c
 }
 
 std::vector<std::string> language_findings(const page& each) {
-  static constexpr std::array refused = {" whoever ", " nobody ", " somebody ", " everybody ", " of it ", " what is "};
   std::vector<std::string> found;
   for (const auto& [line, text] : each.prose) {
-    std::string plain = " ";
-    for (const char c : text)
-      plain += is_word(c) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : ' ';
-    plain += ' ';
-    for (const std::string_view words : refused) {
-      if (plain.find(words) != std::string::npos) {
-        found.push_back(each.file.string() + ":" + std::to_string(line) + ": \"" +
-                        std::string(words.substr(1, words.size() - 2)) + '"');
-      }
+    for (const refused_place& place : refused_words_in(text)) {
+      found.push_back(each.file.string() + ":" + std::to_string(line) + ": \"" + std::string(place.words) + '"');
     }
   }
   return found;

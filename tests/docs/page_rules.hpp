@@ -21,7 +21,7 @@ namespace troupe::testing {
 /// - error codes: "E0203", everywhere.
 std::vector<std::string> name_findings(const std::filesystem::path& root, const page& each, const named_things& things);
 
-/// Words without a subject, which a reader must decode: "whoever", "of it", ...; outside of fenced blocks.
+/// Words that leave a reader to find the subject (refused_words), outside of fenced blocks.
 std::vector<std::string> language_findings(const page& each);
 
 /// One finding if the pages below docs/ have more words together.

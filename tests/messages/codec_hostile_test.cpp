@@ -206,7 +206,7 @@ TEST(codec_hostile_values, a_message_above_the_size_limit_is_not_even_read) {
 }
 
 TEST(codec_hostile_values, memory_follows_the_bytes_that_came) {
-  // a million words of one byte each: what is legal at the most
+  // a million words of one byte each: the legal maximum
   codec::bytes input = from_hex("93 01 19 91 91 95 92 00 00 00 00 00 dd 00 10 00 00");
   input.insert(input.end(), limits::score_words_max, std::byte{1});
   testing::take_allocation_counts();

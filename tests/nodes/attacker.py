@@ -1,4 +1,4 @@
-"""What a stranger on the network does to the processes of a launch; started by attacks_test.py inside a namespace.
+"""What an untrusted peer in the network does to processes of a launch; started by attacks_test.py inside a namespace.
 
 attacker.py KIND TARGET... [--count N] [--seconds S] [--credentials DIR] [--node NAME] [--secret HEX] [--version TEXT]
 

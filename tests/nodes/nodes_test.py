@@ -291,7 +291,7 @@ def a_launch_is_told_to_end(nodes):
 
 
 def a_node_that_does_not_answer_is_named(nodes):
-    path = nodes.folder / "with-a-stranger"
+    path = nodes.folder / "with-a-silent-address"
     path.write_text(f"{nodes.nodes[0].address} slots=2\n10.89.0.99 slots=2\n")
     started = time.monotonic()
     run = launch(nodes, 2, ["--stages", "4"], ["--join-timeout", "20"], hostfile=str(path))

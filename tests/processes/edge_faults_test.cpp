@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Short times, as some of it is noticed by them alone.
+/// Short times, as some faults are noticed by them alone.
 std::vector<std::string> under(const std::vector<std::string>& faults, const std::string& transport) {
   auto arguments = with(lenet(16, 960), {"--processes", "--stages", "2", "--transport", transport, "--worker-timeout",
                                          "2", "--start-deadline", "20"});

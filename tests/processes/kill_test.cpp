@@ -1,5 +1,5 @@
-// Goal: a run whose workers are killed at random moments gives the bits of an undisturbed one, in time, and nothing of
-// it is left. Method: the built program; SIGKILL to random workers at shares of the journal's growth; metrics are
+// Goal: a run whose workers are killed at random moments gives the bits of an undisturbed one, in time, and leaves
+// nothing behind. Method: the built program; SIGKILL to random workers at shares of the journal's growth; metrics are
 // compared as the words of their doubles.
 #include <csignal>
 
@@ -46,7 +46,7 @@ class killed_at_random : public ::testing::TestWithParam<int> {};
 constexpr int kills_each = sanitized ? 3 : 10;
 /// Long enough for them: the journal grows by what a message of scores holds, and between two kills it has to.
 constexpr std::uint64_t length = sanitized ? 1500 : 4500;
-/// With replicas the run goes on while one is replaced, so it takes more of it.
+/// With replicas the run goes on while one is replaced, so these cases are longer.
 const std::vector<kill_case> cases = {
     {false, 1, 1, 1, length, kills_each},        {false, 2, 1, 3, length, kills_each},
     {false, 3, 1, 1, length, kills_each, "tcp"}, {false, 4, 1, 2, length, kills_each},

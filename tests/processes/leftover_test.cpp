@@ -1,5 +1,5 @@
-// Goal: however a run with workers ends, no process, listener or file of it is left. Method: the built program, ended
-// in every way there is; marked_run looks for what carries its mark.
+// Goal: however a run with workers ends, no process, listener or file is left. Method: the built program, ended in
+// every way there is; marked_run looks for what carries its mark.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -107,9 +107,9 @@ TEST(nothing_is_left, after_two_interrupts) {
   run.expect_nothing_left({journal}, 1s);
 }
 
-/// While workers start there is nothing to finish, and no call to tell of it: the first of them may be there before the
-/// run is, and then the program ends without a result and maybe without a journal. On a fast machine the last steps
-/// find them at work.
+/// While workers start there is nothing to finish, and no call to end: the first of them may be there before the run
+/// is, and then the program ends without a result and maybe without a journal. On a fast machine the last steps find
+/// them at work.
 TEST(nothing_is_left, after_an_interrupt_while_it_starts) {
   for (int step = 0; step < (sanitized ? 1 : 4); ++step) {
     marked_run run(long_run());

@@ -10,7 +10,7 @@ namespace troupe::testing {
 
 /// The places outside of its working directory in which a run could leave files: TMPDIR and /dev/shm, each of them this
 /// run's own, so that another run at the same time is never taken for it. Where the system allows no mount namespace,
-/// not even in a user namespace, /dev/shm stays the machine's, and what is new in it counts.
+/// not even in a user namespace, /dev/shm stays the machine's, and each new file in it counts.
 class private_places {
  public:
   private_places();

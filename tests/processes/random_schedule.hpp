@@ -10,7 +10,7 @@
 
 namespace troupe::testing {
 
-/// What happens to a run: signals at moments that follow from the seed and from what is seen of the run.
+/// What happens to a run: signals at moments that follow from the seed and from the run's progress.
 struct schedule_options {
   enum class family : std::uint8_t {
     stages,  ///< single kills and some in the middle of a recovery, at shares of the journal's growth

@@ -23,7 +23,7 @@ using words = std::vector<std::string>;
 enum class must { either, refuse, answer };
 
 struct row {
-  const char* limit;  ///< prlimit's name of it
+  const char* limit;  ///< its name for prlimit
   std::uint64_t value;
   must in_process;
   must with_workers;

@@ -239,7 +239,7 @@ TEST(devices, that_fail_cost_a_process_and_no_bits) {
   EXPECT_GT(result->delivery.replayed, 0u);
 }
 
-// --- what is not there -----------------------------------------------------------------------------------------------
+// --- missing devices -------------------------------------------------------------------------------------------------
 
 TEST(devices, that_are_not_there_are_errors_before_the_start) {
   const auto beyond = run(lenet("privateuseone:2"));

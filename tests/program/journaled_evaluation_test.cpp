@@ -1,4 +1,4 @@
-// Goal: an evaluator goes on from its journal as documented: progress and rate, what is evaluated, which cuts may
+// Goal: an evaluator goes on from its journal as documented: progress and rate, which samples are left, which cuts may
 // change, which errors. Method: real model and data; runs are ended from the progress hook or by a short limit, never
 // by time.
 #include <bit>

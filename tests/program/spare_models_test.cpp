@@ -1,4 +1,4 @@
-// Goal: what a spare has loaded in advance makes the same stage as what is loaded when it is needed, and is kept no
+// Goal: a model that a spare has loaded in advance makes the same stage as one loaded when it is needed, and is kept no
 // longer than that.
 // Method: the models of this repository; outputs are compared to the last bit.
 #include "program/spare_models.hpp"

@@ -31,7 +31,7 @@ enum class mutant : std::uint8_t {
   fan_out_forgets,       ///< sends where there is room, and to the rest never
   recovery_keeps_parts,  ///< only the dead replica's edges are emptied; the rest stays, replays queue behind it
   recovery_keeps_work,   ///< a survivor sends what it had in work once its edges are fresh
-  takes_any_head,        ///< a join takes what is first on each port, whatever its id
+  takes_any_head,        ///< a join takes the first message of each port, whatever its id
   sinks_fold_all,        ///< sinks do not look for duplicates
 };
 
@@ -77,7 +77,7 @@ class protocol_model {
   /// cycles in which a step could be put off forever. (Holds for the right protocol with recovery at once.)
   void steps(const protocol_state& from, std::vector<protocol_step>& into) const;
 
-  /// What is wrong with a state in which nothing but a death can happen.
+  /// The violation of a state in which nothing but a death can happen.
   [[nodiscard]] violation at_rest(const protocol_state& state) const;
   [[nodiscard]] bool is_death(const protocol_step& step) const noexcept;
 

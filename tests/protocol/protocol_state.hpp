@@ -8,7 +8,7 @@ namespace troupe::testing {
 
 /// Everything that distinguishes two moments of a run, a byte each: what the source emits next, whether someone died,
 /// the edges, the instances (the id they wait for, or 1 + the number of the edge they took from), the sinks (a bit per
-/// folded id). What is unused is zero.
+/// folded id). Unused bytes are zero.
 using protocol_state = std::array<std::uint8_t, 64>;
 
 constexpr std::size_t source_at = 0;
@@ -22,7 +22,7 @@ constexpr std::uint8_t recovered = 1;
 constexpr std::uint8_t first_dead = 2;
 
 /// An edge is a byte: in the lowest two bits how many slots are in use, above them the ids, the first one lowest. What
-/// the consumer has taken stays, as its slot does, until the consumer has sent what it made of it.
+/// the consumer has taken stays, as its slot does, until the consumer has sent its output.
 constexpr unsigned count_of(std::uint8_t edge) noexcept {
   return edge & 3u;
 }

@@ -1,5 +1,5 @@
 // Goal: graphs are drawn of all sorts, and what they do wrong is seen. Method: counts over many seeds; bodies that do
-// harm and say nothing of it; a chain as large as the product is for.
+// harm and stay silent; a chain as large as the product is for.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -72,7 +72,7 @@ TEST(shrinking, leaves_the_faults_without_which_a_plan_does_not_fail) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     plan what = draw_plan(seed);
     what.broken = mutant::deduplication;
-    what.folded_before.clear();  // what is folded already is doubled without a fault
+    what.folded_before.clear();  // a folded micro-batch is doubled without a fault
     if (what.faults.size() < 3 || world.run(what).wrong.empty()) continue;
     const std::vector<std::size_t> least = shrink(world, what);
     ASSERT_FALSE(least.empty());

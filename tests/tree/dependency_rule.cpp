@@ -95,7 +95,7 @@ bool is_of_messages(std::string_view include) {
   return is_standard(include) || starts_with_any(include, {"tl/", "msgpack.hpp", "msgpack/"});
 }
 
-/// What is installed: include/, and what tests of users need apart from it.
+/// The installed headers: include/, and those that tests of users need beside it.
 constexpr const char* simulation_header = "troupe/simulation.hpp";
 constexpr const char* simulation_include = "testing/simulation/include";
 bool is_public(const fs::path& file) {
@@ -154,7 +154,7 @@ std::string inside_objection(const fs::path& file, const fs::path& include) {
   return {};
 }
 
-/// The path in the tree of what is included in quotes: from the root, or from the folder of `file`.
+/// The path in the tree of a header included in quotes: from the root, or from the folder of `file`.
 fs::path in_tree(const fs::path& file, const fs::path& include) {
   return level_of(include) || part(include, 0) == "tests" ? include : (file.parent_path() / include).lexically_normal();
 }

@@ -1,10 +1,11 @@
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tests/support/refused_words.hpp"
+#include "tests/tree/source_text.hpp"
 #include "tests/tree/source_tree.hpp"
 
 namespace troupe::testing {
@@ -13,67 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t function_lines_max = 60;
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-/// A text without comments, literals' contents and preprocessor lines; lines stay where they are.
-class plain_code {
- public:
-  explicit plain_code(std::string_view text) : text_(text), code_(text) {
-    while (at_ < text_.size()) step();
-  }
-  [[nodiscard]] const std::string& code() const { return code_; }
-
- private:
-  [[nodiscard]] bool is_next(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-  [[nodiscard]] bool is_after_word() const { return at_ > 0 && is_word(text_[at_ - 1]); }
-
-  void step() {
-    if (text_[at_] == '\n') return begin_line();
-    if (text_[at_] == '#' && is_line_start_) return blank_to(end_of_directive());
-    if (!std::isspace(static_cast<unsigned char>(text_[at_]))) is_line_start_ = false;
-    if (is_next("//")) return blank_to(text_.find('\n', at_));
-    if (is_next("/*")) return blank_to(after(text_.find("*/", at_ + 2), 2));
-    if (is_next("R\"")) return blank_to(end_of_raw_string());
-    if (text_[at_] == '"' || (text_[at_] == '\'' && !is_after_word())) return blank_to(end_of_literal(text_[at_]));
-    ++at_;
-  }
-  void begin_line() {
-    is_line_start_ = true;
-    ++at_;
-  }
-  void blank_to(std::size_t end) {
-    for (end = std::min(end, text_.size()); at_ < end; ++at_) {
-      if (text_[at_] != '\n') code_[at_] = ' ';
-    }
-  }
-  static std::size_t after(std::size_t found, std::size_t size) {
-    return found == std::string_view::npos ? found : found + size;
-  }
-  [[nodiscard]] std::size_t end_of_directive() const {
-    std::size_t end = text_.find('\n', at_);
-    while (end != std::string_view::npos && text_[end - 1] == '\\') end = text_.find('\n', end + 1);
-    return end;
-  }
-  [[nodiscard]] std::size_t end_of_raw_string() const {
-    const std::size_t open = text_.find('(', at_);
-    if (open == std::string_view::npos) return open;
-    const std::string close = ")" + std::string(text_.substr(at_ + 2, open - at_ - 2)) + "\"";
-    return after(text_.find(close, open), close.size());
-  }
-  [[nodiscard]] std::size_t end_of_literal(char quote) const {
-    std::size_t end = at_ + 1;
-    while (end < text_.size() && text_[end] != quote && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;
-    return end + 1;
-  }
-
-  std::string_view text_;
-  std::string code_;
-  std::size_t at_ = 0;
-  bool is_line_start_ = true;
-};
 
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -163,22 +103,16 @@ class function_list {
   std::vector<std::pair<braces, std::size_t>> open_;
 };
 
-std::size_t line_of(std::string_view text, std::size_t offset) {
-  return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, offset), '\n'));
-}
-
 }  // namespace
 
 findings function_findings(const fs::path& root) {
   findings all;
   for (const fs::path& file : source_files(root)) {
     if (file.filename() == "CMakeLists.txt") continue;
-    std::string text;
-    for (const std::string& line : read_lines(root / file)) text += line + '\n';
-    const plain_code plain(text);
-    for (const function_range& each : function_list(plain.code()).found) {
-      const std::size_t first = line_of(text, each.begin);
-      const std::size_t lines = line_of(text, each.end) - first + 1;
+    const source_text text(root / file);
+    for (const function_range& each : function_list(text.code()).found) {
+      const std::size_t first = text.line_of(each.begin);
+      const std::size_t lines = text.line_of(each.end) - first + 1;
       if (lines <= function_lines_max) continue;
       all.push_back(file.string() + ":" + std::to_string(first) + ": function of " + std::to_string(lines) + " lines");
     }

@@ -17,8 +17,8 @@ using findings = std::vector<std::string>;
 /// CMakeLists.txt link.
 findings dependency_findings(const std::filesystem::path& root);
 
-/// No circle between folders: not between those of any one depth, with what is in their subfolders, nor between a
-/// folder and its own subfolders. One finding per include that closes a circle: "a -> b: a/x.hpp includes b/y.hpp".
+/// No circle between folders: not between those of any one depth, with their subfolders, nor between a folder and its
+/// own subfolders. One finding per include that closes a circle: "a -> b: a/x.hpp includes b/y.hpp".
 findings circle_findings(const std::filesystem::path& root);
 
 /// The file of the tree, relative to its root, that this line of `file` includes; nothing for any other line.
@@ -32,6 +32,10 @@ findings style_findings(const std::filesystem::path& root);
 /// No function of more than 60 lines, from the first line of its head to its closing brace. A lambda in a function
 /// counts as lines of that function.
 findings function_findings(const std::filesystem::path& root);
+
+/// No comment has one of the refused_words (tests/support/refused_words.hpp), also not across the lines of one comment.
+/// Literals may: a message follows other rules.
+findings comment_findings(const std::filesystem::path& root);
 
 /// Sources (.hpp, .cpp, CMakeLists.txt) below the layers, as paths relative to the root, in order.
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& root);

@@ -1,5 +1,5 @@
-// Goal: the dependency rule, the rule of no circles and the cheap rules of style hold in this tree, and the checkers
-// find planted violations.
+// Goal: the dependency rule, the rule of no circles, the rule of comments and the cheap rules of style hold in this
+// tree, and the checkers find planted violations.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -63,6 +63,10 @@ TEST(source_tree, style) {
 
 TEST(source_tree, functions_are_short) {
   EXPECT_THAT(function_findings(source_dir()), IsEmpty());
+}
+
+TEST(source_tree, comments_have_a_subject) {
+  EXPECT_THAT(comment_findings(source_dir()), IsEmpty());
 }
 
 struct include_case {
@@ -194,6 +198,28 @@ TEST_F(planted_tree, style_finds_each_fault) {
               ElementsAre("actors/long.cpp:401: file of 401 lines", "cli/note.cpp:1: note to self",
                           "messages/bare.hpp:1: no #pragma once",
                           "runtime/end.cpp:1: white space at the end of the line", "runtime/tab.cpp:1: tab"));
+}
+
+TEST_F(planted_tree, refused_words_are_found_in_each_kind_of_comment) {
+  plant("actors/block.cpp", "/* Nobody\n * knows what\n * is left. */\nint a; /* somebody */ int b;\n");
+  plant("cli/trailing.cpp", "int a;  // the end of it.\n#include <a>  // for whoever\n");
+  plant("messages/lines.hpp", "#pragma once\n/// The end of\n/// it.\n  int a;  ///< WHAT IS left\n");
+  plant("tests/long.cpp", "#define A \\\n  1  // everybody\n");
+  EXPECT_THAT(
+      comment_findings(root_),
+      ElementsAre("actors/block.cpp:1: \"nobody\" in a comment", "actors/block.cpp:2: \"what is\" in a comment",
+                  "actors/block.cpp:4: \"somebody\" in a comment", "cli/trailing.cpp:1: \"of it\" in a comment",
+                  "cli/trailing.cpp:2: \"whoever\" in a comment", "messages/lines.hpp:2: \"of it\" in a comment",
+                  "messages/lines.hpp:4: \"what is\" in a comment", "tests/long.cpp:2: \"everybody\" in a comment"));
+}
+
+TEST_F(planted_tree, refused_words_outside_of_comments_are_taken) {
+  plant("cli/literal.cpp",
+        "const char* a = \"// what is\";  // a text\nconst char* b = R\"(\n// of it\n)\";\nf('\"');\n");
+  plant("cli/names.cpp", "int nobody = 0;  // somewhat is, of its own\n// what() is a call; `what` is a name\n");
+  plant("cli/parts.cpp", "int a;  // the end of\nint it;  // it\n// what\n//\n// is that\n\n// of\n\n// it\n");
+  plant("cli/CMakeLists.txt", "# what is built\n");
+  EXPECT_THAT(comment_findings(root_), IsEmpty());
 }
 
 std::string lines(std::size_t count) {

@@ -37,7 +37,7 @@ void event_poller::take_new() {
   new_.clear();
 }
 
-// What is over is destroyed before it is counted: a caller that finds the poller idle finds all of it done.
+// A watch that is over is destroyed before it is counted: a caller that finds the poller idle finds all of them gone.
 void event_poller::look_at_all() {
   for (std::size_t at = 0; at < watches_.size();) {
     if (!watches_[at].at()) {

@@ -116,7 +116,7 @@ class consumer_end final : public edge_consumer {
     return {};
   }
 
-  // Edges hand on what is finished (decision 0014), and no stream may wait for another process's event: that process
+  // Edges hand on finished tensors (decision 0014), and no stream may wait for another process's event: that process
   // may die before it passes. The engine looks; when it sleeps, the poller rings.
   [[nodiscard]] expected<bool> has_arrived() {
     auto passed = next_->filled->has_passed();

@@ -14,7 +14,7 @@
 /// the interface.
 namespace troupe::ipc {
 
-/// Who is told what is wrong, once, on the thread of the end.
+/// Tells the first loss or damage of an end, once, on the thread of the end.
 class end_news {
  public:
   using told = std::function<void(const error&)>;

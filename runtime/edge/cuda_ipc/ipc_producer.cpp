@@ -93,7 +93,7 @@ class producer_end final : public edge_producer {
     next_->said->where.flushed_before = flushed_;
   }
 
-  // What is on its way is read by the consumer when this end is gone.
+  // The consumer reads messages on their way when this end is gone.
   void leave_slots() {
     if (ring_->is_empty()) return;
     parts_.poller->add([ring = ring_] { return ring->is_quiet(); }, event_poller::pace::device);

@@ -22,7 +22,7 @@ class opened_ring {
     /// Passes when they are filled.
     std::shared_ptr<context_event> filled;
   };
-  /// Takes the announcement as untrusted: all of it is checked before something is opened, and its size against what
+  /// Takes the announcement as untrusted: every field is checked before something is opened, and the size against what
   /// the device says. E0701, E0702; E0902 where the device opens nothing, as after the producer's death.
   [[nodiscard]] expected<view> open(const announcement& said);
 

@@ -49,7 +49,7 @@ void slot_ring::grow(std::uint64_t room) {
                              " bytes of an edge over cuda_ipc");
   }
   auto memory = must(tools_->sharing->allocate(each * slots_.size()));
-  // What is beyond the slots is used by them, too.
+  // The memory beyond the slots is used by them, too.
   const std::uint64_t share = memory.bytes / slots_.size() / limits::payload_alignment * limits::payload_alignment;
   blocks_.push_back({++numbers_, share, std::move(memory)});
 }
@@ -59,7 +59,7 @@ place slot_ring::fill(std::uint32_t slot, const device_parts& parts, std::uint64
   const block& in = blocks_.back();
   auto& [filled, source, unused] = slots_[slot];
   if (!filled) filled = must(tools_->sharing->make_event());
-  // A damaged consumer may give a slot back before it is filled: what is copied from stays, whatever it does.
+  // A damaged consumer may give a slot back before it is filled: the source of the copy stays all the same.
   if (source != nullptr && filled->has_passed().value_or(true)) source.reset();
   source = source == nullptr ? parts.owner : std::make_shared<const two_sources>(source, parts.owner);
   const std::uint64_t offset = slot * in.slot_bytes;

@@ -45,7 +45,7 @@ class slot_ring {
   struct slot_state {
     /// Passes when the last copy to this slot is done.
     std::unique_ptr<shared_event> filled;
-    /// What is copied from.
+    /// The source of the copy.
     std::shared_ptr<const void> source;
     /// Of the message that is on its way; 0: none.
     std::uint64_t block = 0;

@@ -36,7 +36,7 @@ class announcement final : public payload {
 [[nodiscard]] expected<std::uint64_t> room_of(std::span<const device_extent> extents);
 
 /// Reads and writes both of them, and leaves all other payloads (labels) to `others`, which is not null. What it reads
-/// is bounded before memory is allocated: E0701 beyond a limit, E0702 for what is malformed. Threads: any.
+/// is bounded before memory is allocated: E0701 beyond a limit, E0702 for malformed bytes. Threads: any.
 [[nodiscard]] std::shared_ptr<const payload_codec> announcing_codec(std::shared_ptr<const payload_codec> others);
 
 }  // namespace troupe::nccl

@@ -17,7 +17,7 @@ namespace troupe::nccl {
 /// As NCCL numbers the two ends.
 enum class rank : int { producer = 0, consumer = 1 };
 
-/// The communicator of one edge, its stream, and what is under way in it. Nothing waits: poll() moves things on, and
+/// The communicator of one edge, its stream, and its operations under way. Nothing waits: poll() moves things on, and
 /// says what went wrong or took too long (E0708); then only retire() is left. Operations are done in the order given,
 /// one group each. Threads: that of the device.
 class lane {

@@ -28,7 +28,7 @@ class reaper {
   explicit reaper(std::shared_ptr<const nccl_tools> tools);
   reaper(const reaper&) = delete;
   reaper& operator=(const reaper&) = delete;
-  /// Waits for what is under way, up to nccl_tools::abort_timeout, and abandons the rest.
+  /// Waits for communicators to end, up to nccl_tools::abort_timeout, and abandons the rest.
   ~reaper();
 
   void end(retired_communicator gone);

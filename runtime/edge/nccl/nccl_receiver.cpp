@@ -35,7 +35,7 @@ end_half::state receiver::step(std::chrono::steady_clock::time_point now) {
   return lane_ && (!lane_->is_open() || !lane_->is_idle()) ? state::waiting : state::quiet;
 }
 
-// What is on its way is dropped. While the engine's end is there it may ask whether all has come; no bell rings for
+// Messages on their way are dropped. While the engine's end is there it may ask whether all has come; no bell rings for
 // that any more, and a look now and then will do.
 end_half::state receiver::leave() {
   if (!has_closed_) {

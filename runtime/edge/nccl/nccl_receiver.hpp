@@ -11,8 +11,8 @@
 
 namespace troupe::nccl {
 
-/// The consumer's half: what is announced is checked, gets memory, and is received; then it is queued for the engine,
-/// whose releases go back as credits of the announcing edge.
+/// The consumer's half: an announced message is checked, gets memory, and is received; then it is queued for the
+/// engine, whose releases go back as credits of the announcing edge.
 class receiver final : public end_half {
  public:
   struct parts {

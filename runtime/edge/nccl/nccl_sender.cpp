@@ -82,7 +82,7 @@ expected<void> sender::greet(std::chrono::steady_clock::time_point now) {
   return {};
 }
 
-// `exhausted` is read first: what is said about flushes and messages is then true of all that follow.
+// `exhausted` is read first: if it is true, no flush or message follows those that the queue shows after it.
 expected<bool> sender::next() {
   const bool exhausted = mine_.queue->exhausted();
   const auto ended = mine_.queue->flushed_through();

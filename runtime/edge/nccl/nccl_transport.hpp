@@ -15,8 +15,8 @@ namespace troupe {
 /// no memory. The contact and the offer are that transport's.
 ///
 /// Beyond edge.hpp:
-/// - What is announced is checked, and memory of the device is taken, before it is received. A message is handed out
-///   when all of it is there; until then nothing waits.
+/// - An announced message is checked, and memory of the device is taken, before it is received. It is handed out when
+///   it is complete; until then nothing waits.
 /// - A payload is kept until it has been sent. try_send throws what device_codec::check() and the codec of labels
 ///   throw, and leaves the activation as it was then.
 /// - What NCCL or the device reports, and what takes longer than its deadline, loses the end (E0708), as the loss of

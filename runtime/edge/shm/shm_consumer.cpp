@@ -101,8 +101,8 @@ class shm_consumer final : public edge_consumer {
     return *parts;
   }
 
-  /// A bit of the bytes in the slot; of the header where there are no bytes, or no checksum that would miss one. What
-  /// is cut is found by the header.
+  /// A bit of the bytes in the slot; of the header where there are no bytes, or no checksum that would miss one. A cut
+  /// message is found by its header.
   void suffer(message_header& header, arrival_faults::damage what) {
     if (what == arrival_faults::damage::none) return;
     constexpr std::uint64_t some_bit = 1u << 20;

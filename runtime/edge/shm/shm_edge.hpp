@@ -58,8 +58,8 @@ struct shm_end {
   std::function<void(std::uint32_t slot)> on_slot = {};
 };
 
-/// The memory of a new edge; a descriptor of it goes to either end, for good: an edge is opened once on each side.
-/// Errors: E0614.
+/// The memory of a new edge; either end gets a descriptor, for good: an edge is opened once on each side. Errors:
+/// E0614.
 [[nodiscard]] expected<unique_fd> create_shm_edge(const shm_edge_options& options);
 
 /// Errors: E0614; E0702, E0703 for memory that is none of an unused edge.

@@ -17,7 +17,7 @@ constexpr std::uint64_t present(std::uint64_t bytes) noexcept {
   return bytes == absent ? 0 : bytes;
 }
 
-// Copied before they are judged: what is judged cannot change any more.
+// Copied before they are checked: checked rows cannot change any more.
 expected<row_set_ptr> read_rows(std::uint64_t count, std::uint64_t samples, std::span<const std::byte> room) {
   if (count > samples || count > limits::micro_batch_max) return nonsense("more rows than samples");
   auto rows = std::make_shared<row_set>(count);

@@ -55,7 +55,7 @@ void slot_extents::renew(room& old, std::uint64_t bytes) {
   old = std::move(made);
 }
 
-// Only what is written takes memory, and it does so here, where the caller can be told of a failure.
+// Only written pages take memory, and they do so here, where the caller can be told of a failure.
 void slot_extents::commit(room& grown, std::uint64_t bytes) {
   const std::uint64_t upto = whole_pages(bytes);
   auto taken = memory_.commit(grown.place.offset + grown.committed, upto - grown.committed);

@@ -10,9 +10,9 @@
 
 namespace troupe::shm {
 
-/// How a received slot comes back: by release(), by the end of the last view of it, and by let_go() if it was held on
-/// to, whichever is last. One atomic word per slot, in the consumer's own memory, decides which that is; views may end
-/// in any thread.
+/// How a received slot comes back: by release(), by the end of its last view, and by let_go() if it was held on to,
+/// whichever is last. One atomic word per slot, in the consumer's own memory, decides which that is; views may end in
+/// any thread.
 class slot_returns {
  public:
   slot_returns(control_view shared, std::shared_ptr<doorbell> producer_bell);
@@ -21,7 +21,7 @@ class slot_returns {
 
   // --- the consumer's thread ---
 
-  /// The message at `position` was received in `slot`. One view of it begins, to end with view_ended().
+  /// The message at `position` was received in `slot`. One view of the message begins, to end with view_ended().
   void hold(std::uint32_t slot, std::uint64_t position) noexcept;
   [[nodiscard]] bool is_held(std::uint32_t slot) const noexcept;
   [[nodiscard]] bool is_viewed(std::uint32_t slot) const noexcept;

@@ -16,8 +16,8 @@ enum class decode_step : std::uint8_t {
 };
 
 /// Frames out of a stream of bytes that comes in pieces of any size. Small frames gather in a buffer of fixed size;
-/// what is left of a payload is read where it is to lie, and summed up as it arrives. Allocates nothing unless it
-/// fails.
+/// the remaining bytes of a payload are read where they are to lie, and summed up as they arrive. Allocates nothing
+/// unless it fails.
 ///
 /// Order: while step() returns `more`, read into room(), arrived(n), step(); after `head` and `payload` step() again. A
 /// payload is not to be trusted before step() has returned `payload` for it. After an error the stream is lost: do not

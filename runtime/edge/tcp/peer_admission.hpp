@@ -23,8 +23,8 @@ class peer_admission {
   /// for the log. I/O thread; must not wait.
   virtual expected<void> admit(connection& from, const frame& first, std::span<const std::byte> payload) = 0;
 
-  /// The endpoint has stopped: its thread has ended, its connections are closed, and nothing of it may be used any
-  /// more. Once.
+  /// The endpoint has stopped: its thread has ended, its connections are closed, and no part of the endpoint may be
+  /// used any more. Once.
   virtual void stopped() noexcept = 0;
 };
 

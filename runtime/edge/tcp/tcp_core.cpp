@@ -120,7 +120,7 @@ std::error_code tcp_core::bind(const tcp::endpoint& at) {
   return failed;
 }
 
-/// What is no listening socket of tcp would be found out late, or never.
+/// Any other descriptor than a listening socket of TCP would be found out late, or never.
 std::error_code tcp_core::adopt() {
   int domain = 0;
   int listens = 0;

@@ -72,7 +72,7 @@ struct tcp_edge_options {
 /// - A payload is copied: the I/O thread writes it and drops its handle, and at the other end payload_codec::read()
 ///   views a buffer that is used again when the payload is gone. Once warm no buffer is allocated. try_send() throws
 ///   what payload_codec::size_of() throws, as shm's does, and leaves the activation untouched then.
-/// - A peer that is lost (closed without a word, silent, or sends what is no frame) makes an end *silent*: credits() is
+/// - A peer that is lost (closed without a word, silent, or sends malformed bytes) makes an end *silent*: credits() is
 ///   0, try_send() answers no_credit, nothing is received beyond what had arrived, exhausted() stays false. on_lost
 ///   tells it. An end whose peer has closed before is not lost any more. A slow peer exerts back-pressure, no more.
 /// - abandon() closes the socket, and the other end is lost.
@@ -100,8 +100,8 @@ class tcp_endpoint {
                                                                  const edge_key& key, tcp_edge_options options);
 
   /// The sending end, at once: connected in the background, and tried again while the other side does not listen or has
-  /// not accepted yet, up to attach_timeout (E0708 by on_lost). It has its credits from the start; what is sent leaves
-  /// when it is admitted. Errors: E0404 (as open()).
+  /// not accepted yet, up to attach_timeout (E0708 by on_lost). It has its credits from the start; messages leave when
+  /// it is admitted. Errors: E0404 (as open()).
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> connect_later(const std::string& host, std::uint16_t port,
                                                                        const edge_key& key, tcp_edge_options options);
 

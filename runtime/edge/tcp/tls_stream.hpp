@@ -40,7 +40,7 @@ class tls_stream final : public wire_stream {
   wire_socket socket_;
   tls_records records_;
   std::unique_ptr<ssl_st, free_ssl> ssl_;
-  /// What there is of a record of several pieces. The secret of a join goes through here, and nothing of it stays.
+  /// What there is of a record of several pieces. The secret of a join goes through here, and no byte stays.
   std::vector<std::byte, erasing_allocator<std::byte>> joined_;
 };
 

@@ -62,10 +62,10 @@ class wire_stream {
 };
 
 /// Whether a client without a certificate gets through the handshake. It is shown the authority's certificate beside
-/// the server's, as it has only a hash of it.
+/// the server's, as it has only a hash of that certificate.
 enum class client_certificate : std::uint8_t { required, optional };
 
-/// Certificates and what is believed; shared by all connections of a process.
+/// The own certificate, if any, and the trusted authority; shared by all connections of a process.
 class tls_context {
  public:
   tls_context(const tls_context&) = delete;

@@ -8,8 +8,8 @@ namespace troupe {
 
 /// Pictures of a valid graph, the same for the same graph.
 
-/// For a terminal: a line per node in topological order, with its kind and replicas, and a line per edge out
-/// of it, with the credits of the edge and ports that are not called "out" and "in". UTF-8; a name is never cut.
+/// For a terminal: a line per node in topological order, with its kind and replicas, and a line per outgoing edge, with
+/// the credits of the edge and ports that are not called "out" and "in". UTF-8; a name is never cut.
 ///
 ///   source  loader
 ///           └─ 2 credits ─▶ stage 0

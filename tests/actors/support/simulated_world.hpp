@@ -19,7 +19,7 @@ struct world_options {
   /// Nothing: what `depths` say.
   std::optional<std::uint32_t> num_pipe_buffers = 2;
 
-  /// What a trace of it must keep, by stage.
+  /// The limits that a trace must keep, by stage.
   [[nodiscard]] std::vector<std::uint32_t> pipe_buffers() const;
   edge_depths depths = {.from_loader = 2, .between_stages = 1};
   /// Micro-batches of each call; all calls are submitted at the start.

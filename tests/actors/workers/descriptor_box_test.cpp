@@ -1,4 +1,4 @@
-// Goal: descriptors can be taken by tag, in any order, or an error says what is missing.
+// Goal: descriptors can be taken by tag, in any order, or an error names the missing ones.
 // Method: both ends of a channel in this process.
 #include "actors/workers/descriptor_box.hpp"
 

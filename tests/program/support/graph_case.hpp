@@ -32,7 +32,7 @@ struct graph_case {
   stage_graph graph;
   /// Micro-batches of each call; all calls are submitted at the start.
   std::vector<std::uint64_t> calls = {1};
-  /// By call: where it is resumed, for each sink what is folded already. A call without starts at 0.
+  /// By call: where it is resumed, for each sink how many micro-batches were folded. A call without starts at 0.
   std::map<call_number, call_start> starts = {};
   edge_depths depths = {.from_loader = 2, .between_stages = 1};
   /// That the loader takes each micro-batch for, so that its window holds fewer; 0: not known.

@@ -1,4 +1,4 @@
-// Goal: workers read the driver's file, or none: what is at the path or in the cache is used if its content is the
+// Goal: workers read the driver's file, or none: the file at the path or in the cache is used if its content is the
 // right one, else it is fetched, or the node and the file are named. Method: orders of a driver against a folder of the
 // test; content is compared byte by byte with what was sent.
 #include "runtime/agent/node_files.hpp"

@@ -82,7 +82,7 @@ TEST(agent_loss, of_the_driver_ends_all_workers_of_the_agent) {
   EXPECT_FALSE(has_children());
 }
 
-/// Nothing but the driver could tell that its run ended: what is left to do for it has no worth any more.
+/// Nothing but the driver could tell that its run ended: the rest of the work has no worth any more.
 TEST(agent_loss, of_the_driver_ends_workers_that_were_given_a_grace) {
   agent_node n1;
   n1.be_ready();

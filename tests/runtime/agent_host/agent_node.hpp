@@ -103,7 +103,7 @@ class agent_node {
   std::atomic<std::uint32_t> next_rank_{0};
 };
 
-/// A worker of a host, and what is told of it.
+/// A worker of a host, and the news from it.
 struct started_worker {
   explicit started_worker(worker_host& host) : worker(*host.start(news)) {}
 

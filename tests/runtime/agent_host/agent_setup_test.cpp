@@ -1,5 +1,5 @@
-// Goal: a node on which the driver's program cannot run is named with what is different there, before any worker is
-// started. Method: setups that are wrong in one thing each.
+// Goal: a node on which the driver's program cannot run is named with the difference, before any worker is started.
+// Method: setups that are wrong in one thing each.
 #include <fstream>
 
 #include <sys/stat.h>

@@ -236,7 +236,7 @@ TEST(agent_worker, that_is_told_more_than_a_message_holds_is_killed_and_its_node
   EXPECT_EQ(other.ask("echo alive"), "alive");
 }
 
-// --- what is seen of it ----------------------------------------------------------------------------------------------
+// --- output, telemetry -----------------------------------------------------------------------------------------------
 
 TEST(agent_worker, prints_into_the_log_with_its_rank) {
   agent_node n1;

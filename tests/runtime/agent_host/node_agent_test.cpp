@@ -328,7 +328,7 @@ codec::bytes some_message(sample_maker& make) {
   }
 }
 
-/// Now and then a bit of it is another one, or its end is missing.
+/// Now and then a bit is flipped, or the end is missing.
 codec::bytes changed_word(codec::bytes message, sample_maker& make) {
   if (message.empty()) return message;
   if (make.below(3) == 0) message[make.below(message.size())] ^= static_cast<std::byte>(1u << make.below(8));

@@ -1,5 +1,5 @@
-// Goal: the content of a blob leaves once, its holes never, and what is not used any more is named once. Method: the
-// parts are put together in memory and compared with what was written into the blob.
+// Goal: the content of a blob leaves once, its holes never, and a blob without a user is named once. Method: the parts
+// are put together in memory and compared with what was written into the blob.
 #include "runtime/agent_host/sent_blobs.hpp"
 
 #include <condition_variable>

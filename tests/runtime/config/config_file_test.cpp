@@ -155,7 +155,7 @@ TEST_P(too_deep, is_refused_with_its_place_before_it_is_parsed) {
       {"a = " + repeated(nesting_max + more, "[\n"), "f:" + std::to_string(1 + nesting_max) + ":1", nesting_cause},
       {"a = " + deep_inline + "1" + repeated(nesting_max + more, "}"), "f:1:" + std::to_string(5 + 3 * nesting_max),
        nesting_cause},
-      // Brackets behind a string that ends in five quotes are outside of it.
+      // Brackets behind a string that ends in five quotes are outside the string.
       {"a = [\"\"\"x\"\"\"\"\", " + repeated(nesting_max + more, "["),
        "f:1:" + std::to_string(5 + 1 + 9 + 2 + nesting_max - 1), nesting_cause},
       {"a = ['''x''''', " + repeated(nesting_max + more, "["), "f:1:" + std::to_string(5 + 1 + 9 + 2 + nesting_max - 1),

@@ -1,5 +1,5 @@
 // Goal: no damage of a file, before or during use, gives wrong samples. Method: every byte of a packed file flipped and
-// every prefix of it opened; files that are cut, changed, locked or deleted while they are open.
+// every prefix opened; files that are cut, changed, locked or deleted while they are open.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -89,7 +89,7 @@ TEST(changed_file, is_an_error_of_the_next_read) {
   EXPECT_THAT(to_string(block.error()), HasSubstr("expected 9219 bytes, found 5000"));
 }
 
-/// A set of 4,000 samples, and the file of it that is cut.
+/// A set of 4,000 samples, and the one of its files that is cut.
 struct file_in_use {
   std::string name;
   std::string data;

@@ -37,7 +37,7 @@ class bell_watch {
 /// A backend is a default-constructible type with
 ///   edge_factory& factory();
 ///   void settle();                        // returns when all that is under way has arrived
-///   void some_arrive(std::mt19937_64&);   // lets a random part of it arrive, or nothing
+///   void some_arrive(std::mt19937_64&);   // lets a random part arrive, or nothing
 /// One that sends the bytes of payloads and not their handles has also
 ///   static constexpr bool copies = true;  // what was sent is dropped by the sender; what arrives is another payload
 ///   static constexpr bool views = true;   // ... and keeps its slot in use while it lives

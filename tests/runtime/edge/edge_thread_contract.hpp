@@ -173,7 +173,7 @@ TYPED_TEST_P(edge_thread_contract, a_close_never_overtakes_what_was_sent) {
     while (closed.load(std::memory_order_acquire) + 1 < i) std::this_thread::yield();
     edge_consumer& in = *(edges[i % 2] = this->backend.factory().make({})).consumer;
     made.store(i + 1, std::memory_order_release);
-    // Most of the time is spent in exhausted(), so that the close comes in the middle of it.
+    // Most of the time is spent in exhausted(), so that the close comes in the middle of that call.
     std::uint64_t received = 0;
     for (std::uint64_t turn = 0; !in.exhausted(); ++turn) {
       if (turn % 64 != 63) continue;

@@ -18,7 +18,7 @@ TEST(fan_out, sends_nothing_before_there_is_room_on_all_branches) {
   EXPECT_EQ(to.send(0), outcome::no_credit);
   for (const auto& branch : to.edges) EXPECT_THAT(branch[0].got, IsEmpty());
   to.edges[2][0].credits = 1;
-  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_EQ(to.send_outputs(), outcome::sent);
   for (const auto& branch : to.edges) EXPECT_THAT(branch[0].got, ElementsAre(0));
 }
 
@@ -69,7 +69,7 @@ TEST(fan_out, a_fixed_replica_is_waited_for_though_others_have_credit) {
   to.edges[0][1].credits = 0;
   EXPECT_EQ(to.send(1), outcome::no_credit);
   to.edges[0][1].credits = 1;
-  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_EQ(to.send_outputs(), outcome::sent);
   EXPECT_THAT(to.edges[0][0].got, IsEmpty());
   EXPECT_THAT(to.edges[0][1].got, ElementsAre(1));
 }
@@ -93,7 +93,7 @@ TEST(fan_out, an_edge_that_is_lost_in_the_middle_is_waited_for_and_nobody_gets_t
     forked to{{1, 1, 1}};
     to.edges[lost][0].lost_on_send = true;
     EXPECT_EQ(to.send(0), outcome::no_credit);
-    EXPECT_EQ(to.again(), outcome::no_credit);
+    EXPECT_EQ(to.send_outputs(), outcome::no_credit);
     for (std::size_t b = 0; b < 3; ++b) EXPECT_LE(to.edges[b][0].got.size(), b == lost ? 0u : 1u);
   }
 }
@@ -103,7 +103,7 @@ TEST(fan_out, a_replica_that_is_lost_in_the_middle_leaves_the_micro_batch_to_the
   to.edges[0][1].lost_on_send = true;
   to.edges[0][0].credits = 3;  // the other one is chosen first
   EXPECT_EQ(to.send(0), outcome::no_credit);
-  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_EQ(to.send_outputs(), outcome::sent);
   EXPECT_THAT(to.edges[0][0].got, ElementsAre(0));
 }
 
@@ -121,9 +121,9 @@ TEST(fan_out, after_a_close_in_the_middle_nobody_gets_the_micro_batch_twice) {
   to.edges[0][1].closes_on_send = true;
   to.edges[0][0].credits = 0;
   EXPECT_EQ(to.send(7), outcome::no_credit);
-  EXPECT_EQ(to.again(), outcome::no_credit);
+  EXPECT_EQ(to.send_outputs(), outcome::no_credit);
   to.edges[0][0].credits = 1;
-  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_EQ(to.send_outputs(), outcome::sent);
   EXPECT_THAT(to.edges[0][0].got, ElementsAre(7));
   EXPECT_THAT(to.edges[1][0].got, ElementsAre(7));
 }
@@ -160,7 +160,7 @@ TEST(fan_out, a_branch_that_has_its_part_needs_no_room) {
   EXPECT_EQ(to.send(0), outcome::no_credit);
   to.edges[1][0] = {};
   EXPECT_TRUE(to.outbound.has_room(to.outputs));
-  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_EQ(to.send_outputs(), outcome::sent);
 }
 
 TEST(fan_out, what_one_branch_got_was_sent_though_the_other_one_closes_later) {
@@ -168,7 +168,7 @@ TEST(fan_out, what_one_branch_got_was_sent_though_the_other_one_closes_later) {
   to.edges[1][0].lost_on_send = true;
   EXPECT_EQ(to.send(0), outcome::no_credit);
   to.edges[1][0].gone = true;
-  EXPECT_EQ(to.again(), outcome::sent);
+  EXPECT_EQ(to.send_outputs(), outcome::sent);
   EXPECT_THAT(to.edges[0][0].got, ElementsAre(0));
 }
 

@@ -64,9 +64,9 @@ struct forked {
       each.tensors = std::make_shared<const some_payload>();
       handles.push_back(each.tensors);
     }
-    return again();
+    return send_outputs();
   }
-  outcome again() { return outbound.send(outputs); }
+  outcome send_outputs() { return outbound.send(outputs); }
 
   std::vector<std::vector<fake_edge>> edges;
   fan_out outbound;

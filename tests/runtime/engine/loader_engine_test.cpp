@@ -102,7 +102,7 @@ TEST(loader_engine, a_cut_counts_what_some_branch_has_and_brings_it_to_the_other
   EXPECT_EQ(loader.received(2), (ids{{2, 0}}));
 }
 
-// The new edges have sent nothing of it, but a sink may have counted it.
+// The new edges have sent no part of micro-batch 0.2, but a sink may have counted it.
 TEST(loader_engine, a_cut_counts_what_some_branch_had_before_a_rewiring) {
   forked_loader loader;
   std::vector<std::uint64_t> counts;

@@ -34,7 +34,7 @@ class node_worker {
       made.faults.push_back({static_cast<std::uint32_t>(made.faults.size()), each});
     agent->send(*codec::encode(made));
   }
-  /// The calls of the next messages that reach it behind what is sent now, up to the last of these.
+  /// Sends messages with the calls 1 to `count`. Returns the calls of those that arrive, up to the last one.
   std::vector<call_number> hear_calls(call_number count) {
     for (call_number i = 1; i <= count; ++i) agent->send(*codec::encode(release_call{i}));
     std::vector<call_number> found;

@@ -1,5 +1,5 @@
-// Goal: what is due is called in order, also what was added by another; a clock may end in what it calls. Method: times
-// in the past, and a promise.
+// Goal: due functions are called in order, also one that another added; a function may end its clock. Method: times in
+// the past, and a promise.
 #include "runtime/inject/fault_clock.hpp"
 
 #include <future>

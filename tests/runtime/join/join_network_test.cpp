@@ -35,7 +35,7 @@ TEST(joining, gives_a_node_its_certificate_and_where_the_driver_is) {
   EXPECT_EQ(job.refused.count(), 0u);
 }
 
-TEST(joining, goes_on_past_addresses_that_are_none_and_strangers_that_listen) {
+TEST(joining, goes_on_past_addresses_that_are_none_and_untrusted_peers_that_listen) {
   test_job job;
   test_job other;
   join_ticket ticket = job.ticket("a");
@@ -292,7 +292,7 @@ TEST(lost_answer, is_given_again_for_the_same_request_and_for_no_other) {
   EXPECT_FALSE(join_job(ticket, version, 20s)) << "with a key of its own";
 }
 
-TEST(crowd_of_strangers, keeps_no_node_out) {
+TEST(crowd_of_untrusted_peers, keeps_no_node_out) {
   test_job job;
   std::vector<unique_fd> half_open;
   std::vector<std::unique_ptr<tls_peer>> silent;

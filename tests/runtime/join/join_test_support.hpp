@@ -18,7 +18,7 @@ namespace troupe::testing {
 openssl::key_pointer rsa_key(unsigned bits);
 openssl::key_pointer ec_key(const char* curve);
 
-/// A request with whatever a stranger puts into it.
+/// A request with whatever an untrusted peer puts into it.
 struct odd_request {
   EVP_PKEY* key = nullptr;
   EVP_PKEY* signer = nullptr;  ///< null: `key`

@@ -41,12 +41,12 @@ class openssl_tool_of_the_host : public ::testing::Test {
 TEST_F(openssl_tool_of_the_host, verifies_the_chain_for_both_roles) {
   const std::string node = scratch.file("node.pem", joined(authority, "2001:db8::1").certificate);
   const std::string driver = scratch.file("driver.pem", authority.make_driver_credentials()->certificate);
-  const std::string stranger = scratch.file("stranger.pem", joined(*job_authority::make(), "a").certificate);
+  const std::string untrusted = scratch.file("untrusted.pem", joined(*job_authority::make(), "a").certificate);
   for (const std::string role : {"sslserver", "sslclient"}) {
     const std::string verify = "verify -x509_strict -check_ss_sig -purpose " + role + " -CAfile " + ca + " ";
     EXPECT_EQ(openssl_tool(verify + node).status, 0) << openssl_tool(verify + node).text;
     EXPECT_EQ(openssl_tool(verify + driver).status, 0) << openssl_tool(verify + driver).text;
-    EXPECT_NE(openssl_tool(verify + stranger).status, 0);
+    EXPECT_NE(openssl_tool(verify + untrusted).status, 0);
   }
 }
 

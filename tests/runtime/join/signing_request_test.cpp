@@ -1,4 +1,4 @@
-// Goal: of what a stranger sends, an authority signs a proven key on P-256 and nothing else.
+// Goal: of what an untrusted peer sends, an authority signs a proven key on P-256 and nothing else.
 #include <random>
 #include <vector>
 

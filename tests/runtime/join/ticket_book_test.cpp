@@ -1,4 +1,4 @@
-// Goal: a ticket admits its node once, in time, and a stranger learns nothing from a refusal.
+// Goal: a ticket admits its node once, in time, and an untrusted peer learns nothing from a refusal.
 #include "runtime/join/ticket_book.hpp"
 
 #include <atomic>
@@ -111,7 +111,7 @@ TEST_F(ticket_book_of_a_job, accepts_the_exact_secret_alone) {
   EXPECT_TRUE(admits(ticket));
 }
 
-TEST_F(ticket_book_of_a_job, keeps_a_ticket_whatever_strangers_try) {
+TEST_F(ticket_book_of_a_job, keeps_a_ticket_whatever_untrusted_peers_try) {
   const auto a = *book.issue("a", seconds(60));
   const auto b = *book.issue("b", seconds(60));
   for (int i = 0; i < 1000; ++i) refusal_of("a", b.secret.bytes());
@@ -128,7 +128,7 @@ TEST_F(ticket_book_of_a_job, replaces_a_ticket_redeemed_or_not) {
   EXPECT_TRUE(admits(third));
 }
 
-TEST_F(ticket_book_of_a_job, tells_strangers_the_same_for_every_cause) {
+TEST_F(ticket_book_of_a_job, tells_untrusted_peers_the_same_for_every_cause) {
   const auto used = *book.issue("used", seconds(60));
   EXPECT_TRUE(admits(used));
   const auto old = *book.issue("old", seconds(1));

@@ -1,4 +1,4 @@
-// Goal: after a handshake of TLS 1.3 each end knows which node the other is; strangers and expired ones have none.
+// Goal: after a handshake of TLS 1.3 each end knows which node the other is; untrusted and expired peers have none.
 #include <ctime>
 
 #include <gtest/gtest.h>
@@ -35,12 +35,12 @@ TEST(tls_names, a_member_of_another_job_is_refused) {
   const auto authority = *job_authority::make();
   const auto other = *job_authority::make();
   const auto driver = *authority.make_driver_credentials();
-  tls_credentials stranger = joined(other, "gpu-3");
-  EXPECT_FALSE(shake_hands(stranger, driver).both_accepted);
+  tls_credentials untrusted = joined(other, "gpu-3");
+  EXPECT_FALSE(shake_hands(untrusted, driver).both_accepted);
   // One that trusts us, but whom we do not know: the refusal is ours.
-  stranger.ca = authority.certificate();
-  EXPECT_FALSE(shake_hands(stranger, driver).both_accepted);
-  EXPECT_FALSE(shake_hands(driver, stranger).both_accepted);
+  untrusted.ca = authority.certificate();
+  EXPECT_FALSE(shake_hands(untrusted, driver).both_accepted);
+  EXPECT_FALSE(shake_hands(driver, untrusted).both_accepted);
 }
 
 TEST(tls_names, a_member_cannot_sign_a_driver) {

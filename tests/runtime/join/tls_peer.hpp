@@ -32,7 +32,7 @@ class tls_peer {
     std::string payload;
   };
   [[nodiscard]] std::optional<heard> hear() const;
-  /// What is left up to the end of the stream.
+  /// The rest up to the end of the stream.
   [[nodiscard]] std::string drain() const;
 
  private:

@@ -67,7 +67,7 @@ TEST_F(damaged_journal, cut_anywhere_goes_on_with_its_whole_records) {
     ASSERT_TRUE(found.outcome) << size << ": " << to_string(found.outcome.error());
     EXPECT_EQ(found.states.size(), size < header_.size() ? 0 : (size - header_.size()) / record_bytes_) << size;
     EXPECT_TRUE(are_the_first(found.states));
-    // What is not whole is gone, and a header that was cut is written again.
+    // An incomplete record is gone, and a header that was cut is written again.
     EXPECT_EQ(content_of(directory_.file()), whole_.substr(0, header_.size() + found.states.size() * record_bytes_));
   }
 }

@@ -1,5 +1,5 @@
-// Goal: what is appended reaches the file without a close, a disk that is full is told once and leaves a journal that
-// can be read, and any number of threads may append and close. Method: /dev/full, a limit on the size of files, real
+// Goal: appended states reach the file without a close, a disk that is full is told once and leaves a journal that can
+// be read, and any number of threads may append and close. Method: /dev/full, a limit on the size of files, real
 // threads; waits are for the file to grow, with a deadline.
 #include <chrono>
 #include <csignal>
@@ -62,7 +62,7 @@ TEST(journal_writer, writes_without_being_closed) {
   ASSERT_TRUE((*made)->append(sample_state(0)));
   ASSERT_TRUE((*made)->append(sample_state(1)));
   EXPECT_TRUE(grows_to(directory.file(), bytes_of_two));
-  // What would be left of it now, after a kill.
+  // The journal that a kill would leave now.
   std::filesystem::copy_file(directory.file(), directory.file("copy"));
   const resumed all = resume_all(directory.file("copy"));
   EXPECT_TRUE(all.outcome);

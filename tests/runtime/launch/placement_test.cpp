@@ -1,4 +1,4 @@
-// Goal: ranks take slots in order, spare slots are what is left, and traffic between nodes is counted by pairs. Method:
+// Goal: ranks take slots in order, spare slots are the rest, and traffic between nodes is counted by pairs. Method:
 // placements by hand, and random ones against a walk over all slots.
 #include "runtime/launch/placement.hpp"
 

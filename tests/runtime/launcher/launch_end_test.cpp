@@ -1,4 +1,4 @@
-// Goal: whatever ends a launch ends all of it, in time.
+// Goal: whatever ends a launch ends all its processes, in time.
 // Method: signals to the launcher; drivers that obey and that do not; pidfds of all processes, opened while they live.
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // Goal: messages travel between a node and its driver over TLS whole, in order and once; each end knows who the other
-// is; a loss is told once at either end, also of a peer that is frozen; and no stranger disturbs a link. Method:
+// is; a loss is told once at either end, also of a peer that is frozen; and no untrusted peer disturbs a link. Method:
 // drivers on loopback, nodes with loops of their own, and peers that say bytes of their own over TLS.
 #include <thread>
 
@@ -319,7 +319,7 @@ TEST(link_loop, ends_at_once_while_a_link_connects) {
   EXPECT_FALSE(node.news.loss(0ms));
 }
 
-// --- strangers -------------------------------------------------------------------------------------------------------
+// --- untrusted peers -------------------------------------------------------------------------------------------------
 
 TEST(node_with_a_certificate, that_says_what_cannot_be_is_refused_and_disturbs_no_link) {
   linked_node one;
@@ -366,7 +366,7 @@ TEST(node_link, is_dialled_again_while_the_driver_closes_before_its_answer) {
   EXPECT_EQ(heard->payload, "up");
 }
 
-TEST(crowd_of_strangers, disturbs_no_link) {
+TEST(crowd_of_untrusted_peers, disturbs_no_link) {
   linked_node one(short_times);
   std::vector<unique_fd> half_open;
   std::vector<std::unique_ptr<tls_peer>> silent;

@@ -166,7 +166,7 @@ TEST_F(numbered, what_cannot_be_is_told_as_it_is) {
   EXPECT_EQ(driver.told.front(), "nonsense");
 }
 
-/// Of what is on the way a fourth is lost and a fourth comes twice, all in any order.
+/// Of the messages on the way a fourth is lost and a fourth comes twice, all in any order.
 void bring_some(const end_of_link& from, const end_of_link& to, std::mt19937_64& random) {
   std::vector<codec::bytes> arriving;
   for (const codec::bytes& each : from.way->sent) {

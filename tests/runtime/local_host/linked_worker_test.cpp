@@ -1,5 +1,5 @@
-// Goal: what a worker of this host says and how it ends is told of it, in order, its end last, also of one that dies
-// before its first words. Method: the production worker over a link, whose other end is here as well.
+// Goal: the listener hears a worker's words and its end, in order, the end last, also of a worker that dies before its
+// first words. Method: the production worker over a link, whose other end is here as well.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Goal: strangers fill no log, and none of their connections goes unmentioned. Method: refusals at times of the test.
+// Goal: untrusted peers fill no log, and each of their connections is mentioned. Method: refusals at times of the test.
 #include "runtime/log/refusal_limit.hpp"
 
 #include <gmock/gmock.h>

@@ -117,7 +117,7 @@ TEST(a_packed_score, is_refused_where_its_outputs_are_cut_or_changed) {
       said.words = truth;
       said.words[at] = other;
       if (unpack(said, request)) continue;
-      // a number of the worker's own: every value of it can be read
+      // a number of the worker's own: every value can be read
       EXPECT_EQ(said.words.size(), 2u);
       EXPECT_TRUE(as_tensors(said.outputs).single().sum().defined());
     }

@@ -1,4 +1,4 @@
-// Goal: chains are found and flattened, and what is none is refused with the node and a remedy. Method: the real
+// Goal: chains are found and flattened, and other models are refused with the node and a remedy. Method: the real
 // models, and small TorchScript models that go through a file; the expected names, types and counts are written by
 // hand.
 #include <gmock/gmock.h>

@@ -121,7 +121,7 @@ struct layer_source {
   std::string body;
 };
 
-/// Layers that write their input, give back their input or a part of it, or give back what they own.
+/// Layers that write their input, give back their input or a part, or give back what they own.
 const std::vector<layer_source> difficult_layers{
     {"relu_", "  return torch.relu_(x)\n"},
     {"writes_a_view", "  y = x.view([-1])\n  y.mul_(2.0)\n  return x\n"},

@@ -183,7 +183,7 @@ TEST(print, goes_to_stderr_alone) {
 }
 
 /// An operator that takes the name of something outside, or returns nothing and writes no argument, has no use but its
-/// effect. Of those that compute nothing, these only check, or set what is the thread's own.
+/// effect. Of those that compute nothing, these only check, or set state of the thread alone.
 TEST(effects, list_has_every_operator_that_can_have_no_other_use) {
   const std::set<std::string> harmless = {"aten::warn",
                                           "aten::set_grad_enabled",

@@ -1,4 +1,4 @@
-// Goal: however bytes are cut on their way, the lines are the same, and what is kept is bounded.
+// Goal: however bytes are cut on their way, the lines are the same, and the kept bytes are bounded.
 #include "runtime/process/line_splitter.hpp"
 
 #include <string>

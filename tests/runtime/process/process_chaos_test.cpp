@@ -60,7 +60,7 @@ void start_and_kill(process_host& host, unsigned seed, started_workers& result) 
 }
 
 TEST(process_chaos, leaves_neither_zombies_nor_descriptors) {
-  new_host().reset();  // what is opened once and for all
+  new_host().reset();  // opens the descriptors that stay
   const auto open_before = open_descriptors();
   std::vector<started_workers> results(starters);
   std::atomic<bool> done{false};

@@ -86,7 +86,7 @@ TEST_F(writable_directory, is_none_without_permission) {
   fs::permissions(root_ / "closed", fs::perms::none);
   EXPECT_TRUE(as_other_user([&] { return check_writable_directory(root_ / "open").has_value(); }));
   EXPECT_TRUE(as_other_user([&] { return !check_writable_directory(root_ / "closed"); }));
-  // What cannot be seen is not what is missing.
+  // A directory that cannot be seen is not a missing one.
   EXPECT_TRUE(as_other_user([&] { return !check_writable_directory(root_ / "closed" / "inner"); }));
   EXPECT_TRUE(as_other_user([&] { return !check_writable_directory(root_ / "closed" / "new"); }));
   fs::permissions(root_ / "closed", fs::perms::all);

@@ -59,7 +59,7 @@ TEST_F(device_tensors, come_back_as_views_with_the_same_bits_sizes_strides_and_n
     arrived there = taken_for(parts.extents);
     for (std::size_t index = 0; index < parts.places.size(); ++index) {
       const auto bytes = static_cast<std::int64_t>(parts.extents[index].count);
-      auto* from = const_cast<std::byte*>(parts.places[index]);  // NOLINT: LibTorch has no views of what is const
+      auto* from = const_cast<std::byte*>(parts.places[index]);  // NOLINT: LibTorch has no views of const memory
       const auto options = at::TensorOptions(at::kByte).device(device);
       there.blocks[index].copy_(at::for_blob(from, {bytes}).target_device(device).options(options).make_tensor());
     }
@@ -154,7 +154,7 @@ TEST_F(device_tensors, match_their_own_extents_alone) {
   EXPECT_FALSE(codec.matches(longer, parts.extents));
 }
 
-// A size that overflows, a stride that is negative: what is accepted lies inside the places.
+// A size that overflows, a stride that is negative: an accepted tensor lies inside the places.
 TEST_F(device_tensors, of_a_damaged_description_lie_inside_their_places) {
   const device_parts parts = codec.split(on_device({at::randn({3, 5}), at::arange(7)}, {"a", "b"}));
   const arrived there = taken_for(parts.extents);

@@ -212,7 +212,7 @@ TEST(tensor_codec, reads_damaged_bytes_without_harm) {
     }
     for (const at::Tensor& each : as_tensors(*read).tensors()) {
       EXPECT_LE(each.nbytes(), damaged.bytes.size());
-      static_cast<void>(each.clone());  // touches all of it, under AddressSanitizer too
+      static_cast<void>(each.clone());  // touches all bytes, under AddressSanitizer too
     }
   }
   EXPECT_GT(refused, 10000u);

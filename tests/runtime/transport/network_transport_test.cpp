@@ -1,5 +1,5 @@
 // Goal: edges between nodes are those of the nodes that the contacts name, and to no others, also over the driver's one
-// listening socket. Method: the driver of a job and nodes with certificates of it, each with a transport of its own; a
+// listening socket. Method: the driver of a job and nodes with its certificates, each with a transport of its own; a
 // node that has learned another's offer.
 #include <gtest/gtest.h>
 

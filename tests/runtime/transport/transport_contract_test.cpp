@@ -25,7 +25,7 @@ class transport_contract : public ::testing::TestWithParam<const transport_row*>
 #endif
   }
 
-  /// A peer on this host that dies is silence in shared memory: its run hears of it otherwise.
+  /// A peer on this host that dies is silence in shared memory: its run hears of the death otherwise.
   [[nodiscard]] bool hears_of_deaths(const party& me) const {
     return me.edges().loses_ends() && row.leaves_host;
   }

@@ -18,7 +18,7 @@ namespace troupe::testing {
 
 enum class role : std::uint8_t { driver, worker };
 
-/// What is there before the fork.
+/// Made before the fork.
 struct meeting_place {
   shared_page pages[2] = {std::move(*shared_page::create()), std::move(*shared_page::create())};
   std::pair<fd_channel, unique_fd> ends = std::move(*fd_channel::make());

@@ -101,7 +101,7 @@ struct outcome {
 };
 
 /// Errors: E0501 to E0506 for a network that is none, as a topology has them; E0103 for settings out of range; E0109
-/// for a plan that names what is not there, or what virtual time does not have.
+/// for a plan that names something that is not there, or that virtual time does not have.
 [[nodiscard]] expected<outcome> simulate(const network& what, std::uint64_t seed, const settings& how = {});
 
 struct finding {

@@ -1,5 +1,5 @@
 // Goal: nothing is read before it is written, and no slot is written again before it was read, however late the devices
-// are. Method: the two devices are held, one at a time; what is done too early has wrong bits then.
+// are. Method: the two devices are held, one at a time; work done too early has wrong bits then.
 #include <cstring>
 
 #include <gmock/gmock.h>

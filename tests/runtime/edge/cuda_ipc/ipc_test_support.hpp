@@ -81,7 +81,7 @@ struct ipc_edge {
     EXPECT_TRUE(got && is_whole(*got, index));
     return got;
   }
-  /// Nothing more comes from either end, and both are told nothing of it.
+  /// Neither end was told of a loss or a damage.
   void expect_peace() const {
     EXPECT_EQ(consumer_lost.count() + consumer_damaged.count() + producer_lost.count() + producer_damaged.count(), 0u);
   }

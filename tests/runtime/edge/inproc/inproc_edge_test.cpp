@@ -12,7 +12,7 @@ namespace {
 class inproc_backend {
  public:
   edge_factory& factory() { return factory_; }
-  // What is sent has arrived.
+  // A sent message has arrived.
   void settle() {}
   void some_arrive(std::mt19937_64&) {}
 

@@ -92,7 +92,7 @@ TEST_F(nccl_fault, an_asynchronous_error_loses_both_ends_and_names_the_message) 
   EXPECT_EQ(here->code, error_code::peer_lost);
   EXPECT_EQ(here->where, "nccl edge 3, epoch 1");
   EXPECT_EQ(there->code, error_code::peer_lost);
-  // The other end hears of it from NCCL or from the announcing edge, whichever is first.
+  // The other end hears of the failure from NCCL or from the announcing edge, whichever is first.
   EXPECT_THAT(here->cause + there->cause, HasSubstr("call 0, micro-batch 1: remote process exited"));
   expect_silence(edge);
   faults.fail_operation = 0;

@@ -20,7 +20,7 @@ inline nccl_tools stand_in_tools(std::shared_ptr<const payload_codec> codec) {
   return tools;
 }
 
-/// A transport, and what is below it.
+/// A transport, with its tools and the endpoint below it.
 struct nccl_ground {
   explicit nccl_ground(nccl_tools given)
       : tools(std::make_shared<const nccl_tools>(std::move(given))),

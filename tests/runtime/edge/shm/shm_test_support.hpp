@@ -25,7 +25,7 @@ inline std::byte pattern_byte(std::uint64_t seed, std::size_t i) {
   return static_cast<std::byte>(word >> (i % 8 * 8));
 }
 
-/// What is sent: made when it is written, so that it costs no memory.
+/// A payload to send: made when it is written, so that it costs no memory.
 class pattern final : public payload {
  public:
   pattern(std::uint64_t seed, std::size_t bytes) : seed_(seed), bytes_(bytes) {}

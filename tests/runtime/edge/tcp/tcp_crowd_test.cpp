@@ -1,4 +1,4 @@
-// Goal: strangers, as many and as fast as they like, keep no peer of the run out, least of all one of another address.
+// Goal: untrusted peers, however many and fast, keep no peer of the run out, least of all one of another address.
 // Method: sockets of several loopback addresses, and an endpoint with deadlines that no untrusted peer reaches.
 #include <atomic>
 #include <thread>
@@ -41,7 +41,7 @@ class tcp_crowd : public ::testing::Test {
 };
 
 /// Five times as many as there is room for; each end that joins is one of the run.
-TEST_F(tcp_crowd, any_number_of_silent_strangers_keeps_no_worker_out) {
+TEST_F(tcp_crowd, any_number_of_silent_untrusted_peers_keeps_no_worker_out) {
   const auto consumer = accept(1);
   const auto other = accept(2);
   std::vector<std::unique_ptr<raw_client>> crowd;

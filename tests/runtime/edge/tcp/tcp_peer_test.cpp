@@ -70,7 +70,7 @@ class tcp_peer : public ::testing::Test {
   std::unique_ptr<tcp_endpoint> endpoint;
 };
 
-TEST_F(tcp_peer, strangers_get_nothing_and_are_dropped) {
+TEST_F(tcp_peer, untrusted_peers_get_nothing_and_are_dropped) {
   const auto waiting = accept(1);
   for (const std::string& text :
        {std::string("GET / HTTP/1.1\r\nHost: troupe\r\n\r\n"), std::string(100'000, 'x'), std::string(5000, '\0')}) {

@@ -128,7 +128,7 @@ class raw_client {
   int fd_;
 };
 
-/// Of this machine, for somebody between two ends.
+/// Of this machine, for a relay between two ends.
 class listening_socket {
  public:
   listening_socket();

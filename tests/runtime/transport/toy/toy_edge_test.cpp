@@ -55,7 +55,7 @@ class toy_backend {
   static std::uint64_t value_of(const payload& got) { return dynamic_cast<const copied_value&>(got).value; }
 
   edge_factory& factory() { return factory_; }
-  // What is sent has arrived.
+  // A sent message has arrived.
   void settle() {}
   void some_arrive(std::mt19937_64&) {}
 
