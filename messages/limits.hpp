@@ -331,7 +331,7 @@ inline constexpr std::chrono::milliseconds join_attempt_timeout = 5s;
 /// Between attempts: twice as long each time, from the least to the greatest.
 inline constexpr std::chrono::milliseconds join_retry_min = 20ms;
 inline constexpr std::chrono::milliseconds join_retry_max = 1s;
-/// Attempts that the driver itself ends without an answer. It refuses like that; a driver with many strangers may, too.
+/// Attempts that the driver itself ends without an answer. It refuses like that; so may one with many untrusted peers.
 inline constexpr std::uint32_t join_refusals_max = 5;
 /// Nodes with tickets.
 inline constexpr std::size_t join_tickets_max = launch_nodes_max;

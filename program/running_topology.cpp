@@ -201,7 +201,7 @@ bool running_topology::stop(stop_mode mode, std::chrono::nanoseconds at_most) {
   if (stopped) {
     impl_.reset();
   } else {
-    static_cast<void>(impl_.release());  // a stuck thread may still use any of it
+    static_cast<void>(impl_.release());  // a stuck thread may still use its members
   }
   return stopped;
 }

@@ -14,8 +14,8 @@ namespace troupe::testing {
 namespace {
 using std::chrono::steady_clock;
 
-/// Its workers are gone at the stop of this number. The director hears of that, and ends the run unless another stage is
-/// stuck.
+/// Its workers are gone at the stop of this number. The director hears of that, and ends the run unless another stage
+/// is stuck.
 class slow_host final : public worker_host {
  public:
   slow_host(std::size_t gone_at, std::function<void()> end_run) : gone_at_(gone_at), end_run_(std::move(end_run)) {}
