@@ -64,7 +64,7 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_own_host(std::size_t
                              .network = own_network_,
                              .ranks = own_ranks_,
                              .bind_cores = setup_.bind_cores,
-                             .from = own_nursery(),
+                             .from = workers.from,
                              .next_rank =
                                  [this] {
                                    const std::lock_guard lock{mutex_};

@@ -54,7 +54,7 @@ expected<spawn_request> spawn_request_for(const probe_request& request, const pr
                      .arguments = own_arguments(),
                      .environment = {{probe_variable, encode({request.spans_nodes})}},
                      .fds = {},
-                     .from = own_nursery()};
+                     .from = request.from};
   made.fds.push_back({std::move(*copy), probe_report_number});
   return made;
 }

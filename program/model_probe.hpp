@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <stop_token>
 #include <string>
 
@@ -9,6 +10,8 @@
 #include <troupe/log_record.hpp>
 
 namespace troupe {
+
+class nursery;
 
 struct probe_request {
   /// Name of the run in errors: the path of its model, or "topology".
@@ -20,6 +23,8 @@ struct probe_request {
   log_function log;
   /// probe_environment::spans_nodes.
   bool spans_nodes = false;
+  /// Of this program; null: it is executed.
+  std::shared_ptr<nursery> from = nullptr;
 };
 
 /// Sends the first micro-batch through all stages (the probe) in a child process, so that a crash of the model and its

@@ -14,20 +14,31 @@
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/cores.hpp"
+#include "runtime/process/nursery.hpp"
+#include "runtime/process/own_arguments.hpp"
 #include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 namespace {
 
+/// In a launch it is the driver's copy, which was made before there were threads. Else it loads this program while the
+/// run prepares: the try-out waits for it as long as it would load the program itself.
+std::shared_ptr<nursery> find_nursery() {
+  return own_nursery() ? own_nursery()
+                       : nursery::start({.name = {}, .arguments = own_arguments(), .environment = {}, .fds = {}});
+}
+
 /// In a process of its own; it must have taken the run for what this one does.
-expected<probe_report> probe(const run_request& request, const log_function& log, const std::stop_token& stop) {
+expected<probe_report> probe(const run_request& request, const std::shared_ptr<nursery>& from, const log_function& log,
+                             const std::stop_token& stop) {
   const auto plan = expand(request.what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::string settings = settings_of(request.what);  // before files are read: workers refuse what came later
   auto report = probe_in_process({.what = request.config.model,
                                   .patience = limits::probe_start_time + request.options.workers.start_deadline,
                                   .log = log,
-                                  .spans_nodes = spans_nodes()},
+                                  .spans_nodes = spans_nodes(),
+                                  .from = from},
                                  stop);
   if (report && report->fingerprint != plan_fingerprint(*plan, settings)) {
     return fail(error_code::worker_mismatch, "try-out", "its process describes another topology than its driver",
@@ -92,7 +103,8 @@ expected<started_run> start_stages(const run_request& request, const sample_bloc
   topology_start_options how{
       .run = request.options, .classes = classes, .report = std::nullopt, .log = log, .stop = stop};
   if (request.options.workers.enabled || request.what.parts().wants_any_process()) {
-    auto report = probe(request, log, stop);
+    how.from = find_nursery();
+    auto report = probe(request, how.from, log, stop);
     if (!report) return tl::make_unexpected(report.error());
     how.report = std::move(*report);
   }

@@ -54,6 +54,7 @@ expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& work
   if (auto* const launched = launched_nodes::get()) return launched->open_hosts(plan, workers, std::move(log));
   return local_host::create({.times = {workers.silence_timeout},
                              .log = std::move(log),
+                             .from = workers.from,
                              .around_link = workers.faults ? workers.faults->around_links() : nullptr})
       .map([](std::shared_ptr<local_host>&& made) {
         return run_hosts{.all = {std::move(made)}, .find = [](stage_address) { return std::size_t{0}; }};

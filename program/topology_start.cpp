@@ -166,6 +166,7 @@ class starter {
     setup->fingerprint = options_.report ? options_.report->fingerprint : plan_fingerprint(plan_, settings_of(what_));
     setup->codec = std::make_shared<tensor_codec>();
     setup->silence_timeout = asked.timeout;
+    setup->from = options_.from;
     if (const auto* launched = launched_nodes::get()) {
       setup->home = launched->home();
       if (auto found = find_files(*setup); !found) return tl::make_unexpected(found.error());

@@ -17,6 +17,8 @@
 
 namespace troupe {
 
+class nursery;
+
 struct topology_start_options {
   /// Threads, trace, journal and workers of them count here; threads are resolved.
   run_options run = {};
@@ -24,6 +26,8 @@ struct topology_start_options {
   std::uint32_t classes = 0;
   /// What try_topology() said, in another process. Nothing is tried out here then.
   std::optional<probe_report> report = std::nullopt;
+  /// Of this program, for workers of this host; null: they are executed.
+  std::shared_ptr<nursery> from = nullptr;
   /// Of injected faults; may be null.
   log_function log = nullptr;
   /// Ends the preparation between stages and layers, with E0607.

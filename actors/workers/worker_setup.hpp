@@ -21,6 +21,8 @@
 
 namespace troupe {
 
+class nursery;
+
 /// What a worker must be told to become one stage replica, beside what it can find out itself.
 struct assignment_data {
   /// worker_assignment::threads and boundaries.
@@ -50,6 +52,8 @@ struct worker_setup {
   std::set<std::size_t> device_channels = {};
   /// Where this process lives, and its workers of the same host.
   host_place home = {};
+  /// What workers of this host are copied from; null: they are executed.
+  std::shared_ptr<nursery> from = nullptr;
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
   std::map<stage_address, shared_page> local_pages = {};
   /// Workers must have the same: worker_description::silence_timeout.

@@ -4,6 +4,7 @@
 // process.
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <set>
 
 #include <ATen/Functions.h>
@@ -71,10 +72,7 @@ arguments eval_with(const std::string& model, const arguments& more) {
 
 std::vector<pid_t> probes_of(marked_run& run) {
   std::vector<pid_t> found;
-  const auto all = processes_with("TROUPE_PROBE=version=1;report=3");
-  for (const pid_t child : run.children()) {
-    if (std::ranges::count(all, child) > 0) found.push_back(child);
-  }
+  std::ranges::copy_if(run.children(), std::back_inserter(found), is_try_out);
   return found;
 }
 

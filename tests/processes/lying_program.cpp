@@ -176,12 +176,12 @@ int call_batches(const troupe::run_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  is_worker = std::getenv(troupe::worker_variable) != nullptr;
   for (int i = 1; i < argc; ++i) {
     const std::string text = argv[i];
     given()[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
   const troupe::program program{argc, argv};
+  is_worker = troupe::is_worker_process();
   troupe::run_options options{.micro_batch = 4, .threads = 1, .deadline = std::chrono::seconds{60}};
   if (given()["processes"] == "all") {
     options.workers = {.enabled = true, .transport = troupe::transport_kind::shm, .timeout = std::chrono::seconds{2}};

@@ -133,7 +133,9 @@ TEST(a_worker_that_loses_a_micro_batch_every_time, ends_the_run_and_is_named) {
   const auto outcome = run.run();
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, HasSubstr("error E0610: call 0, micro-batch 40: it was sent")) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              HasSubstr("error E0610: call 0, micro-batch 40: no stage works, and its result does not come"))
+      << outcome.err;
   run.expect_nothing_left();
 }
 

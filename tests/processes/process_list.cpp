@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "runtime/os/unique_fd.hpp"
+#include "runtime/process/probe_environment.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -59,13 +60,17 @@ stat_line stat_of(pid_t process) {
   return found;
 }
 
-/// Under which number a worker has inherited its end of the control plane.
-std::optional<int> link_of(pid_t process) {
-  const std::string environment = content_of(directory_of(process) / "environ");
-  const auto told = environment.find("TROUPE_WORKER=");
-  const auto link = told == std::string::npos ? told : environment.find("link=", told);
-  if (link == std::string::npos) return std::nullopt;
-  return number(std::string_view(environment).substr(link + 5, environment.find(';', link) - link - 5));
+/// Under which number a worker has inherited its end of the control plane (local_host.cpp).
+constexpr int link_number = 4;
+
+bool was_started_with(pid_t process, const std::string& variable) {
+  return content_of(directory_of(process) / "environ").find(variable + "=") != std::string::npos;
+}
+
+/// "socket:[43]"; empty if it has none of that number.
+std::string descriptor_of(pid_t process, int number) {
+  std::error_code none;
+  return fs::read_symlink(directory_of(process) / "fd" / std::to_string(number), none).string();
 }
 
 std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
@@ -105,19 +110,34 @@ std::optional<char> state_of(pid_t process) {
   return stat_of(process).state;
 }
 
+std::string name_of(pid_t process) {
+  const std::string line = content_of(directory_of(process) / "comm");
+  return line.substr(0, line.find('\n'));
+}
+
+/// The environment of a copy is the nursery's. Of nursery, try-out and worker a worker alone has a link, and a try-out
+/// alone a file for its report.
+bool is_copied_worker(pid_t process) {
+  return was_started_with(process, "TROUPE_NURSERY") && descriptor_of(process, link_number).starts_with("socket:");
+}
+
+bool is_try_out(pid_t process) {
+  const bool is_copy = was_started_with(process, "TROUPE_NURSERY");
+  return was_started_with(process, "TROUPE_PROBE") ||
+         (is_copy && descriptor_of(process, probe_report_number).find("troupe-probe") != std::string::npos);
+}
+
 bool is_worker(pid_t process) {
-  return content_of(directory_of(process) / "environ").find("TROUPE_WORKER=") != std::string::npos;
+  return was_started_with(process, "TROUPE_WORKER") || is_copied_worker(process);
 }
 
 bool has_joined(pid_t worker) {
-  const auto link = link_of(worker);
-  if (!link) return false;
   // "tfd:        4 events: ..." in what an epoll descriptor looks at.
   for (const fs::path& each : entries_of(directory_of(worker) / "fdinfo")) {
     std::istringstream lines(content_of(each));
     for (std::string line, name; std::getline(lines, line);) {
       int descriptor = -1;
-      if (std::istringstream(line) >> name >> descriptor && name == "tfd:" && descriptor == *link) return true;
+      if (std::istringstream(line) >> name >> descriptor && name == "tfd:" && descriptor == link_number) return true;
     }
   }
   return false;
