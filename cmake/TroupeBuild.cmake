@@ -143,14 +143,40 @@ function(troupe_test_pch name header)
   troupe_test_code(${name})
 endfunction()
 
+# CI builds and runs a test program in one of release and asan a day: TROUPE_DAY is the number of the day, and empty elsewhere.
+function(troupe_has_turn name turns result)
+  set(${result} ON PARENT_SCOPE)
+  if(NOT TROUPE_DAY MATCHES "^[0-9]+$" OR TROUPE_SANITIZE STREQUAL "thread")
+    return()
+  endif()
+  set(first_on_odd_days 0)
+  if(turns STREQUAL "odd")
+    set(first_on_odd_days 1)
+  elseif(NOT turns)
+    string(MD5 digits ${name})
+    string(SUBSTRING ${digits} 7 1 digit)  # halves that take about the same time
+    math(EXPR first_on_odd_days "0x${digit} % 2")
+  endif()
+  math(EXPR is_in_release "(${TROUPE_DAY} + ${first_on_odd_days} + 1) % 2")
+  if((TROUPE_SANITIZE AND is_in_release) OR NOT (TROUPE_SANITIZE OR is_in_release))
+    set(${result} OFF PARENT_SCOPE)
+  endif()
+endfunction()
+
 # troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [RUNS program...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds] [COST seconds]
-#   [OPTIMIZED] [QUICK] [TURNS even|odd])
+#   [OPTIMIZED] [QUICK] [DAILY] [TURNS even|odd])
 # One program and one ctest entry per NAME. RUNS: programs that the test starts. COST: what it takes, where that is 5 s or more (else
 # a hundredth of TIMEOUT); the longest start first, so that none runs alone at the end. OPTIMIZED: compiled as the product is. With a
 # TIMEOUT of ten minutes or more it has the label slow, which `make quick` leaves out, unless it is QUICK. TURNS: one day it runs in
-# release, the next day with AddressSanitizer; even: in release on even days (scripts/run_tests.py). Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
+# release, the next day with AddressSanitizer; even: in release on even days (scripts/run_tests.py). With TROUPE_DAY every program has
+# its turns but those that are DAILY, as one configuration alone has them. Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
 function(troupe_test name)
-  cmake_parse_arguments(arg "OPTIMIZED;QUICK" "PCH;TURNS;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;QUICK;DAILY" "PCH;TURNS;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
+  troupe_has_turn(${name} "${arg_TURNS}" has_turn)
+  set(is_left_out)
+  if(NOT has_turn AND NOT arg_DAILY)
+    set(is_left_out EXCLUDE_FROM_ALL)
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   elseif(arg_TIMEOUT GREATER_EQUAL 600 AND NOT arg_QUICK)
@@ -162,7 +188,7 @@ function(troupe_test name)
   if(NOT arg_COST)
     math(EXPR arg_COST "${arg_TIMEOUT} / 100")
   endif()
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${is_left_out} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE troupe_warnings ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
   if(arg_OPTIMIZED)
     set(arg_PCH troupe_std_pch)
@@ -177,6 +203,9 @@ function(troupe_test name)
   if(arg_PCH)
     troupe_use_pch(${name} ${arg_PCH})
   endif()
+  if(is_left_out)
+    return()
+  endif()
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_COST} LABELS "${arg_LABELS}"
     ENVIRONMENT "TROUPE_SOURCE_DIR=${PROJECT_SOURCE_DIR};TROUPE_BINARY_DIR=${PROJECT_BINARY_DIR}")
@@ -190,7 +219,7 @@ endfunction()
 
 # A test program of the full reference data, which may be missing: skipped as a whole, by its exit status.
 function(troupe_full_data_test name)
-  troupe_test(${name} ${ARGN} LABELS full-data)
+  troupe_test(${name} ${ARGN} DAILY LABELS full-data)
   target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/full_data_main.cpp)
   target_compile_definitions(${name} PRIVATE TROUPE_SKIPPED=77)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
