@@ -21,7 +21,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import send, wait_until  # noqa: E402
-from nodes_test import (PATIENCE, RESNET, SOURCE, TROUPE, expect_nothing_left, expect_same_bits, launch,  # noqa: E402
+from launches import (PATIENCE, RESNET, SOURCE, TROUPE, expect_nothing_left, expect_same_bits, launch,  # noqa: E402
                         main)
 
 AGENT = str(pathlib.Path(TROUPE).parent / "troupe-agent")

@@ -22,6 +22,11 @@ def lacking():
     return None if made.returncode == 0 else "this machine permits no network namespaces"
 
 
+def shared_files():
+    """Where all nodes of this machine have their files: what programs of Troupe may leave there."""
+    return {str(each) for folder in ("/tmp", "/dev/shm", "/run") for each in pathlib.Path(folder).glob("*troupe*")}
+
+
 def find(program):
     return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
@@ -58,8 +63,16 @@ class node:
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def listens(self):
+        return f"{self.address}:22" in self.listeners()
+
+    def listeners(self):
+        """Local addresses, TCP."""
         seen = subprocess.run(["ip", "netns", "exec", self.space, "ss", "-ltnH"], capture_output=True, text=True).stdout
-        return ":22 " in seen
+        return {line.split()[3] for line in seen.splitlines()}
+
+    def loses_what_it_sends_to(self, other, begins=True):
+        """Until it ends: the connections between the two are half open."""
+        subprocess.run(["ip", "-n", self.space, "route", "add" if begins else "del", "blackhole", f"{other.address}/32"], check=True)
 
     def processes(self):
         """(pid, command line) of all that live here."""
@@ -168,6 +181,7 @@ class cluster:
             each.start_sshd()
         for each in self.nodes:
             wait_until(each.listens, 20, f"sshd of {each.address}")
+        self.files_before = shared_files()
         return self
 
     def __exit__(self, *_):
@@ -191,3 +205,8 @@ class cluster:
         """All processes but the daemons."""
         found = [one for each in self.nodes for one in each.processes()]
         return [(pid, line) for pid, line in found if not any(part in line for part in self.daemons)]
+
+    def left_behind(self):
+        """Files that launches have made for themselves, and listeners but sshd's."""
+        listeners = [f"{each.name}: {one}" for each in self.nodes for one in each.listeners() if not one.endswith(":22")]
+        return sorted(shared_files() - self.files_before) + listeners

@@ -6,102 +6,19 @@ off in the middle.
 
 nodes_test.py TROUPE SOURCE_DIR [NAME...]
 """
-import json
-import os
 import pathlib
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cluster import cluster, lacking, send, wait_until  # noqa: E402
+from cluster import send, wait_until  # noqa: E402
+from launches import (AFTER_THE_SILENCE, BEFORE_THE_SILENCE, LONG_SILENCE, PATIENCE, RESNET, SHORT_SILENCE, SOURCE,  # noqa: E402
+                      TROUPE, evaluate_alone, expect_nothing_left, expect_same_bits, launch, main, started, within)
 
-TROUPE, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 PROGRAM = str(pathlib.Path(TROUPE).parent / "many_nodes")
-RESNET = ["--model", f"{SOURCE}/data/cifar10/resnet20.pt", "--data", f"cifar10:{SOURCE}/data/cifar10/test_batch_1000.bin",
-          "--metrics", "accuracy,cross_entropy", "--threads", "1"]
-# Against hanging; no test waits so long.
-PATIENCE = 240
-
-
-def evaluate_alone(*flags):
-    done = subprocess.run([TROUPE, "eval", *RESNET, *flags, "--json"], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-class started:
-    """A command on a node. Its standard error is read as it comes."""
-
-    def __init__(self, node, words, **how):
-        self.process = node.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                text=True, **how)
-        self.said = []
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-        self.out = ""
-        self.out_reader = threading.Thread(target=self.read_out, daemon=True)
-        self.out_reader.start()
-
-    def read(self):
-        for line in self.process.stderr:
-            self.said.append(line.rstrip("\n"))
-
-    def read_out(self):
-        self.out = self.process.stdout.read()
-
-    def text(self):
-        return "\n".join(self.said)
-
-    def wait_for(self, pattern, seconds=PATIENCE):
-        def seen():
-            if re.search(pattern, self.text()):
-                return True
-            assert self.process.poll() is None, f"it ended before {pattern}:\n{self.text()}"
-            return False
-        wait_until(seen, seconds, pattern)
-
-    def wait_until_it_runs(self):
-        """Some micro-batches are done, and some are not."""
-        self.wait_for(r"[1-9][0-9]*/1000 samples")
-
-    def end(self, seconds=PATIENCE):
-        status = self.process.wait(seconds)
-        self.reader.join(10)
-        self.out_reader.join(10)
-        return status
-
-    def result(self):
-        status = self.end()
-        assert status == 0, f"status {status}:\n{self.text()}"
-        return json.loads(self.out)
-
-
-class launch(started):
-    """A launch on its first node."""
-
-    def __init__(self, nodes, slots, flags=(), launcher=(), command=None, hosts=None, ssh=None, hostfile=None):
-        command = command or [TROUPE, "eval", *RESNET, *flags, "--json"]
-        super().__init__(nodes.nodes[0], [
-            TROUPE, "launch", "--hostfile", hostfile or nodes.hostfile(slots, hosts), "--ssh",
-            ssh or f"ssh -F {nodes.ssh_config}", "--address", nodes.nodes[0].address, *launcher, "--", *command])
-
-
-def expect_same_bits(result, alone):
-    assert result["metrics"] == alone["metrics"], (result["metrics"], alone["metrics"])
-    assert result["samples"] == alone["samples"] and result["delivery"]["lost"] == 0
-    assert result["delivery"]["folded"] == result["delivery"]["expected"] == alone["delivery"]["expected"]
-
-
-def expect_nothing_left(nodes, seconds=20):
-    try:
-        wait_until(lambda: not nodes.left_over(), seconds, "the end of all processes")
-    except AssertionError:
-        raise AssertionError(f"left over: {nodes.left_over()}")
 
 
 def two_nodes_with_two_stages_each(nodes):
@@ -128,6 +45,13 @@ def a_script_in_the_place_of_ssh(nodes):
     run = launch(nodes, 2, ["--stages", "6"], ssh=str(script))
     expect_same_bits(run.result(), evaluate_alone())
     expect_nothing_left(nodes)
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", *LONG_SILENCE], LONG_SILENCE, ssh=str(script))
+    run.wait_until_it_runs()
+    for pid in [*nodes.nodes[0].workers()[:1], *nodes.nodes[1].agents()]:
+        send(pid, signal.SIGKILL)
+    with within(BEFORE_THE_SILENCE):
+        expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    expect_nothing_left(nodes)
 
 
 def a_worker_is_killed(nodes):
@@ -140,20 +64,23 @@ def a_worker_is_killed(nodes):
 
 
 def an_agent_is_killed_and_a_spare_node_takes_its_stages(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8"])
+    alone = evaluate_alone("--micro-batch", "8")
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", *LONG_SILENCE], LONG_SILENCE)
     run.wait_until_it_runs()
     for pid in nodes.nodes[1].agents():
         send(pid, signal.SIGKILL)
-    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    with within(BEFORE_THE_SILENCE):
+        expect_same_bits(run.result(), alone)
     expect_nothing_left(nodes)
 
 
 def an_agent_is_killed_and_no_slot_is_left(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8"], hosts=nodes.nodes[:2])
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", *LONG_SILENCE], LONG_SILENCE, hosts=nodes.nodes[:2])
     run.wait_until_it_runs()
     for pid in nodes.nodes[1].agents():
         send(pid, signal.SIGKILL)
-    assert run.end() not in (0, None)
+    with within(BEFORE_THE_SILENCE):
+        assert run.end() not in (0, None)
     assert "E0618" in run.text() and nodes.nodes[1].address in run.text(), run.text()
     expect_nothing_left(nodes)
 
@@ -168,13 +95,53 @@ def a_run_may_shrink(nodes):
 
 
 def the_network_of_a_node_is_cut(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "6"], ["--worker-timeout", "6"])
+    alone = evaluate_alone("--micro-batch", "8")
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--forward-deadline", "60", "--checksums", *SHORT_SILENCE],
+                 SHORT_SILENCE)
     run.wait_until_it_runs()
     nodes.nodes[1].link("down")
     try:
-        expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+        with within(AFTER_THE_SILENCE):
+            expect_same_bits(run.result(), alone)
     finally:
         nodes.nodes[1].link("up")
+    expect_nothing_left(nodes)
+
+
+def a_connection_is_half_open(nodes):
+    """Between the driver and a node, in either direction; the node's other connections live."""
+    alone = evaluate_alone("--micro-batch", "8")
+    driver, node = nodes.nodes[:2]
+    for one, other in ((driver, node), (node, driver)):
+        run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", *SHORT_SILENCE], SHORT_SILENCE)
+        run.wait_until_it_runs()
+        one.loses_what_it_sends_to(other)
+        try:
+            with within(AFTER_THE_SILENCE):
+                expect_same_bits(run.result(), alone)
+            assert node.address in run.text(), run.text()
+        finally:
+            one.loses_what_it_sends_to(other, begins=False)
+        expect_nothing_left(nodes)
+
+
+def a_node_is_slow(nodes):
+    """Its workers compute for half of the time; that is no silence, and nothing is replaced."""
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", *SHORT_SILENCE], SHORT_SILENCE, hosts=nodes.nodes[:2])
+    run.wait_until_it_runs()
+    signals = [signal.SIGSTOP, signal.SIGCONT]
+
+    def slow_down():
+        for pid in nodes.nodes[1].workers():
+            send(pid, signals[0])
+        signals.reverse()
+        return run.process.poll() is not None
+
+    wait_until(slow_down, PATIENCE, "the end of the run", pause=0.05)
+    nodes.nodes[1].signal_all(signal.SIGCONT)
+    result = run.result()
+    expect_same_bits(result, evaluate_alone("--micro-batch", "8"))
+    assert result["delivery"]["replayed"] == 0 and "replaced" not in run.text(), run.text()
     expect_nothing_left(nodes)
 
 
@@ -206,7 +173,7 @@ def chaos_loses_agents_and_nodes(nodes):
     message is lost on a node without the driver."""
     one, two = nodes.nodes[1:]
     faults = [f"stop:node={one.address},at=mb10,for=0.2s", f"partition:agent={one.address},at=mb20,for=0.2s",
-              f"stop:worker=2,at=0.05s,for=0.1s", f"kill:node={one.address},at=mb40",
+              "stop:worker=2,at=0.05s,for=0.1s", f"kill:node={one.address},at=mb40",
               "drop:control=driver-stage.2,at=msg4"]
     words = [TROUPE, "chaos", *RESNET, "--stages", "4", "--micro-batch", "8", "--json"]
     for each in faults:
@@ -224,22 +191,26 @@ def chaos_loses_agents_and_nodes(nodes):
 
 
 def an_agent_is_frozen(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "6"], ["--worker-timeout", "6"])
+    alone = evaluate_alone("--micro-batch", "8")
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", *SHORT_SILENCE], SHORT_SILENCE)
     run.wait_until_it_runs()
     frozen = nodes.nodes[1].agents()
     for pid in frozen:
         send(pid, signal.SIGSTOP)
-    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    with within(AFTER_THE_SILENCE):
+        expect_same_bits(run.result(), alone)
     for pid in frozen:
         send(pid, signal.SIGCONT)
     expect_nothing_left(nodes)
 
 
 def a_whole_node_is_frozen(nodes):
-    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", "--worker-timeout", "6"], ["--worker-timeout", "6"])
+    alone = evaluate_alone("--micro-batch", "8")
+    run = launch(nodes, 2, ["--stages", "4", "--micro-batch", "8", *SHORT_SILENCE], SHORT_SILENCE)
     run.wait_until_it_runs()
     nodes.nodes[1].signal_all(signal.SIGSTOP)
-    expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    with within(AFTER_THE_SILENCE):
+        expect_same_bits(run.result(), alone)
     nodes.nodes[1].signal_all(signal.SIGCONT)
     expect_nothing_left(nodes)
 
@@ -331,53 +302,12 @@ def a_worker_of_a_program_of_ones_own_is_killed(nodes):
 ALWAYS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas]
 TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
-         the_network_of_a_node_is_cut, a_node_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
+         the_network_of_a_node_is_cut, a_connection_is_half_open, a_node_is_slow, a_node_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
          an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
          the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end,
          a_node_that_does_not_answer_is_named]
 # So many of TESTS have their turn in one run (tests/support/turns.hpp).
 EACH_TURN = 6
-
-
-def run_tests(tests, nodes):
-    """The number of those that have failed; of a failed test nothing goes on."""
-    failed = 0
-    for test in tests:
-        begin = time.monotonic()
-        try:
-            test(nodes)
-            print(f"{test.__name__}: passed in {time.monotonic() - begin:.1f} s", flush=True)
-        except Exception:
-            failed += 1
-            traceback.print_exc()
-            print(f"{test.__name__}: FAILED", flush=True)
-            for pid, _ in nodes.left_over():
-                send(pid, signal.SIGCONT)
-                send(pid, signal.SIGKILL)
-    return failed
-
-
-def in_turn(tests, count):
-    """As in tests/support/turns.hpp: after some turns all have run; TROUPE_TURN names the day, or "all"."""
-    day = os.environ.get("TROUPE_TURN", str(int(time.time() // 86400)))
-    if day == "all":
-        return tests
-    first = int(day) * count % len(tests)
-    return [test for place, test in enumerate(tests) if (place - first) % len(tests) < count]
-
-
-def main(tests, each_turn, count, always=()):
-    """The tests named on the command line, or `always` and as many of `tests` as have their turn, on `count` nodes."""
-    why = lacking()
-    if why is not None:
-        print(f"skipped: {why}")
-        return 77
-    named = [test for test in [*always, *tests] if test.__name__ in sys.argv[3:]]
-    wanted = named or [*always, *in_turn(tests, each_turn)]
-    with cluster(count) as nodes:
-        failed = run_tests(wanted, nodes)
-    print(f"{len(wanted) - failed} passed, {failed} failed")
-    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Goal: Slurm, Open MPI and torchrun start a launch over their nodes with the bits of one process, and what ends it
 leaves nothing behind. Method: the real programs on nodes made of network namespaces; results are compared with those of
-one process; a task, the launcher and the whole job are ended in the middle.
+one process; a task, the launcher and the whole job are ended in the middle. Of Kubernetes the manifest is held against
+its schema.
 
-A scheduler that is missing is named, and its tests are left out. TORCHRUN is the path of torchrun, where PATH has none.
+A scheduler that is missing is named, and its tests are left out; so is kubernetes-validate (PyPI). TORCHRUN is the path of
+torchrun, where PATH has none.
 
 schedulers_test.py TROUPE SOURCE_DIR [NAME...]
 """
@@ -13,15 +15,17 @@ import pathlib
 import re
 import shlex
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import cluster, find, lacking, named_node, send, wait_until  # noqa: E402
-from nodes_test import (PATIENCE, RESNET, TROUPE, evaluate_alone, expect_nothing_left, expect_same_bits,  # noqa: E402
-                        run_tests, started)
+from launches import (PATIENCE, RESNET, SOURCE, TROUPE, evaluate_alone, expect_nothing_left,  # noqa: E402
+                      expect_same_bits, run_tests, started)
 from slurm import lacking_slurm, slurm  # noqa: E402
 
 SMALL = ["--micro-batch", "8"]
+KUBERNETES_VALIDATE = "kubernetes-validate"
 TORCHRUN = os.environ.get("TORCHRUN", "torchrun")
 
 
@@ -304,6 +308,18 @@ def torchrun_with_ranks_by_hand(nodes):
     expect_end(nodes)
 
 
+# Kubernetes
+
+
+def the_manifest_of_the_page_fits_its_schema(nodes):
+    manifest = nodes.folder / "manifest.yaml"
+    page = (SOURCE / "docs/multi-node.md").read_text()
+    manifest.write_text("\n---\n".join(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)))
+    done = subprocess.run([KUBERNETES_VALIDATE, "--strict", str(manifest)], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall("passed for resource (service|job)/troupe ", done.stdout + done.stderr)) == 2, done
+
+
 TORCH = [torchrun_over_two_nodes, torchrun_with_ranks_by_hand]
 
 
@@ -320,7 +336,8 @@ def main():
     if why is not None:
         print(f"skipped: {why}")
         return 77
-    groups = [("Open MPI", lacking_program("mpirun"), OPEN_MPI), ("torchrun", lacking_program(TORCHRUN), TORCH),
+    groups = [("Kubernetes", lacking_program(KUBERNETES_VALIDATE), [the_manifest_of_the_page_fits_its_schema]),
+              ("Open MPI", lacking_program("mpirun"), OPEN_MPI), ("torchrun", lacking_program(TORCHRUN), TORCH),
               ("Slurm", lacking_slurm(), SLURM), ("Open MPI in Slurm", lacking_slurm() or lacking_program("mpirun"),
                                                   [mpirun_in_a_job_of_slurm])]
     for name, missing, _ in groups:
@@ -333,7 +350,7 @@ def main():
         return 77
     with cluster(3, named_node) as nodes:
         nodes.slurm = None
-        failed = run_tests(wanted["Open MPI"] + wanted["torchrun"], nodes)
+        failed = run_tests(wanted["Kubernetes"] + wanted["Open MPI"] + wanted["torchrun"], nodes)
         in_jobs = wanted["Slurm"] + wanted["Open MPI in Slurm"]
         if in_jobs:
             with slurm(nodes, 2) as nodes.slurm:
