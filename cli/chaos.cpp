@@ -30,7 +30,6 @@ constexpr const char* chaos_examples =
 
 /// Seeds that JSON readers and people can hold.
 constexpr double seed_max = 9007199254740991.0;
-constexpr double minutes_max = limits::deadline_seconds_max / 60;
 
 /// What says where the results of an evaluation go: chaos has its own places.
 constexpr std::array refused = {"output", "journal", "resume", "trace"};
@@ -47,7 +46,7 @@ struct chaos_request {
   /// The options for each evaluation.
   arguments flags;
   std::uint64_t seed = 0;
-  std::optional<std::chrono::minutes> time;
+  std::optional<std::chrono::milliseconds> time;
 };
 
 expected<void> refuse_places(const resolved_options& asked) {
@@ -97,9 +96,9 @@ expected<void> read_numbers(const chaos_flags& given, chaos_request& into) {
     into.seed = *seed;
   }
   if (given.minutes.empty()) return {};
-  const auto minutes = read_count("minutes", given.minutes, minutes_max);
-  if (!minutes) return tl::make_unexpected(minutes.error());
-  into.time = std::chrono::minutes(*minutes);
+  const auto time = read_minutes("minutes", given.minutes);
+  if (!time) return tl::make_unexpected(time.error());
+  into.time = *time;
   return {};
 }
 
@@ -202,7 +201,7 @@ class chaos {
     if (!before->result.is_object() || before->end.report.value != 0) return tell_of_first(*before);
     undisturbed_ = std::move(*before);
     if (!asked_.options.run.faults.empty()) return one(asked_.options.run.faults, std::nullopt);
-    const auto until = std::chrono::steady_clock::now() + asked_.time.value_or(std::chrono::minutes{0});
+    const auto until = std::chrono::steady_clock::now() + asked_.time.value_or(std::chrono::milliseconds{0});
     expected<exit_status> status = exit_status::ok;
     for (std::uint64_t seed = asked_.seed;; ++seed) {
       status = one(random_plan(seed, shape_of_run(asked_, undisturbed_.result)), seed);

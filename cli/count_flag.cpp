@@ -21,6 +21,16 @@ expected<std::uint64_t> read_whole(std::string_view name, std::string_view text,
   });
 }
 
+template <class Unit>
+expected<std::chrono::milliseconds> read_time(std::string_view name, std::string_view text, std::string_view unit,
+                                              double minimum) {
+  constexpr double maximum = limits::deadline_seconds_max * Unit::den / Unit::num;
+  const option timed{name, option_kind::seconds, unit, minimum, maximum, "60", "", nullptr, nullptr, nullptr};
+  return read_flag(timed, text).map([](const option_value& value) {
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double, Unit>(std::get<double>(value)));
+  });
+}
+
 }  // namespace
 
 expected<std::uint64_t> read_count(std::string_view name, std::string_view text, double maximum) {
@@ -32,11 +42,11 @@ expected<std::uint64_t> read_number(std::string_view name, std::string_view text
 }
 
 expected<std::chrono::milliseconds> read_seconds(std::string_view name, std::string_view text, double minimum) {
-  const option timed{
-      name, option_kind::seconds, "S", minimum, limits::deadline_seconds_max, "60", "", nullptr, nullptr, nullptr};
-  return read_flag(timed, text).map([](const option_value& value) {
-    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(std::get<double>(value)));
-  });
+  return read_time<std::ratio<1>>(name, text, "SECONDS", minimum);
+}
+
+expected<std::chrono::milliseconds> read_minutes(std::string_view name, std::string_view text) {
+  return read_time<std::ratio<60>>(name, text, "MINUTES", limits::deadline_seconds_min);
 }
 
 }  // namespace troupe::cli

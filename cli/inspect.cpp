@@ -40,8 +40,9 @@ std::string inspection_text(const chain_summary& chain) {
                shape_text(each.input_shape), shape_text(each.output_shape)});
   }
   const std::string head =
-      fmt::format("{}: a chain of {} layers, {} parameters ({} trainable), {} bytes of weights\n", chain.file,
-                  chain.layers.size(), chain.parameters, chain.trainable, chain.parameter_bytes + chain.buffer_bytes);
+      fmt::format("{}: a chain of {}, {} parameters ({} trainable), {} bytes of weights\n", chain.file,
+                  chain.layers.size() == 1 ? "1 layer" : fmt::format("{} layers", chain.layers.size()),
+                  chain.parameters, chain.trainable, chain.parameter_bytes + chain.buffer_bytes);
   return head + "\n" + table.text(output_width());
 }
 

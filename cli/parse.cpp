@@ -29,8 +29,10 @@ tl::unexpected<error> unknown_argument(const CLI::App& into) {
       std::find_if(left.begin(), left.end(), [](const std::string& each) { return each.starts_with("-"); });
   if (flag == left.end()) {
     const std::string first = left.empty() ? "" : left.front();
+    const bool may_be_model = first.ends_with(".pt") && into.get_option_no_throw("--model") != nullptr;
     return fail(error_code::unknown_flag, first, fmt::format("{} does not take this argument", into.get_name()),
-                fmt::format("leave it out, or see {} --help", into.get_name()));
+                may_be_model ? fmt::format("write --model {}", first)
+                             : fmt::format("leave it out, or see {} --help", into.get_name()));
   }
   const std::string name = up_to_equals(*flag);
   const auto near = suggest(name, flags_of(into));

@@ -109,8 +109,8 @@ class pipeline_engine {
  public:
   /// From a TorchScript file. `loss` may be empty if no call computes a loss.
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const std::string& model,
-                                                                         pipeline_engine_options options,
-                                                                         loss_function loss);
+                                                                         pipeline_engine_options options = {},
+                                                                         loss_function loss = {});
   /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. E0104 for
   /// options that give other stages or replicas, another partition, allow_effects or optimize_mode::stage.
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,

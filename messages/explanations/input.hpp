@@ -97,7 +97,8 @@ inline constexpr std::array input = {
         "A pipeline is cut between layers, so the model's forward must hand each layer's output to the next and do "
         "nothing else. Skip connections, operations between layers, several inputs and branches at the top level "
         "break that. Put them inside a module of their own, so that the top level is an nn.Sequential; "
-        "`troupe inspect` names the first node that is in the way."},
+        "`troupe inspect` names the first node that is in the way. A model that cannot be cut runs whole: save "
+        "nn.Sequential(model) for one stage, or make torchscript_file a stage of a topology (docs/topologies.md)."},
     error_explanation{
         error_code::model_rejects_sample, exit_status::bad_input, "model does not accept the data",
         "One real sample goes through all layers before a run begins, and a layer refused it. Mostly the shape is "

@@ -16,6 +16,12 @@ std::string replaced(std::string_view name, std::string prefix, char for_undersc
   return prefix;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string made;
+  for (const char c : text) made += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return made;
+}
+
 }  // namespace
 
 std::string flag_name(const option& option) {
@@ -35,7 +41,7 @@ std::string expected_text(const option& option) {
     case option_kind::count_or_auto:
       return fmt::format("auto or a whole number from {:.0f} to {:.0f}", option.minimum, option.maximum);
     case option_kind::seconds:
-      return fmt::format("seconds from {} to {:.0f}", option.minimum, option.maximum);
+      return fmt::format("{} from {} to {:.0f}", lower_case(option.value_name), option.minimum, option.maximum);
     case option_kind::list:
       return "a list of names";
     case option_kind::faults:

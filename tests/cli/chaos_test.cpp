@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -53,6 +54,23 @@ TEST(chaos, gives_the_bits_of_the_undisturbed_run_for_the_first_seeds) {
     EXPECT_EQ(object["faults"].size(), object["plan"].size());
     EXPECT_THAT(object["repeat"].get<std::string>(), HasSubstr("--fault"));
   }
+}
+
+TEST(chaos, goes_on_from_seed_to_seed_until_its_time_is_over) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto outcome =
+      run_troupe({.arguments = chaos_of({"--processes", "--seed", "7", "--minutes", "0.1", "--json"})});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(6));
+  std::istringstream objects(outcome.out);
+  int seed = 7;
+  for (; objects >> std::ws && !objects.eof(); ++seed) {
+    json object;
+    objects >> object;
+    EXPECT_EQ(object["seed"], seed);
+    EXPECT_EQ(object["bit_identical"], true);
+  }
+  EXPECT_GE(seed, 7 + (sanitized ? 1 : 2)) << outcome.out;
 }
 
 TEST(chaos, draws_faults_of_stages_that_have_replicas) {
