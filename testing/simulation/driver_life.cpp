@@ -15,6 +15,9 @@ namespace troupe::simulation {
 namespace {
 
 constexpr nanoseconds look_interval = 500ms;
+/// --start-deadline, and with the mutant none that a run would see.
+constexpr std::chrono::milliseconds start_deadline = 30s;
+constexpr std::chrono::milliseconds no_start_deadline = 24h;
 
 bool is_ready(const std::future<call_outcome>& outcome) {
   return outcome.valid() && outcome.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
@@ -80,6 +83,7 @@ void driver_life::set_up() {
   setup_->is_remote = [](stage_address) { return true; };
   setup_->assignment = [](stage_address) { return assignment_data{}; };
   setup_->fingerprint = 1;
+  setup_->start_deadline = parts_.what.broken == mutant::late_replaced ? no_start_deadline : start_deadline;
   setup_->codec = std::make_shared<hash_codec>();
   setup_->edges = network_->of(own_process_);
   setup_->local_pages.emplace(loader_at, std::move(*page));

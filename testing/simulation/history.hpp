@@ -27,6 +27,8 @@ enum class happening : std::uint8_t {
   worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one
   end_told,         ///< worker: the driver was told its end
   blob_arrived,     ///< worker, value: hash of its tag
+  given,            ///< worker, stage, replica: the driver told it to become this
+  said_ready,       ///< worker: it was heard that it has become its stage
   order_taken,      ///< worker, value: hash of a tag that the order speaks of
   became_stage,     ///< worker, stage, replica, incarnation
   wired,            ///< worker, epoch; value: micro-batches sent from

@@ -43,6 +43,7 @@ class hearing {
   }
 
   void hear(const event& each) {
+    workers_.pass(each.at_ns);
     switch (each.what) {
       case happening::stuck:
         broken("ends", "it did not end by {} ms", each.at_ns / 1'000'000);

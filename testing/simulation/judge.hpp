@@ -30,6 +30,7 @@ struct verdict {
 ///                         run ends have the same cause
 ///   poison-named          a micro-batch that kills every worker costs its own call alone, and is named
 ///   silent-replaced       a stage that is silent for too long loses its place
+///   late-replaced         a worker that does not become its stage within its deadline loses its place
 ///   restart-budget        a stage is not started again and again without progress
 ///   credits               no edge holds more than its slots
 ///   window                the loader is no further ahead than its window, in which cancelled calls do not count

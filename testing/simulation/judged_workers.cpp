@@ -13,11 +13,14 @@ constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
 constexpr std::size_t attempts = 2;
 /// The time-out of a silent worker, and what its end takes.
 constexpr std::int64_t silence_ns_max = 15'000'000'000;
+/// The start deadline of simulated runs, and the same.
+constexpr std::int64_t start_ns_max = 35'000'000'000;
 
 }  // namespace
 
 void judged_workers::forget() {
   workers_.clear();
+  given_.clear();
   replicas_.clear();
   computed_.clear();
   edges_.clear();
@@ -52,6 +55,18 @@ void judged_workers::check_first_death(const event& each) {
          each.worker, behind);
 }
 
+void judged_workers::pass(std::int64_t at_ns) {
+  while (!given_.empty() && at_ns - given_.front().first > start_ns_max) {
+    const auto [given_ns, number] = given_.front();
+    const seen_worker& late = workers_.at(number);
+    if (!late.is_ready && !late.is_end_told) {
+      broken("late-replaced", "worker {} has its place for {} s, and has not become its stage", number,
+             (at_ns - given_ns) / 1'000'000'000);
+    }
+    given_.pop_front();
+  }
+}
+
 void judged_workers::hear(const event& each) {
   seen_worker& worker = workers_[each.worker];
   switch (each.what) {
@@ -67,6 +82,12 @@ void judged_workers::hear(const event& each) {
              (each.at_ns - worker.frozen_at_ns) / 1'000'000'000);
     case happening::end_told:
       return tell_end(each, worker);
+    case happening::given:
+      given_.emplace_back(each.at_ns, each.worker);
+      return;
+    case happening::said_ready:
+      worker.is_ready = true;
+      return;
     case happening::blob_arrived:
       worker.blobs.insert(each.value);
       return;

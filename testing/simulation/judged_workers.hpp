@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,6 +23,8 @@ class judged_workers {
   explicit judged_workers(plain_evaluation& plain) : plain_(plain) {}
 
   void hear(const event& each);
+  /// Of anything that happens.
+  void pass(std::int64_t at_ns);
   /// Their driver has ended.
   void forget();
   /// Something was folded, or a call has ended.
@@ -47,6 +51,7 @@ class judged_workers {
     bool has_ended = false;
     bool is_end_told = false;
     bool is_stage = false;
+    bool is_ready = false;
     replica where;
     std::uint32_t incarnation = 0;
     std::uint64_t epoch = 0;
@@ -76,6 +81,8 @@ class judged_workers {
 
   plain_evaluation& plain_;
   std::map<std::uint32_t, seen_worker> workers_;
+  /// When each was given its place, with its number; the first of them first.
+  std::deque<std::pair<std::int64_t, std::uint32_t>> given_;
   std::map<replica, seen_replica> replicas_;
   std::set<std::uint32_t> incarnations_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>> computed_;

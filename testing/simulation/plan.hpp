@@ -36,8 +36,9 @@ enum class fault_kind : std::uint8_t {
   double_messages,   ///< they arrive twice
   reorder_messages,  ///< they arrive behind later ones
   lose_message,      ///< the first message of the kind with the number `index` to or from this replica
+  hang_start,        ///< the next `index` workers that are to become this replica live, and never do
 };
-inline constexpr std::size_t fault_kinds = 25;
+inline constexpr std::size_t fault_kinds = 26;
 
 /// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
 struct fault {
@@ -70,8 +71,9 @@ enum class mutant : std::uint8_t {
   same_data_again,
   messages_said_again,
   old_incarnations_fenced,
+  late_replaced,
 };
-inline constexpr std::size_t mutants = 15;
+inline constexpr std::size_t mutants = 16;
 [[nodiscard]] const char* name_of(mutant which) noexcept;
 
 /// What the body of one node does wrong, and says nothing of: a judge that does not see it is worth nothing.

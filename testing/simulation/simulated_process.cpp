@@ -108,6 +108,15 @@ void simulated_process::run_actor() {
 
 // --- from the driver -------------------------------------------------------------------------------------------------
 
+void simulated_process::is_meant_for(stage_address at) {
+  meant_for_ = at;
+  around_.seen.note({.at_ns = around_.now.count(),
+                     .what = happening::given,
+                     .worker = number_,
+                     .stage = at.stage,
+                     .replica = at.replica});
+}
+
 void simulated_process::take_blob(const std::string& tag) {
   const auto arrive = [this, tag] {
     blobs_.insert(tag);
@@ -134,6 +143,7 @@ void simulated_process::arrive_from_driver() {
 }
 
 void simulated_process::obey(codec::bytes message) {
+  if (is_hung_) return;
   const auto kind = codec::kind_of(message);
   if (kind && *kind == message_kind::worker_assignment) {
     static_cast<void>(dispatch<worker_assignment>(message, [&](const worker_assignment& to) {
@@ -142,6 +152,8 @@ void simulated_process::obey(codec::bytes message) {
       note(happening::order_taken, {.value = hash_of("page")});
       if (to.loader_pages != 0) note(happening::order_taken, {.value = hash_of("loader")});
     }));
+    is_hung_ = hangs_now();
+    if (is_hung_) return page_->taken.store(true);  // what it cannot finish it has begun
   }
   if (kind && *kind == message_kind::wiring_order) {
     static_cast<void>(dispatch<wiring_order>(message, [&](const wiring_order& order) {
@@ -208,9 +220,9 @@ void simulated_process::come_as_successor(score_batch scores, int times) {
 }
 
 void simulated_process::hear(codec::bytes message) {
-  if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::score_batch) {
-    note(happening::said, {.value = message.size()});
-  }
+  const auto kind = codec::kind_of(message);
+  if (kind && *kind == message_kind::score_batch) note(happening::said, {.value = message.size()});
+  if (kind && *kind == message_kind::stage_ready) note(happening::said_ready);
   listener_->said(as_seen.lock(), std::move(message));
 }
 
@@ -316,6 +328,17 @@ bool simulated_process::crashes_now() const {
            return each.kind == fault_kind::crash_loop &&
                   stage_address{each.stage, each.replica} == assignment_->address;
          });
+}
+
+bool simulated_process::hangs_now() {
+  const auto found = std::ranges::find_if(around_.armed, [this](const fault& each) {
+    return each.kind == fault_kind::hang_start && assignment_ &&
+           stage_address{each.stage, each.replica} == assignment_->address &&
+           start_of_time + std::chrono::microseconds{each.at_us} <= around_.now;
+  });
+  if (found == around_.armed.end()) return false;
+  if (--found->index == 0) around_.armed.erase(found);
+  return true;
 }
 
 void simulated_process::lose_link() {

@@ -84,7 +84,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   /// The driver's end of its link.
   [[nodiscard]] const std::shared_ptr<message_link>& link() const noexcept { return to_worker_; }
   /// The driver is about to tell it to become this stage.
-  void is_meant_for(stage_address at) { meant_for_ = at; }
+  void is_meant_for(stage_address at);
   void take_blob(const std::string& tag);
   [[nodiscard]] stage_telemetry telemetry() const;
   void kill_soon();
@@ -137,6 +137,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   void thaw();
   void be_unlinked();
   [[nodiscard]] bool crashes_now() const;
+  [[nodiscard]] bool hangs_now();
   [[nodiscard]] worker_description describe_run();
 
   const std::uint32_t number_;
@@ -153,6 +154,8 @@ class simulated_process final : public worker_process, public forward_surroundin
   bool is_unlinked_ = false;
   bool is_end_told_ = false;
   bool is_inside_ = false;
+  /// Its link's thread lives, and no other does anything any more.
+  bool is_hung_ = false;
   std::uint32_t frozen_times_ = 0;
   std::uint64_t freezes_ = 0;
   std::string last_words_;

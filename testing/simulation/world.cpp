@@ -112,7 +112,8 @@ void simulator::state::begin(run_state& run) {
   for (const fault& each : run.what.faults) {
     const bool waits = each.kind == fault_kind::kill_in_forward || each.kind == fault_kind::poison ||
                        each.kind == fault_kind::crash_loop || each.kind == fault_kind::throw_in_forward ||
-                       each.kind == fault_kind::throw_once || each.kind == fault_kind::lose_message;
+                       each.kind == fault_kind::throw_once || each.kind == fault_kind::lose_message ||
+                       each.kind == fault_kind::hang_start;
     (waits ? run.armed : run.timed).push_back(each);
     last = std::max<nanoseconds>(last, std::chrono::microseconds{each.at_us + each.for_us});
   }

@@ -280,10 +280,20 @@ const std::vector<planted>& planted_elsewhere() {
        with(happening::recovered, 2, [](event& e) { e.value ^= 1; })},
       {"silent_for_ever", "silent-replaced", two_calls(),
        [](history& seen) {
-         const event worker = *find(seen, happening::became_stage);
-         event frozen{.at_ns = worker.at_ns, .what = happening::frozen, .worker = worker.worker};
-         event thawed{.at_ns = worker.at_ns + 60'000'000'000, .what = happening::thawed, .worker = worker.worker};
-         seen.insert(find(seen, happening::became_stage) + 1, {frozen, thawed});
+         // the last to be ready, as another one would be late at its thaw
+         const auto last =
+             std::find_if(seen.rbegin(), seen.rend(), [](const event& e) { return e.what == happening::said_ready; });
+         event frozen{.at_ns = last->at_ns, .what = happening::frozen, .worker = last->worker};
+         event thawed{.at_ns = last->at_ns + 60'000'000'000, .what = happening::thawed, .worker = last->worker};
+         seen.insert(last.base(), {frozen, thawed});
+       }},
+      {"late_for_ever", "late-replaced", two_calls(),
+       [](history& seen) {
+         const std::uint32_t late = find(seen, happening::said_ready)->worker;
+         std::erase_if(seen, [late](const event& e) { return e.what == happening::said_ready && e.worker == late; });
+         for (event& each : seen) {
+           if (each.what == happening::driver_ended) each.at_ns += 60'000'000'000;
+         }
        }},
       {"an_actor_is_left", "nothing-left", two_calls(),
        with(happening::driver_ended, 0, [](event& e) { e.value = 1; })},
