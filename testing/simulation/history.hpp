@@ -24,7 +24,8 @@ enum class happening : std::uint8_t {
   disk_filled,      ///< nothing more can be written
   journal_refused,  ///< it was found damaged, and another one begun
   worker_started,   ///< worker
-  worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one
+  worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one; other: 1 if it
+                    ///< ended in a forward, of call, index
   end_told,         ///< worker: the driver was told its end
   blob_arrived,     ///< worker, value: hash of its tag
   given,            ///< worker, stage, replica: the driver told it to become this

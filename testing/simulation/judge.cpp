@@ -136,6 +136,7 @@ class hearing {
     workers_.forget();
     ahead_.clear();
     given_up_.clear();
+    named_.clear();
     cause_.reset();
   }
 
@@ -189,6 +190,7 @@ class hearing {
     workers_.progress();
     std::erase_if(ahead_, [&](const micro_batch& id) { return id.first == each.call; });
     if (each.value != 0) return check_license(each);
+    if (cause_) broken("first-cause", "call {} ended well after the run had failed", each.call);
     const std::uint64_t count = plan_.calls.at(each.call);
     if (call.through() != count || each.other != count) {
       broken("complete", "call {} ended well with {} of {} micro-batches, {} of them folded", each.call, each.other,
@@ -224,13 +226,26 @@ class hearing {
   /// What came behind the first cause is its consequence.
   void check_cause(const event& each) {
     const std::uint64_t code = call_at(each.call).code;
-    if (code == restarts_spent) workers_.check_first_death(each);
+    if (code == restarts_spent) check_death(each);
     const bool ends_the_run = code == process_failed || (code >= wire_codes_begin && code < wire_codes_end) ||
                               (code == restarts_spent && !named_.contains(each.call));
     if (!ends_the_run) return;
     if (!cause_) cause_ = each.value;
     if (*cause_ != each.value) {
       broken("first-cause", "call {} ended with another cause than the one for which the run failed", each.call);
+    }
+  }
+
+  void check_death(const event& each) {
+    workers_.check_first_death(each);
+    const auto found = named_.find(each.call);
+    if (found == named_.end()) return workers_.check_naming(each, std::nullopt);
+    const micro_batch& named = found->second;
+    workers_.check_naming(each, named);
+    // Of another call only where that one is cancelled already.
+    if (named.first != each.call && end_well_.contains({each.driver, named.first})) {
+      broken("poison-named", "call {} ends for micro-batch {} of call {}, which ends well", each.call, named.second,
+             named.first);
     }
   }
 

@@ -26,9 +26,9 @@ struct verdict {
 ///   licensed-error        a call ends with an error only for what did happen
 ///   stage-failed          no user's code throws
 ///   first-cause           a run that ends for the deaths of a stage names the first of the row; all calls that a
-///   failed
-///                         run ends have the same cause
-///   poison-named          a micro-batch that kills every worker costs its own call alone, and is named
+///                         failed run ends have the same cause, and none ends well after it
+///   poison-named          a micro-batch is named if, and only if, three workers in a row of one place ended in its
+///                         forward; one that kills every worker costs its own call alone
 ///   silent-replaced       a stage that is silent for too long loses its place
 ///   late-replaced         a worker that does not become its stage within its deadline loses its place
 ///   restart-budget        a stage is not started again and again without progress

@@ -55,6 +55,25 @@ void judged_workers::check_first_death(const event& each) {
          each.worker, behind);
 }
 
+/// Three ends in a row in the forward of one micro-batch name it, whatever ended the workers, and nothing else does.
+void judged_workers::check_naming(const event& each, const std::optional<micro_batch>& named) const {
+  const std::vector<std::uint32_t>& dead = replicas_.at(workers_.at(each.worker).where).dead;
+  const auto first = std::ranges::find(dead, each.worker);
+  const bool is_row = dead.end() - first >= static_cast<std::ptrdiff_t>(deaths_without_progress);
+  const auto of_first = workers_.at(each.worker).died_of;
+  const bool is_one = is_row && of_first && std::all_of(first, first + deaths_without_progress, [&](std::uint32_t one) {
+                        return workers_.at(one).died_of == of_first;
+                      });
+  if (named && (!is_one || named != of_first)) {
+    broken("poison-named", "micro-batch {} of call {} is named, and {} workers in a row did not end in its forward",
+           named->second, named->first, deaths_without_progress);
+  }
+  if (!named && is_one && dead.size() < deaths_in_window) {
+    broken("poison-named", "micro-batch {} of call {} ended {} workers in a row, and is not named", of_first->second,
+           of_first->first, deaths_without_progress);
+  }
+}
+
 void judged_workers::pass(std::int64_t at_ns) {
   while (!given_.empty() && at_ns - given_.front().first > start_ns_max) {
     const auto [given_ns, number] = given_.front();
@@ -72,6 +91,7 @@ void judged_workers::hear(const event& each) {
   switch (each.what) {
     case happening::worker_ended:
       worker.has_ended = true;
+      if (each.other != 0) worker.died_of = {each.call, each.index};
       return;
     case happening::frozen:
       worker.frozen_at_ns = each.at_ns;

@@ -31,6 +31,9 @@ class judged_workers {
   void progress();
   /// Of an answer that says that the restarts of a stage are spent.
   void check_first_death(const event& blamed);
+  /// Of the same: the micro-batch that it names, or that it names none.
+  using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
+  void check_naming(const event& blamed, const std::optional<micro_batch>& named) const;
 
   [[nodiscard]] bool died_often() const;
   [[nodiscard]] bool has_been(std::uint32_t incarnation) const { return incarnations_.contains(incarnation); }
@@ -57,6 +60,8 @@ class judged_workers {
     std::uint64_t epoch = 0;
     std::int64_t frozen_at_ns = 0;
     std::set<std::uint64_t> blobs;
+    /// In whose forward it ended.
+    std::optional<micro_batch> died_of;
   };
   struct seen_replica {
     std::uint32_t holder = 0;

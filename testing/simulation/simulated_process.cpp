@@ -265,6 +265,7 @@ void simulated_process::begin_forward(stage_index stage, micro_batch_id id) {
     const bool is_poison = strikes(*each, fault_kind::poison, stage, id);
     if (!is_poison && !strikes(*each, fault_kind::kill_in_forward, stage, id)) continue;
     if (!is_poison) around_.armed.erase(each);
+    last_forward_ = id;
     die(is_poison ? exit_cause::poisoned : exit_cause::killed, exit_kind::signalled, is_poison ? SIGSEGV : SIGKILL);
     throw process_ended{};
   }
@@ -295,7 +296,11 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
   if (!lives()) return;
   last_telemetry_ = page_->telemetry();
   state_->lives = false;
-  note(happening::worker_ended, {.value = static_cast<std::uint64_t>(why)});
+  const micro_batch_id in_hand = last_forward_.value_or(micro_batch_id{});
+  note(happening::worker_ended, {.call = in_hand.call,
+                                 .index = in_hand.index,
+                                 .value = static_cast<std::uint64_t>(why),
+                                 .other = last_forward_ ? 1u : 0u});
   around_.network.died(*state_);
   // Of what it said, the first part arrives.
   if (around_.random.below(2) == 0) arrives_up_ = arrived_up_ + around_.random.below(sent_up_ - arrived_up_ + 1);

@@ -160,6 +160,8 @@ class simulated_process final : public worker_process, public forward_surroundin
   std::uint64_t freezes_ = 0;
   std::string last_words_;
   nanoseconds forward_took_{0};
+  /// In which it ends.
+  std::optional<micro_batch_id> last_forward_;
   std::optional<stage_address> meant_for_;
   const std::shared_ptr<simulated_link_end> below_worker_;
   const std::shared_ptr<simulated_link_end> below_driver_;

@@ -45,6 +45,15 @@ plan poisoned() {
           .faults = {{.kind = fault_kind::poison, .stage = 0, .call = 0, .index = 3}}};
 }
 
+/// The same, while workers of another stage are killed, at the same micro-batch and at others.
+plan poisoned_among_deaths() {
+  plan made = poisoned();
+  made.stages = 2;
+  made.faults.push_back({.kind = fault_kind::kill_in_forward, .stage = 1, .call = 0, .index = 1});
+  made.faults.push_back({.kind = fault_kind::kill_in_forward, .stage = 1, .call = 1, .index = 3});
+  return made;
+}
+
 /// The run fails, and with it both calls.
 plan crashing() {
   return {.seed = 10,
@@ -173,6 +182,19 @@ const std::vector<planted>& planted_in_results() {
        with(happening::blamed, 1, [](event& e) { e.value ^= 1; })},
       {"another_is_named", "poison-named", poisoned(), with(happening::named, 0, [](event& e) { ++e.index; })},
       {"none_is_named", "poison-named", poisoned(), without(happening::named)},
+      {"an_innocent_one_is_named_among_deaths", "poison-named", poisoned_among_deaths(),
+       with(happening::named, 0, [](event& e) { e.index = 1; })},
+      {"none_is_named_among_deaths", "poison-named", poisoned_among_deaths(), without(happening::named)},
+      {"one_is_named_that_no_worker_had", "poison-named", crashing(),
+       [](history& seen) {
+         const auto answer = find(seen, happening::answered);
+         seen.insert(answer + 1, {.what = happening::named, .call = 0, .index = 2, .value = answer->call});
+       }},
+      {"a_call_ends_well_after_the_run", "first-cause", crashing(),
+       [](history& seen) {
+         std::erase_if(seen, [](const event& e) { return e.what == happening::blamed && e.call == 1; });
+         find(seen, happening::answered, 1)->value = 0;
+       }},
       {"poison_costs_another_call", "poison-named", poisoned(),
        with(happening::answered, 1, [](event& e) { e.value = 616; })},
   };

@@ -3,9 +3,12 @@
 // control plane runs in virtual time, and a judge that shares nothing with it reads what was seen.
 #include "testing/simulation/world.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -35,6 +38,38 @@ TEST(simulation_world, equal_plans_give_equal_traces_in_any_simulator_and_others
     hashes.insert(one.trace_hash);
   }
   EXPECT_EQ(hashes.size(), 50u);
+}
+
+plan dying(std::vector<fault> faults) {
+  return {.seed = 5, .calls = {200, 8}, .forward_us = 2'000, .faults = std::move(faults)};
+}
+
+fault dies_at(std::uint64_t index) {
+  return {.kind = fault_kind::kill_in_forward, .index = index};
+}
+
+/// Whatever ends them: nobody can tell a micro-batch that kills from one that was in hand each time.
+TEST(named_micro_batches, are_those_that_three_workers_in_a_row_had_in_hand) {
+  simulator world;
+  const run_report report = world.run(dying({dies_at(7), dies_at(7), dies_at(7)}));
+  EXPECT_EQ(report.wrong, "");
+  EXPECT_EQ(report.ended, "E0616");
+  const auto named = std::ranges::find(world.seen(), happening::named, &event::what);
+  ASSERT_NE(named, world.seen().end());
+  EXPECT_EQ(named->index, 7u);
+  EXPECT_EQ(std::ranges::count(world.seen(), happening::named, &event::what), 1) << "the other call ends well";
+}
+
+/// Each time after some progress, so that no micro-batch has a part in it.
+TEST(named_micro_batches, are_none_where_a_stage_dies_too_often) {
+  simulator world;
+  std::vector<fault> deaths;
+  for (std::uint64_t index = 8; index < 200; index += 8) deaths.push_back(dies_at(index));
+  const run_report report = world.run(dying(deaths));
+  EXPECT_EQ(report.wrong, "");
+  EXPECT_EQ(report.ended, "E0616");
+  EXPECT_EQ(std::ranges::count(world.seen(), happening::named, &event::what), 0);
+  EXPECT_EQ(std::ranges::count(world.seen(), happening::blamed, &event::what), 2) << "both calls end with the run";
 }
 
 /// Two stages, of which one throws, and edges that can be lost, so that every message is said.
