@@ -152,10 +152,33 @@ void driver_life::submit(std::vector<folds_of_call> folds, std::vector<call_star
   }
 }
 
-void driver_life::give_up(std::uint64_t call) {
+void driver_life::give_up(std::uint64_t call, error_code reason) {
   if (call >= tickets_.size() || is_answered_[call]) return;
-  parts_.seen.note({.at_ns = around_.now.count(), .what = happening::given_up, .call = call});
-  post(director_, cancel_ticket{tickets_[call], {error_code::interrupted, "simulation", "given up", {}}});
+  note_given_up(call, reason);
+  post(director_, cancel_ticket{tickets_[call], {reason, "simulation", "given up", {}}});
+}
+
+void driver_life::note_given_up(std::uint64_t call, error_code reason) {
+  parts_.seen.note({.at_ns = around_.now.count(),
+                    .what = happening::given_up,
+                    .call = call,
+                    .value = static_cast<std::uint64_t>(reason)});
+}
+
+/// As evaluation_run and pipeline_engine do.
+void driver_life::stop_calls(way_to_stop how) {
+  if (how == way_to_stop::drain) {
+    parts_.seen.note({.at_ns = around_.now.count(), .what = happening::cut});
+    return post(director_, cut_calls{});
+  }
+  for (std::uint64_t call = 0; call < tickets_.size(); ++call) {
+    if (how != way_to_stop::abort) {
+      give_up(call, how == way_to_stop::deadline ? error_code::deadline_passed : error_code::interrupted);
+    } else if (!is_answered_[call]) {
+      note_given_up(call, error_code::interrupted);
+    }
+  }
+  if (how == way_to_stop::abort) post(director_, stop_request{stop_mode::abort});
 }
 
 std::uint64_t driver_life::window() const noexcept {
@@ -311,7 +334,13 @@ void driver_life::watch_answers() {
                       .index = answer.tally.samples,
                       .value = answer.cause ? static_cast<std::uint64_t>(answer.cause->code) : 0,
                       .other = answer.tally.folded});
-    is_complete_ = is_complete_ && !answer.cause;
+    const bool partial = is_partial(answer, parts_.what.calls[call]);
+    parts_.seen.note({.at_ns = now,
+                      .what = happening::labelled,
+                      .call = call,
+                      .value = partial ? 1u : 0u,
+                      .other = lost_of(answer)});
+    is_complete_ = is_complete_ && !answer.cause && !partial;
     if (answer.cause) note_cause(call, *answer.cause);
   }
 }

@@ -61,7 +61,9 @@ class driver_life {
   /// Of the two that can be replaced.
   void kill_actor(bool aggregates);
   /// The user cancels the call.
-  void give_up(std::uint64_t call);
+  void give_up(std::uint64_t call, error_code reason = error_code::interrupted);
+  /// The user ends all calls.
+  void stop_calls(way_to_stop how);
   /// The driver's process ends: at the next step.
   void kill() noexcept { is_killed_ = true; }
 
@@ -85,6 +87,7 @@ class driver_life {
   [[nodiscard]] bool move_until(const bounds& within, Done done);
   void collect_ready();
   void watch_answers();
+  void note_given_up(std::uint64_t call, error_code reason);
   void note_cause(std::uint64_t call, const error& cause);
   void look_after();
   void tidy_up();

@@ -14,7 +14,9 @@ enum class happening : std::uint8_t {
   driver_ended,     ///< value: actors left; other: engines and edges left
   submitted,        ///< call
   answered,         ///< call; value: error code, 0 for none; other: micro-batches folded; index: samples
-  given_up,         ///< call: the user cancelled it
+  labelled,         ///< call; value: 1 if its result is called partial; other: micro-batches called lost
+  given_up,         ///< call: the user cancelled it; value: error code of his reason
+  cut,              ///< the user wants no more than what is under way
   named,            ///< call, index: the micro-batch that the answer's error names
   blamed,           ///< call; value: hash of the answer's error; worker: whose end it tells, 0 for none
   recovered,        ///< call, index, value: a state read back from the journal; stage: the sink

@@ -22,7 +22,9 @@ struct verdict {
 ///   exactly-once          each sink folds each micro-batch once, in order, and behind what the journal gave back
 ///   same-bits             each state that is folded is that of a plain loop over the graph
 ///   right-parts           each forward gets the parts of its micro-batch: partners of a join, cases of a route
-///   complete              a call without an error has all its micro-batches and samples
+///   partial-labelled      an answer counts what was folded, and after it nothing is; a call that has not all its
+///                         micro-batches is called partial, and a complete one is not
+///   complete              a call without an error has all its micro-batches; one that was cut all that were sent
 ///   licensed-error        a call ends with an error only for what did happen
 ///   stage-failed          no user's code throws
 ///   first-cause           a run that ends for the deaths of a stage names the first of the row; all calls that a
@@ -42,7 +44,7 @@ struct verdict {
 /// `thrown`: by a user's code, last.
 [[nodiscard]] std::optional<verdict> judge(const plan& what, const history& seen, const std::string& thrown = {});
 
-/// "same bits", or the codes with which calls ended.
+/// "same bits", "partial" of calls that were cut, or the codes with which calls ended.
 [[nodiscard]] std::string ending_of(const history& seen);
 
 }  // namespace troupe::simulation

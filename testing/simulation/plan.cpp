@@ -14,7 +14,7 @@ constexpr std::array<const char*, fault_kinds> fault_names = {
     "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
     "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
     "kill-machine", "corrupt-journal", "disk-full",     "kill-actor",       "lose-frame", "throw-once", "give-up",
-    "drop",         "duplicate",       "reorder",       "drop-one",         "hang-start"};
+    "drop",         "duplicate",       "reorder",       "drop-one",         "hang-start", "stop-run"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
     "none",           "deduplication",     "low-water-mark",  "frame-checksums",     "journal-checksums",
@@ -29,6 +29,8 @@ bool is_graph(const plan& what) {
 /// Of a generator of its own, so that plans keep the rest.
 constexpr std::uint64_t link_salt = 0x6c696e6b;
 constexpr std::uint64_t hang_salt = 0x68616e67;
+constexpr std::uint64_t stop_salt = 0x656e64;
+constexpr std::array<const char*, ways_to_stop> way_names = {"drain", "now", "deadline", "abort"};
 
 class drawing {
  public:
@@ -108,6 +110,17 @@ class drawing {
     std::ranges::stable_sort(made.faults, {}, &fault::at_us);
   }
 
+  /// Often twice, as people press Ctrl-C.
+  void draw_stop(plan& made) {
+    if (!one_in(8)) return;
+    for (std::uint64_t left = 1 + below(2); left > 0; --left) {
+      made.faults.push_back({.kind = fault_kind::stop_run,
+                             .at_us = static_cast<std::int64_t>(below(200'000)),
+                             .index = below(ways_to_stop)});
+    }
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
  private:
   void place(fault& one, const plan& of) {
     one.stage = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes.size() : of.stages));
@@ -147,9 +160,14 @@ class drawing {
   std::mt19937_64 random_;
 };
 
-void draw_more(plan& made) {
+void draw_of_workers(plan& made) {
   drawing(made.seed ^ link_salt).draw_link_faults(made);
   drawing(made.seed ^ hang_salt).draw_hang(made);
+}
+
+void draw_more(plan& made) {
+  draw_of_workers(made);
+  drawing(made.seed ^ stop_salt).draw_stop(made);
 }
 
 std::string place_of(const fault& what) {
@@ -173,7 +191,7 @@ void draw_disturbances(plan& made) {
   from.draw_rest(made);
   made.forward_us = forward_us;
   from.draw_faults(made);
-  draw_more(made);
+  draw_of_workers(made);
 }
 
 plan draw_plan(std::uint64_t seed) {
@@ -227,6 +245,8 @@ std::string describe(const fault& what) {
                          static_cast<double>(what.index) / 100);
     case fault_kind::lose_message:
       return fmt::format("{}:control={},message={}", text, place_of(what), what.index);
+    case fault_kind::stop_run:
+      return fmt::format("{}:how={},at={}ms", text, way_names.at(what.index), at_ms);
     case fault_kind::hang_start:
       return fmt::format("{}:{},at={}ms,workers={}", text, place_of(what), at_ms, what.index);
     case fault_kind::start_late:

@@ -37,8 +37,17 @@ enum class fault_kind : std::uint8_t {
   reorder_messages,  ///< they arrive behind later ones
   lose_message,      ///< the first message of the kind with the number `index` to or from this replica
   hang_start,        ///< the next `index` workers that are to become this replica live, and never do
+  stop_run,          ///< the user ends all calls: `index` is a way_to_stop
 };
-inline constexpr std::size_t fault_kinds = 26;
+inline constexpr std::size_t fault_kinds = 27;
+
+enum class way_to_stop : std::uint8_t {
+  drain,     ///< as the first Ctrl-C: what is under way is finished
+  now,       ///< as the second
+  deadline,  ///< as --deadline
+  abort,     ///< the whole run, as the end of a pipeline_engine
+};
+inline constexpr std::size_t ways_to_stop = 4;
 
 /// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
 struct fault {

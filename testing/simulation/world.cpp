@@ -293,6 +293,8 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
       return static_cast<void>(life.network().lead_one_astray(what.channels));
     case fault_kind::give_up:
       return life.give_up(what.call);
+    case fault_kind::stop_run:
+      return life.stop_calls(static_cast<way_to_stop>(what.index));
     case fault_kind::kill_actor:
       return life.kill_actor(what.index % 2 == 1);
     case fault_kind::fill_disk:
