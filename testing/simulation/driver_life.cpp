@@ -68,7 +68,8 @@ driver_life::driver_life(const world_parts& parts)
               .wiring = wiring_of(parts.what.graph),
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
-              .armed = parts.armed} {
+              .armed = parts.armed,
+              .left = parts.left} {
   set_up();
   direct();
   look_after();
@@ -80,6 +81,7 @@ void driver_life::set_up() {
   auto page = shared_page::create();
   TROUPE_CHECK(page, "the machine has a page of memory");
   around_.loader_page = page->page();
+  parts_.left.watch(leftover::page, around_.loader_page);
   setup_->is_remote = [](stage_address) { return true; };
   setup_->assignment = [](stage_address) { return assignment_data{}; };
   setup_->fingerprint = 1;
@@ -93,7 +95,7 @@ void driver_life::set_up() {
       {.depths = depths, .is_elsewhere = [](stage_address) { return true; }, .page_of = setup_->page_finder()});
   TROUPE_CHECK(made, "only a loader is assembled here");
   engines_ = std::make_shared<assembly>(std::move(*made));
-  parts_.engines.push_back(engines_->loader);
+  parts_.left.watch(leftover::engine, engines_->loader);
   host_ = std::make_shared<simulated_host>(around_);
   losses_.emplace(setup_->silence_timeout + limits::lost_work_margin);
 }
@@ -204,6 +206,7 @@ driver_life::outcome driver_life::run(const bounds& within,
     post(director_, stop_request{stop_mode::drain});
     const bool stopped = move_until(within, [this] { return is_killed_ || is_stopped_; });
     if (stopped && !is_killed_) {
+      note_left();
       tidy_up();
       return outcome::ended;
     }

@@ -24,8 +24,7 @@ struct world_parts {
   chance& random;
   /// See worker_surroundings::armed.
   std::vector<fault>& armed;
-  /// Of engines that were made, to see that none is left.
-  std::vector<std::weak_ptr<engine>>& engines;
+  left_behind& left;
   std::uint64_t& steps;
 };
 
@@ -90,11 +89,16 @@ class driver_life {
   void note_given_up(std::uint64_t call, error_code reason);
   void note_cause(std::uint64_t call, const error& cause);
   void look_after();
+  void note_left();
+  void keep_an_end();
+  void keep_timers();
   void tidy_up();
 
   world_parts parts_;
   timeline later_;
   std::optional<wire_network> network_;
+  /// Planted.
+  std::unique_ptr<edge_producer> kept_end_;
   std::shared_ptr<process_state> own_process_ = std::make_shared<process_state>();
   std::shared_ptr<stepped_engines> own_engines_ = std::make_shared<stepped_engines>();
   std::shared_ptr<worker_setup> setup_ = std::make_shared<worker_setup>();

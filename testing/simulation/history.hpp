@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,10 +9,23 @@
 /// of the runtime.
 namespace troupe::simulation {
 
+/// What a driver may leave behind it.
+enum class leftover : std::uint8_t {
+  engine,
+  process,  ///< a worker, as the driver has it
+  page,     ///< of an engine
+  link,     ///< either end
+  edge,     ///< an end in a process that lives
+  timer,    ///< that waits when the last engine has stopped
+  journal,  ///< its file, as the driver has it
+};
+inline constexpr std::size_t leftovers = 7;
+
 enum class happening : std::uint8_t {
   driver_started,   ///< value: micro-batches that its journal gave back; other: greatest window of the loader
   driver_died,      ///< value: 1 if the machine died with it
-  driver_ended,     ///< value: actors left; other: engines and edges left
+  left,             ///< index: a leftover; value: how many of it
+  driver_ended,     ///< value: actors left
   submitted,        ///< call
   answered,         ///< call; value: error code, 0 for none; other: micro-batches folded; index: samples
   labelled,         ///< call; value: 1 if its result is called partial; other: micro-batches called lost

@@ -53,6 +53,8 @@ class hearing {
         return end_driver();
       case happening::driver_ended:
         return check_leftovers(each);
+      case happening::left:
+        return workers_.check_left(each);
       case happening::submitted:
         ++call_at(each.call).submitted;
         return;
@@ -164,7 +166,6 @@ class hearing {
       check_poison();
     }
     if (each.value != 0) broken("nothing-left", "{} actors are left", each.value);
-    if (each.other != 0) broken("nothing-left", "{} engines are left", each.other);
   }
 
   void fold(const event& each) {

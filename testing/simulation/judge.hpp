@@ -40,7 +40,8 @@ struct verdict {
 ///   no-stale-incarnation  nothing of an incarnation has an effect after its end, and no two overlap
 ///   blobs-first           what an order speaks of was there before it
 ///   journal-kept          what was acknowledged is in the journal, and nothing wrong
-///   nothing-left          no actor and no engine is left
+///   nothing-left          of a driver no actor, engine, worker, page, end of a link, journal is left; when its last
+///                         engine has stopped no end of an edge is open, and timers are no more than its workers' own
 /// `thrown`: by a user's code, last.
 [[nodiscard]] std::optional<verdict> judge(const plan& what, const history& seen, const std::string& thrown = {});
 

@@ -1,6 +1,7 @@
 #include "testing/simulation/judged_workers.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace troupe::simulation {
 namespace {
@@ -11,6 +12,9 @@ constexpr std::size_t deaths_without_progress = 3;
 constexpr std::size_t deaths_in_window = 20;
 constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
 constexpr std::size_t attempts = 2;
+/// Two for its hello, one for its start, one for its silence; and one for what either end of a lost edge says. They end
+/// by themselves. There are none that calls or micro-batches have left.
+constexpr std::uint64_t timers_per_worker = 4;
 /// The time-out of a silent worker, and what its end takes.
 constexpr std::int64_t silence_ns_max = 15'000'000'000;
 /// The start deadline of simulated runs, and the same.
@@ -72,6 +76,14 @@ void judged_workers::check_naming(const event& each, const std::optional<micro_b
     broken("poison-named", "micro-batch {} of call {} ended {} workers in a row, and is not named", of_first->second,
            of_first->first, deaths_without_progress);
   }
+}
+
+void judged_workers::check_left(const event& each) const {
+  constexpr std::array<const char*, leftovers> names = {"engines",       "workers", "pages",   "ends of links",
+                                                        "ends of edges", "timers",  "journals"};
+  const bool is_timer = each.index == static_cast<std::uint64_t>(leftover::timer);
+  const std::uint64_t most = is_timer ? timers_per_worker * workers_.size() + 2 * edges_lost_ : 0;
+  if (each.value > most) broken("nothing-left", "{} {} are left, {} at most", each.value, names.at(each.index), most);
 }
 
 void judged_workers::pass(std::int64_t at_ns) {

@@ -29,6 +29,7 @@ class judged_workers {
   void forget();
   /// Something was folded, or a call has ended.
   void progress();
+  void check_left(const event& each) const;
   /// Of an answer that says that the restarts of a stage are spent.
   void check_first_death(const event& blamed);
   /// Of the same: the micro-batch that it names, or that it names none.

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "testing/simulation/graph.hpp"
+#include "testing/simulation/history.hpp"
 
 /// What a simulated run is made of, and what happens to it: all of it follows from a seed.
 namespace troupe::simulation {
@@ -122,6 +124,8 @@ struct plan {
   mutant broken = mutant::none;
   body_harm harm = body_harm::none;
   std::uint32_t harmed_node = 0;
+  /// What the first driver does not let go.
+  std::optional<leftover> kept = std::nullopt;
 };
 
 /// The same with its graph, where it has none.

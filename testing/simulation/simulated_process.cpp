@@ -51,6 +51,8 @@ simulated_process::simulated_process(std::uint32_t number, worker_surroundings& 
   state_->number = number;
   to_worker_->start({.on_message = [this](codec::bytes message) { hear(std::move(message)); },
                      .on_lost = [this](const error&) { be_unlinked(); }});
+  around_.left.watch(leftover::page, page_);
+  around_.left.watch(leftover::link, to_worker_);
   blobs_.insert("page");
   note(happening::blob_arrived, {.value = hash_of("page")});
 }
@@ -90,6 +92,7 @@ void simulated_process::boot() {
   if (!lives()) return;
   has_booted_ = true;
   const auto driver = above(below_driver_, around_.what);
+  around_.left.watch(leftover::link, driver);
   driver->start(
       {.on_message = [this](codec::bytes message) { obey(std::move(message)); },
        .on_lost = [this](const error&) { die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone"); }});
@@ -166,6 +169,7 @@ void simulated_process::obey(codec::bytes message) {
   is_inside_ = false;
   tidy_up();
   const bool has_begun = kind && *kind == message_kind::worker_assignment;
+  if (has_begun && !engines_.entries.empty()) around_.left.watch(leftover::engine, engines_.entries.back().driven);
   if (!has_begun || !crashes_now()) return;
   around_.later.at(around_.now + nanoseconds{around_.random.between(10'000, 5'000'000)},
                    [this] { die(exit_cause::killed, exit_kind::signalled, SIGSEGV, "it crashes each time"); });

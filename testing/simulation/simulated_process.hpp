@@ -16,6 +16,7 @@
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
 #include "testing/simulation/graph_body.hpp"
+#include "testing/simulation/left_behind.hpp"
 #include "testing/simulation/plan.hpp"
 #include "testing/simulation/stepped_engines.hpp"
 #include "testing/simulation/timeline.hpp"
@@ -41,6 +42,7 @@ struct worker_surroundings {
   nanoseconds silence{0};
   /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
   std::vector<fault>& armed;
+  left_behind& left;
   /// The worker that is this replica now, if it lives.
   std::function<simulated_process*(stage_address)> find = nullptr;
 

@@ -282,6 +282,16 @@ void wire_network::died(const process_state& process) {
   }
 }
 
+std::uint64_t wire_network::open_ends() const {
+  std::uint64_t count = 0;
+  for (const auto& each : wires_) {
+    for (const wire::end* end : {&each->producer, &each->consumer}) {
+      if (end->speaks() && !end->is_over && !end->peer_closed) ++count;
+    }
+  }
+  return count;
+}
+
 std::shared_ptr<wire> wire_network::draw_live(const channels& of) {
   std::vector<std::shared_ptr<wire>> live;
   for (const auto& each : wires_) {

@@ -48,6 +48,8 @@ class wire_network {
   [[nodiscard]] bool lose_one(const channels& of);
   [[nodiscard]] bool damage_one(const channels& of);
   [[nodiscard]] bool lead_one_astray(const channels& of);
+  /// Of processes that live, and neither closed nor abandoned; what its other end has closed is as good as that.
+  [[nodiscard]] std::uint64_t open_ends() const;
   [[nodiscard]] const options& how() const noexcept { return options_; }
 
   // --- of the edges ---

@@ -86,7 +86,7 @@ struct simulator::state {
     std::vector<fault> armed = {};
     std::vector<fault> timed = {};
     std::vector<bool> has_struck = {};
-    std::vector<std::weak_ptr<engine>> engines = {};
+    left_behind left{what.kept};
     std::uint64_t steps = 0;
     nanoseconds healed{0};
     simulated_disk disk{what.broken != mutant::journal_synced};
@@ -150,7 +150,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
                       .seen = seen,
                       .random = run.random,
                       .armed = run.armed,
-                      .engines = run.engines,
+                      .left = run.left,
                       .steps = run.steps});
     std::vector<call_start> starts = resume(run);
     seen.note({.at_ns = run.clock.now.count(),
@@ -167,6 +167,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
     std::shared_ptr<simulated_journal> journal;
     if (run.what.has_journal) {
       journal = std::make_shared<simulated_journal>(run.disk, run.clock.now, life.later());
+      run.left.watch(leftover::journal, journal);
       for (auto& each : folds[0]) each = std::make_shared<journaling_fold>(std::move(each), journal);
     }
     life.submit(std::move(folds), std::move(starts));
@@ -234,11 +235,13 @@ void simulator::state::check_disk(run_state& run) {
 /// What is left after its end; an actor that is left keeps its system for ever.
 void simulator::state::end_driver(const run_state& run) {
   const std::size_t actors = system->registry().running();
-  const auto engines = std::ranges::count_if(run.engines, [](const auto& each) { return !each.expired(); });
-  seen.note({.at_ns = run.clock.now.count(),
-             .what = happening::driver_ended,
-             .value = actors,
-             .other = static_cast<std::uint64_t>(engines)});
+  for (const leftover kind : {leftover::engine, leftover::process, leftover::page, leftover::link, leftover::journal}) {
+    seen.note({.at_ns = run.clock.now.count(),
+               .what = happening::left,
+               .index = static_cast<std::uint64_t>(kind),
+               .value = run.left.count(kind)});
+  }
+  seen.note({.at_ns = run.clock.now.count(), .what = happening::driver_ended, .value = actors});
   if (actors == 0) return;
   static_cast<void>(system.release());
   system = std::make_unique<caf::actor_system>(config);

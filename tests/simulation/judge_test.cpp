@@ -374,8 +374,7 @@ const std::vector<planted>& planted_elsewhere() {
        }},
       {"an_actor_is_left", "nothing-left", two_calls(),
        with(happening::driver_ended, 0, [](event& e) { e.value = 1; })},
-      {"an_engine_is_left", "nothing-left", two_calls(),
-       with(happening::driver_ended, 0, [](event& e) { e.other = 1; })},
+      {"something_else_is_left", "nothing-left", two_calls(), with(happening::left, 0, [](event& e) { ++e.value; })},
   };
   return all;
 }
