@@ -40,8 +40,11 @@ enum class fault_kind : std::uint8_t {
   lose_message,      ///< the first message of the kind with the number `index` to or from this replica
   hang_start,        ///< the next `index` workers that are to become this replica live, and never do
   stop_run,          ///< the user ends all calls: `index` is a way_to_stop
+  delay_frame,       ///< the next frame on an edge, and so those behind it, are late
+  double_frame,      ///< the next micro-batch on an edge arrives twice
+  reorder_frame,     ///< it arrives behind the one after it
 };
-inline constexpr std::size_t fault_kinds = 27;
+inline constexpr std::size_t fault_kinds = 30;
 
 enum class way_to_stop : std::uint8_t {
   drain,     ///< as the first Ctrl-C: what is under way is finished

@@ -98,6 +98,7 @@ struct simulator::state {
   [[nodiscard]] driver_life::outcome live(run_state& run);
   void plan_faults(run_state& run, driver_life& life);
   void strike(run_state& run, const fault& what, driver_life& life);
+  static void strike_edge(const fault& what, wire_network& edges);
   void end_driver(const run_state& run);
   [[nodiscard]] std::vector<call_start> resume(run_state& run);
   void hurt_disk(run_state& run);
@@ -260,6 +261,25 @@ void simulator::state::plan_faults(run_state& run, driver_life& life) {
   }
 }
 
+void simulator::state::strike_edge(const fault& what, wire_network& edges) {
+  switch (what.kind) {
+    case fault_kind::lose_edge:
+      return static_cast<void>(edges.lose_one(what.channels));
+    case fault_kind::damage_edge:
+      return static_cast<void>(edges.damage_one(what.channels));
+    case fault_kind::lose_frame:
+      return static_cast<void>(edges.lead_one_astray(what.channels));
+    case fault_kind::delay_frame:
+      return static_cast<void>(edges.delay_one(what.channels, std::chrono::microseconds{what.for_us}));
+    case fault_kind::double_frame:
+      return static_cast<void>(edges.double_one(what.channels));
+    case fault_kind::reorder_frame:
+      return static_cast<void>(edges.reorder_one(what.channels));
+    default:
+      return;
+  }
+}
+
 void simulator::state::strike(run_state& run, const fault& what, driver_life& life) {
   simulated_host& host = life.host();
   simulated_process* const there = host.at({what.stage, what.replica});
@@ -288,12 +308,6 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
     case fault_kind::unlink:
       if (there != nullptr) there->lose_link();
       return;
-    case fault_kind::lose_edge:
-      return static_cast<void>(life.network().lose_one(what.channels));
-    case fault_kind::damage_edge:
-      return static_cast<void>(life.network().damage_one(what.channels));
-    case fault_kind::lose_frame:
-      return static_cast<void>(life.network().lead_one_astray(what.channels));
     case fault_kind::give_up:
       return life.give_up(what.call);
     case fault_kind::stop_run:
@@ -313,7 +327,7 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
       run.death = what.kind;
       return life.kill();
     default:
-      return;
+      return strike_edge(what, life.network());
   }
 }
 
