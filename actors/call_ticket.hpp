@@ -28,6 +28,16 @@ struct call_outcome {
   std::uint64_t replayed = 0;
 };
 
+/// Less was folded than was asked for, `asked` micro-batches with those of an earlier run; or the call was ended before
+/// it was known that all of it was there.
+[[nodiscard]] inline bool is_partial(const call_outcome& outcome, std::uint64_t asked) noexcept {
+  return outcome.tally.cancelled || outcome.tally.folded < asked;
+}
+/// Micro-batches that were loaded and are not in the result, though nothing ended the call early.
+[[nodiscard]] inline std::uint64_t lost_of(const call_outcome& outcome) noexcept {
+  return outcome.tally.cancelled ? 0 : outcome.tally.expected - outcome.tally.folded;
+}
+
 /// One evaluation request on its way through a run: what the actors need as handles, beside open_call. The submitter
 /// keeps the future; the director fulfils it exactly once, whatever happens.
 struct call_ticket {

@@ -184,8 +184,8 @@ void director_state::ended(const call_completed& end) {
   stop_engines_if_quiet();
 }
 
-void director_state::refuse(const call_ticket_ptr& ticket, error cause) {
-  call_outcome outcome;
+void director_state::refuse(const call_ticket_ptr& ticket, error cause, const call_tally& tally) {
+  call_outcome outcome{.tally = tally, .cause = {}};
   outcome.tally.cancelled = true;
   outcome.cause = std::move(cause);
   ticket->done.set_value(std::move(outcome));
@@ -214,7 +214,10 @@ void director_state::fatal(const error& cause) {
   for (auto& [number, entry] : calls_.close_all()) {
     tell_stages(cancel_call{number, cause});
     is_told = is_told || !entry.cause;
-    refuse(entry.ticket, entry.cause.value_or(cause));
+    // The aggregator folds nothing more into what the caller reads from now on.
+    const call_start& start = entry.ticket->start;
+    const call_tally not_begun{.call = number, .folded = start.first(), .samples = start.samples};
+    refuse(entry.ticket, entry.cause.value_or(cause), plan_.ledger->abandon(number).value_or(not_begun));
   }
   if (!is_told) tell(self_, monitor_, log_record{log_level::error, to_string(cause)});
   stop_engines_if_quiet();

@@ -25,6 +25,7 @@ namespace troupe {
 /// What a director directs. It lies in the director's state, and nothing in it ends with a child of the director.
 struct director_plan {
   std::shared_ptr<assembly> engines;
+  /// The aggregator's; a failed run ends its calls there itself. Actors share one thread.
   std::shared_ptr<fold_ledger> ledger;
   /// Runs the loader's engine.
   std::shared_ptr<engine_host> host;
@@ -112,7 +113,7 @@ class director_state {
   void open_at_aggregator(call_number number);
   template <class Message>
   void tell_stages(const Message& message);
-  void refuse(const call_ticket_ptr& ticket, error cause);
+  void refuse(const call_ticket_ptr& ticket, error cause, const call_tally& tally = {});
 
   director_actor::pointer self_;
   director_plan plan_;

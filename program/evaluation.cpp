@@ -84,13 +84,12 @@ run_result evaluation::result(const call_outcome& outcome) const {
     result.sinks.push_back({request_.sinks[sink].name, folded.samples(), folded.compute()});
   }
   result.metrics = result.sinks.front().metrics;
-  result.partial = outcome.tally.cancelled || outcome.tally.folded < micro_batches_;
-  const std::uint64_t lost = outcome.tally.cancelled ? 0 : outcome.tally.expected - outcome.tally.folded;
+  result.partial = is_partial(outcome, micro_batches_);
   result.delivery = {.expected = micro_batches_,
                      .folded = outcome.tally.folded,
                      .replayed = outcome.replayed,
                      .duplicates_dropped = outcome.tally.duplicates_dropped,
-                     .lost = lost,
+                     .lost = lost_of(outcome),
                      .resumed = std::min(micro_batches_resumed(), outcome.tally.folded)};
   result.wall_seconds = std::chrono::duration<double>(outcome.wall).count();
   const std::uint64_t evaluated = result.samples - samples_in(result.delivery.resumed);

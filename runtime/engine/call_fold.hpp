@@ -14,6 +14,7 @@ class call_fold {
   call_fold& operator=(const call_fold&) = delete;
   virtual ~call_fold() = default;
 
+  /// After E0803 the state is in the sum, and not in the journal.
   [[nodiscard]] virtual expected<void> fold(const score& next) = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/limits.hpp"
 
 namespace troupe {
 namespace {
@@ -75,12 +76,17 @@ void fold_ledger::fold_in_order(cursor& at, call_state& call, const score& next)
     call.tally.cancelled = true;
     call.tally.cause = folded.error();
     ++failed_;
+    if (folded.error().code == error_code::journal_unwritable) count(call, next);
     drop_held({next.id.call, 0}, next.id.call);
     return;
   }
-  ++call.folded[next.sink];
-  if (next.sink == 0) call.tally.samples += next.samples;
+  count(call, next);
   at.next = std::max(at.next, micro_batch_id{next.id.call, next.id.index + 1});
+}
+
+void fold_ledger::count(call_state& call, const score& folded) {
+  ++call.folded[folded.sink];
+  if (folded.sink == 0) call.tally.samples += folded.samples;
 }
 
 void fold_ledger::advance(std::uint32_t sink) {
@@ -138,6 +144,12 @@ void fold_ledger::cancel(call_number call) {
   retire();
 }
 
+std::optional<call_tally> fold_ledger::abandon(call_number call) {
+  cancel(call);
+  const auto found = std::ranges::find(known_, call, &call_tally::call);
+  return found == known_.end() ? tally(call) : std::optional(*found);
+}
+
 void fold_ledger::drop_held(micro_batch_id from, call_number call) {
   for (cursor& at : cursors_) at.held.erase(at.held.lower_bound(from), at.held.lower_bound({call + 1, 0}));
 }
@@ -150,6 +162,8 @@ void fold_ledger::retire() {
     call.tally.folded = *std::min_element(call.folded.begin(), call.folded.end());
     call.tally.expected = call.count.value_or(call.tally.folded);
     ended_.push_back(call.tally);
+    known_.push_back(call.tally);
+    if (known_.size() > limits::calls_queued_max) known_.pop_front();
     calls_.erase(calls_.begin());
   }
 }

@@ -21,7 +21,7 @@ struct call_tally {
   std::uint64_t samples = 0;   ///< folded samples of sink 0
   std::uint64_t duplicates_dropped = 0;
   bool cancelled = false;
-  std::optional<error> cause;  ///< set when a fold failed and the ledger itself cancelled the call
+  std::optional<error> cause = {};  ///< set when a fold failed and the ledger itself cancelled the call
 };
 
 /// Progress of an earlier run on a call: the number of folded micro-batches per sink. Empty: none.
@@ -64,6 +64,11 @@ class fold_ledger {
   /// Drops held and later scores of the call; the low-water mark passes it.
   void cancel(call_number call);
 
+  /// Ends the call here and now: nothing more is folded into it. Its account, as long as it is among the last
+  /// limits::calls_queued_max that have ended, whether take_ended() has given it or not; nothing of a call that has not
+  /// begun.
+  [[nodiscard]] std::optional<call_tally> abandon(call_number call);
+
   /// All micro-batches below it are folded or cancelled.
   [[nodiscard]] micro_batch_id low_water() const noexcept;
   /// The next call that has completed or was cancelled, in call order, each once.
@@ -84,6 +89,7 @@ class fold_ledger {
   };
 
   void fold_in_order(cursor& at, call_state& call, const score& next);
+  static void count(call_state& call, const score& folded);
   void advance(std::uint32_t sink);
   void advance_all();
   [[nodiscard]] bool skip_finished_call(cursor& at, std::uint32_t sink) const;
@@ -96,6 +102,8 @@ class fold_ledger {
   std::map<call_number, call_state> calls_;
   call_number next_to_begin_ = 0;
   std::deque<call_tally> ended_;
+  /// Those that ended last, for abandon().
+  std::deque<call_tally> known_;
   /// Folds, since the start.
   std::uint64_t failed_ = 0;
 };

@@ -49,7 +49,8 @@ std::optional<error> restart_budget::note(const stage_lost& death, std::chrono::
 
 std::optional<micro_batch_id> restart_budget::suspect(stage_address stage) const {
   const auto found = stages_.find(stage);
-  return found == stages_.end() ? std::nullopt : found->second.suspect;
+  const bool is_row = found != stages_.end() && found->second.without_progress >= most_.deaths_without_progress_max;
+  return is_row ? found->second.suspect : std::nullopt;
 }
 
 }  // namespace troupe

@@ -30,7 +30,8 @@ class restart_budget {
   [[nodiscard]] std::optional<error> note(const stage_lost& death, std::chrono::nanoseconds now,
                                           micro_batch_id low_water);
 
-  /// The micro-batch that all deaths of the stage since the mark last moved fell on, if there is such a one.
+  /// The micro-batch that a row of deaths without progress, long enough to spend the budget, fell on. Nothing where it
+  /// was spent by many deaths within the time: the last of them says nothing of the others.
   [[nodiscard]] std::optional<micro_batch_id> suspect(stage_address stage) const;
 
  private:

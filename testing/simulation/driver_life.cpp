@@ -15,6 +15,9 @@ namespace troupe::simulation {
 namespace {
 
 constexpr nanoseconds look_interval = 500ms;
+/// --start-deadline, and with the mutant none that a run would see.
+constexpr std::chrono::milliseconds start_deadline = 30s;
+constexpr std::chrono::milliseconds no_start_deadline = 24h;
 
 bool is_ready(const std::future<call_outcome>& outcome) {
   return outcome.valid() && outcome.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
@@ -65,7 +68,8 @@ driver_life::driver_life(const world_parts& parts)
               .wiring = wiring_of(parts.what.graph),
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
-              .armed = parts.armed} {
+              .armed = parts.armed,
+              .left = parts.left} {
   set_up();
   direct();
   look_after();
@@ -77,9 +81,11 @@ void driver_life::set_up() {
   auto page = shared_page::create();
   TROUPE_CHECK(page, "the machine has a page of memory");
   around_.loader_page = page->page();
+  parts_.left.watch(leftover::page, around_.loader_page);
   setup_->is_remote = [](stage_address) { return true; };
   setup_->assignment = [](stage_address) { return assignment_data{}; };
   setup_->fingerprint = 1;
+  setup_->start_deadline = parts_.what.broken == mutant::late_replaced ? no_start_deadline : start_deadline;
   setup_->codec = std::make_shared<hash_codec>();
   setup_->edges = network_->of(own_process_);
   setup_->local_pages.emplace(loader_at, std::move(*page));
@@ -89,7 +95,7 @@ void driver_life::set_up() {
       {.depths = depths, .is_elsewhere = [](stage_address) { return true; }, .page_of = setup_->page_finder()});
   TROUPE_CHECK(made, "only a loader is assembled here");
   engines_ = std::make_shared<assembly>(std::move(*made));
-  parts_.engines.push_back(engines_->loader);
+  parts_.left.watch(leftover::engine, engines_->loader);
   host_ = std::make_shared<simulated_host>(around_);
   losses_.emplace(setup_->silence_timeout + limits::lost_work_margin);
 }
@@ -148,10 +154,33 @@ void driver_life::submit(std::vector<folds_of_call> folds, std::vector<call_star
   }
 }
 
-void driver_life::give_up(std::uint64_t call) {
+void driver_life::give_up(std::uint64_t call, error_code reason) {
   if (call >= tickets_.size() || is_answered_[call]) return;
-  parts_.seen.note({.at_ns = around_.now.count(), .what = happening::given_up, .call = call});
-  post(director_, cancel_ticket{tickets_[call], {error_code::interrupted, "simulation", "given up", {}}});
+  note_given_up(call, reason);
+  post(director_, cancel_ticket{tickets_[call], {reason, "simulation", "given up", {}}});
+}
+
+void driver_life::note_given_up(std::uint64_t call, error_code reason) {
+  parts_.seen.note({.at_ns = around_.now.count(),
+                    .what = happening::given_up,
+                    .call = call,
+                    .value = static_cast<std::uint64_t>(reason)});
+}
+
+/// As evaluation_run and pipeline_engine do.
+void driver_life::stop_calls(way_to_stop how) {
+  if (how == way_to_stop::drain) {
+    parts_.seen.note({.at_ns = around_.now.count(), .what = happening::cut});
+    return post(director_, cut_calls{});
+  }
+  for (std::uint64_t call = 0; call < tickets_.size(); ++call) {
+    if (how != way_to_stop::abort) {
+      give_up(call, how == way_to_stop::deadline ? error_code::deadline_passed : error_code::interrupted);
+    } else if (!is_answered_[call]) {
+      note_given_up(call, error_code::interrupted);
+    }
+  }
+  if (how == way_to_stop::abort) post(director_, stop_request{stop_mode::abort});
 }
 
 std::uint64_t driver_life::window() const noexcept {
@@ -177,6 +206,7 @@ driver_life::outcome driver_life::run(const bounds& within,
     post(director_, stop_request{stop_mode::drain});
     const bool stopped = move_until(within, [this] { return is_killed_ || is_stopped_; });
     if (stopped && !is_killed_) {
+      note_left();
       tidy_up();
       return outcome::ended;
     }
@@ -307,7 +337,13 @@ void driver_life::watch_answers() {
                       .index = answer.tally.samples,
                       .value = answer.cause ? static_cast<std::uint64_t>(answer.cause->code) : 0,
                       .other = answer.tally.folded});
-    is_complete_ = is_complete_ && !answer.cause;
+    const bool partial = is_partial(answer, parts_.what.calls[call]);
+    parts_.seen.note({.at_ns = now,
+                      .what = happening::labelled,
+                      .call = call,
+                      .value = partial ? 1u : 0u,
+                      .other = lost_of(answer)});
+    is_complete_ = is_complete_ && !answer.cause && !partial;
     if (answer.cause) note_cause(call, *answer.cause);
   }
 }

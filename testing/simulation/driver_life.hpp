@@ -24,8 +24,7 @@ struct world_parts {
   chance& random;
   /// See worker_surroundings::armed.
   std::vector<fault>& armed;
-  /// Of engines that were made, to see that none is left.
-  std::vector<std::weak_ptr<engine>>& engines;
+  left_behind& left;
   std::uint64_t& steps;
 };
 
@@ -61,7 +60,9 @@ class driver_life {
   /// Of the two that can be replaced.
   void kill_actor(bool aggregates);
   /// The user cancels the call.
-  void give_up(std::uint64_t call);
+  void give_up(std::uint64_t call, error_code reason = error_code::interrupted);
+  /// The user ends all calls.
+  void stop_calls(way_to_stop how);
   /// The driver's process ends: at the next step.
   void kill() noexcept { is_killed_ = true; }
 
@@ -85,13 +86,19 @@ class driver_life {
   [[nodiscard]] bool move_until(const bounds& within, Done done);
   void collect_ready();
   void watch_answers();
+  void note_given_up(std::uint64_t call, error_code reason);
   void note_cause(std::uint64_t call, const error& cause);
   void look_after();
+  void note_left();
+  void keep_an_end();
+  void keep_timers();
   void tidy_up();
 
   world_parts parts_;
   timeline later_;
   std::optional<wire_network> network_;
+  /// Planted.
+  std::unique_ptr<edge_producer> kept_end_;
   std::shared_ptr<process_state> own_process_ = std::make_shared<process_state>();
   std::shared_ptr<stepped_engines> own_engines_ = std::make_shared<stepped_engines>();
   std::shared_ptr<worker_setup> setup_ = std::make_shared<worker_setup>();

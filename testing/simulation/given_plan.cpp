@@ -19,6 +19,7 @@ using trigger = troupe::fault_trigger_kind;
 /// Longer than any run; its worker is replaced long before.
 constexpr std::int64_t for_ever_us = 3'600'000'000;
 constexpr double us_per_second = 1e6;
+constexpr double ms_per_second = 1e3;
 
 std::int64_t in_us(double seconds) {
   return std::llround(std::min(seconds * us_per_second, static_cast<double>(for_ever_us)));
@@ -42,6 +43,9 @@ std::optional<fault_kind> kind_of(const troupe::fault& one) {
       {asked_kind::throw_error, target::stage, trigger::micro_batch, fault_kind::throw_once},
       {asked_kind::disk_full, target::journal, trigger::time, fault_kind::fill_disk},
       {asked_kind::drop, target::edge, trigger::time, fault_kind::lose_frame},
+      {asked_kind::delay, target::edge, trigger::time, fault_kind::delay_frame},
+      {asked_kind::duplicate, target::edge, trigger::time, fault_kind::double_frame},
+      {asked_kind::reorder, target::edge, trigger::time, fault_kind::reorder_frame},
       {asked_kind::corrupt, target::edge, trigger::time, fault_kind::damage_edge},
       {asked_kind::close, target::edge, trigger::time, fault_kind::lose_edge},
       {asked_kind::close, target::control, trigger::time, fault_kind::unlink},
@@ -59,10 +63,11 @@ tl::unexpected<error> misfit(const troupe::fault& one, const char* cause, const 
   return fail(error_code::fault_invalid, "fault \"" + to_string(one) + "\"", cause, fix);
 }
 
-/// A forward of one replica, one way of a connection, a number of bytes, an edge for a time: none of these is here.
+/// A forward of one replica, one way of a connection, a number of bytes, an edge for a time, a time by lot: none of
+/// these is here.
 bool asks_for_more(const troupe::fault& one) {
   const bool is_of_forward = one.when.kind == trigger::micro_batch;
-  return (is_of_forward && one.who.replica) || one.direction || one.bytes ||
+  return (is_of_forward && one.who.replica) || one.direction || one.bytes || one.jitter_ms ||
          (one.lasts && one.who.kind == target::edge);
 }
 
@@ -95,6 +100,7 @@ class translation {
     if (one.kind == asked_kind::stop || one.when.kind == trigger::probability) {
       made.for_us = one.lasts ? in_us(*one.lasts) : for_ever_us;
     }
+    if (one.delay_ms) made.for_us = in_us(*one.delay_ms / ms_per_second);
     for (std::size_t channel = 0; channel < wiring_.channels.size(); ++channel) {
       if (is_of_channel(one, wiring_, channel)) made.channels.push_back(channel);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,13 +9,28 @@
 /// of the runtime.
 namespace troupe::simulation {
 
+/// What a driver may leave behind it.
+enum class leftover : std::uint8_t {
+  engine,
+  process,  ///< a worker, as the driver has it
+  page,     ///< of an engine
+  link,     ///< either end
+  edge,     ///< an end in a process that lives
+  timer,    ///< that waits when the last engine has stopped
+  journal,  ///< its file, as the driver has it
+};
+inline constexpr std::size_t leftovers = 7;
+
 enum class happening : std::uint8_t {
   driver_started,   ///< value: micro-batches that its journal gave back; other: greatest window of the loader
   driver_died,      ///< value: 1 if the machine died with it
-  driver_ended,     ///< value: actors left; other: engines and edges left
+  left,             ///< index: a leftover; value: how many of it
+  driver_ended,     ///< value: actors left
   submitted,        ///< call
   answered,         ///< call; value: error code, 0 for none; other: micro-batches folded; index: samples
-  given_up,         ///< call: the user cancelled it
+  labelled,         ///< call; value: 1 if its result is called partial; other: micro-batches called lost
+  given_up,         ///< call: the user cancelled it; value: error code of his reason
+  cut,              ///< the user wants no more than what is under way
   named,            ///< call, index: the micro-batch that the answer's error names
   blamed,           ///< call; value: hash of the answer's error; worker: whose end it tells, 0 for none
   recovered,        ///< call, index, value: a state read back from the journal; stage: the sink
@@ -24,9 +40,12 @@ enum class happening : std::uint8_t {
   disk_filled,      ///< nothing more can be written
   journal_refused,  ///< it was found damaged, and another one begun
   worker_started,   ///< worker
-  worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one
+  worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one; other: 1 if it
+                    ///< ended in a forward, of call, index
   end_told,         ///< worker: the driver was told its end
   blob_arrived,     ///< worker, value: hash of its tag
+  given,            ///< worker, stage, replica: the driver told it to become this
+  said_ready,       ///< worker: it was heard that it has become its stage
   order_taken,      ///< worker, value: hash of a tag that the order speaks of
   became_stage,     ///< worker, stage, replica, incarnation
   wired,            ///< worker, epoch; value: micro-batches sent from

@@ -43,6 +43,7 @@ class hearing {
   }
 
   void hear(const event& each) {
+    workers_.pass(each.at_ns);
     switch (each.what) {
       case happening::stuck:
         broken("ends", "it did not end by {} ms", each.at_ns / 1'000'000);
@@ -52,12 +53,19 @@ class hearing {
         return end_driver();
       case happening::driver_ended:
         return check_leftovers(each);
+      case happening::left:
+        return workers_.check_left(each);
       case happening::submitted:
         ++call_at(each.call).submitted;
         return;
       case happening::given_up:
-        given_up_.insert(each.call);
+        given_up_[each.call].insert(each.value);
         return;
+      case happening::cut:
+        is_cut_ = true;
+        return;
+      case happening::labelled:
+        return check_label(each);
       case happening::answered:
         return answer(each);
       case happening::named:
@@ -95,6 +103,8 @@ class hearing {
     std::size_t submitted = 0;
     std::size_t answered = 0;
     std::uint64_t code = 0;
+    /// By the loader, the end of them.
+    std::uint64_t sent = 0;
     /// By sink.
     std::vector<std::uint64_t> next = {};
 
@@ -135,6 +145,8 @@ class hearing {
     workers_.forget();
     ahead_.clear();
     given_up_.clear();
+    is_cut_ = false;
+    named_.clear();
     cause_.reset();
   }
 
@@ -154,11 +166,12 @@ class hearing {
       check_poison();
     }
     if (each.value != 0) broken("nothing-left", "{} actors are left", each.value);
-    if (each.other != 0) broken("nothing-left", "{} engines are left", each.other);
   }
 
   void fold(const event& each) {
     call_seen& call = call_at(each.call);
+    if (call.answered > 0)
+      broken("partial-labelled", "micro-batch {} of call {} is folded after the answer", each.index, each.call);
     std::uint64_t& next = call.next.at(each.stage);
     if (each.index != next) {
       broken("exactly-once", "sink {} folded micro-batch {} of call {} where {} comes", each.stage, each.index,
@@ -187,22 +200,41 @@ class hearing {
     call.code = each.value;
     workers_.progress();
     std::erase_if(ahead_, [&](const micro_batch& id) { return id.first == each.call; });
-    if (each.value != 0) return check_license(each);
+    if (each.value == 0) check_end(each, call);
+    const std::uint64_t samples = plain_.samples_before(each.call, call.next.front());
+    if (call.through() != each.other || samples != each.index) {
+      broken("partial-labelled", "the answer to call {} counts {} micro-batches and {} samples; folded are {} and {}",
+             each.call, each.other, each.index, call.through(), samples);
+    }
+    if (each.value != 0) check_license(each);
+  }
+
+  /// Of a call without an error.
+  void check_end(const event& each, const call_seen& call) {
+    if (cause_) broken("first-cause", "call {} ended well after the run had failed", each.call);
     const std::uint64_t count = plan_.calls.at(each.call);
-    if (call.through() != count || each.other != count) {
-      broken("complete", "call {} ended well with {} of {} micro-batches, {} of them folded", each.call, each.other,
-             count, call.through());
+    const std::uint64_t wanted = is_cut_ ? std::min(call.sent, count) : count;
+    if (call.through() >= wanted) return;
+    broken("complete", "call {} ended well with {} of {} micro-batches", each.call, call.through(), wanted);
+  }
+
+  /// What is not complete says so, and what is complete does not.
+  void check_label(const event& each) {
+    const call_seen& call = call_at(each.call);
+    const bool is_complete = call.through() == plan_.calls.at(each.call);
+    const bool says_partial = each.value != 0;
+    if (is_complete ? says_partial && call.code == 0 : !says_partial) {
+      broken("partial-labelled", "call {} has {} of {} micro-batches, and is {}", each.call, call.through(),
+             plan_.calls.at(each.call), says_partial ? "called partial" : "not called partial");
     }
-    if (each.index != plain_.samples_before(each.call, count)) {
-      broken("complete", "call {} ended well with {} samples, and has {}", each.call, each.index,
-             plain_.samples_before(each.call, count));
-    }
+    if (each.other != 0)
+      broken("partial-labelled", "{} micro-batches of call {} are called lost", each.other, each.call);
   }
 
   void check_license(const event& each) {
     if (each.value == forward_failed && !workers_.threw(each.call)) check_own_failure(each.call);
     const bool is_fine =
-        (each.value == interrupted && given_up_.contains(each.call)) ||
+        was_given_up(each) || (each.value == interrupted && is_cut_ && call_at(each.call).sent == 0) ||
         (each.value == forward_failed && workers_.threw(each.call)) ||
         (each.value == process_failed && workers_.starts_failed() >= failed_starts) ||
         (each.value == restarts_spent && workers_.died_often()) ||
@@ -210,6 +242,11 @@ class hearing {
         (each.value == journal_unwritable && is_disk_full_);
     if (!is_fine)
       broken("licensed-error", "call {} ended with E{:04}, for which nothing happened", each.call, each.value);
+  }
+
+  [[nodiscard]] bool was_given_up(const event& answer) const {
+    const auto found = given_up_.find(answer.call);
+    return found != given_up_.end() && found->second.contains(answer.value);
   }
 
   /// The plain loop throws as well where the code fails without faults.
@@ -223,13 +260,26 @@ class hearing {
   /// What came behind the first cause is its consequence.
   void check_cause(const event& each) {
     const std::uint64_t code = call_at(each.call).code;
-    if (code == restarts_spent) workers_.check_first_death(each);
+    if (code == restarts_spent) check_death(each);
     const bool ends_the_run = code == process_failed || (code >= wire_codes_begin && code < wire_codes_end) ||
                               (code == restarts_spent && !named_.contains(each.call));
     if (!ends_the_run) return;
     if (!cause_) cause_ = each.value;
     if (*cause_ != each.value) {
       broken("first-cause", "call {} ended with another cause than the one for which the run failed", each.call);
+    }
+  }
+
+  void check_death(const event& each) {
+    workers_.check_first_death(each);
+    const auto found = named_.find(each.call);
+    if (found == named_.end()) return workers_.check_naming(each, std::nullopt);
+    const micro_batch& named = found->second;
+    workers_.check_naming(each, named);
+    // Of another call only where that one is cancelled already.
+    if (named.first != each.call && end_well_.contains({each.driver, named.first})) {
+      broken("poison-named", "call {} ends for micro-batch {} of call {}, which ends well", each.call, named.second,
+             named.first);
     }
   }
 
@@ -266,7 +316,8 @@ class hearing {
   }
 
   void run_ahead(const event& each) {
-    const call_seen& call = call_at(each.call);
+    call_seen& call = call_at(each.call);
+    call.sent = std::max(call.sent, each.index + 1);
     if (each.index >= call.through() && call.answered == 0) ahead_.insert({each.call, each.index});
     if (ahead_.size() <= window_) return;
     // What sends more of a call has not heard that it is cancelled.
@@ -297,7 +348,9 @@ class hearing {
   bool is_disk_full_ = false;
   std::uint64_t window_ = 0;
   std::set<micro_batch> ahead_;
-  std::set<std::uint64_t> given_up_;
+  /// By call, for which reasons.
+  std::map<std::uint64_t, std::set<std::uint64_t>> given_up_;
+  bool is_cut_ = false;
   /// By driver: calls that it answers without an error, so that none was cancelled.
   std::set<std::pair<std::uint32_t, std::uint64_t>> end_well_;
 };
@@ -319,11 +372,15 @@ std::optional<verdict> judge(const plan& what, const history& seen, const std::s
 std::string ending_of(const history& seen) {
   std::set<std::uint64_t> codes;
   std::uint32_t last = 0;
-  for (const event& each : seen) last = std::max(last, each.driver);
+  for (const event& each : seen) {
+    if (each.what == happening::labelled) last = std::max(last, each.driver);
+  }
   for (const event& each : seen) {
     if (each.what == happening::answered && each.value != 0) codes.insert(each.value);
   }
-  if (codes.empty()) return "same bits";
+  const bool is_partial = std::ranges::any_of(
+      seen, [&](const event& e) { return e.what == happening::labelled && e.driver == last && e.value != 0; });
+  if (codes.empty()) return is_partial ? "partial" : "same bits";
   std::string text;
   for (const std::uint64_t code : codes) text += fmt::format("{}E{:04}", text.empty() ? "" : " ", code);
   return text;

@@ -1,6 +1,7 @@
 #include "testing/simulation/judged_workers.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace troupe::simulation {
 namespace {
@@ -11,13 +12,19 @@ constexpr std::size_t deaths_without_progress = 3;
 constexpr std::size_t deaths_in_window = 20;
 constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
 constexpr std::size_t attempts = 2;
+/// Two for its hello, one for its start, one for its silence; and one for what either end of a lost edge says. They end
+/// by themselves. There are none that calls or micro-batches have left.
+constexpr std::uint64_t timers_per_worker = 4;
 /// The time-out of a silent worker, and what its end takes.
 constexpr std::int64_t silence_ns_max = 15'000'000'000;
+/// The start deadline of simulated runs, and the same.
+constexpr std::int64_t start_ns_max = 35'000'000'000;
 
 }  // namespace
 
 void judged_workers::forget() {
   workers_.clear();
+  given_.clear();
   replicas_.clear();
   computed_.clear();
   edges_.clear();
@@ -52,11 +59,51 @@ void judged_workers::check_first_death(const event& each) {
          each.worker, behind);
 }
 
+/// Three ends in a row in the forward of one micro-batch name it, whatever ended the workers, and nothing else does.
+void judged_workers::check_naming(const event& each, const std::optional<micro_batch>& named) const {
+  const std::vector<std::uint32_t>& dead = replicas_.at(workers_.at(each.worker).where).dead;
+  const auto first = std::ranges::find(dead, each.worker);
+  const bool is_row = dead.end() - first >= static_cast<std::ptrdiff_t>(deaths_without_progress);
+  const auto of_first = workers_.at(each.worker).died_of;
+  const bool is_one = is_row && of_first && std::all_of(first, first + deaths_without_progress, [&](std::uint32_t one) {
+                        return workers_.at(one).died_of == of_first;
+                      });
+  if (named && (!is_one || named != of_first)) {
+    broken("poison-named", "micro-batch {} of call {} is named, and {} workers in a row did not end in its forward",
+           named->second, named->first, deaths_without_progress);
+  }
+  if (!named && is_one && dead.size() < deaths_in_window) {
+    broken("poison-named", "micro-batch {} of call {} ended {} workers in a row, and is not named", of_first->second,
+           of_first->first, deaths_without_progress);
+  }
+}
+
+void judged_workers::check_left(const event& each) const {
+  constexpr std::array<const char*, leftovers> names = {"engines",       "workers", "pages",   "ends of links",
+                                                        "ends of edges", "timers",  "journals"};
+  const bool is_timer = each.index == static_cast<std::uint64_t>(leftover::timer);
+  const std::uint64_t most = is_timer ? timers_per_worker * workers_.size() + 2 * edges_lost_ : 0;
+  if (each.value > most) broken("nothing-left", "{} {} are left, {} at most", each.value, names.at(each.index), most);
+}
+
+void judged_workers::pass(std::int64_t at_ns) {
+  while (!given_.empty() && at_ns - given_.front().first > start_ns_max) {
+    const auto [given_ns, number] = given_.front();
+    const seen_worker& late = workers_.at(number);
+    if (!late.is_ready && !late.is_end_told) {
+      broken("late-replaced", "worker {} has its place for {} s, and has not become its stage", number,
+             (at_ns - given_ns) / 1'000'000'000);
+    }
+    given_.pop_front();
+  }
+}
+
 void judged_workers::hear(const event& each) {
   seen_worker& worker = workers_[each.worker];
   switch (each.what) {
     case happening::worker_ended:
       worker.has_ended = true;
+      if (each.other != 0) worker.died_of = {each.call, each.index};
       return;
     case happening::frozen:
       worker.frozen_at_ns = each.at_ns;
@@ -67,6 +114,12 @@ void judged_workers::hear(const event& each) {
              (each.at_ns - worker.frozen_at_ns) / 1'000'000'000);
     case happening::end_told:
       return tell_end(each, worker);
+    case happening::given:
+      given_.emplace_back(each.at_ns, each.worker);
+      return;
+    case happening::said_ready:
+      worker.is_ready = true;
+      return;
     case happening::blob_arrived:
       worker.blobs.insert(each.value);
       return;

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,12 +23,18 @@ class judged_workers {
   explicit judged_workers(plain_evaluation& plain) : plain_(plain) {}
 
   void hear(const event& each);
+  /// Of anything that happens.
+  void pass(std::int64_t at_ns);
   /// Their driver has ended.
   void forget();
   /// Something was folded, or a call has ended.
   void progress();
+  void check_left(const event& each) const;
   /// Of an answer that says that the restarts of a stage are spent.
   void check_first_death(const event& blamed);
+  /// Of the same: the micro-batch that it names, or that it names none.
+  using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
+  void check_naming(const event& blamed, const std::optional<micro_batch>& named) const;
 
   [[nodiscard]] bool died_often() const;
   [[nodiscard]] bool has_been(std::uint32_t incarnation) const { return incarnations_.contains(incarnation); }
@@ -47,11 +55,14 @@ class judged_workers {
     bool has_ended = false;
     bool is_end_told = false;
     bool is_stage = false;
+    bool is_ready = false;
     replica where;
     std::uint32_t incarnation = 0;
     std::uint64_t epoch = 0;
     std::int64_t frozen_at_ns = 0;
     std::set<std::uint64_t> blobs;
+    /// In whose forward it ended.
+    std::optional<micro_batch> died_of;
   };
   struct seen_replica {
     std::uint32_t holder = 0;
@@ -76,6 +87,8 @@ class judged_workers {
 
   plain_evaluation& plain_;
   std::map<std::uint32_t, seen_worker> workers_;
+  /// When each was given its place, with its number; the first of them first.
+  std::deque<std::pair<std::int64_t, std::uint32_t>> given_;
   std::map<replica, seen_replica> replicas_;
   std::set<std::uint32_t> incarnations_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>> computed_;

@@ -14,12 +14,14 @@ constexpr std::array<const char*, fault_kinds> fault_names = {
     "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
     "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
     "kill-machine", "corrupt-journal", "disk-full",     "kill-actor",       "lose-frame", "throw-once", "give-up",
-    "drop",         "duplicate",       "reorder",       "drop-one"};
+    "drop",         "duplicate",       "reorder",       "drop-one",         "hang-start", "stop-run",   "delay-frame",
+    "double-frame", "reorder-frame"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
     "none",           "deduplication",     "low-water-mark",  "frame-checksums",     "journal-checksums",
     "credit-check",   "poison-counter",    "restart-budget",  "blobs-before-orders", "silence-noticed",
-    "journal-synced", "lost-work-noticed", "same-data-again", "messages-said-again", "old-incarnations-fenced"};
+    "journal-synced", "lost-work-noticed", "same-data-again", "messages-said-again", "old-incarnations-fenced",
+    "late-replaced"};
 
 bool is_graph(const plan& what) {
   return !what.graph.nodes.empty();
@@ -27,6 +29,10 @@ bool is_graph(const plan& what) {
 
 /// Of a generator of its own, so that plans keep the rest.
 constexpr std::uint64_t link_salt = 0x6c696e6b;
+constexpr std::uint64_t hang_salt = 0x68616e67;
+constexpr std::uint64_t frame_salt = 0x6672616d;
+constexpr std::uint64_t stop_salt = 0x656e64;
+constexpr std::array<const char*, ways_to_stop> way_names = {"drain", "now", "deadline", "abort"};
 
 class drawing {
  public:
@@ -96,6 +102,39 @@ class drawing {
     std::ranges::stable_sort(made.faults, {}, &fault::at_us);
   }
 
+  /// The third worker of a row is the last that a stage gets.
+  void draw_hang(plan& made) {
+    if (!one_in(10)) return;
+    fault one{.kind = fault_kind::hang_start, .at_us = one_in(2) ? 0 : static_cast<std::int64_t>(below(300'000))};
+    place(one, made);
+    one.index = 1 + below(3);
+    made.faults.push_back(one);
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
+  void draw_frame_faults(plan& made) {
+    if (!one_in(6)) return;
+    constexpr std::array kinds = {fault_kind::delay_frame, fault_kind::double_frame, fault_kind::reorder_frame};
+    constexpr std::array<std::int64_t, 3> times = {1'000, 100'000, 20'000'000};
+    for (std::uint64_t left = 1 + below(4); left > 0; --left) {
+      fault one{.kind = kinds[below(kinds.size())], .at_us = static_cast<std::int64_t>(below(200'000))};
+      if (one.kind == fault_kind::delay_frame) one.for_us = times[below(times.size())];
+      made.faults.push_back(one);
+    }
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
+  /// Often twice, as people press Ctrl-C.
+  void draw_stop(plan& made) {
+    if (!one_in(8)) return;
+    for (std::uint64_t left = 1 + below(2); left > 0; --left) {
+      made.faults.push_back({.kind = fault_kind::stop_run,
+                             .at_us = static_cast<std::int64_t>(below(200'000)),
+                             .index = below(ways_to_stop)});
+    }
+    std::ranges::stable_sort(made.faults, {}, &fault::at_us);
+  }
+
  private:
   void place(fault& one, const plan& of) {
     one.stage = static_cast<std::uint32_t>(below(is_graph(of) ? of.graph.nodes.size() : of.stages));
@@ -135,6 +174,17 @@ class drawing {
   std::mt19937_64 random_;
 };
 
+void draw_of_processes(plan& made) {
+  drawing(made.seed ^ link_salt).draw_link_faults(made);
+  drawing(made.seed ^ hang_salt).draw_hang(made);
+  drawing(made.seed ^ frame_salt).draw_frame_faults(made);
+}
+
+void draw_more(plan& made) {
+  draw_of_processes(made);
+  drawing(made.seed ^ stop_salt).draw_stop(made);
+}
+
 std::string place_of(const fault& what) {
   return fmt::format("stage={}.{}", what.stage, what.replica);
 }
@@ -156,7 +206,7 @@ void draw_disturbances(plan& made) {
   from.draw_rest(made);
   made.forward_us = forward_us;
   from.draw_faults(made);
-  drawing(made.seed ^ link_salt).draw_link_faults(made);
+  draw_of_processes(made);
 }
 
 plan draw_plan(std::uint64_t seed) {
@@ -165,7 +215,7 @@ plan draw_plan(std::uint64_t seed) {
   seed % 2 == 0 ? from.draw_shape(made) : from.draw_graph_shape(made);
   from.draw_rest(made);
   from.draw_faults(made);
-  drawing(seed ^ link_salt).draw_link_faults(made);
+  draw_more(made);
   return made;
 }
 
@@ -210,6 +260,11 @@ std::string describe(const fault& what) {
                          static_cast<double>(what.index) / 100);
     case fault_kind::lose_message:
       return fmt::format("{}:control={},message={}", text, place_of(what), what.index);
+    case fault_kind::stop_run:
+      return fmt::format("{}:how={},at={}ms", text, way_names.at(what.index), at_ms);
+    case fault_kind::hang_start:
+      return fmt::format("{}:{},at={}ms,workers={}", text, place_of(what), at_ms, what.index);
+    case fault_kind::delay_frame:
     case fault_kind::start_late:
       return fmt::format("{}:at={}ms,for={}ms", text, at_ms, what.for_us / 1000);
     default:

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "testing/simulation/graph.hpp"
+#include "testing/simulation/history.hpp"
 
 /// The parts and the faults of a simulated run: all follow from a seed.
 namespace troupe::simulation {
@@ -36,8 +38,21 @@ enum class fault_kind : std::uint8_t {
   double_messages,   ///< they arrive twice
   reorder_messages,  ///< they arrive behind later ones
   lose_message,      ///< the first message of the kind with the number `index` to or from this replica
+  hang_start,        ///< the next `index` workers that are to become this replica live, and never do
+  stop_run,          ///< the user ends all calls: `index` is a way_to_stop
+  delay_frame,       ///< the next frame on an edge, and so those behind it, are late
+  double_frame,      ///< the next micro-batch on an edge arrives twice
+  reorder_frame,     ///< it arrives behind the one after it
 };
-inline constexpr std::size_t fault_kinds = 25;
+inline constexpr std::size_t fault_kinds = 30;
+
+enum class way_to_stop : std::uint8_t {
+  drain,     ///< as the first Ctrl-C: what is under way is finished
+  now,       ///< as the second
+  deadline,  ///< as --deadline
+  abort,     ///< the whole run, as the end of a pipeline_engine
+};
+inline constexpr std::size_t ways_to_stop = 4;
 
 /// "kill:stage=1.0,at=12ms"; fields that a kind has no use for are 0.
 struct fault {
@@ -70,8 +85,9 @@ enum class mutant : std::uint8_t {
   same_data_again,
   messages_said_again,
   old_incarnations_fenced,
+  late_replaced,
 };
-inline constexpr std::size_t mutants = 15;
+inline constexpr std::size_t mutants = 16;
 [[nodiscard]] const char* name_of(mutant which) noexcept;
 
 /// What the body of one node does wrong, and says nothing of: a judge that does not see it is worth nothing.
@@ -111,6 +127,8 @@ struct plan {
   mutant broken = mutant::none;
   body_harm harm = body_harm::none;
   std::uint32_t harmed_node = 0;
+  /// What the first driver does not let go.
+  std::optional<leftover> kept = std::nullopt;
 };
 
 /// The same with its graph, where it has none.

@@ -13,6 +13,7 @@ expected<hosted_worker_ptr> simulated_host::start(std::shared_ptr<worker_listene
   simulated_process& made = *process;
   workers_.push_back(std::make_shared<simulated_worker>(rank, nullptr, std::move(process)));
   made.as_seen = workers_.back();
+  around_.left.watch(leftover::process, workers_.back());
   const nanoseconds boots = around_.now + nanoseconds{around_.random.between(5'000'000, 60'000'000)};
   if (std::exchange(fails_next_, false)) {
     around_.later.at(boots, [&made] { made.die(exit_cause::by_itself, exit_kind::exited, 1, "it cannot start"); });

@@ -51,6 +51,8 @@ simulated_process::simulated_process(std::uint32_t number, worker_surroundings& 
   state_->number = number;
   to_worker_->start({.on_message = [this](codec::bytes message) { hear(std::move(message)); },
                      .on_lost = [this](const error&) { be_unlinked(); }});
+  around_.left.watch(leftover::page, page_);
+  around_.left.watch(leftover::link, to_worker_);
   blobs_.insert("page");
   note(happening::blob_arrived, {.value = hash_of("page")});
 }
@@ -90,6 +92,7 @@ void simulated_process::boot() {
   if (!lives()) return;
   has_booted_ = true;
   const auto driver = above(below_driver_, around_.what);
+  around_.left.watch(leftover::link, driver);
   driver->start(
       {.on_message = [this](codec::bytes message) { obey(std::move(message)); },
        .on_lost = [this](const error&) { die(exit_cause::by_itself, exit_kind::exited, 1, "its driver is gone"); }});
@@ -107,6 +110,15 @@ void simulated_process::run_actor() {
 }
 
 // --- from the driver -------------------------------------------------------------------------------------------------
+
+void simulated_process::is_meant_for(stage_address at) {
+  meant_for_ = at;
+  around_.seen.note({.at_ns = around_.now.count(),
+                     .what = happening::given,
+                     .worker = number_,
+                     .stage = at.stage,
+                     .replica = at.replica});
+}
 
 void simulated_process::take_blob(const std::string& tag) {
   const auto arrive = [this, tag] {
@@ -134,6 +146,7 @@ void simulated_process::arrive_from_driver() {
 }
 
 void simulated_process::obey(codec::bytes message) {
+  if (is_hung_) return;
   const auto kind = codec::kind_of(message);
   if (kind && *kind == message_kind::worker_assignment) {
     static_cast<void>(dispatch<worker_assignment>(message, [&](const worker_assignment& to) {
@@ -142,6 +155,8 @@ void simulated_process::obey(codec::bytes message) {
       note(happening::order_taken, {.value = hash_of("page")});
       if (to.loader_pages != 0) note(happening::order_taken, {.value = hash_of("loader")});
     }));
+    is_hung_ = hangs_now();
+    if (is_hung_) return page_->taken.store(true);  // what it cannot finish it has begun
   }
   if (kind && *kind == message_kind::wiring_order) {
     static_cast<void>(dispatch<wiring_order>(message, [&](const wiring_order& order) {
@@ -154,6 +169,7 @@ void simulated_process::obey(codec::bytes message) {
   is_inside_ = false;
   tidy_up();
   const bool has_begun = kind && *kind == message_kind::worker_assignment;
+  if (has_begun && !engines_.entries.empty()) around_.left.watch(leftover::engine, engines_.entries.back().driven);
   if (!has_begun || !crashes_now()) return;
   around_.later.at(around_.now + nanoseconds{around_.random.between(10'000, 5'000'000)},
                    [this] { die(exit_cause::killed, exit_kind::signalled, SIGSEGV, "it crashes each time"); });
@@ -208,9 +224,9 @@ void simulated_process::come_as_successor(score_batch scores, int times) {
 }
 
 void simulated_process::hear(codec::bytes message) {
-  if (const auto kind = codec::kind_of(message); kind && *kind == message_kind::score_batch) {
-    note(happening::said, {.value = message.size()});
-  }
+  const auto kind = codec::kind_of(message);
+  if (kind && *kind == message_kind::score_batch) note(happening::said, {.value = message.size()});
+  if (kind && *kind == message_kind::stage_ready) note(happening::said_ready);
   listener_->said(as_seen.lock(), std::move(message));
 }
 
@@ -253,6 +269,7 @@ void simulated_process::begin_forward(stage_index stage, micro_batch_id id) {
     const bool is_poison = strikes(*each, fault_kind::poison, stage, id);
     if (!is_poison && !strikes(*each, fault_kind::kill_in_forward, stage, id)) continue;
     if (!is_poison) around_.armed.erase(each);
+    last_forward_ = id;
     die(is_poison ? exit_cause::poisoned : exit_cause::killed, exit_kind::signalled, is_poison ? SIGSEGV : SIGKILL);
     throw process_ended{};
   }
@@ -283,7 +300,11 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
   if (!lives()) return;
   last_telemetry_ = page_->telemetry();
   state_->lives = false;
-  note(happening::worker_ended, {.value = static_cast<std::uint64_t>(why)});
+  const micro_batch_id in_hand = last_forward_.value_or(micro_batch_id{});
+  note(happening::worker_ended, {.call = in_hand.call,
+                                 .index = in_hand.index,
+                                 .value = static_cast<std::uint64_t>(why),
+                                 .other = last_forward_ ? 1u : 0u});
   around_.network.died(*state_);
   // Of what it said, the first part arrives.
   if (around_.random.below(2) == 0) arrives_up_ = arrived_up_ + around_.random.below(sent_up_ - arrived_up_ + 1);
@@ -316,6 +337,17 @@ bool simulated_process::crashes_now() const {
            return each.kind == fault_kind::crash_loop &&
                   stage_address{each.stage, each.replica} == assignment_->address;
          });
+}
+
+bool simulated_process::hangs_now() {
+  const auto found = std::ranges::find_if(around_.armed, [this](const fault& each) {
+    return each.kind == fault_kind::hang_start && assignment_ &&
+           stage_address{each.stage, each.replica} == assignment_->address &&
+           start_of_time + std::chrono::microseconds{each.at_us} <= around_.now;
+  });
+  if (found == around_.armed.end()) return false;
+  if (--found->index == 0) around_.armed.erase(found);
+  return true;
 }
 
 void simulated_process::lose_link() {

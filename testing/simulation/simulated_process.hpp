@@ -16,6 +16,7 @@
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
 #include "testing/simulation/graph_body.hpp"
+#include "testing/simulation/left_behind.hpp"
 #include "testing/simulation/plan.hpp"
 #include "testing/simulation/stepped_engines.hpp"
 #include "testing/simulation/timeline.hpp"
@@ -41,6 +42,7 @@ struct worker_surroundings {
   nanoseconds silence{0};
   /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
   std::vector<fault>& armed;
+  left_behind& left;
   /// The worker that is this replica now, if it lives.
   std::function<simulated_process*(stage_address)> find = nullptr;
 
@@ -84,7 +86,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   /// The driver's end of its link.
   [[nodiscard]] const std::shared_ptr<message_link>& link() const noexcept { return to_worker_; }
   /// The driver is about to tell it to become this stage.
-  void is_meant_for(stage_address at) { meant_for_ = at; }
+  void is_meant_for(stage_address at);
   void take_blob(const std::string& tag);
   [[nodiscard]] stage_telemetry telemetry() const;
   void kill_soon();
@@ -137,6 +139,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   void thaw();
   void be_unlinked();
   [[nodiscard]] bool crashes_now() const;
+  [[nodiscard]] bool hangs_now();
   [[nodiscard]] worker_description describe_run();
 
   const std::uint32_t number_;
@@ -153,10 +156,14 @@ class simulated_process final : public worker_process, public forward_surroundin
   bool is_unlinked_ = false;
   bool is_end_told_ = false;
   bool is_inside_ = false;
+  /// Its link's thread lives, and no other does anything any more.
+  bool is_hung_ = false;
   std::uint32_t frozen_times_ = 0;
   std::uint64_t freezes_ = 0;
   std::string last_words_;
   nanoseconds forward_took_{0};
+  /// In which it ends.
+  std::optional<micro_batch_id> last_forward_;
   std::optional<stage_address> meant_for_;
   const std::shared_ptr<simulated_link_end> below_worker_;
   const std::shared_ptr<simulated_link_end> below_driver_;

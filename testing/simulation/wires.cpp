@@ -41,13 +41,22 @@ struct wire {
   nanoseconds last_down{0};
   bool next_is_damaged = false;
   bool next_goes_astray = false;
+  nanoseconds next_is_late{0};
+  bool next_comes_twice = false;
+  bool next_comes_behind = false;
 
   struct arrived_one {
     activation message;
     std::optional<call_number> flushed_before;
+    /// It has no slot of its own.
+    bool is_copy = false;
   };
   end consumer;
   std::deque<arrived_one> arrived;
+  /// Until the next one has passed, or for a while.
+  std::optional<arrived_one> held;
+  std::uint64_t holds = 0;
+  std::uint64_t copies_in_use = 0;
   std::optional<call_number> flushed;
   std::uint64_t in_use = 0;
   std::uint64_t released = 0;
@@ -107,12 +116,13 @@ class wire_consumer final : public edge_consumer {
   [[nodiscard]] std::optional<activation> try_receive() override {
     if (wire_->consumer.is_over || wire_->arrived.empty()) return std::nullopt;
     std::optional<activation> message(std::move(wire_->arrived.front().message));
+    ++(wire_->arrived.front().is_copy ? wire_->copies_in_use : wire_->in_use);
     wire_->arrived.pop_front();
-    ++wire_->in_use;
     network_.note(happening::edge_taken, *wire_, wire_->consumer.process.get(), message->id);
     return message;
   }
   void release() noexcept override {
+    if (wire_->copies_in_use > 0) return static_cast<void>(--wire_->copies_in_use);
     TROUPE_CHECK(wire_->in_use > 0, "one release per receive");
     --wire_->in_use;
     ++wire_->released;
@@ -121,10 +131,12 @@ class wire_consumer final : public edge_consumer {
     network_.send_up(wire_, wire_->released);
   }
   [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
-    return wire_->arrived.empty() ? wire_->flushed : wire_->arrived.front().flushed_before;
+    auto flushed = wire_->held ? wire_->held->flushed_before : wire_->flushed;
+    for (const wire::arrived_one& each : wire_->arrived) flushed = std::min(flushed, each.flushed_before);
+    return flushed;
   }
   [[nodiscard]] bool exhausted() const noexcept override {
-    return wire_->consumer.peer_closed && wire_->arrived.empty();
+    return wire_->consumer.peer_closed && wire_->arrived.empty() && !wire_->held;
   }
   void abandon() noexcept override { wire_->consumer.is_over = true; }
   void close() noexcept override {
@@ -216,7 +228,8 @@ void wire_network::note(happening what, const wire& on, const process_state* who
 void wire_network::send_down(const std::shared_ptr<wire>& on, std::vector<std::byte> frame) {
   if (std::exchange(on->next_is_damaged, false)) damage(frame);
   on->down.push_back(std::move(frame));
-  on->last_down = std::max(on->last_down, now_ + nanoseconds{random_.between(1'000, 80'000)});
+  on->last_down = std::max(on->last_down, now_ + nanoseconds{random_.between(1'000, 80'000)}) +
+                  std::exchange(on->next_is_late, nanoseconds{0});
   later_.at(on->last_down, [this, raw = on.get()] { arrive_down(wires_[raw->number - 1]); });
 }
 
@@ -235,8 +248,7 @@ void wire_network::arrive_down(const std::shared_ptr<wire>& on) {
   if (const auto* sent = std::get_if<activation_frame>(&what->head)) {
     auto message = rebuilt(*sent, what->payload);
     if (!message) return lose(on, message.error());
-    on->arrived.push_back({std::move(*message), on->flushed});
-    ++on->taken_in;
+    take_in(on, std::move(*message));
   } else if (const auto* flush = std::get_if<flush_frame>(&what->head)) {
     on->flushed = std::max(on->flushed, std::optional(flush->call));
   } else if (std::get<close_frame>(what->head).activations != on->taken_in) {
@@ -245,6 +257,29 @@ void wire_network::arrive_down(const std::shared_ptr<wire>& on) {
     on->consumer.peer_closed = true;
   }
   on->consumer.ring();
+}
+
+/// As faulty_consumer has it, above the slots.
+void wire_network::take_in(const std::shared_ptr<wire>& on, activation message) {
+  ++on->taken_in;
+  wire::arrived_one one{std::move(message), on->flushed};
+  if (!on->held && std::exchange(on->next_comes_behind, false)) {
+    on->held = std::move(one);
+    later_.at(now_ + limits::fault_reorder_time, [this, raw = on.get(), which = ++on->holds] {
+      const auto& waits = wires_[raw->number - 1];
+      if (!waits->held || waits->holds != which) return;
+      waits->arrived.push_back(*std::exchange(waits->held, std::nullopt));
+      waits->consumer.ring();
+    });
+    return;
+  }
+  auto copy = std::exchange(on->next_comes_twice, false) ? std::optional(one) : std::nullopt;
+  on->arrived.push_back(std::move(one));
+  if (copy) {
+    copy->is_copy = true;
+    on->arrived.push_back(std::move(*copy));
+  }
+  if (on->held) on->arrived.push_back(*std::exchange(on->held, std::nullopt));
 }
 
 void wire_network::arrive_up(const std::shared_ptr<wire>& on) {
@@ -282,6 +317,16 @@ void wire_network::died(const process_state& process) {
   }
 }
 
+std::uint64_t wire_network::open_ends() const {
+  std::uint64_t count = 0;
+  for (const auto& each : wires_) {
+    for (const wire::end* end : {&each->producer, &each->consumer}) {
+      if (end->speaks() && !end->is_over && !end->peer_closed) ++count;
+    }
+  }
+  return count;
+}
+
 std::shared_ptr<wire> wire_network::draw_live(const channels& of) {
   std::vector<std::shared_ptr<wire>> live;
   for (const auto& each : wires_) {
@@ -301,6 +346,24 @@ bool wire_network::lose_one(const channels& of) {
 bool wire_network::lead_one_astray(const channels& of) {
   const auto chosen = draw_live(of);
   if (chosen) chosen->next_goes_astray = true;
+  return chosen != nullptr;
+}
+
+bool wire_network::delay_one(const channels& of, nanoseconds by) {
+  const auto chosen = draw_live(of);
+  if (chosen) chosen->next_is_late = by;
+  return chosen != nullptr;
+}
+
+bool wire_network::double_one(const channels& of) {
+  const auto chosen = draw_live(of);
+  if (chosen) chosen->next_comes_twice = true;
+  return chosen != nullptr;
+}
+
+bool wire_network::reorder_one(const channels& of) {
+  const auto chosen = draw_live(of);
+  if (chosen) chosen->next_comes_behind = true;
   return chosen != nullptr;
 }
 

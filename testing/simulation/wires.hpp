@@ -48,6 +48,11 @@ class wire_network {
   [[nodiscard]] bool lose_one(const channels& of);
   [[nodiscard]] bool damage_one(const channels& of);
   [[nodiscard]] bool lead_one_astray(const channels& of);
+  [[nodiscard]] bool delay_one(const channels& of, nanoseconds by);
+  [[nodiscard]] bool double_one(const channels& of);
+  [[nodiscard]] bool reorder_one(const channels& of);
+  /// Of processes that live, and neither closed nor abandoned; what its other end has closed is as good as that.
+  [[nodiscard]] std::uint64_t open_ends() const;
   [[nodiscard]] const options& how() const noexcept { return options_; }
 
   // --- of the edges ---
@@ -63,6 +68,7 @@ class wire_network {
   void arrive_down(const std::shared_ptr<wire>& on);
   void arrive_up(const std::shared_ptr<wire>& on);
   void damage(std::vector<std::byte>& frame);
+  void take_in(const std::shared_ptr<wire>& on, activation message);
 
   const options options_;
   const nanoseconds& now_;

@@ -86,7 +86,7 @@ struct simulator::state {
     std::vector<fault> armed = {};
     std::vector<fault> timed = {};
     std::vector<bool> has_struck = {};
-    std::vector<std::weak_ptr<engine>> engines = {};
+    left_behind left{what.kept};
     std::uint64_t steps = 0;
     nanoseconds healed{0};
     simulated_disk disk{what.broken != mutant::journal_synced};
@@ -98,6 +98,7 @@ struct simulator::state {
   [[nodiscard]] driver_life::outcome live(run_state& run);
   void plan_faults(run_state& run, driver_life& life);
   void strike(run_state& run, const fault& what, driver_life& life);
+  static void strike_edge(const fault& what, wire_network& edges);
   void end_driver(const run_state& run);
   [[nodiscard]] std::vector<call_start> resume(run_state& run);
   void hurt_disk(run_state& run);
@@ -112,7 +113,8 @@ void simulator::state::begin(run_state& run) {
   for (const fault& each : run.what.faults) {
     const bool waits = each.kind == fault_kind::kill_in_forward || each.kind == fault_kind::poison ||
                        each.kind == fault_kind::crash_loop || each.kind == fault_kind::throw_in_forward ||
-                       each.kind == fault_kind::throw_once || each.kind == fault_kind::lose_message;
+                       each.kind == fault_kind::throw_once || each.kind == fault_kind::lose_message ||
+                       each.kind == fault_kind::hang_start;
     (waits ? run.armed : run.timed).push_back(each);
     last = std::max<nanoseconds>(last, std::chrono::microseconds{each.at_us + each.for_us});
   }
@@ -149,7 +151,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
                       .seen = seen,
                       .random = run.random,
                       .armed = run.armed,
-                      .engines = run.engines,
+                      .left = run.left,
                       .steps = run.steps});
     std::vector<call_start> starts = resume(run);
     seen.note({.at_ns = run.clock.now.count(),
@@ -166,6 +168,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
     std::shared_ptr<simulated_journal> journal;
     if (run.what.has_journal) {
       journal = std::make_shared<simulated_journal>(run.disk, run.clock.now, life.later());
+      run.left.watch(leftover::journal, journal);
       for (auto& each : folds[0]) each = std::make_shared<journaling_fold>(std::move(each), journal);
     }
     life.submit(std::move(folds), std::move(starts));
@@ -233,11 +236,13 @@ void simulator::state::check_disk(run_state& run) {
 /// Counts actors and engines left after the driver's end; an actor that is left keeps its system for ever.
 void simulator::state::end_driver(const run_state& run) {
   const std::size_t actors = system->registry().running();
-  const auto engines = std::ranges::count_if(run.engines, [](const auto& each) { return !each.expired(); });
-  seen.note({.at_ns = run.clock.now.count(),
-             .what = happening::driver_ended,
-             .value = actors,
-             .other = static_cast<std::uint64_t>(engines)});
+  for (const leftover kind : {leftover::engine, leftover::process, leftover::page, leftover::link, leftover::journal}) {
+    seen.note({.at_ns = run.clock.now.count(),
+               .what = happening::left,
+               .index = static_cast<std::uint64_t>(kind),
+               .value = run.left.count(kind)});
+  }
+  seen.note({.at_ns = run.clock.now.count(), .what = happening::driver_ended, .value = actors});
   if (actors == 0) return;
   static_cast<void>(system.release());
   system = std::make_unique<caf::actor_system>(config);
@@ -253,6 +258,25 @@ void simulator::state::plan_faults(run_state& run, driver_life& life) {
       run.has_struck[at] = true;
       strike(run, run.timed[at], life);
     });
+  }
+}
+
+void simulator::state::strike_edge(const fault& what, wire_network& edges) {
+  switch (what.kind) {
+    case fault_kind::lose_edge:
+      return static_cast<void>(edges.lose_one(what.channels));
+    case fault_kind::damage_edge:
+      return static_cast<void>(edges.damage_one(what.channels));
+    case fault_kind::lose_frame:
+      return static_cast<void>(edges.lead_one_astray(what.channels));
+    case fault_kind::delay_frame:
+      return static_cast<void>(edges.delay_one(what.channels, std::chrono::microseconds{what.for_us}));
+    case fault_kind::double_frame:
+      return static_cast<void>(edges.double_one(what.channels));
+    case fault_kind::reorder_frame:
+      return static_cast<void>(edges.reorder_one(what.channels));
+    default:
+      return;
   }
 }
 
@@ -284,14 +308,10 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
     case fault_kind::unlink:
       if (there != nullptr) there->lose_link();
       return;
-    case fault_kind::lose_edge:
-      return static_cast<void>(life.network().lose_one(what.channels));
-    case fault_kind::damage_edge:
-      return static_cast<void>(life.network().damage_one(what.channels));
-    case fault_kind::lose_frame:
-      return static_cast<void>(life.network().lead_one_astray(what.channels));
     case fault_kind::give_up:
       return life.give_up(what.call);
+    case fault_kind::stop_run:
+      return life.stop_calls(static_cast<way_to_stop>(what.index));
     case fault_kind::kill_actor:
       return life.kill_actor(what.index % 2 == 1);
     case fault_kind::fill_disk:
@@ -307,7 +327,7 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
       run.death = what.kind;
       return life.kill();
     default:
-      return;
+      return strike_edge(what, life.network());
   }
 }
 

@@ -20,7 +20,7 @@ struct run_report {
   double seconds = 0;
   /// What the judge says; empty if all is well.
   std::string wrong;
-  /// "same bits", or the codes of the errors that calls ended with: "E0616".
+  /// "same bits", "partial", or the codes of the errors that calls ended with: "E0616".
   std::string ended;
 };
 

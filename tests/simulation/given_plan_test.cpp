@@ -69,10 +69,16 @@ TEST(given_plan, names_edges) {
   }
 }
 
+TEST(given_plan, says_how_late_a_frame_is) {
+  const fault late = only("delay:edge=n0->n1,ms=70,at=0.01s");
+  EXPECT_EQ(late.kind, fault_kind::delay_frame);
+  EXPECT_EQ(late.for_us, 70'000);
+}
+
 TEST(given_plan, is_refused_where_it_fits_neither_the_run_nor_virtual_time) {
-  for (const char* text :
-       {"slow:stage=0,ms=5", "kill:stage=0,p=1", "kill:stage=0,replica=0,at=mb1", "drop:edge=n0->n1,p=0.1",
-        "close:control=driver-n0,direction=back,at=1s", "disk_full:journal,bytes=5,at=1s"}) {
+  for (const char* text : {"slow:stage=0,ms=5", "kill:stage=0,p=1", "kill:stage=0,replica=0,at=mb1",
+                           "drop:edge=n0->n1,p=0.1", "delay:edge=n0->n1,ms=5,jitter=5,at=1s",
+                           "close:control=driver-n0,direction=back,at=1s", "disk_full:journal,bytes=5,at=1s"}) {
     EXPECT_THAT(refusal_of(text), HasSubstr("virtual time has no such fault")) << text;
   }
   EXPECT_THAT(refusal_of("drop:control=driver-n0,p=0.004"), HasSubstr("no chance below a hundredth"));
@@ -92,7 +98,8 @@ TEST(given_plan, that_a_run_survives_keeps_its_bits_in_each_order) {
   for (const char* text :
        {"kill:stage=first,replica=1,at=0.2s", "kill:stage=last,at=mb3", "stop:stage=last,at=0.2s",
         "throw:stage=first,at=mb5", "kill:loader,at=0.2s", "kill:aggregator,at=0.2s", "kill:driver,at=0.2s",
-        "drop:edge=first-last,at=0.2s", "corrupt:edge=loader-first,at=0.2s", "close:edge=first-last,at=0.2s",
+        "drop:edge=first-last,at=0.2s", "delay:edge=first-last,ms=700,at=0.2s", "duplicate:edge=first-last,at=0.2s",
+        "reorder:edge=loader-first,at=0.2s", "corrupt:edge=loader-first,at=0.2s", "close:edge=first-last,at=0.2s",
         "close:control=driver-last,at=0.2s", "drop:control=driver-last,p=0.1", "duplicate:control=driver-first,p=0.1",
         "reorder:control=driver-last,p=0.1"}) {
     SCOPED_TRACE(text);

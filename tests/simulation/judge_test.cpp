@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
 #include <ostream>
 #include <string>
 
@@ -45,6 +44,15 @@ plan poisoned() {
           .faults = {{.kind = fault_kind::poison, .stage = 0, .call = 0, .index = 3}}};
 }
 
+/// The same, while workers of another stage are killed, at the same micro-batch and at others.
+plan poisoned_among_deaths() {
+  plan made = poisoned();
+  made.stages = 2;
+  made.faults.push_back({.kind = fault_kind::kill_in_forward, .stage = 1, .call = 0, .index = 1});
+  made.faults.push_back({.kind = fault_kind::kill_in_forward, .stage = 1, .call = 1, .index = 3});
+  return made;
+}
+
 /// The run fails, and with it both calls.
 plan crashing() {
   return {.seed = 10,
@@ -53,6 +61,18 @@ plan crashing() {
           .calls = {6, 4},
           .forward_us = 20'000,
           .faults = {{.kind = fault_kind::crash_loop, .stage = 1}}};
+}
+
+/// The first call is in the middle when the user wants no more.
+plan drained() {
+  return {.seed = 12,
+          .stages = 2,
+          .replicas = 1,
+          .slots_from_loader = 2,
+          .slots_between = 2,
+          .calls = {200, 4},
+          .forward_us = 2'000,
+          .faults = {{.kind = fault_kind::stop_run, .at_us = 150'000}}};
 }
 
 /// A route whose parts meet again in a join; two sinks, of which one scores a case; a death in the middle.
@@ -157,7 +177,8 @@ const std::vector<planted>& planted_in_results() {
        }},
       {"another_state", "same-bits", two_calls(), with(happening::folded, 3, [](event& e) { e.value ^= 1; })},
       {"another_number_of_samples", "same-bits", two_calls(), with(happening::folded, 3, [](event& e) { ++e.other; })},
-      {"not_complete", "complete", two_calls(), with(happening::answered, 1, [](event& e) { --e.other; })},
+      {"micro_batches_counted_wrong", "partial-labelled", two_calls(),
+       with(happening::answered, 1, [](event& e) { --e.other; })},
       {"an_error_of_nothing", "licensed-error", two_calls(),
        with(happening::answered, 1, [](event& e) { e.value = 610; })},
       {"the_last_death_is_named", "first-cause", crashing(),
@@ -173,8 +194,63 @@ const std::vector<planted>& planted_in_results() {
        with(happening::blamed, 1, [](event& e) { e.value ^= 1; })},
       {"another_is_named", "poison-named", poisoned(), with(happening::named, 0, [](event& e) { ++e.index; })},
       {"none_is_named", "poison-named", poisoned(), without(happening::named)},
+      {"an_innocent_one_is_named_among_deaths", "poison-named", poisoned_among_deaths(),
+       with(happening::named, 0, [](event& e) { e.index = 1; })},
+      {"none_is_named_among_deaths", "poison-named", poisoned_among_deaths(), without(happening::named)},
+      {"one_is_named_that_no_worker_had", "poison-named", crashing(),
+       [](history& seen) {
+         const auto answer = find(seen, happening::answered);
+         seen.insert(answer + 1, {.what = happening::named, .call = 0, .index = 2, .value = answer->call});
+       }},
+      {"a_call_ends_well_after_the_run", "first-cause", crashing(),
+       [](history& seen) {
+         std::erase_if(seen, [](const event& e) { return e.what == happening::blamed && e.call == 1; });
+         find(seen, happening::answered, 1)->value = 0;
+       }},
       {"poison_costs_another_call", "poison-named", poisoned(),
        with(happening::answered, 1, [](event& e) { e.value = 616; })},
+  };
+  return all;
+}
+
+const std::vector<planted>& planted_in_ends() {
+  static const std::vector<planted> all = {
+      {"part_of_it_without_label", "partial-labelled", drained(),
+       with(happening::labelled, 0, [](event& e) { e.value = 0; })},
+      {"all_of_it_with_label", "partial-labelled", two_calls(),
+       with(happening::labelled, 0, [](event& e) { e.value = 1; })},
+      {"some_of_it_called_lost", "partial-labelled", drained(),
+       with(happening::labelled, 0, [](event& e) { e.other = 1; })},
+      {"counted_before_the_last_fold", "partial-labelled", drained(),
+       [](history& seen) {
+         const auto last =
+             std::find_if(seen.rbegin(), seen.rend(), [](const event& e) { return e.what == happening::folded; });
+         const event late = *last;
+         seen.erase(std::next(last).base());
+         seen.insert(find(seen, happening::answered) + 1, late);
+         --find(seen, happening::answered)->other;
+         find(seen, happening::answered)->index -= late.other;
+         find(seen, happening::cut)->what = happening::given_up;
+         find(seen, happening::answered)->value = find(seen, happening::given_up)->value = 606;
+       }},
+      {"dropped_what_was_under_way", "complete", drained(),
+       [](history& seen) {
+         const auto sent = std::find_if(seen.rbegin(), seen.rend(),
+                                        [](const event& e) { return e.what == happening::edge_sent && e.worker == 0; });
+         event more = *sent;
+         ++more.index;
+         more.value = more.other = 1'000;
+         seen.insert(sent.base(), more);
+       }},
+      {"ended_before_it_began_though_it_had", "licensed-error", drained(),
+       [](history& seen) {
+         event sent = *find(seen, happening::edge_sent);
+         sent.call = 1;
+         sent.value = sent.other = 1'000;
+         find(seen, happening::answered, 1)->value = 606;
+         seen.insert(find(seen, happening::cut), sent);
+       }},
+      {"ended_well_and_not_asked_to_end", "complete", drained(), without(happening::cut)},
   };
   return all;
 }
@@ -216,7 +292,8 @@ const std::vector<planted>& planted_in_graphs() {
        }},
       {"a_part_too_few", "right-parts", routed(),
        [](history& seen) { --find_at(seen, happening::forwarded, 2, 2)->other; }},
-      {"samples_counted_wrong", "complete", routed(), with(happening::answered, 1, [](event& e) { ++e.index; })},
+      {"samples_counted_wrong", "partial-labelled", routed(),
+       with(happening::answered, 1, [](event& e) { ++e.index; })},
       {"given_up_and_not_asked", "licensed-error", routed(),
        with(happening::answered, 1, [](event& e) { e.value = 606; })},
   };
@@ -280,15 +357,24 @@ const std::vector<planted>& planted_elsewhere() {
        with(happening::recovered, 2, [](event& e) { e.value ^= 1; })},
       {"silent_for_ever", "silent-replaced", two_calls(),
        [](history& seen) {
-         const event worker = *find(seen, happening::became_stage);
-         event frozen{.at_ns = worker.at_ns, .what = happening::frozen, .worker = worker.worker};
-         event thawed{.at_ns = worker.at_ns + 60'000'000'000, .what = happening::thawed, .worker = worker.worker};
-         seen.insert(find(seen, happening::became_stage) + 1, {frozen, thawed});
+         // the last to be ready, as another one would be late at its thaw
+         const auto last =
+             std::find_if(seen.rbegin(), seen.rend(), [](const event& e) { return e.what == happening::said_ready; });
+         event frozen{.at_ns = last->at_ns, .what = happening::frozen, .worker = last->worker};
+         event thawed{.at_ns = last->at_ns + 60'000'000'000, .what = happening::thawed, .worker = last->worker};
+         seen.insert(last.base(), {frozen, thawed});
+       }},
+      {"late_for_ever", "late-replaced", two_calls(),
+       [](history& seen) {
+         const std::uint32_t late = find(seen, happening::said_ready)->worker;
+         std::erase_if(seen, [late](const event& e) { return e.what == happening::said_ready && e.worker == late; });
+         for (event& each : seen) {
+           if (each.what == happening::driver_ended) each.at_ns += 60'000'000'000;
+         }
        }},
       {"an_actor_is_left", "nothing-left", two_calls(),
        with(happening::driver_ended, 0, [](event& e) { e.value = 1; })},
-      {"an_engine_is_left", "nothing-left", two_calls(),
-       with(happening::driver_ended, 0, [](event& e) { e.other = 1; })},
+      {"something_else_is_left", "nothing-left", two_calls(), with(happening::left, 0, [](event& e) { ++e.value; })},
   };
   return all;
 }
@@ -298,50 +384,10 @@ std::string name_of_planted(const ::testing::TestParamInfo<planted>& given) {
 }
 
 INSTANTIATE_TEST_SUITE_P(results, judging, ::testing::ValuesIn(planted_in_results()), name_of_planted);
+INSTANTIATE_TEST_SUITE_P(ends, judging, ::testing::ValuesIn(planted_in_ends()), name_of_planted);
 INSTANTIATE_TEST_SUITE_P(graphs, judging, ::testing::ValuesIn(planted_in_graphs()), name_of_planted);
 INSTANTIATE_TEST_SUITE_P(workers, judging, ::testing::ValuesIn(planted_in_workers()), name_of_planted);
 INSTANTIATE_TEST_SUITE_P(rest, judging, ::testing::ValuesIn(planted_elsewhere()), name_of_planted);
-
-plan three_calls() {
-  return {.seed = 11, .stages = 2, .replicas = 1, .calls = {9, 9, 9}};
-}
-
-event sent(std::uint64_t call, std::uint64_t index) {
-  return {.what = happening::edge_sent, .call = call, .index = index, .other = 99};
-}
-
-/// Two micro-batches of each of two calls fill the loader's window, and then `next` happens.
-std::string after_a_full_window(std::initializer_list<event> next) {
-  history seen{{.what = happening::driver_started, .other = 4}, sent(0, 0), sent(0, 1), sent(1, 0), sent(1, 1)};
-  seen.insert(seen.end(), next);
-  const auto found = judge(three_calls(), seen);
-  return found ? found->invariant : "";
-}
-
-constexpr event gives_up{.what = happening::given_up, .call = 1};
-constexpr event throws{.what = happening::forward_threw, .worker = 1, .stage = 1, .call = 1};
-
-TEST(window_of_the_loader, holds_all_calls_that_have_no_reason_to_be_cancelled) {
-  EXPECT_EQ(after_a_full_window({}), "");
-  EXPECT_EQ(after_a_full_window({sent(2, 0)}), "window");
-}
-
-TEST(window_of_the_loader, does_not_hold_a_cancelled_call_before_it_is_answered) {
-  for (const event& cause : {gives_up, throws}) {
-    EXPECT_EQ(after_a_full_window({cause, sent(2, 0), sent(2, 1)}), "");
-    EXPECT_EQ(after_a_full_window({cause, sent(2, 0), sent(2, 1), sent(2, 2)}), "window");
-  }
-}
-
-TEST(window_of_the_loader, holds_a_call_of_which_it_sends_more) {
-  EXPECT_EQ(after_a_full_window({gives_up, sent(1, 1)}), "");
-  EXPECT_EQ(after_a_full_window({gives_up, sent(1, 2)}), "window");
-}
-
-TEST(window_of_the_loader, holds_a_call_that_is_given_up_too_late_and_ends_well) {
-  const event ends_well{.what = happening::answered, .call = 1, .other = 9};
-  EXPECT_EQ(after_a_full_window({gives_up, sent(2, 0), ends_well}), "window");
-}
 
 }  // namespace
 }  // namespace troupe::simulation

@@ -53,6 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                       switched_off{mutant::restart_budget, 100, {"restart-budget"}},
                       switched_off{mutant::blobs_before_orders, 5, {"blobs-first"}},
                       switched_off{mutant::silence_noticed, 1000, {"silent-replaced", "licensed-error"}},
+                      switched_off{mutant::late_replaced, 100, {"late-replaced"}},
                       switched_off{mutant::journal_synced, 100, {"journal-kept"}},
                       switched_off{mutant::old_incarnations_fenced, 1000, {"no-stale-incarnation"}},
                       switched_off{mutant::same_data_again, 100, {"right-parts", "same-bits"}},

@@ -3,9 +3,12 @@
 // control plane runs in virtual time, and a judge that shares nothing with it reads what was seen.
 #include "testing/simulation/world.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -35,6 +38,71 @@ TEST(simulation_world, equal_plans_give_equal_traces_in_any_simulator_and_others
     hashes.insert(one.trace_hash);
   }
   EXPECT_EQ(hashes.size(), 50u);
+}
+
+std::int64_t events_of(const simulator& world, happening what, std::uint64_t value) {
+  return std::ranges::count_if(world.seen(), [&](const event& e) { return e.what == what && e.value == value; });
+}
+
+/// Two calls, of which the first is in the middle.
+TEST(runs_that_are_stopped, call_partial_what_is_not_complete) {
+  simulator world;
+  for (const way_to_stop how : {way_to_stop::drain, way_to_stop::now, way_to_stop::deadline, way_to_stop::abort}) {
+    SCOPED_TRACE(static_cast<int>(how));
+    const fault stops{.kind = fault_kind::stop_run, .at_us = 150'000, .index = static_cast<std::uint64_t>(how)};
+    const run_report report = world.run(
+        {.seed = 12, .stages = 2, .slots_from_loader = 2, .calls = {200, 4}, .forward_us = 2'000, .faults = {stops}});
+    EXPECT_EQ(report.wrong, "");
+    EXPECT_EQ(report.ended, how == way_to_stop::drain ? "partial" : how == way_to_stop::deadline ? "E0605" : "E0606");
+    EXPECT_EQ(events_of(world, happening::labelled, 1), 2);
+    const auto first = std::ranges::find(world.seen(), happening::answered, &event::what);
+    EXPECT_GT(first->other, 0u) << "it was not in the middle";
+    EXPECT_EQ(first->value == 0, how == way_to_stop::drain);
+  }
+}
+
+/// Of a run that fails the answers count what was folded, too.
+TEST(runs_that_are_stopped, count_what_was_folded_before_they_failed) {
+  simulator world;
+  std::vector<fault> deaths;
+  for (std::uint64_t index = 8; index < 200; index += 8)
+    deaths.push_back({.kind = fault_kind::kill_in_forward, .index = index});
+  const run_report report = world.run({.seed = 12, .calls = {200}, .forward_us = 2'000, .faults = deaths});
+  EXPECT_EQ(report.wrong, "");
+  EXPECT_EQ(report.ended, "E0616");
+  EXPECT_GT(std::ranges::find(world.seen(), happening::answered, &event::what)->other, 10u);
+}
+
+plan dying(std::vector<fault> faults) {
+  return {.seed = 5, .calls = {200, 8}, .forward_us = 2'000, .faults = std::move(faults)};
+}
+
+fault dies_at(std::uint64_t index) {
+  return {.kind = fault_kind::kill_in_forward, .index = index};
+}
+
+/// Whatever ends them: nobody can tell a micro-batch that kills from one that was in hand each time.
+TEST(named_micro_batches, are_those_that_three_workers_in_a_row_had_in_hand) {
+  simulator world;
+  const run_report report = world.run(dying({dies_at(7), dies_at(7), dies_at(7)}));
+  EXPECT_EQ(report.wrong, "");
+  EXPECT_EQ(report.ended, "E0616");
+  const auto named = std::ranges::find(world.seen(), happening::named, &event::what);
+  ASSERT_NE(named, world.seen().end());
+  EXPECT_EQ(named->index, 7u);
+  EXPECT_EQ(std::ranges::count(world.seen(), happening::named, &event::what), 1) << "the other call ends well";
+}
+
+/// Each time after some progress, so that no micro-batch has a part in it.
+TEST(named_micro_batches, are_none_where_a_stage_dies_too_often) {
+  simulator world;
+  std::vector<fault> deaths;
+  for (std::uint64_t index = 8; index < 200; index += 8) deaths.push_back(dies_at(index));
+  const run_report report = world.run(dying(deaths));
+  EXPECT_EQ(report.wrong, "");
+  EXPECT_EQ(report.ended, "E0616");
+  EXPECT_EQ(std::ranges::count(world.seen(), happening::named, &event::what), 0);
+  EXPECT_EQ(std::ranges::count(world.seen(), happening::blamed, &event::what), 2) << "both calls end with the run";
 }
 
 /// Two stages, of which one throws, and edges that can be lost, so that every message is said.

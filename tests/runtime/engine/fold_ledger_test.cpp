@@ -207,6 +207,44 @@ TEST_F(ledger_test, a_fold_that_fails_cancels_its_call_alone) {
   EXPECT_THAT(second->seen, ElementsAre(0));
 }
 
+/// What the journal did not take is in the sum all the same.
+TEST_F(ledger_test, counts_a_state_that_is_folded_and_not_in_the_journal) {
+  struct full_disk final : call_fold {
+    [[nodiscard]] expected<void> fold(const score&) override {
+      return fail(error_code::journal_unwritable, "j", "full");
+    }
+  };
+  ledger.begin(0, {std::make_shared<full_disk>()});
+  ledger.fold(score_of(0, 0));
+  const auto end = ledger.take_ended();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->folded, 1u);
+  EXPECT_EQ(end->samples, 10u);
+  EXPECT_TRUE(end->cancelled);
+}
+
+TEST_F(ledger_test, tells_of_a_call_that_it_gives_up_and_folds_nothing_more_of_it) {
+  auto first = begin(0);
+  auto second = begin(1);
+  ledger.fold(score_of(0, 0));
+  ledger.fold(score_of(0, 1));
+  const auto now = ledger.abandon(0);
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->folded, 2u);
+  EXPECT_EQ(now->samples, 20u);
+  EXPECT_EQ(ledger.fold(score_of(0, 2)), fold_ledger::verdict::duplicate);
+  EXPECT_THAT(first->seen, ElementsAre(0, 1));
+
+  ledger.fold(score_of(1, 0));
+  ledger.close({1, 1});
+  while (ledger.take_ended()) continue;
+  const auto taken = ledger.abandon(1);
+  ASSERT_TRUE(taken) << "who takes it may not have told of it yet";
+  EXPECT_EQ(taken->folded, 1u);
+  EXPECT_FALSE(taken->cancelled);
+  EXPECT_FALSE(ledger.abandon(2)) << "it has not begun";
+}
+
 TEST(ledger_sinks, a_fold_that_fails_at_one_of_them_ends_the_call_for_all) {
   fold_ledger ledger{{.sinks = 2, .window = 100}};
   auto failing = std::make_shared<recording_fold>();

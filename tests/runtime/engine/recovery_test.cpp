@@ -311,6 +311,13 @@ TEST(restart_budget, is_spent_by_too_many_deaths_in_a_short_time_and_recovers_wi
   EXPECT_EQ(spent_at(std::chrono::milliseconds{1}), limits::deaths_in_window_max);
 }
 
+TEST(restart_budget, suspects_no_micro_batch_of_many_deaths_in_a_short_time) {
+  restart_budget budget;
+  std::optional<error> spent;
+  for (std::uint32_t i = 1; !spent; ++i) spent = budget.note(death({{0, i}}), {}, {0, i});
+  EXPECT_FALSE(budget.suspect({1, 0})) << "the last death is one of many";
+}
+
 TEST(restart_budget, tells_of_the_last_death_of_many_in_a_short_time) {
   restart_budget budget;
   std::optional<error> spent;

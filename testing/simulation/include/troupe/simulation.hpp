@@ -76,7 +76,8 @@ struct settings {
   /// In place of drawn ones, if there are any; seeds then draw what runs next. Times count from the start. These have a
   /// counterpart in virtual time:
   ///   at=TIME   kill, stop (with `for` or not) of a stage; kill of the loader, the aggregator, and with a journal the
-  ///             driver; disk_full of the journal; drop, corrupt, close of an edge; close of control messages
+  ///             driver; disk_full of the journal; drop, delay, duplicate, reorder (of one), corrupt, close of an edge;
+  ///             close of control messages
   ///   at=mbK    kill, throw of a stage, in the first call
   ///   p=P       drop, duplicate, reorder of control messages of all replicas; in hundredths, and drawn from the run's
   ///             seed in place of the fault's
