@@ -29,7 +29,7 @@ struct call_outcome {
 };
 
 /// Less was folded than was asked for, `asked` micro-batches with those of an earlier run; or the call was ended before
-/// it was known that all of it was there.
+/// it was known that all of them were there.
 [[nodiscard]] inline bool is_partial(const call_outcome& outcome, std::uint64_t asked) noexcept {
   return outcome.tally.cancelled || outcome.tally.folded < asked;
 }

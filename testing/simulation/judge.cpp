@@ -218,7 +218,7 @@ class hearing {
     broken("complete", "call {} ended well with {} of {} micro-batches", each.call, call.through(), wanted);
   }
 
-  /// What is not complete says so, and what is complete does not.
+  /// A partial result says so, and a complete one does not.
   void check_label(const event& each) {
     const call_seen& call = call_at(each.call);
     const bool is_complete = call.through() == plan_.calls.at(each.call);

@@ -47,7 +47,7 @@ enum class fault_kind : std::uint8_t {
 inline constexpr std::size_t fault_kinds = 30;
 
 enum class way_to_stop : std::uint8_t {
-  drain,     ///< as the first Ctrl-C: what is under way is finished
+  drain,     ///< as the first Ctrl-C: work under way is finished
   now,       ///< as the second
   deadline,  ///< as --deadline
   abort,     ///< the whole run, as the end of a pipeline_engine

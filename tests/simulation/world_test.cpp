@@ -81,7 +81,7 @@ fault dies_at(std::uint64_t index) {
   return {.kind = fault_kind::kill_in_forward, .index = index};
 }
 
-/// Whatever ends them: nobody can tell a micro-batch that kills from one that was in hand each time.
+/// Whatever ends them: no history tells a micro-batch that kills from one that was in hand each time.
 TEST(named_micro_batches, are_those_that_three_workers_in_a_row_had_in_hand) {
   simulator world;
   const run_report report = world.run(dying({dies_at(7), dies_at(7), dies_at(7)}));
