@@ -56,7 +56,7 @@ worker_options options_of(const worker_case& which) {
   return {.enabled = true,
           .transport = which.over == worker_case::edges::shm ? transport_kind::automatic : transport_kind::tcp,
           .timeout = timeout_of(which),
-          .payload_crc = which.over == worker_case::edges::tcp};
+          .checksums = which.over == worker_case::edges::tcp};
 }
 
 void serve_case(const worker_environment& environment) {
