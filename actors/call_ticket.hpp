@@ -26,6 +26,8 @@ struct call_outcome {
   /// From the order to load to the last fold.
   std::chrono::nanoseconds wall{0};
   std::uint64_t replayed = 0;
+  /// fold_ledger::duplicates_dropped() at its end.
+  std::uint64_t dropped_so_far = 0;
 };
 
 /// Less was folded than was asked for, `asked` micro-batches with those of an earlier run; or the call was ended before

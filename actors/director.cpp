@@ -177,7 +177,8 @@ void director_state::ended(const call_completed& end) {
   call_outcome outcome{.tally = end.tally,
                        .cause = std::move(entry.cause),
                        .wall = entry.started.count() == 0 ? entry.started : steady_now() - entry.started,
-                       .replayed = replays - std::exchange(replays_reported_, replays)};
+                       .replayed = replays - std::exchange(replays_reported_, replays),
+                       .dropped_so_far = plan_.ledger->duplicates_dropped()};
   if (calls_.empty()) tell_of_losses_left();
   entry.ticket->done.set_value(std::move(outcome));
   plan_.reports->wake();  // the thread that waits for reports waits for this, too

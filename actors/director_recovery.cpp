@@ -120,7 +120,7 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
                     fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.name, seconds,
                                 again, again == 1 ? "" : "es", lost.cause.cause),
                     lost.rank, plan_.engines->accounts->at(at).name});
-    if (plan_.on_recovered) plan_.on_recovered({at, seconds, again});
+    if (plan_.on_recovered) plan_.on_recovered({at, seconds, again, plan_.ledger->duplicates_dropped()});
     losses_.erase(found);
   }
 }
@@ -128,7 +128,7 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
 void director_state::tell_of_actors(micro_batch_id from) {
   if (const auto since = std::exchange(actor_lost_since_, {}); since && plan_.on_recovered) {
     plan_.on_recovered({std::nullopt, std::chrono::duration<double>(steady_now() - *since).count(),
-                        plan_.engines->loader->sent().count_from(from)});
+                        plan_.engines->loader->sent().count_from(from), plan_.ledger->duplicates_dropped()});
   }
 }
 

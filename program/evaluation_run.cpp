@@ -57,6 +57,7 @@ expected<run_result> evaluation_run::run() {
     return tl::make_unexpected(late);
   }
   cancelled_ = outcome->tally.cancelled;
+  if (fault_injector* const faults = running().faults()) faults->dropped(outcome->dropped_so_far);
   auto result = conclude(*outcome, before);
   const auto kept = parts_.journal ? parts_.journal->close() : expected<void>{};
   if (result && !kept) result->errors.push_back(kept.error());
@@ -129,6 +130,7 @@ std::vector<fault_report> evaluation_run::fault_reports() const {
                     .micro_batch = one.micro_batch ? std::optional(one.micro_batch->index) : std::nullopt,
                     .recovery_seconds = one.recovery_seconds,
                     .replayed = one.replayed,
+                    .duplicates_dropped = one.duplicates_dropped,
                     .note = one.note});
   }
   return made;

@@ -50,6 +50,8 @@ struct fault_report {
   std::optional<double> recovery_seconds = std::nullopt;
   /// Micro-batches that were sent again for it.
   std::uint64_t replayed = 0;
+  /// Results that came a second time, after its recovery and before the next one.
+  std::uint64_t duplicates_dropped = 0;
   /// Why it was not injected though its moment came.
   std::optional<std::string> note = std::nullopt;
 };

@@ -56,6 +56,7 @@ fold_ledger::verdict fold_ledger::fold(score next) {
   const bool is_folded = next.id.index < found->second.folded[next.sink];
   if (options_.deduplicate && (is_folded || at.held.contains(next.id))) {
     ++found->second.tally.duplicates_dropped;
+    ++duplicates_;
     return verdict::duplicate;
   }
   if (next.id > at.next) {

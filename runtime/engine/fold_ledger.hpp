@@ -69,6 +69,8 @@ class fold_ledger {
   /// begun.
   [[nodiscard]] std::optional<call_tally> abandon(call_number call);
 
+  /// In all calls, since the start.
+  [[nodiscard]] std::uint64_t duplicates_dropped() const noexcept { return duplicates_; }
   /// All micro-batches below it are folded or cancelled.
   [[nodiscard]] micro_batch_id low_water() const noexcept;
   /// The next call that has completed or was cancelled, in call order, each once.
@@ -106,6 +108,7 @@ class fold_ledger {
   std::deque<call_tally> known_;
   /// Folds, since the start.
   std::uint64_t failed_ = 0;
+  std::uint64_t duplicates_ = 0;
 };
 
 }  // namespace troupe

@@ -359,6 +359,13 @@ bool fault_injector::was_over(std::size_t number, const fault_record::entry& kno
   return *known.seconds + *lasts < now - seconds_since_loss;
 }
 
+void fault_injector::dropped(std::uint64_t so_far) {
+  const std::lock_guard lock{mutex_};
+  const std::uint64_t now = std::max(so_far, dropped_seen_);  // a call that was refused knows of none
+  const std::uint64_t more = now - std::exchange(dropped_seen_, now);
+  if (priced_last_) record_.dropped(*priced_last_, more);
+}
+
 /// The first fault that hit this, was not over by then and has no price yet; else one that has, else one that was.
 void fault_injector::recovered(const recovery_note& note) {
   look();
@@ -384,6 +391,9 @@ void fault_injector::recovered(const recovery_note& note) {
     };
     if (!who || doubts(number) < doubts(*who)) who = number;
   }
+  dropped(note.dropped_so_far);
+  const std::lock_guard lock{mutex_};
+  priced_last_ = who;
   if (who) record_.cost(*who, note.seconds, note.sent_again);
 }
 

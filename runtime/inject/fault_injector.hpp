@@ -33,6 +33,8 @@ struct recovery_note {
   std::optional<stage_address> stage;
   double seconds = 0;
   std::uint64_t sent_again = 0;
+  /// Results that came a second time, until now.
+  std::uint64_t dropped_so_far = 0;
 };
 
 /// Injects a plan into one run, in its driver: hands workers the faults that they inject into themselves, wraps what
@@ -90,7 +92,10 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
 
   // --- the record ---
 
+  /// What the ledger drops from now on until the next one counts for the same fault.
   void recovered(const recovery_note& note);
+  /// At the end of a call: recovery_note::dropped_so_far.
+  void dropped(std::uint64_t so_far);
   [[nodiscard]] const fault_record& record() const noexcept { return record_; }
 
  private:
@@ -132,6 +137,9 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   std::map<std::uint32_t, hosted_worker_ptr> started_;
   /// By stage replica, the newest last.
   std::vector<watched_worker> watched_;
+  /// The fault of the last recovery; nothing: none was to blame.
+  std::optional<std::size_t> priced_last_;
+  std::uint64_t dropped_seen_ = 0;
   bool forgets_ = false;
   /// Last: their threads use the others. Late messages still arrive while the run ends, after stop().
   fault_clock late_messages_;

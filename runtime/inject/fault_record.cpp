@@ -58,6 +58,11 @@ void fault_record::cost(std::size_t number, double recovery_seconds, std::uint64
   one.replayed += replayed;
 }
 
+void fault_record::dropped(std::size_t number, std::uint64_t duplicates) {
+  const std::lock_guard lock{mutex_};
+  entries_[number].duplicates_dropped += duplicates;
+}
+
 bool fault_record::is_spent(std::size_t number) const {
   const std::lock_guard lock{mutex_};
   return entries_[number].times > 0;

@@ -27,6 +27,7 @@ class fault_record {
     /// From the loss that it caused until the run had new edges.
     std::optional<double> recovery_seconds;
     std::uint64_t replayed = 0;
+    std::uint64_t duplicates_dropped = 0;
     /// Why it was not injected though its moment came.
     std::optional<std::string> note;
   };
@@ -46,6 +47,8 @@ class fault_record {
   void give_up(std::size_t number, std::string why);
   /// Fault `number` cost this.
   void cost(std::size_t number, double recovery_seconds, std::uint64_t replayed);
+  /// So many results came a second time for it.
+  void dropped(std::size_t number, std::uint64_t duplicates);
 
   [[nodiscard]] bool is_spent(std::size_t number) const;
   /// By position in the plan.

@@ -83,6 +83,7 @@ json faults_json(const std::vector<fault_report>& faults, number_writer& number)
                     {"micro_batch", one.micro_batch ? json(*one.micro_batch) : json(nullptr)},
                     {"recovery_seconds", seconds(one.recovery_seconds, fmt::format("faults[{}].recovery_seconds", i))},
                     {"replayed", one.replayed},
+                    {"duplicates_dropped", one.duplicates_dropped},
                     {"note", one.note ? json(*one.note) : json(nullptr)}});
   }
   return list;

@@ -81,13 +81,19 @@ TEST(result_json, has_every_sink_where_there_are_several) {
 
 TEST(result_json, says_what_became_of_each_fault) {
   run_result result = sample_result();
-  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .seconds = 0.5, .micro_batch = 3, .replayed = 7},
+  result.faults = {{.fault = "kill:loader,at=mb3",
+                    .times = 1,
+                    .seconds = 0.5,
+                    .micro_batch = 3,
+                    .replayed = 7,
+                    .duplicates_dropped = 2},
                    {.fault = "kill:worker=1,at=9s", .note = "not injected: target gone"}};
   EXPECT_EQ(json::parse(result_json(result).text)["faults"],
             json::parse(R"([{"fault": "kill:loader,at=mb3", "times": 1, "seconds": 0.5, "micro_batch": 3,
-                             "recovery_seconds": null, "replayed": 7, "note": null},
+                             "recovery_seconds": null, "replayed": 7, "duplicates_dropped": 2, "note": null},
                             {"fault": "kill:worker=1,at=9s", "times": 0, "seconds": null, "micro_batch": null,
-                             "recovery_seconds": null, "replayed": 0, "note": "not injected: target gone"}])"));
+                             "recovery_seconds": null, "replayed": 0, "duplicates_dropped": 0,
+                             "note": "not injected: target gone"}])"));
 }
 
 TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {

@@ -1,0 +1,173 @@
+// Goal: each fault that the pages call survived leaves the bits as they are, wherever in the run it strikes. Method:
+// the built program; a seed draws the moment. Three seeds for each; TROUPE_FAULT_SEEDS=30 tries so many.
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/processes/killer.hpp"
+#include "tests/processes/lenet.hpp"
+#include "tests/processes/marked_run.hpp"
+#include "tests/processes/undisturbed.hpp"
+#include "tests/support/turns.hpp"
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using arguments = std::vector<std::string>;
+
+/// 60 micro-batches.
+const arguments whole = lenet(16, 960);
+
+class moment {
+ public:
+  explicit moment(std::uint64_t seed) : draw_(seed) {}
+  /// ",at=mb17", ",at=msg9".
+  std::string micro_batch() { return ",at=mb" + std::to_string(between(1, 55)); }
+  std::string message(int from, int to) { return ",at=msg" + std::to_string(between(from, to)); }
+  int between(int from, int to) { return std::uniform_int_distribution<int>(from, to)(draw_); }
+
+ private:
+  std::mt19937_64 draw_;
+};
+
+struct fault_scenario {
+  const char* name;
+  std::function<arguments(moment& when)> faults;
+  arguments options = {};
+};
+
+/// Noticed by silence alone.
+const arguments over_tcp = {"--transport", "tcp", "--worker-timeout", "2"};
+
+const std::vector<fault_scenario> survived = {
+    {"first_stage", [](moment& when) { return arguments{"kill:stage=stage.0" + when.micro_batch()}; }},
+    {"middle_stage", [](moment& when) { return arguments{"kill:stage=stage.1" + when.micro_batch()}; }},
+    {"last_stage", [](moment& when) { return arguments{"kill:stage=stage.2" + when.micro_batch()}; }},
+    {"stage_and_its_spare",
+     [](moment& when) {
+       return arguments{"kill:worker=3,at=0.0" + std::to_string(when.between(1, 9)) + "s",
+                        "kill:stage=stage.1" + when.micro_batch()};
+     }},
+    {"loader", [](moment& when) { return arguments{"kill:loader" + when.micro_batch()}; }},
+    {"aggregator", [](moment& when) { return arguments{"kill:aggregator" + when.micro_batch()}; }},
+    {"freeze_and_thaw",
+     [](moment& when) { return arguments{"stop:stage=stage.1" + when.micro_batch() + ",for=0.3s"}; }},
+    {"half_open_forward",
+     [](moment& when) { return arguments{"half_open:edge=stage.0-stage.1,direction=forward" + when.message(2, 40)}; },
+     over_tcp},
+    {"half_open_back",
+     [](moment& when) { return arguments{"half_open:edge=stage.0-stage.1,direction=back" + when.message(2, 40)}; },
+     over_tcp},
+    {"flipped_bit_in_shared_memory",
+     [](moment& when) { return arguments{"corrupt:edge=stage.0-stage.1" + when.message(2, 40)}; }},
+    {"flipped_bit_over_tcp",
+     [](moment& when) { return arguments{"corrupt:edge=stage.0-stage.1" + when.message(2, 40)}; }, over_tcp},
+    {"lost_control_messages",
+     [](moment& when) {
+       const std::string seed = ",p=0.1,seed=" + std::to_string(when.between(1, 1000));
+       return arguments{"drop:control=driver-stage.0" + seed, "duplicate:control=driver-stage.1" + seed,
+                        "reorder:control=driver-stage.2" + seed};
+     }},
+};
+
+std::vector<std::uint64_t> seeds() {
+  const char* const asked = std::getenv("TROUPE_FAULT_SEEDS");
+  const std::uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 3;
+  std::vector<std::uint64_t> found(count);
+  for (std::uint64_t seed = 0; seed < count; ++seed) found[seed] = seed + 1;
+  return asked != nullptr ? found : in_turn_if_sanitized(found, 1);
+}
+
+arguments with_faults(arguments all, const arguments& faults) {
+  for (const std::string& each : faults) all.insert(all.end(), {"--fault", each});
+  return all;
+}
+
+/// The seed of a case, which no other case shares.
+moment moment_of(std::size_t place, std::uint64_t seed) {
+  return moment(1000 * place + seed);
+}
+
+class faults_at_drawn_moments : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(faults_at_drawn_moments, leave_the_bits_as_they_are) {
+  if (!has_turn_if_sanitized(GetParam() % 3, 3)) GTEST_SKIP() << another_turn;
+  const fault_scenario& one = survived.at(GetParam());
+  for (const std::uint64_t seed : seeds()) {
+    moment when = moment_of(GetParam(), seed);
+    const arguments faults = one.faults(when);
+    SCOPED_TRACE(::testing::PrintToString(faults));
+    marked_run run(with_faults(with(with(whole, {"--processes", "--stages", "3"}), one.options), faults));
+    const auto outcome = run.run();
+    SCOPED_TRACE(outcome.err);
+    undisturbed::of(whole).expect_same(outcome);
+    for (const auto& each : nlohmann::json::parse(outcome.out)["faults"]) {
+      const bool is_by_lot = each["fault"].get<std::string>().find(",p=") != std::string::npos;
+      EXPECT_GE(each["times"], is_by_lot ? 0 : 1) << each;
+    }
+    run.expect_nothing_left();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(of, faults_at_drawn_moments, ::testing::Range(std::size_t{0}, survived.size()),
+                         [](const auto& one) { return std::string(survived.at(one.param).name); });
+
+class runs_that_end_and_go_on : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(runs_that_end_and_go_on, give_the_bits_of_an_undisturbed_one) {
+  if (!has_turn_if_sanitized(0, 3)) GTEST_SKIP() << another_turn;
+  const auto& [fault, status] = GetParam();
+  for (const std::uint64_t seed : seeds()) {
+    moment when = moment_of(100, seed);
+    const arguments journaled = with(whole, {"--processes", "--stages", "3", "--journal", killer::journal});
+    marked_run run(with_faults(journaled, {fault + when.micro_batch()}));
+    const auto ended = run.run();
+    SCOPED_TRACE(ended.err);
+    EXPECT_EQ(ended.status, status);
+    run.expect_nothing_left({killer::journal});
+    const auto outcome = run.run(with(journaled, {"--resume"}));
+    SCOPED_TRACE(outcome.err);
+    undisturbed::of(whole).expect_same(outcome);
+  }
+}
+
+constexpr int cannot_write = 1;
+INSTANTIATE_TEST_SUITE_P(by, runs_that_end_and_go_on,
+                         ::testing::Values(std::tuple{std::string("kill:driver"), 128 + SIGKILL},
+                                           std::tuple{std::string("disk_full:journal,bytes=20"), cannot_write}),
+                         [](const auto& one) { return std::get<1>(one.param) == cannot_write ? "disk" : "driver"; });
+
+TEST(a_crash_loop, is_stopped_by_the_budget_wherever_it_begins) {
+  if (!has_turn_if_sanitized(1, 3)) GTEST_SKIP() << another_turn;
+  for (const std::uint64_t seed : seeds()) {
+    const std::string stage = std::to_string(seed % 3);
+    marked_run run(with_faults(with(whole, {"--processes", "--stages", "3"}), {"kill:stage=stage." + stage + ",p=1"}));
+    const auto outcome = run.run();
+    EXPECT_EQ(outcome.status, 4) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("error E0616: stage " + stage));
+    EXPECT_THAT(outcome.err, HasSubstr("the first time: killed by SIGKILL"));
+    run.expect_nothing_left();
+  }
+}
+
+TEST(a_micro_batch_that_kills_every_worker, is_named) {
+  if (!has_turn_if_sanitized(2, 3)) GTEST_SKIP() << another_turn;
+  for (const std::uint64_t seed : seeds()) {
+    const int sample = moment_of(200, seed).between(5, 395);
+    marked_run run({"fault=abort", "at=" + std::to_string(sample)}, FAULTY_PROGRAM);
+    const auto outcome = run.run();
+    EXPECT_EQ(outcome.status, 4) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("call 0, micro-batch " + std::to_string(sample / 4))) << sample;
+    EXPECT_THAT(outcome.err, HasSubstr("it worked on this micro-batch every time"));
+    run.expect_nothing_left();
+  }
+}
+
+}  // namespace
+}  // namespace troupe::testing
