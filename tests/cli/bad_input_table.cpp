@@ -36,7 +36,6 @@ const std::vector<bad_input> commands = {
     {"unknown_flag_with_value", eval_with({"--microbatch=2"}), {}, usage, "E0101", "write --micro-batch"},
     {"strange_flag", eval_with({"--quantum"}), {}, usage, "E0101", "--quantum"},
     {"positional_argument", eval_with({"extra"}), {}, usage, "E0101", "extra"},
-    {"chaos_minutes", {"chaos", "--minutes", "soon"}, {}, usage, "E0103", "minutes from 0.001 to"},
     {"positional_model", {"eval", "mlp.pt"}, {}, usage, "E0101", "write --model mlp.pt"},
     {"flag_without_value", eval_with({"--stages"}), {}, usage, "E0103", "--stages"},
     {"flag_twice", eval_with({"--stages", "1", "--stages", "2"}), {}, usage, "E0104", "more than once"},

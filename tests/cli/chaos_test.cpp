@@ -113,6 +113,9 @@ TEST(chaos, refuses_what_contradicts_it) {
   const auto bad = run_troupe({.arguments = chaos_of({"--fault", "kill:lodaer"})});
   EXPECT_EQ(bad.status, 2);
   EXPECT_THAT(bad.err, HasSubstr("E0109"));
+  const auto time = run_troupe({.arguments = chaos_of({"--minutes", "soon"})});
+  EXPECT_EQ(time.status, 2);
+  EXPECT_THAT(time.err, HasSubstr("\"soon\", expected minutes from 0.001 to"));
 }
 
 /// Of a process that lives, whose command line has this text.
