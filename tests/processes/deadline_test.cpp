@@ -140,7 +140,7 @@ TEST(a_model_that_crashes, is_named_with_the_signal) {
   run.expect_nothing_left({"model.pt"});
 }
 
-/// Whatever crashes it: the driver sees the signal alone, or what a sanitizer that has begun makes of it.
+/// Whatever crashes it: the driver sees the signal alone, or the report of a sanitizer that has begun.
 TEST(a_process_that_tries_a_model_out, is_named_with_its_signal) {
   marked_run run({});
   const std::string model = save_model(run, loop);
