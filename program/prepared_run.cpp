@@ -15,18 +15,10 @@
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/cores.hpp"
 #include "runtime/process/nursery.hpp"
-#include "runtime/process/own_arguments.hpp"
 #include "runtime/topology/plan_fingerprint.hpp"
 
 namespace troupe {
 namespace {
-
-/// In a launch it is the driver's copy, which was made before there were threads. Else it loads this program while the
-/// run prepares: the try-out waits for it as long as it would load the program itself.
-std::shared_ptr<nursery> find_nursery() {
-  return own_nursery() ? own_nursery()
-                       : nursery::start({.name = {}, .arguments = own_arguments(), .environment = {}, .fds = {}});
-}
 
 /// In a process of its own; it must have taken the run for what this one does.
 expected<probe_report> probe(const run_request& request, const std::shared_ptr<nursery>& from, const log_function& log,
@@ -103,7 +95,7 @@ expected<started_run> start_stages(const run_request& request, const sample_bloc
   topology_start_options how{
       .run = request.options, .classes = classes, .report = std::nullopt, .log = log, .stop = stop};
   if (request.options.workers.enabled || request.what.parts().wants_any_process()) {
-    how.from = find_nursery();
+    how.from = own_nursery();
     auto report = probe(request, how.from, log, stop);
     if (!report) return tl::make_unexpected(report.error());
     how.report = std::move(*report);

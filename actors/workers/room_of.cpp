@@ -28,9 +28,6 @@ constexpr std::size_t files_per_worker = 7;
 /// CAF's own, the connection to the driver, and descriptors that wait to be taken.
 constexpr std::size_t worker_files = 10;
 
-/// The nursery's: its host's bell, a pidfd, two pipes, and both ends of its channel.
-constexpr std::size_t nursery_files = 6;
-
 /// What OpenMP makes for the first kernel of a thread that has not said how many it wants.
 std::uint32_t default_team() {
   const char* const asked = std::getenv("OMP_NUM_THREADS");
@@ -81,10 +78,10 @@ room_request room_of_run(const wiring_plan& plan, const room_options& options) {
                       .address_bytes = limits::room_address_bytes};
   if (remote == 0) return needed;
   const std::uint32_t idle = 1 + idle_worker_threads(*options.edges);
-  needed.threads += link_threads + 2 * process_host_threads + options.edges->threads;
+  needed.threads += link_threads + process_host_threads + options.edges->threads;
   needed.threads_elsewhere =
-      1 + remote * (idle + stage_threads(options.threads)) + limits::worker_spares * (idle + default_team() - 1);
-  needed.descriptors += driver_files + nursery_files + files_per_worker * (remote + limits::worker_spares) +
+      remote * (idle + stage_threads(options.threads)) + limits::worker_spares * (idle + default_team() - 1);
+  needed.descriptors += driver_files + files_per_worker * (remote + limits::worker_spares) +
                         options.edges->files_per_edge * local_edges + options.edges->files;
   return needed;
 }

@@ -16,8 +16,7 @@ struct worker_environment;
 ///     auto result = program.run(my_topology(), {.micro_batch = 64, .workers = {.enabled = true}});
 class program {
  public:
-  /// Call it before any other thread exists. Workers are copies of one process that waits here, so code before it
-  /// happens once for all workers of a run. The arguments are passed to workers; none is parsed. It opens closed
+  /// Call it before any other thread exists. The arguments are passed to workers; none is parsed. It opens closed
   /// standard descriptors on /dev/null and ignores SIGXFSZ unless the program handles it.
   program(int argc, char** argv);
   program(const program&) = delete;
