@@ -110,11 +110,6 @@ std::optional<char> state_of(pid_t process) {
   return stat_of(process).state;
 }
 
-std::string name_of(pid_t process) {
-  const std::string line = content_of(directory_of(process) / "comm");
-  return line.substr(0, line.find('\n'));
-}
-
 /// The environment of a copy is the nursery's. Of nursery, try-out and worker a worker alone has a link, and a try-out
 /// alone a file for its report.
 bool is_copied_worker(pid_t process) {

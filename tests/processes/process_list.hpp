@@ -30,9 +30,6 @@ bool is_copied_worker(pid_t process);
 /// It tries a model out, before the run.
 bool is_try_out(pid_t process);
 
-/// As in /proc/PID/comm; empty once it is gone.
-std::string name_of(pid_t process);
-
 /// It has greeted its driver, and speaks over its link.
 bool has_joined(pid_t worker);
 
