@@ -48,9 +48,10 @@ class node_worker {
   std::uint64_t marks() const { return page.page()->faults.load(); }
 
  private:
-  std::unique_ptr<link_loop> loop_;
   noted_news agent_news_;
   noted_news news_;
+  /// Its thread tells the news: it ends before they do.
+  std::unique_ptr<link_loop> loop_;
 
  public:
   shared_page page;

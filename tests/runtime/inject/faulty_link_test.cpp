@@ -65,11 +65,16 @@ class faulty_pair {
     return [this](fault_clock::time_point when, std::function<void()> what) { clock_.at(when, std::move(what)); };
   }
   fault_clock clock_;
-  std::unique_ptr<link_loop> loop_;
 
  public:
   noted_news driver_news;
   noted_news worker_news;
+
+ private:
+  /// Its thread tells the news: it ends before they do.
+  std::unique_ptr<link_loop> loop_;
+
+ public:
   std::shared_ptr<message_link> driver;
   std::shared_ptr<message_link> worker;
 };
