@@ -3,6 +3,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <tuple>
 
@@ -41,6 +43,8 @@ struct fault_scenario {
   std::function<arguments(moment& when)> faults;
   arguments options = {};
 };
+
+constexpr int cannot_write = 1;
 
 /// Noticed by silence alone.
 const arguments over_tcp = {"--transport", "tcp", "--worker-timeout", "2"};
@@ -137,11 +141,59 @@ TEST_P(runs_that_end_and_go_on, give_the_bits_of_an_undisturbed_one) {
   }
 }
 
-constexpr int cannot_write = 1;
 INSTANTIATE_TEST_SUITE_P(by, runs_that_end_and_go_on,
                          ::testing::Values(std::tuple{std::string("kill:driver"), 128 + SIGKILL},
                                            std::tuple{std::string("disk_full:journal,bytes=20"), cannot_write}),
                          [](const auto& one) { return std::get<1>(one.param) == cannot_write ? "disk" : "driver"; });
+
+/// Four scenarios at once over tcp, half of the time with an end of the whole run, by the driver's death or a full
+/// disk.
+struct swarm {
+  arguments faults;
+  std::optional<int> ends_with;
+};
+
+swarm draw_swarm(moment& when) {
+  swarm drawn;
+  std::vector<std::size_t> left(survived.size());
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  for (int count = 0; count < 4; ++count) {
+    const auto place = left.begin() + when.between(0, static_cast<int>(left.size()) - 1);
+    const arguments more = survived[*place].faults(when);
+    drawn.faults.insert(drawn.faults.end(), more.begin(), more.end());
+    left.erase(place);
+  }
+  const int end = when.between(0, 3);
+  if (end == 0) {
+    drawn.faults.push_back("kill:driver" + when.micro_batch());
+    drawn.ends_with = 128 + SIGKILL;
+  } else if (end == 1) {
+    drawn.faults.push_back("disk_full:journal,bytes=20" + when.micro_batch());
+    drawn.ends_with = cannot_write;
+  }
+  return drawn;
+}
+
+TEST(a_swarm_of_faults, leaves_the_bits_as_they_are_once_it_has_passed) {
+  if (!has_turn_if_sanitized(1, 3)) GTEST_SKIP() << another_turn;
+  for (const std::uint64_t seed : seeds()) {
+    moment when = moment_of(300, seed);
+    const swarm drawn = draw_swarm(when);
+    SCOPED_TRACE(::testing::PrintToString(drawn.faults));
+    arguments journaled = with(whole, {"--processes", "--stages", "3", "--journal", killer::journal});
+    journaled.insert(journaled.end(), over_tcp.begin(), over_tcp.end());
+    marked_run run(with_faults(journaled, drawn.faults));
+    auto outcome = run.run();
+    SCOPED_TRACE(outcome.err);
+    run.expect_nothing_left({killer::journal});
+    if (drawn.ends_with) {
+      EXPECT_EQ(outcome.status, drawn.ends_with);
+      outcome = run.run(with(journaled, {"--resume"}));
+      SCOPED_TRACE(outcome.err);
+    }
+    undisturbed::of(whole).expect_same(outcome);
+  }
+}
 
 TEST(a_crash_loop, is_stopped_by_the_budget_wherever_it_begins) {
   if (!has_turn_if_sanitized(1, 3)) GTEST_SKIP() << another_turn;
