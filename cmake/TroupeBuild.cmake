@@ -109,6 +109,9 @@ function(troupe_library name)
     target_compile_options(${name} PRIVATE "${troupe_gcc_false_alarms}")
     troupe_use_pch(${name} ${arg_PCH})
   endif()
+  if(TROUPE_SANITIZE STREQUAL "thread")
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)  # built where a test with threads needs it
+  endif()
   set_property(GLOBAL APPEND PROPERTY troupe_libraries ${name})
 endfunction()
 
@@ -164,14 +167,18 @@ function(troupe_has_turn name turns result)
 endfunction()
 
 # troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [RUNS program...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds] [COST seconds]
-#   [OPTIMIZED] [QUICK] [DAILY] [TURNS even|odd])
+#   [OPTIMIZED] [QUICK] [DAILY] [ONE_THREAD] [TURNS even|odd])
 # One program and one ctest entry per NAME. RUNS: programs that the test starts. COST: what it takes, where that is 5 s or more (else
 # a hundredth of TIMEOUT); the longest start first, so that none runs alone at the end. OPTIMIZED: compiled as the product is. With a
 # TIMEOUT of ten minutes or more it has the label slow, which `make quick` leaves out, unless it is QUICK. TURNS: one day it runs in
 # release, the next day with AddressSanitizer; even: in release on even days (scripts/run_tests.py). With TROUPE_DAY every program has
-# its turns but those that are DAILY, as one configuration alone has them. Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
+# its turns but those that are DAILY, as one configuration alone has them. ONE_THREAD: neither the test nor what it tests has a second
+# thread or is shared by threads, so ThreadSanitizer has nothing to find. Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
 function(troupe_test name)
-  cmake_parse_arguments(arg "OPTIMIZED;QUICK;DAILY" "PCH;TURNS;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;QUICK;DAILY;ONE_THREAD" "PCH;TURNS;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
+  if(arg_ONE_THREAD AND TROUPE_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   troupe_has_turn(${name} "${arg_TURNS}" has_turn)
   set(is_left_out)
   if(NOT has_turn AND NOT arg_DAILY)

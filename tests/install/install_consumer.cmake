@@ -64,7 +64,7 @@ if(NOT CCACHE)
 endif()
 step(configure ${without_headers} ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/consumer -B ${build} -G ${GENERATOR}
   -D BLOCKS_DIR=${SCRATCH_DIR}/blocks -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX_COMPILER}
-  -D CMAKE_CXX_COMPILER_LAUNCHER=${CCACHE} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
+  -D CMAKE_CXX_COMPILER_LAUNCHER=${CCACHE} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_FLAGS_RELEASE=-O0)
 step(build ${without_headers} ${CMAKE_COMMAND} --build ${build})
 step(run ${build}/consumer ${SOURCE_DIR}/data)
 expect("${run_output}" "correct 9904 of 10000 in 2 stages")
