@@ -162,6 +162,7 @@ struct worker_telemetry {
   std::uint64_t samples = 0;
   std::uint64_t forward_ns = 0;
   std::uint64_t busy_ns = 0;
+  std::uint64_t arrived_bytes = 0;
   std::uint64_t faults = 0;
 };
 

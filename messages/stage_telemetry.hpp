@@ -23,6 +23,8 @@ struct stage_telemetry {
   /// Forward passes; and with them, where there are sinks, scoring.
   std::uint64_t forward_ns = 0;
   std::uint64_t busy_ns = 0;
+  /// Of payloads on their way into the stage that come in parts: while it grows, the stage does not wait in vain.
+  std::uint64_t arrived_bytes = 0;
   /// Bit k: it has injected fault k of the plan.
   std::uint64_t faults = 0;
 };

@@ -299,6 +299,7 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
           },
       .on_damaged = accusation(wiring.epoch, channel)};
   site.shape.producer_bell = site.shape.consumer_bell = &engine_->bell();
+  site.arrived_bytes = engine_->arrived_bytes();
   if (offered->blobs == 0) return site;
   return take_memory(site).map([&] { return std::move(site); });
 }

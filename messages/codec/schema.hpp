@@ -107,7 +107,8 @@ template <> struct schema<worker_ended> : message_of<message_kind::worker_ended,
 template <> struct schema<worker_telemetry> : message_of<message_kind::worker_telemetry,
     &worker_telemetry::rank, &worker_telemetry::has_begun, &worker_telemetry::working_on, &worker_telemetry::since_ns,
     &worker_telemetry::median_ns, &worker_telemetry::micro_batches, &worker_telemetry::samples,
-    &worker_telemetry::forward_ns, &worker_telemetry::busy_ns, &worker_telemetry::faults> {};
+    &worker_telemetry::forward_ns, &worker_telemetry::busy_ns, &worker_telemetry::arrived_bytes,
+    &worker_telemetry::faults> {};
 template <> struct schema<stop_workers> : message_of<message_kind::stop_workers, &stop_workers::grace_ms> {};
 template <> struct schema<workers_stopped> : message_of<message_kind::workers_stopped, &workers_stopped::all_ended> {};
 template <> struct schema<ask_telemetry> : message_of<message_kind::ask_telemetry, &ask_telemetry::question> {};

@@ -63,6 +63,7 @@ worker_telemetry message_of(const stage_telemetry& seen, std::uint32_t rank, ns 
           .samples = seen.samples,
           .forward_ns = seen.forward_ns,
           .busy_ns = seen.busy_ns,
+          .arrived_bytes = seen.arrived_bytes,
           .faults = seen.faults};
 }
 
@@ -76,6 +77,7 @@ stage_telemetry telemetry_of(const worker_telemetry& said, ns now) {
           .samples = said.samples,
           .forward_ns = said.forward_ns,
           .busy_ns = said.busy_ns,
+          .arrived_bytes = said.arrived_bytes,
           .faults = said.faults};
 }
 

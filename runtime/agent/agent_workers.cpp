@@ -13,7 +13,7 @@ namespace {
 bool is_as_told(const stage_telemetry& one, const stage_telemetry& other) {
   const auto key = [](const stage_telemetry& of) {
     return std::tuple(of.has_begun, of.working_on, of.since, of.median, of.micro_batches, of.samples, of.busy_ns,
-                      of.faults);
+                      of.arrived_bytes, of.faults);
   };
   return key(one) == key(other);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,6 +47,8 @@ struct edge_site {
   std::function<void(const error&)> on_lost = {};
   /// What came from the other end cannot be: once at most, on the thread of the end.
   std::function<void(const error&)> on_damaged = {};
+  /// Grows while a payload comes in parts, of a consumer's end; null where that is not asked for.
+  std::shared_ptr<std::atomic<std::uint64_t>> arrived_bytes = nullptr;
   /// Null without a fault plan. A producer's end suffers no damage.
   std::shared_ptr<arrival_faults> faults = nullptr;
 };

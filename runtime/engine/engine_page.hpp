@@ -86,6 +86,8 @@ struct engine_page {
   /// Set by the worker that the page was given to, before it begins to become the stage: what ends it from then on is
   /// the stage's own death.
   std::atomic<bool> taken{false};
+  /// stage_telemetry::arrived_bytes, written by the transport of the edges into the engine.
+  std::atomic<std::uint64_t> arrived_bytes{0};
   /// stage_telemetry::faults, written by what injects them.
   std::atomic<std::uint64_t> faults{0};
   /// Steady time in ns, written by the node's agent: until then a fault plan cuts the node off from others.
@@ -105,6 +107,7 @@ struct engine_page {
             .samples = counters.samples.load(std::memory_order_relaxed),
             .forward_ns = counters.forward_ns.load(std::memory_order_relaxed),
             .busy_ns = counters.busy_ns.load(std::memory_order_relaxed),
+            .arrived_bytes = arrived_bytes.load(std::memory_order_relaxed),
             .faults = faults.load(std::memory_order_acquire)};
   }
 };

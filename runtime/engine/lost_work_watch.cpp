@@ -5,9 +5,10 @@
 namespace troupe {
 namespace {
 
+using telemetry_of_all = std::vector<std::optional<stage_telemetry>>;
+
 /// A stage that is being replaced does not live.
-bool all_wait(const stage_accounts& stages) {
-  const auto living = stages.living();
+bool all_wait(const telemetry_of_all& living) {
   return std::ranges::all_of(living, [](const auto& stage) { return stage && !stage->working_on; });
 }
 
@@ -17,17 +18,24 @@ std::uint64_t done_by(const stage_accounts& stages) {
   return done;
 }
 
+std::uint64_t arrived_at(const telemetry_of_all& living) {
+  std::uint64_t bytes = 0;
+  for (const auto& stage : living) bytes += stage ? stage->arrived_bytes : 0;
+  return bytes;
+}
+
 }  // namespace
 
 std::optional<micro_batch_id> lost_work_watch::look(micro_batch_id mark, const handed_out& sent,
                                                     const stage_accounts& stages, nanoseconds now) {
   freezes_.look(now);
   const auto reports = stages.taken_in();
-  if (!sent.is_out_or_held(mark) || !reports || !all_wait(stages)) {
+  const auto living = stages.living();
+  if (!sent.is_out_or_held(mark) || !reports || !all_wait(living)) {
     still_.reset();
     return std::nullopt;
   }
-  const picture seen{mark, sent.deliveries(), done_by(stages), *reports};
+  const picture seen{mark, sent.deliveries(), done_by(stages), *reports, arrived_at(living)};
   if (still_ != seen) {
     still_ = seen;
     still_since_ = now;

@@ -12,9 +12,9 @@
 namespace troupe {
 
 /// Finds out that work or a credit was lost on its way, whatever lost it: the oldest micro-batch that is not folded was
-/// sent, or the loader holds it and no receiver has room; every stage lives, none works, no report of one is
-/// being taken in, and nothing has moved for `patience`. Without this a lost message would be a wait for ever. A false
-/// alarm costs a replay, and no result.
+/// sent, or the loader holds it and no receiver has room; every stage lives, none works, no report of one is being
+/// taken in, no part of a payload has come (stage_telemetry::arrived_bytes), and nothing else has moved for `patience`.
+/// Without this a lost message would be a wait for ever. A false alarm costs a replay, and no result.
 ///
 /// Looks more often than every limits::look_pause_max: a longer pause is a freeze of this process, and times count from
 /// its end. Threads: one.
@@ -34,6 +34,7 @@ class lost_work_watch {
     std::uint64_t deliveries = 0;
     std::uint64_t micro_batches = 0;
     std::uint64_t reports = 0;
+    std::uint64_t arrived_bytes = 0;
     friend bool operator==(const picture&, const picture&) = default;
   };
 

@@ -130,6 +130,10 @@ class stage_engine final : public engine {
 
   [[nodiscard]] const stage_counters& counters() const noexcept { return page_->counters; }
   [[nodiscard]] std::shared_ptr<const engine_page> page() const noexcept { return page_; }
+  /// For edge_site::arrived_bytes.
+  [[nodiscard]] std::shared_ptr<std::atomic<std::uint64_t>> arrived_bytes() const noexcept {
+    return {page_, &page_->arrived_bytes};
+  }
   [[nodiscard]] stage_address address() const noexcept { return options_.address; }
   /// Once the engine has finished; null if none was asked for.
   [[nodiscard]] const trace_recorder* trace() const noexcept { return trace_ ? &*trace_ : nullptr; }

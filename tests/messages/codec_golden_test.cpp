@@ -85,8 +85,8 @@ TEST(codec_golden, messages_of_agents) {
   expect_bytes(worker_link_lost{5}, "93 01 2c 91 05");
   expect_bytes(agent_log{std::nullopt, 2, "t"}, "93 01 2d 93 c0 02 a1 74");
   expect_bytes(worker_ended{1, 2, 1, 9, 0, 5, {"l"}}, "93 01 2e 97 01 02 01 09 00 05 91 a1 6c");
-  expect_bytes(worker_telemetry{1, 1, micro_batch_id{0, 7}, 8, std::nullopt, 1, 2, 3, 4, 5},
-               "93 01 2f 9a 01 01 92 00 07 08 c0 01 02 03 04 05");
+  expect_bytes(worker_telemetry{1, 1, micro_batch_id{0, 7}, 8, std::nullopt, 1, 2, 3, 4, 5, 6},
+               "93 01 2f 9b 01 01 92 00 07 08 c0 01 02 03 04 05 06");
   expect_bytes(stop_workers{5000}, "93 01 30 91 cd 13 88");
   expect_bytes(workers_stopped{1}, "93 01 31 91 01");
   expect_bytes(ask_telemetry{300}, "93 01 32 91 cd 01 2c");

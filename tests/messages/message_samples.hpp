@@ -136,7 +136,7 @@ class sample_maker {
     m.last_lines.resize(below(5), text());
   }
   void fill(worker_telemetry& m) {
-    m = {u32(), u32(), maybe(id()), maybe(u64()), maybe(u64()), u64(), u64(), u64(), u64(), u64()};
+    m = {u32(), u32(), maybe(id()), maybe(u64()), maybe(u64()), u64(), u64(), u64(), u64(), u64(), u64()};
   }
   void fill(stop_workers& m) { m = {u64()}; }
   void fill(workers_stopped& m) { m = {u32()}; }
@@ -269,7 +269,7 @@ inline auto key(const worker_ended& m) {
 }
 inline auto key(const worker_telemetry& m) {
   return std::tuple(m.rank, m.has_begun, m.working_on, m.since_ns, m.median_ns, m.micro_batches, m.samples,
-                    m.forward_ns, m.busy_ns, m.faults);
+                    m.forward_ns, m.busy_ns, m.arrived_bytes, m.faults);
 }
 inline auto key(const stop_workers& m) {
   return std::tuple(m.grace_ms);

@@ -74,6 +74,11 @@ class node:
         """Until it ends: the connections between the two are half open."""
         subprocess.run(["ip", "-n", self.space, "route", "add" if begins else "del", "blackhole", f"{other.address}/32"], check=True)
 
+    def slow_down(self, rate):
+        """What it sends goes so fast at most; None: as before."""
+        how = ["replace", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "16kb", "latency", "200ms"] if rate else ["del", "dev", "eth0", "root"]
+        subprocess.run(["ip", "netns", "exec", self.space, find("tc"), "qdisc", *how], check=True)
+
     def processes(self):
         """(pid, command line) of all that live here."""
         pids = subprocess.run(["ip", "netns", "pids", self.space], capture_output=True, text=True).stdout.split()

@@ -145,6 +145,23 @@ def a_node_is_slow(nodes):
     expect_nothing_left(nodes)
 
 
+def an_activation_takes_longer_than_lost_work_is_waited_for(nodes):
+    """5 MiB at 3 Mbit/s, twice: lost work is noticed after --worker-timeout and 5 s; what still comes is not lost."""
+    some = ["--micro-batch", "80", "--limit", "160"]
+    alone = evaluate_alone(*some)
+    silence = ["--worker-timeout", "2"]
+    sender = nodes.nodes[0]
+    sender.slow_down("3mbit")
+    try:
+        run = launch(nodes, 1, ["--stages", "2", *some, *silence], silence, hosts=nodes.nodes[:2])
+        result = run.result()
+    finally:
+        sender.slow_down(None)
+    expect_same_bits(result, alone)
+    assert result["delivery"]["replayed"] == 0, run.text()
+    expect_nothing_left(nodes)
+
+
 def says_again(node):
     """Whether a TCP connection of `node` waits for the receipt of what it has sent once more."""
     table = node.run(["cat", "/proc/net/tcp"], stdout=subprocess.PIPE, text=True).communicate(timeout=PATIENCE)[0]
@@ -302,7 +319,8 @@ def a_worker_of_a_program_of_ones_own_is_killed(nodes):
 ALWAYS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas]
 TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
-         the_network_of_a_node_is_cut, a_connection_is_half_open, a_node_is_slow, a_node_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
+         the_network_of_a_node_is_cut, a_connection_is_half_open, a_node_is_slow,
+         an_activation_takes_longer_than_lost_work_is_waited_for, a_node_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
          an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
          the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end,
          a_node_that_does_not_answer_is_named]

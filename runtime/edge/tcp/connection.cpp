@@ -153,7 +153,10 @@ expected<bool> connection::read_chunk() {
   if (got.bytes == 0) return false;
   last_read_ = clock::now();
   decoder_.arrived(got.bytes);
-  return take().map([] { return true; });
+  const auto taken = take();
+  if (!taken) return tl::make_unexpected(taken.error());
+  if (payload_ != nullptr) role_->on_part(got.bytes);
+  return true;
 }
 
 void connection::wait_to_read() {

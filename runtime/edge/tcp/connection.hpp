@@ -36,6 +36,8 @@ class connection_role {
   virtual expected<void> on_handshake(connection&) { return {}; }
   /// Where a payload shall lie; null if there is no memory for it.
   virtual std::shared_ptr<aligned_buffer> place_for(std::uint64_t) { return nullptr; }
+  /// So many bytes have come, after which a payload is not complete.
+  virtual void on_part(std::size_t) {}
   /// An error ends the connection. `payload` is empty and `owner` null where there is none.
   virtual expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                                   std::shared_ptr<aligned_buffer> owner) = 0;

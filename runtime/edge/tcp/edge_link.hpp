@@ -87,6 +87,8 @@ struct receiver_link final : edge_link {
 
   std::unique_ptr<edge_producer> queue;
   std::atomic<std::uint64_t> released{0};
+  /// tcp_edge_options::arrived_bytes.
+  std::shared_ptr<std::atomic<std::uint64_t>> arrived_bytes;
 };
 
 }  // namespace troupe

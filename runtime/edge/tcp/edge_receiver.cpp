@@ -46,6 +46,10 @@ expected<bool> edge_receiver::next(outgoing_frame& out) {
   return true;
 }
 
+void edge_receiver::on_part(std::size_t bytes) {
+  if (link_->arrived_bytes) link_->arrived_bytes->fetch_add(bytes, std::memory_order_relaxed);
+}
+
 expected<void> edge_receiver::on_frame(connection&, const frame& head, std::span<const std::byte> payload,
                                        std::shared_ptr<aligned_buffer> owner) {
   if (std::holds_alternative<ping_frame>(head)) return {};

@@ -16,6 +16,7 @@ class edge_receiver final : public connection_role {
       : link_(std::move(link)), codec_(codec), pool_(link_->slots + 1) {}
 
   std::shared_ptr<aligned_buffer> place_for(std::uint64_t bytes) override { return pool_.take(bytes); }
+  void on_part(std::size_t bytes) override;
   expected<void> on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                           std::shared_ptr<aligned_buffer> owner) override;
   expected<bool> next(outgoing_frame& out) override;

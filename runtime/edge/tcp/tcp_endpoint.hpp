@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -59,6 +60,8 @@ struct tcp_edge_options {
   /// E0708, naming edge and peer; at most once; I/O thread, or within accept() where a newer epoch takes the place.
   /// Must not destroy the end or the endpoint, nor call them.
   std::function<void(const error&)> on_lost = {};
+  /// edge_site::arrived_bytes.
+  std::shared_ptr<std::atomic<std::uint64_t>> arrived_bytes = nullptr;
   /// The node that the other end must be of, empty for the driver. Compared where names are (node_of); without it any
   /// peer of the run may be it.
   std::optional<std::string> peer = std::nullopt;

@@ -51,6 +51,7 @@ class tcp_transport final : public transport {
   [[nodiscard]] tcp_edge_options end_of(edge_site site) const {
     return {.edge = site.shape,
             .on_lost = std::move(site.on_lost),
+            .arrived_bytes = std::move(site.arrived_bytes),
             .peer = has_network_ ? std::optional(std::move(site.peer.node)) : std::nullopt,
             .faults = std::move(site.faults)};
   }

@@ -94,7 +94,8 @@ stage_telemetry busy_stage(std::chrono::nanoseconds since) {
           .micro_batches = 100,
           .samples = 6400,
           .forward_ns = 1'000'000,
-          .busy_ns = 2'000'000};
+          .busy_ns = 2'000'000,
+          .arrived_bytes = 3'000'000};
 }
 
 TEST(agent_reports, telemetry_arrives_by_the_clock_of_the_driver) {
@@ -110,6 +111,7 @@ TEST(agent_reports, telemetry_arrives_by_the_clock_of_the_driver) {
   EXPECT_EQ(here.samples, 6400U);
   EXPECT_EQ(here.forward_ns, 1'000'000U);
   EXPECT_EQ(here.busy_ns, 2'000'000U);
+  EXPECT_EQ(here.arrived_bytes, 3'000'000U);
 }
 
 TEST(agent_reports, an_idle_stage_arrives_as_idle) {

@@ -45,6 +45,7 @@ TEST_F(waiting_run, tells_what_is_waited_for_and_tells_it_again) {
 
 TEST_F(waiting_run, counts_anew_when_something_moves) {
   const std::vector<std::function<void()>> moves = {[this] { pages[1]->counters.micro_batches.fetch_add(1); },
+                                                    [this] { pages[0]->arrived_bytes.fetch_add(1); },
                                                     [this] {
                                                       mark = {0, 1};
                                                     },

@@ -51,7 +51,10 @@ TEST(tcp_slow_payload, does_not_count_as_silence) {
   options.silence_timeout = 400ms;
   const auto endpoint = must_open(std::move(options));
   error_box lost;
-  const auto consumer = endpoint->accept(key_of(1), {{2, nullptr, nullptr, 1}, lost.put()}).value();
+  const auto arrived = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const auto consumer =
+      endpoint->accept(key_of(1), {.edge = {2, nullptr, nullptr, 1}, .on_lost = lost.put(), .arrived_bytes = arrived})
+          .value();
   const raw_client client(endpoint->port());
   edge_transcript said{key_of(1), 2, {1, 2}, {}};
   client.send(encode_head(make_hello(said)).view());
@@ -60,11 +63,16 @@ TEST(tcp_slow_payload, does_not_count_as_silence) {
   client.send(encode_head(activation_frame{{0, 0}, {0, 4}, 1, {}, 4 * limits::tcp_wake_bytes, {}, false}).view());
   const auto begin = std::chrono::steady_clock::now();
   auto next = begin;
+  std::uint64_t sent = 0;
   EXPECT_TRUE(eventually([&] {
     const auto now = std::chrono::steady_clock::now();
-    if (now >= next && client.send(std::string(100, 'x'))) next = now + 20ms;
+    if (now >= next && client.send(std::string(100, 'x'))) {
+      next = now + 20ms;
+      sent += 100;
+    }
     return now > begin + 1200ms;
   }));
+  EXPECT_TRUE(eventually([&] { return arrived->load() >= sent; })) << arrived->load() << " of " << sent;
   EXPECT_EQ(lost.count(), 0u);
   const auto told = lost.take();  // now that it is silent
   ASSERT_TRUE(told);
