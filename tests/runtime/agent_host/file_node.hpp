@@ -21,6 +21,9 @@ namespace troupe::testing {
 
 inline constexpr std::chrono::seconds file_patience{60};
 
+/// The agent executes it for a nursery; this test program would run all its tests in there.
+inline constexpr const char* idle_program = "/bin/true";
+
 inline std::chrono::steady_clock::time_point in_file_time() {
   return std::chrono::steady_clock::now() + file_patience;
 }
@@ -55,8 +58,8 @@ class file_node {
       EXPECT_EQ(::unshare(CLONE_FS), 0) << "its working directory is that of this thread";
       static_cast<void>(agent_->serve());
     });
-    node().set_up({.program = "/proc/self/exe",
-                   .program_hash = *sha256_of_file("/proc/self/exe", error_code::worker_mismatch),
+    node().set_up({.program = idle_program,
+                   .program_hash = *sha256_of_file(idle_program, error_code::worker_mismatch),
                    .directory = files().string(),
                    .arguments = {},
                    .environment = {{"TROUPE_CACHE_DIR", (folder.root / "cache/troupe").string()}},
