@@ -1,9 +1,14 @@
 #include "program/engine_checks.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 
 namespace troupe {
 namespace {
+
+/// Names are checked before the number of classes is known.
+constexpr std::uint32_t classes_assumed = 10;
 
 std::vector<std::string> names_of(const std::vector<metric_choice>& metrics) {
   std::vector<std::string> names;
@@ -26,6 +31,21 @@ expected<void> check_batch_call(const pipeline_engine_options& options) {
   if (options.run.limit) {
     return no_use("limit", "it counts the samples of a data set, and an iterator gives micro-batches",
                   "use num_micro_batches");
+  }
+  return {};
+}
+
+expected<void> check_call_options(const pipeline_engine_options& options) {
+  if (options.num_micro_batches == 0) {
+    return fail(error_code::value_out_of_range, "num_micro_batches", "it is 0", "ask for at least 1");
+  }
+  if (options.call_timeout <= std::chrono::nanoseconds{0}) {
+    return fail(error_code::value_out_of_range, "call_timeout", "it is not positive", "give calls some time");
+  }
+  for (const metric_choice& each : options.metrics) {
+    const auto* name = std::get_if<std::string>(&each);
+    if (name == nullptr) continue;
+    if (auto made = make_metric(*name, classes_assumed); !made) return tl::make_unexpected(made.error());
   }
   return {};
 }

@@ -85,6 +85,9 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
 
 expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& options, evaluation_hooks hooks,
                                                        const eval_objects& objects) {
+  if (objects.data && !options.data.empty()) {
+    return fail(error_code::flags_contradict, "data", "it is given by name and as an object", "leave one of them out");
+  }
   return create_for(
       {.what = topology_of(options, objects), .options = options.run, .config = options, .shows_buffers = true},
       std::move(hooks));

@@ -20,13 +20,13 @@ struct eval_sink {
 
 /// What an evaluation takes that no flag can say.
 struct eval_objects {
-  /// In place of eval_options::data.
+  /// In place of eval_options::data, which is empty then; both are E0104.
   data_set_ptr data = nullptr;
   /// Behind those of eval_options::metrics.
   std::vector<metric_ptr> metrics = {};
   /// Behind the sink "metrics".
   std::vector<eval_sink> sinks = {};
-  /// As cut_options has it.
+  /// Parameters and inputs of the model are cast to it; nothing: both stay as they are.
   std::optional<c10::ScalarType> dtype = std::nullopt;
 };
 
@@ -43,7 +43,7 @@ class evaluator {
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks,
                                                                    const eval_objects& objects = {});
 
-  /// The same for a topology. The first micro-batch passes every stage before anything runs (start_topology). If any
+  /// The same for a topology. The first micro-batch passes every stage before anything runs. If any
   /// stage has a worker process, this try-out happens in a process of its own for all stages. The evaluator keeps a
   /// copy of `what`; an abandoned thread may still use objects that its callables refer to.
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const topology& what, const run_options& options,

@@ -101,7 +101,8 @@ struct fault_trigger {
   friend bool operator==(const fault_trigger&, const fault_trigger&) = default;
 };
 
-/// Of an edge from its producer to its consumer, of control messages from the driver to the stage; or against that.
+/// forward: on an edge from its producer to its consumer, of control messages from the driver to the stage; back: the
+/// other way.
 enum class fault_direction : std::uint8_t { forward, back };
 
 /// One fault. Parameters that its kind does not take must be empty.

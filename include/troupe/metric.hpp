@@ -73,7 +73,8 @@ class metric {
   virtual void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const = 0;
   [[nodiscard]] virtual metric_value compute_words(std::span<const std::uint64_t> total) const = 0;
 
-  /// Called with the first micro-batch before a run, after update_words() has accepted it. Return E0108 for values that
+  /// Called with the first micro-batch before a run, and when a call begins, after update_words() has accepted it for a
+  /// state that is not counted. Return E0108 for values that
   /// can be computed but have no meaning, such as nll of outputs that are no log-probabilities.
   [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const at::Tensor& outputs,
                                              [[maybe_unused]] const at::Tensor& labels) const {

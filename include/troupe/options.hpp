@@ -66,8 +66,8 @@ struct worker_options {
   std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
   /// One forward; a longer one costs its process. Nothing: for ever.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
-  /// Checksums over all that edges between processes carry, in shared memory, too: damage costs a repetition. Nothing:
-  /// over tcp without TLS alone; TLS has its own.
+  /// Checksums over all that edges between processes carry, in shared memory, too: a damaged micro-batch is sent again.
+  /// Nothing: on tcp edges without TLS, which has its own, and nowhere else.
   std::optional<bool> checksums = std::nullopt;
 };
 
@@ -78,8 +78,9 @@ struct run_options {
   std::optional<std::uint32_t> threads = std::nullopt;
   /// Evaluate only the first `limit` samples.
   std::optional<std::uint64_t> limit = std::nullopt;
-  /// From the start until the run ends with E0605 and a partial result.
+  /// From evaluator::create(), or an engine's call, until the run ends with E0605 and a partial result.
   std::optional<std::chrono::nanoseconds> deadline = std::nullopt;
+  /// Records what each stage does (run_result::trace); E0104 with worker processes.
   bool trace = false;
   journal_options journal = {};
   log_options log = {};

@@ -135,7 +135,8 @@ class pipeline_engine {
   void set_batch_fn(batch_function transform) { transform_ = std::move(transform); }
 
   /// Evaluates a whole data set, every sample exactly once, with the metrics and sinks of the options. Errors: those
-  /// of evaluator::create() and run().
+  /// of evaluator::create() and run(). A metric that does not fit is told by the first micro-batch (E0108). A journal
+  /// records one evaluation: the next one of this engine is E0803.
   [[nodiscard]] expected<run_result> evaluate(const data_choice& data, evaluation_hooks hooks = {});
   /// The same with other metrics for this call. E0104 for metric objects with worker processes, which have only those
   /// of the options.

@@ -58,14 +58,14 @@ struct stage_options {
   /// float32, float16 or bfloat16: casts floating-point inputs, and the weights of a TorchScript module. Not set: none.
   std::optional<c10::ScalarType> dtype = std::nullopt;
   /// cpu; cuda:N; cuda, for the devices of the machine in turn; or privateuseone[:N], which the program makes known to
-  /// LibTorch. E0103 for another text, E0110 where the machine lacks it (docs/gpu.md). A join or route has the CPU's.
+  /// LibTorch. E0103 for another text, E0110 where the machine lacks it (docs/gpu.md). A join or route runs on the CPU.
   std::string device = "cpu";
   std::vector<std::string> inputs = {"in"};
   std::vector<std::string> outputs = {"out"};
   /// Gives each replica a worker process, also without worker_options::enabled. Needs troupe::program.
   bool process = false;
   /// Nodes of a launch (docs/multi-node.md), by name: one for all replicas, or one for each. Empty: any. The flag
-  /// --placement comes before it. E0102 where the launch has no such node; E0504 without a launch.
+  /// --placement overrides it. E0102 where the launch has no such node; E0504 without a launch.
   std::vector<std::string> placement = {};
 };
 

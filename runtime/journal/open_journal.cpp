@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 tl::unexpected<error> exists_already(const std::string& path) {
   return fail(error_code::journal_unwritable, path, "it exists already",
-              "add --resume to go on with it, or name another file");
+              "add --resume (journal.resume) to go on with it, or name another file");
 }
 
 tl::unexpected<error> missing(const std::string& path) {

@@ -18,7 +18,7 @@ class metric_scorer final : public scorer {
                          std::string label = {});
 
   /// words: the states of the metrics, one after another. Anything that does not fit is E0603, naming metric,
-  /// micro-batch and its samples.
+  /// micro-batch and its samples. The first micro-batch of a call is judged here, too.
   [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
 
   /// Whether the metrics fit the first micro-batch, before a run starts: `outputs` is what the scored stage gave for

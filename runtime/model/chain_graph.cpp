@@ -16,8 +16,8 @@ using torch::jit::Value;
 namespace prim = c10::prim;
 
 constexpr auto wrap_fix =
-    "wrap the operation in a module of its own inside the nn.Sequential; for a skip connection keep the whole residual "
-    "block as one module, that is one layer";
+    "wrap the operation in a module of its own inside the nn.Sequential; keep a skip connection within one module; or "
+    "export nn.Sequential(model), which runs the model as one layer";
 constexpr auto sequential_fix =
     "make the model an nn.Sequential whose modules each take one tensor and give one tensor";
 

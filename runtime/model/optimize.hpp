@@ -17,7 +17,8 @@ namespace troupe {
 expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop = {});
 
 /// One module that runs `layers` in order, frozen and fused as a whole (optimize_mode::stage). Results move in the last
-/// digits with the choice of layers. Layers that pass their input on are left out; at least one other must be there.
+/// digits with the choice of layers. Layers that pass their input on are left out; that all do is a broken invariant.
+/// E0211, whose place is `where`.
 expected<torch::jit::Module> fuse_layers(std::span<const layer> layers, const std::string& where);
 
 }  // namespace troupe

@@ -21,7 +21,7 @@ expected<std::vector<trace_event>> gather_trace(std::span<const trace_recorder* 
       return fail(error_code::queue_full,
                   fmt::format("trace of stage {}, replica {}", recorder->where().stage, recorder->where().replica),
                   fmt::format("{} events were kept and {} dropped", recorder->events().size(), recorder->dropped()),
-                  "trace fewer micro-batches, with --limit or a larger --micro-batch");
+                  "trace fewer micro-batches: a limit (--limit), or larger ones (--micro-batch)");
     }
     all.insert(all.end(), recorder->events().begin(), recorder->events().end());
   }

@@ -11,6 +11,9 @@
 namespace troupe::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
 std::vector<at::Tensor> nll(const at::Tensor& outputs, const at::Tensor& labels) {
   return {at::nll_loss(outputs, labels)};
 }
@@ -247,6 +250,34 @@ TEST(eval_batch, wrong_use_is_an_error_that_says_what_to_do) {
   ASSERT_FALSE(too_many);
   EXPECT_EQ(too_many.error().code, error_code::more_stages_than_layers);
   EXPECT_EQ(pipeline_engine::create("no/such/model.pt", {}, {}).error().code, error_code::model_missing);
+}
+
+TEST(pipeline_engine, options_of_its_calls_are_checked_before_anything_starts) {
+  const auto told = [](const pipeline_engine_options& options) {
+    const auto made = pipeline_engine::create(lenet().string(), options, nll);
+    return made ? "nothing" : to_string(made.error());
+  };
+  EXPECT_THAT(told({.num_micro_batches = 0}), HasSubstr("E0103: num_micro_batches: it is 0"));
+  EXPECT_THAT(told({.call_timeout = std::chrono::seconds{0}}), HasSubstr("E0103: call_timeout: it is not positive"));
+  EXPECT_THAT(told({.metrics = {"acuracy"}}), HasSubstr("E0102: metric acuracy"));
+}
+
+/// An engine starts without data, so no try-out has seen it.
+TEST(evaluation_by_an_engine, tells_a_metric_that_does_not_fit) {
+  const auto engine = make_engine({.stages = 2});
+  const auto told = [&](const std::string& metric) {
+    const auto result = engine->evaluate(digits(), 64, {metric});
+    return result ? "nothing" : to_string(result.error());
+  };
+  EXPECT_THAT(told("top99"), HasSubstr("E0108"));
+  EXPECT_THAT(told("mae"), HasSubstr("E0108"));
+  EXPECT_EQ(told("nll"), "nothing") << "the engine goes on, and its outputs are log-probabilities";
+  const auto of_logits = pipeline_engine::create((data_dir() / "cifar10/resnet20.pt").string(),
+                                                 {.run = {.micro_batch = 8, .limit = 16}, .metrics = {"nll"}}, {});
+  ASSERT_TRUE(of_logits) << to_string(of_logits.error());
+  const auto result = (*of_logits)->evaluate("cifar10:" + (data_dir() / "cifar10/test_batch_1000.bin").string());
+  ASSERT_FALSE(result) << "it would say a mean of " << (*result)["nll"].value();
+  EXPECT_THAT(to_string(result.error()), AllOf(HasSubstr("E0108"), HasSubstr("first micro-batch, metric nll")));
 }
 
 TEST(eval_batch, a_call_that_takes_too_long_fails_and_the_engine_goes_on) {

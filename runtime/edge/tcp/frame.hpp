@@ -36,9 +36,11 @@ struct activation_frame {
   micro_batch_id id;
   sample_range samples;
   epoch_number epoch = 0;
-  /// Nothing where the activation is the whole micro-batch, has no tensors, has no labels.
+  /// How many rows are listed; nothing for a whole micro-batch.
   std::optional<std::uint64_t> rows;
+  /// Nothing without tensors.
   std::optional<std::uint64_t> tensor_bytes;
+  /// Nothing without labels.
   std::optional<std::uint64_t> label_bytes;
   /// The payload ends with the CRC32C of all its bytes before.
   bool has_checksum = false;

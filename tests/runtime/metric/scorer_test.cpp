@@ -33,7 +33,7 @@ activation micro_batch(std::uint64_t index, std::int64_t size, const payload_ptr
 
 TEST(metric_scorer, words_are_the_states_one_after_another) {
   at::manual_seed(1);
-  const at::Tensor outputs = at::randn({8, 5});
+  const at::Tensor outputs = at::log_softmax(at::randn({8, 5}), 1);
   const at::Tensor labels = at::randint(5, {8}, at::kLong);
   words wanted;
   for (const metric_ptr& m : some_metrics()) {
@@ -51,7 +51,7 @@ TEST(metric_scorer, words_are_the_states_one_after_another) {
 }
 
 TEST(metric_scorer, returned_outputs_are_a_contiguous_copy) {
-  const at::Tensor outputs = at::randn({5, 8}).t();
+  const at::Tensor outputs = at::log_softmax(at::randn({5, 8}), 0).t();
   metric_scorer scorer(some_metrics(), true);
   score result;
   const payload_ptr labels = make_tensors(at::zeros({8}, at::kLong));
@@ -60,6 +60,17 @@ TEST(metric_scorer, returned_outputs_are_a_contiguous_copy) {
   EXPECT_TRUE(at::equal(copy, outputs));
   EXPECT_TRUE(copy.is_contiguous());
   EXPECT_FALSE(copy.storage().is_alias_of(outputs.storage()));
+}
+
+TEST(metric_scorer, judges_the_first_micro_batch_of_a_call) {
+  const payload_ptr logits = make_tensors(at::zeros({8, 5}));
+  const payload_ptr labels = make_tensors(at::zeros({8}, at::kLong));
+  metric_scorer scorer({get(make_metric("nll", 5))});
+  score result;
+  const expected<void> first = scorer.evaluate(logits, micro_batch(0, 8, labels), result);
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, error_code::metric_does_not_fit);
+  EXPECT_TRUE(scorer.evaluate(logits, micro_batch(1, 8, labels), result));
 }
 
 TEST(metric_scorer, without_metrics_needs_no_labels) {
@@ -99,7 +110,7 @@ TEST(metric_scorer, whatever_does_not_fit_is_named_with_micro_batch_and_samples)
 
 TEST(metric_fold, values_equal_those_of_all_samples_at_once) {
   at::manual_seed(2);
-  const at::Tensor outputs = at::randn({40, 5});
+  const at::Tensor outputs = at::log_softmax(at::randn({40, 5}), 1);
   const at::Tensor labels = at::randint(5, {40}, at::kLong);
   metric_scorer scorer(some_metrics());
   metric_fold fold(some_metrics());

@@ -115,7 +115,8 @@ TEST(layer_chain, a_traced_identity_is_a_layer_that_passes_its_input_on) {
 TEST(layer_chain, what_is_no_chain_is_refused_with_the_node) {
   const children two{{"a", linear("Linear", 4, 4)}, {"b", linear("Linear", 4, 4)}};
   const auto net = [&](const std::string& body) { return container("Net", two, "def forward(self, x):\n" + body); };
-  expect_no_chain(net("  y = self.a.forward(x)\n  return self.b.forward(y) + y\n"), "aten::add", "residual block");
+  expect_no_chain(net("  y = self.a.forward(x)\n  return self.b.forward(y) + y\n"), "aten::add",
+                  "keep a skip connection within one module");
   expect_no_chain(net("  return self.b.forward(torch.relu(self.a.forward(x)))\n"), "aten::relu", "module of its own");
   expect_no_chain(net("  return self.b.forward(torch.relu(self.a.forward(x)))\n"), "after layer a", "nn.Sequential");
   expect_no_chain(net("  return self.b.forward(torch.flatten(x, 1))\n"), "before the first layer", "nn.Sequential");
