@@ -96,7 +96,7 @@ class director_state {
   /// False: there is no point in starting it again.
   [[nodiscard]] bool may_restart(const stage_lost& lost);
   void tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from);
-  void tell_of_actors(micro_batch_id from);
+  void tell_of_other_losses(micro_batch_id from);
   void tell_of_losses_left();
   void edge_is_lost(const edge_lost& lost);
   void work_is_lost(const work_lost& lost);
@@ -132,8 +132,8 @@ class director_state {
     stage_lost newest;
   };
   std::map<stage_address, loss> losses_;
-  /// Of the loader or the aggregator, until there are new edges.
-  std::optional<std::chrono::nanoseconds> actor_lost_since_;
+  /// Of the loader, the aggregator, or edges between stages that live: until there are new edges.
+  std::optional<std::chrono::nanoseconds> lost_since_;
   epoch_switch epochs_;
   std::uint32_t replacements_ = 0;
   std::uint64_t replays_reported_ = 0;

@@ -84,6 +84,7 @@ void director_state::make_new_edges(const error& cause) {
   if (!epochs_.may_follow_a_loss(plan_.engines->loader->low_water())) return fatal(cause);
   tell(self_, monitor_,
        log_record{log_level::warning, cause.where + " was lost, and new edges are made: " + cause.cause});
+  if (!lost_since_) lost_since_ = steady_now();
   stages_.require_wiring();
   start_epoch_if_needed();
 }
@@ -102,7 +103,7 @@ void director_state::start_epoch(const loading_paused& paused) {
   auto edges = make_edges({.epoch = epochs_.begin(steady_now()), .present = present, .from = from});
   if (!edges) return fatal(edges.error());
   tell_of_replacements(present, from);
-  tell_of_actors(from);
+  tell_of_other_losses(from);
   tell(self_, loader_, start_loader_epoch{std::move(*edges)});
   load_in_order();
 }
@@ -125,8 +126,8 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
   }
 }
 
-void director_state::tell_of_actors(micro_batch_id from) {
-  if (const auto since = std::exchange(actor_lost_since_, {}); since && plan_.on_recovered) {
+void director_state::tell_of_other_losses(micro_batch_id from) {
+  if (const auto since = std::exchange(lost_since_, {}); since && plan_.on_recovered) {
     plan_.on_recovered({std::nullopt, std::chrono::duration<double>(steady_now() - *since).count(),
                         plan_.engines->loader->sent().count_from(from), plan_.ledger->duplicates_dropped()});
   }
@@ -164,7 +165,7 @@ void director_state::child_died(const caf::down_msg& down) {
   if (!can_be_replaced || ++replacements_ > limits::deaths_in_window_max) return fatal(cause);
   tell(self_, monitor_,
        log_record{log_level::warning, "an actor of the run was replaced: " + self_->system().render(down.reason)});
-  if (!actor_lost_since_) actor_lost_since_ = steady_now();
+  if (!lost_since_) lost_since_ = steady_now();
   down.source == loader_.address() ? replace_loader() : replace_aggregator();
   send_all_unfolded();
 }

@@ -23,13 +23,13 @@ class report_box {
   /// Gets a copy of each record from now on, at once and in order, and first of those that wait here. It must not wait,
   /// and not call the box.
   void copy_log_to(log_function receiver);
-  /// The waiting thread has something else to do; wait_for() returns.
+  /// The waiting thread has something else to do: take() returns.
   void wake();
 
   struct reports {
     std::optional<call_progress> progress;
     std::deque<log_record> log_lines;
-    /// That came before these and were dropped.
+    /// Lines before these that the limit dropped.
     std::uint64_t lines_lost = 0;
   };
   /// What has come since the last time; waits for something to come, `at_most` that long.

@@ -27,7 +27,7 @@ std::optional<error> failure_of(const call_outcome& outcome) {
 error deadline_error(const eval_options& config) {
   const std::chrono::duration<double> limit = config.run.deadline.value_or(std::chrono::nanoseconds{0});
   return {error_code::deadline_passed, "eval", fmt::format("the deadline of {} s has passed", limit.count()),
-          "raise --deadline, or evaluate fewer samples with --limit"};
+          "raise the deadline (--deadline), or evaluate fewer samples (--limit)"};
 }
 
 void evaluation_run::request_stop(stop_kind kind) noexcept {
@@ -131,7 +131,7 @@ std::vector<fault_report> evaluation_run::fault_reports() const {
                     .recovery_seconds = one.recovery_seconds,
                     .replayed = one.replayed,
                     .duplicates_dropped = one.duplicates_dropped,
-                    .note = one.note});
+                    .note = one.note || one.times > 0 ? one.note : "not injected: its moment did not come"});
   }
   return made;
 }

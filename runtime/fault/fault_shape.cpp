@@ -40,7 +40,8 @@ expected<void> check_stage(const fault& one, const fault_shape& shape) {
     return misfit(one, fmt::format("{} has {} replicas, counted from 0", stage.name, stage.replicas));
   }
   if (!stage.in_process && needs_process(one)) {
-    return misfit(one, fmt::format("{} has no process of its own", stage.name), "run it with --processes");
+    return misfit(one, fmt::format("{} has no process of its own", stage.name),
+                  "run it with --processes (workers.enabled)");
   }
   return {};
 }
@@ -59,7 +60,8 @@ expected<void> check_edge(const fault& one, const fault_shape& shape) {
   };
   if (std::any_of(shape.edges.begin(), shape.edges.end(), is_it)) {
     if (in_process(one.who.name) || in_process(one.who.to)) return {};
-    return misfit(one, "both ends of the edge are in one process, and nothing travels", "run it with --processes");
+    return misfit(one, "both ends of the edge are in one process, and nothing travels",
+                  "run it with --processes (workers.enabled)");
   }
   std::vector<std::string> known;
   for (const auto& [from, to] : shape.edges) known.push_back(dotted_name(from) + "-" + dotted_name(to));
@@ -67,7 +69,8 @@ expected<void> check_edge(const fault& one, const fault_shape& shape) {
 }
 
 expected<void> check_worker(const fault& one, const fault_shape& shape) {
-  if (shape.workers == 0) return misfit(one, "the run has no worker processes", "run it with --processes");
+  if (shape.workers == 0)
+    return misfit(one, "the run has no worker processes", "run it with --processes (workers.enabled)");
   if (one.who.rank < shape.workers) return {};
   return misfit(one, fmt::format("the run starts {} workers, ranks from 0", shape.workers));
 }
@@ -141,6 +144,21 @@ bool corrupts_edges(const fault_plan& plan) {
     const bool damages = one.kind == fault_kind::corrupt || one.kind == fault_kind::truncate;
     return one.who.kind == kind::edge && damages;
   });
+}
+
+bool breaks_messages(const fault& one) {
+  switch (one.kind) {
+    case fault_kind::drop:
+      return one.who.kind == kind::edge;  // a link says a message again
+    case fault_kind::corrupt:
+    case fault_kind::truncate:
+    case fault_kind::partition:
+    case fault_kind::half_open:
+    case fault_kind::close:
+      return one.who.kind == kind::edge || one.who.kind == kind::control;
+    default:
+      return false;
+  }
 }
 
 bool needs_process(const fault& one) {

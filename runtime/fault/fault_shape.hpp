@@ -20,6 +20,9 @@ std::optional<std::size_t> find_stage(const fault_shape& shape, const std::strin
 /// Bytes of an edge change or are missing: its payloads need checksums.
 [[nodiscard]] bool corrupts_edges(const fault_plan& plan);
 
+/// What it does to messages costs new edges: damage, silence, or the loss of an edge's message.
+[[nodiscard]] bool breaks_messages(const fault& one);
+
 /// The fault needs a process of its target's own: its end, or its freeze, must not be that of the run.
 [[nodiscard]] bool needs_process(const fault& one);
 

@@ -83,6 +83,7 @@ bool fault_injector::hits(const fault& one, stage_address at, std::optional<std:
 /// It ends this worker of the stage.
 bool fault_injector::takes_worker(const fault& one, stage_address at, const hosted_worker& worker) const {
   if (is_of_place(one)) return one.who.name == worker.home().node;
+  if (breaks_messages(one)) return touches(one, at);
   return needs_process(one) && hits(one, at, worker.rank());
 }
 
@@ -318,11 +319,7 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
 
 /// What one has injected once, the other replicas must not inject again: a mark on their pages says so.
 void fault_injector::look() {
-  struct news {
-    std::size_t number;
-    std::optional<micro_batch_id> at;
-  };
-  std::vector<news> found;
+  std::vector<std::pair<std::size_t, std::optional<micro_batch_id>>> found;
   {
     const std::lock_guard lock{mutex_};
     std::uint64_t spent = 0;
@@ -334,7 +331,7 @@ void fault_injector::look() {
         if ((fresh & bit_of(number)) == 0) continue;
         const fault_trigger& when = faults()[number].when;
         const bool is_known = when.kind == fault_trigger_kind::micro_batch;
-        found.push_back({number, is_known ? micro_batch_id{0, when.number} : now.working_on});
+        found.emplace_back(number, is_known ? micro_batch_id{0, when.number} : now.working_on);
         if (is_once(faults()[number])) spent |= bit_of(number);
       }
     }
@@ -345,7 +342,7 @@ void fault_injector::look() {
       }
     }
   }
-  for (const news& each : found) record_.note(each.number, each.at);
+  for (const auto& [number, at] : found) record_.note(number, at);
 }
 
 // --- the record ------------------------------------------------------------------------------------------------------
@@ -383,8 +380,9 @@ void fault_injector::recovered(const recovery_note& note) {
   std::optional<std::size_t> who;
   for (std::size_t number = 0; number < entries.size(); ++number) {
     const fault& one = faults()[number];
-    const bool is_deadly = note.stage ? lost && takes_worker(one, *note.stage, *lost)
-                                      : one.who.kind == target::loader || one.who.kind == target::aggregator;
+    const bool is_deadly =
+        note.stage ? lost && takes_worker(one, *note.stage, *lost)
+                   : one.who.kind == target::loader || one.who.kind == target::aggregator || breaks_messages(one);
     if (!is_deadly || entries[number].times == 0) continue;
     const auto doubts = [&](std::size_t about) {
       return std::pair(was_over(about, entries[about], note.seconds), entries[about].recovery_seconds.has_value());

@@ -29,7 +29,7 @@ namespace troupe {
 
 /// How long the run needed to be whole again after a loss.
 struct recovery_note {
-  /// Nothing: the actor of the loader or of the aggregator was lost.
+  /// Nothing: the actor of the loader or of the aggregator was lost, or edges between stages that live.
   std::optional<stage_address> stage;
   double seconds = 0;
   std::uint64_t sent_again = 0;

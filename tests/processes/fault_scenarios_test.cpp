@@ -111,10 +111,15 @@ TEST_P(faults_at_drawn_moments, leave_the_bits_as_they_are) {
     const auto outcome = run.run();
     SCOPED_TRACE(outcome.err);
     undisturbed::of(whole).expect_same(outcome);
-    for (const auto& each : nlohmann::json::parse(outcome.out)["faults"]) {
+    const auto result = nlohmann::json::parse(outcome.out);
+    std::uint64_t costs = 0;
+    for (const auto& each : result["faults"]) {
       const bool is_by_lot = each["fault"].get<std::string>().find(",p=") != std::string::npos;
       EXPECT_GE(each["times"], is_by_lot ? 0 : 1) << each;
+      // a spare that dies, or a freeze that thaws, costs nothing
+      costs += each["replayed"].get<std::uint64_t>();
     }
+    EXPECT_GE(costs, result["delivery"]["replayed"]) << "what was sent again has its fault";
     run.expect_nothing_left();
   }
 }
