@@ -23,13 +23,49 @@ std::string effect_of(const json& one) {
   return note.is_string() ? note.get<std::string>() : text;
 }
 
+json faults_in(const json& result) {
+  return result.is_object() ? result.value("faults", json::array()) : json::array();
+}
+
+json sum_of(const json& one, const json& other) {
+  if (!one.is_number()) return other;
+  if (!other.is_number()) return one;
+  if (one.is_number_float()) return one.get<double>() + other.get<double>();
+  return one.get<std::uint64_t>() + other.get<std::uint64_t>();
+}
+
+/// What two evaluations say of one fault.
+json joined(json first, const json& second) {
+  const auto was_injected = [](const json& one) { return one.value("times", std::uint64_t{0}) > 0; };
+  if (!was_injected(second)) return first;
+  if (!was_injected(first)) return second;
+  for (const char* summed : {"times", "recovery_seconds", "replayed", "duplicates_dropped"})
+    first[summed] = sum_of(first[summed], second[summed]);
+  return first;
+}
+
+/// In the order of the plan. Of an evaluation that was resumed both have told.
+json faults_of(const chaos_verdict& verdict) {
+  json last = faults_in(verdict.disturbed.result);
+  if (!verdict.disturbed.resumed) return last;
+  const json first = faults_in(verdict.disturbed.first_result);
+  json all = json::array();
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < verdict.plan.faults().size(); ++i) {
+    const fault& one = verdict.plan.faults()[i];
+    all.push_back(i < first.size() ? first[i]
+                                   : json{{"fault", to_string(one)}, {"note", "the first evaluation left no record"}});
+    if (!ends_the_run(one) && place < last.size()) all.back() = joined(all.back(), last[place++]);
+  }
+  return all;
+}
+
 std::string faults_text(const chaos_verdict& verdict) {
-  const json known =
-      verdict.disturbed.result.is_object() ? verdict.disturbed.result.value("faults", json::array()) : json::array();
+  const json known = faults_of(verdict);
   std::string text;
   for (std::size_t i = 0; i < verdict.plan.faults().size(); ++i) {
     text += fmt::format("fault      {}", to_string(verdict.plan.faults()[i]));
-    if (i < known.size() && known[i].is_object() && !verdict.disturbed.resumed) text += "  " + effect_of(known[i]);
+    if (i < known.size() && known[i].is_object()) text += "  " + effect_of(known[i]);
     text += "\n";
   }
   return text;
@@ -60,6 +96,7 @@ std::string verdict_json(const chaos_verdict& verdict) {
   object["repeat"] = verdict.repeat;
   object["resumed"] = verdict.disturbed.resumed;
   object["plan"] = verdict.plan.texts();
+  if (verdict.disturbed.resumed) object["faults"] = faults_of(verdict);
   const json& before = verdict.undisturbed.result;
   object["undisturbed"] = {{"metrics", before.value("metrics", json())},
                            {"wall_seconds", before.value("wall_seconds", json())}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,11 +14,6 @@ namespace troupe::cli {
 namespace {
 
 using seconds = std::chrono::duration<double>;
-
-/// Faults that end the program itself, not a part that the program can replace.
-bool ends_the_run(const fault& one) {
-  return one.who.kind == fault_target_kind::driver || one.who.kind == fault_target_kind::journal;
-}
 
 arguments with_faults(const fault_plan& plan, bool and_those_that_end_the_run) {
   arguments words;
@@ -33,6 +29,10 @@ bool has_ended_well(const child_end& end) {
 }
 
 }  // namespace
+
+bool ends_the_run(const fault& one) {
+  return one.who.kind == fault_target_kind::driver || one.who.kind == fault_target_kind::journal;
+}
 
 expected<chaos_run> chaos_rounds::undisturbed() {
   auto done = evaluate("the undisturbed evaluation", {}, limits::chaos_undisturbed_time, false);
@@ -51,8 +51,11 @@ expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
   say(fmt::format("{}; it goes on with its journal\n", done->end.report.outcome()));
   words = with_faults(plan, false);
   words.insert(words.end(), {"--journal", journal, "--resume"});
+  nlohmann::json first = std::move(done->result);
   done = evaluate("the resumed evaluation", words, patience, true);
-  if (done) done->resumed = true;
+  if (!done) return done;
+  done->resumed = true;
+  done->first_result = std::move(first);
   return done;
 }
 

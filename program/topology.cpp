@@ -109,6 +109,10 @@ topology& topology::stage(const std::string& name, stage_recipe what, const stag
 
 topology& topology::pipeline(std::string name, model_source model, cut_options options) {
   if (auto fine = check_settings(name, options); !fine) parts_->mistakes.push_back(fine.error());
+  if (options.allow_effects && !std::holds_alternative<std::string>(model)) {
+    parts_->mistakes.push_back({error_code::flags_contradict, "pipeline '" + name + "', allow_effects",
+                                "it is for models that come from a file", "leave it out"});
+  }
   if (options.placement.size() > 1 && options.placement.size() != options.stages) {
     parts_->mistakes.push_back({error_code::topology_invalid, "pipeline '" + name + "'",
                                 "its placement names " + std::to_string(options.placement.size()) + " nodes for " +

@@ -89,8 +89,22 @@ TEST(chaos, goes_on_after_the_death_of_the_driver) {
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("same bits  yes"));
   EXPECT_THAT(outcome.out, HasSubstr("resumed"));
+  EXPECT_THAT(outcome.out, HasSubstr("kill:driver,at=mb20  the first evaluation left no record"));
   EXPECT_THAT(outcome.out, HasSubstr("repeat     troupe chaos --model"));
   EXPECT_TRUE(fs::is_empty(directory.path())) << "its folder is left";
+}
+
+TEST(chaos, tells_of_all_faults_where_it_resumed) {
+  const auto outcome = run_troupe({.arguments = chaos_of({"--fault", "slow:stage=stage.1,p=1,ms=1", "--fault",
+                                                          "disk_full:journal,at=mb20", "--json"})});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  const json object = json::parse(outcome.out);
+  EXPECT_EQ(object["resumed"], true);
+  EXPECT_EQ(object["bit_identical"], true);
+  ASSERT_EQ(object["faults"].size(), 2U);
+  EXPECT_GT(object["faults"][0]["times"], 10) << "in the second evaluation";
+  EXPECT_EQ(object["faults"][1]["fault"], "disk_full:journal,at=mb20");
+  EXPECT_EQ(object["faults"][1]["note"], "the first evaluation left no record");
 }
 
 TEST(chaos, says_that_a_run_does_not_survive_and_why) {
