@@ -1,5 +1,7 @@
 #include "chaos_report.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace troupe::cli {
@@ -23,39 +25,19 @@ std::string effect_of(const json& one) {
   return note.is_string() ? note.get<std::string>() : text;
 }
 
-json faults_in(const json& result) {
-  return result.is_object() ? result.value("faults", json::array()) : json::array();
-}
-
-json sum_of(const json& one, const json& other) {
-  if (!one.is_number()) return other;
-  if (!other.is_number()) return one;
-  if (one.is_number_float()) return one.get<double>() + other.get<double>();
-  return one.get<std::uint64_t>() + other.get<std::uint64_t>();
-}
-
-/// What two evaluations say of one fault.
-json joined(json first, const json& second) {
-  const auto was_injected = [](const json& one) { return one.value("times", std::uint64_t{0}) > 0; };
-  if (!was_injected(second)) return first;
-  if (!was_injected(first)) return second;
-  for (const char* summed : {"times", "recovery_seconds", "replayed", "duplicates_dropped"})
-    first[summed] = sum_of(first[summed], second[summed]);
-  return first;
-}
-
-/// In the order of the plan. Of an evaluation that was resumed both have told.
+/// In the order of the plan. What ended the first evaluation is not in the one that was resumed.
 json faults_of(const chaos_verdict& verdict) {
-  json last = faults_in(verdict.disturbed.result);
-  if (!verdict.disturbed.resumed) return last;
-  const json first = faults_in(verdict.disturbed.first_result);
+  const json& result = verdict.disturbed.result;
+  json known = result.is_object() ? result.value("faults", json::array()) : json::array();
+  if (!verdict.disturbed.resumed) return known;
   json all = json::array();
   std::size_t place = 0;
-  for (std::size_t i = 0; i < verdict.plan.faults().size(); ++i) {
-    const fault& one = verdict.plan.faults()[i];
-    all.push_back(i < first.size() ? first[i]
-                                   : json{{"fault", to_string(one)}, {"note", "the first evaluation left no record"}});
-    if (!ends_the_run(one) && place < last.size()) all.back() = joined(all.back(), last[place++]);
+  for (const fault& one : verdict.plan.faults()) {
+    if (ends_the_run(one)) {
+      all.push_back({{"fault", to_string(one)}, {"note", "left out of the resumed evaluation"}});
+    } else if (place < known.size()) {
+      all.push_back(std::move(known[place++]));
+    }
   }
   return all;
 }

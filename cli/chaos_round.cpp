@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -51,11 +50,8 @@ expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
   say(fmt::format("{}; it goes on with its journal\n", done->end.report.outcome()));
   words = with_faults(plan, false);
   words.insert(words.end(), {"--journal", journal, "--resume"});
-  nlohmann::json first = std::move(done->result);
   done = evaluate("the resumed evaluation", words, patience, true);
-  if (!done) return done;
-  done->resumed = true;
-  done->first_result = std::move(first);
+  if (done) done->resumed = true;
   return done;
 }
 

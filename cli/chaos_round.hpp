@@ -23,8 +23,6 @@ struct chaos_run {
   std::string how;
   /// The first child ended before it was done, and another one resumed.
   bool resumed = false;
-  /// Of the first child then; null where it left none, as a driver that was killed.
-  nlohmann::json first_result = nullptr;
 };
 
 /// Faults that end the program itself, not a part that the program can replace. The resumed evaluation is without them.

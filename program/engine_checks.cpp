@@ -76,9 +76,6 @@ expected<void> check_module_options(const pipeline_engine_options& options, cons
   if (options.optimize == optimize_mode::stage) {
     return no_use("optimize", "layers that were built in code are not fused", "leave it out");
   }
-  if (options.allow_effects) {
-    return no_use("allow_effects", "it is for models that come from a file", "leave it out");
-  }
   return {};
 }
 

@@ -89,7 +89,7 @@ TEST(chaos, goes_on_after_the_death_of_the_driver) {
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("same bits  yes"));
   EXPECT_THAT(outcome.out, HasSubstr("resumed"));
-  EXPECT_THAT(outcome.out, HasSubstr("kill:driver,at=mb20  the first evaluation left no record"));
+  EXPECT_THAT(outcome.out, HasSubstr("kill:driver,at=mb20  left out of the resumed evaluation"));
   EXPECT_THAT(outcome.out, HasSubstr("repeat     troupe chaos --model"));
   EXPECT_TRUE(fs::is_empty(directory.path())) << "its folder is left";
 }
@@ -104,7 +104,7 @@ TEST(chaos, tells_of_all_faults_where_it_resumed) {
   ASSERT_EQ(object["faults"].size(), 2U);
   EXPECT_GT(object["faults"][0]["times"], 10) << "in the second evaluation";
   EXPECT_EQ(object["faults"][1]["fault"], "disk_full:journal,at=mb20");
-  EXPECT_EQ(object["faults"][1]["note"], "the first evaluation left no record");
+  EXPECT_EQ(object["faults"][1]["note"], "left out of the resumed evaluation");
 }
 
 TEST(chaos, says_that_a_run_does_not_survive_and_why) {

@@ -332,8 +332,10 @@ TEST(an_iterator, has_no_journal_and_no_limit) {
 }
 
 TEST(a_module, says_itself_how_it_is_cut) {
-  for (const pipeline_engine_options& options :
-       {pipeline_engine_options{.stages = 3}, {.optimize = optimize_mode::stage}, {.partition = "uniform"}}) {
+  for (const pipeline_engine_options& options : {pipeline_engine_options{.stages = 3},
+                                                 {.optimize = optimize_mode::stage},
+                                                 {.partition = "uniform"},
+                                                 {.allow_effects = true}}) {
     const auto engine = pipeline_engine::create(layers(), options);
     ASSERT_FALSE(engine);
     EXPECT_EQ(engine.error().code, error_code::flags_contradict);
