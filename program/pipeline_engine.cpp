@@ -277,6 +277,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   if (auto fine = check_run(what, options.run); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_call_options(options); !fine) return tl::make_unexpected(fine.error());
   request.options.threads = request.config.run.threads = threads_of(what, options.run, usable_cores());
+  end_idle_nursery(what, request.options);
   if (auto room = check_room(what, request.options, *request.options.threads); !room) {
     return tl::make_unexpected(room.error());
   }

@@ -47,7 +47,15 @@ expected<void> mark_parts(std::vector<sink_request>& sinks, const stage_graph& g
   });
 }
 
+bool has_workers(const topology& what, const run_options& options) {
+  return options.workers.enabled || what.parts().wants_any_process();
+}
+
 }  // namespace
+
+void end_idle_nursery(const topology& what, const run_options& options) {
+  if (own_nursery() && !has_workers(what, options)) own_nursery()->end();
+}
 
 std::uint32_t buffers_between(const started_run& stages) {
   return std::max(limits::pipe_buffers_default, stages.running->engines().depths.between_stages);
@@ -94,7 +102,7 @@ expected<started_run> start_stages(const run_request& request, const sample_bloc
                                    const log_function& log, const std::stop_token& stop) {
   topology_start_options how{
       .run = request.options, .classes = classes, .report = std::nullopt, .log = log, .stop = stop};
-  if (request.options.workers.enabled || request.what.parts().wants_any_process()) {
+  if (has_workers(request.what, request.options)) {
     how.from = own_nursery();
     auto report = probe(request, how.from, log, stop);
     if (!report) return tl::make_unexpected(report.error());
@@ -113,6 +121,7 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
       return tl::make_unexpected(fine.error());
     }
   }
+  end_idle_nursery(request.what, options);
   if (auto room = check_room(request.what, options, *options.threads); !room) return tl::make_unexpected(room.error());
   const auto data = open_choice(*request.what.parts().data);
   if (!data) return tl::make_unexpected(data.error());

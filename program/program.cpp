@@ -1,4 +1,5 @@
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -37,6 +38,17 @@ void ignore_file_size_signal() {
   if (::sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) ::signal(SIGXFSZ, SIG_IGN);
 }
 
+/// Nothing has started this process but its user, or a launcher.
+bool is_driver() {
+  return std::getenv(worker_variable) == nullptr && std::getenv(probe_variable) == nullptr;
+}
+
+/// Returns in copies of it, too. A launched driver waits for its nodes, while the nursery gets ready.
+void make_nursery(bool is_launched) {
+  const auto when = is_launched ? nursery_preparation::at_once : nursery_preparation::for_first_copy;
+  own_nursery() = nursery::fork_here(when, &use_libtorch_once);
+}
+
 }  // namespace
 
 program::program(int, char**) {
@@ -46,11 +58,8 @@ program::program(int, char**) {
   serve_nursery_if_asked(&use_libtorch_once);
   auto launch = take_launch_environment();
   if (!launch) end_worker(launch.error());
-  if (*launch) {
-    const pid_t driver = ::getpid();
-    own_nursery() = nursery::fork_here(&use_libtorch_once);
-    if (::getpid() != driver) launch->reset();  // a copy, which is a worker
-  }
+  if (is_driver()) make_nursery(launch->has_value());
+  if (!is_driver()) launch->reset();  // a copy
   auto worker = take_worker_environment();
   if (!worker) end_worker(worker.error());
   role().worker = *worker;

@@ -9,7 +9,8 @@ struct worker_environment;
 /// The first object in main() of a program whose stages run in worker processes. A worker is the same program with the
 /// same arguments: it executes main() up to the run, becomes a stage there and never returns. One more such process
 /// tries all stages out before the run. So code before the run happens in every process and must lead to the same
-/// topology; code after the run happens in the driver only.
+/// topology; code after the run happens in the driver only. These processes are copies of the driver, made in the
+/// constructor: what comes before it happens once.
 ///
 ///   int main(int argc, char** argv) {
 ///     troupe::program program{argc, argv};

@@ -23,8 +23,8 @@ int open_process(pid_t pid) {
 /// The number of a child that was reaped may be another process's by now.
 bool is_child(int process) {
   siginfo_t unused{};
-  return ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process), &unused, WEXITED | WNOHANG | WNOWAIT) ==
-         0;
+  constexpr int how = WEXITED | WNOHANG | WNOWAIT | __WALL;
+  return ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process), &unused, how) == 0;
 }
 
 void signal_all(const int* processes, std::size_t count, int number) {

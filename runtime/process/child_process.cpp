@@ -19,7 +19,8 @@ constexpr std::size_t read_bytes = 16u << 10;
 /// Dead and not reaped yet: until then no other process has its number.
 bool is_unreaped(int pidfd) {
   siginfo_t info{};
-  return ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+  return ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+         info.si_pid != 0;
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ void child_process::reap() {
   rusage used{};
   pid_t reaped = -1;
   do {
-    reaped = ::wait4(process_.pid, &status, WNOHANG, &used);
+    reaped = ::wait4(process_.pid, &status, WNOHANG | __WALL, &used);
   } while (reaped < 0 && errno == EINTR);
   if (reaped != process_.pid) return;
   report_.kind = WIFSIGNALED(status) ? exit_kind::signalled : exit_kind::exited;

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -21,6 +23,7 @@
 
 #include "messages/limits.hpp"
 #include "runtime/process/child_side.hpp"
+#include "runtime/process/exec_image.hpp"
 #include "runtime/process/process_host.hpp"
 
 namespace troupe {
@@ -37,25 +40,31 @@ constexpr std::size_t standard_count = 3;
 // --- a request as text: the numbers of its descriptors, then its variables, a line each -----------------------------
 
 /// Read at run time, and by no library while it is loaded: a copy may have another value than the nursery.
-bool may_differ(const std::string& variable) {
+bool may_differ(std::string_view variable) {
   constexpr std::array names = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR"};
   return variable.starts_with("TROUPE_") || std::ranges::find(names, variable) != names.end();
 }
 
+std::string_view name_in(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
+
 /// Empty if it does not fit a message, or asks for what a copy cannot have.
-std::string text_of(const spawn_request& request, std::span<const fd_move> moves,
-                    const std::vector<std::pair<std::string, std::string>>& own) {
+std::string text_of(const exec_image& image, std::span<const fd_move> moves,
+                    const std::set<std::string, std::less<>>& of_nursery) {
   std::string text;
   for (const fd_move& each : moves) text += std::to_string(each.to) + " ";
-  for (const auto& [name, value] : request.environment) {
-    const auto given = std::ranges::find(own, name, &std::pair<std::string, std::string>::first);
-    const char* inherited = std::getenv(name.c_str());
-    const bool is_so = given != own.end() ? given->second == value : inherited != nullptr && inherited == value;
-    if (is_so) continue;
-    if (!may_differ(name) || value.find('\n') != std::string::npos) return {};
-    text.append("\n").append(name).append("=").append(value);
+  std::set<std::string_view> wanted;
+  for (char* const* entry = image.environment(); *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    wanted.insert(name_in(variable));
+    if (of_nursery.contains(variable)) continue;
+    if (!may_differ(name_in(variable)) || variable.find('\n') != std::string_view::npos) return {};
+    text.append("\n").append(variable);
   }
-  return text.size() <= limits::channel_tag_bytes_max ? text : std::string{};
+  const bool has_all =
+      std::ranges::all_of(of_nursery, [&](const std::string& each) { return wanted.contains(name_in(each)); });
+  return has_all && text.size() <= limits::channel_tag_bytes_max ? text : std::string{};
 }
 
 std::vector<int> numbers_in(std::string_view line) {
@@ -94,10 +103,11 @@ std::uint64_t place_of_thread_number() {
   return ::prctl(PR_GET_TID_ADDRESS, &place) == 0 ? reinterpret_cast<std::uint64_t>(place) : 0;
 }
 
-/// A fork whose child has the parent of this process. No lock is held, as there is one thread.
-pid_t make_sibling(std::uint64_t thread_number) {
+/// A fork whose end is told by no signal: wait() of a program for any child does not see it (__WALL does), nor its
+/// siblings, which take that from it. No lock is held, as there is one thread.
+pid_t make_copy(std::uint64_t flags, std::uint64_t thread_number) {
   clone_args how{};
-  how.flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+  how.flags = flags | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
   how.child_tid = thread_number;
   return static_cast<pid_t>(::syscall(SYS_clone3, &how, sizeof how));
 }
@@ -116,7 +126,7 @@ void become(std::string_view text, std::vector<unique_fd> fds, fd_channel& chann
 }
 
 /// Returns in copies.
-void serve(unique_fd socket) {
+void serve(unique_fd socket, std::function<void()> prepare) {
   const pid_t driver = ::getppid();
   // out of the way of the numbers that copies have
   auto channel =
@@ -133,7 +143,9 @@ void serve(unique_fd socket) {
     if (input->status != channel_status::done) continue;
     std::ranges::move(input->message.fds, std::back_inserter(fds));
     if (input->message.tag == standard_ones) continue;
-    const pid_t made = make_sibling(thread_number);
+    if (prepare) std::exchange(prepare, nullptr)();
+    std::fflush(nullptr);  // or each copy writes it
+    const pid_t made = make_copy(CLONE_PARENT, thread_number);
     if (made == 0) return become(input->message.tag, std::move(fds), *channel, driver);
     if (made < 0) ::_exit(EXIT_FAILURE);
     fds.clear();
@@ -154,13 +166,18 @@ std::string own_name() {
   return name.data();
 }
 
-void serve_under_its_name(unique_fd socket, const std::function<void()>& prepare) {
+void serve_under_its_name(unique_fd socket, nursery_preparation when, std::function<void()> prepare) {
   const std::string name = own_name();
   ::prctl(PR_SET_NAME, name_in_log);
-  if (prepare) prepare();
-  std::fflush(nullptr);  // or each copy writes it
-  serve(std::move(socket));
+  if (prepare && when == nursery_preparation::at_once) std::exchange(prepare, nullptr)();
+  serve(std::move(socket), std::move(prepare));
   ::prctl(PR_SET_NAME, name.c_str());
+}
+
+std::set<std::string, std::less<>> entries_of(char* const* environment) {
+  std::set<std::string, std::less<>> found;
+  for (; environment != nullptr && *environment != nullptr; ++environment) found.emplace(*environment);
+  return found;
 }
 
 struct silent_listener final : process_listener {
@@ -172,8 +189,8 @@ struct silent_listener final : process_listener {
 
 // --- the driver's or the agent's side --------------------------------------------------------------------------------
 
-nursery::nursery(fd_channel channel, variables own)
-    : channel_(std::make_unique<fd_channel>(std::move(channel))), own_(std::move(own)) {}
+nursery::nursery(fd_channel channel, char* const* environment)
+    : channel_(std::make_unique<fd_channel>(std::move(channel))), environment_(entries_of(environment)) {}
 
 nursery::~nursery() {
   end();
@@ -188,41 +205,42 @@ void nursery::retire() {
   channel_.reset();
   if (const pid_t pid = std::exchange(pid_, 0); pid != 0) {
     ::kill(pid, SIGKILL);  // not reaped yet: the number is still its own
-    ::waitpid(pid, nullptr, 0);
+    ::waitpid(pid, nullptr, __WALL);
   }
   if (host_) static_cast<void>(host_->kill(executed_, SIGKILL));
 }
 
-std::shared_ptr<nursery> nursery::fork_here(const std::function<void()>& prepare) {
+std::shared_ptr<nursery> nursery::fork_here(nursery_preparation when, const std::function<void()>& prepare) {
   auto ends = fd_channel::make();
-  if (!ends || !has_one_thread()) return nullptr;
+  const std::uint64_t thread_number = place_of_thread_number();
+  if (!ends || thread_number == 0 || !has_one_thread()) return nullptr;
   std::fflush(nullptr);
   const pid_t driver = ::getpid();
-  const pid_t pid = ::fork();
+  const pid_t pid = make_copy(0, thread_number);
   if (pid < 0) return nullptr;
   if (pid > 0) {
-    std::shared_ptr<nursery> made(new nursery(std::move(ends->first), {}));
+    std::shared_ptr<nursery> made(new nursery(std::move(ends->first), ::environ));
     made->pid_ = pid;
     return made;
   }
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != driver || ::setpgid(0, 0) != 0) ::_exit(EXIT_SUCCESS);
   { const fd_channel of_driver = std::move(ends->first); }  // in a copy its number is another's
   close_all_but(ends->second.get());
-  serve_under_its_name(std::move(ends->second), prepare);
+  serve_under_its_name(std::move(ends->second), when, prepare);
   return nullptr;
 }
 
 std::shared_ptr<nursery> nursery::start(spawn_request request) {
   auto ends = fd_channel::make();
   auto host = process_host::create();
-  if (!ends || !host) return nullptr;
-  variables own = request.environment;
+  const auto image = exec_image::make(request);
+  if (!ends || !host || !image) return nullptr;
   request.name = name_in_log;
   request.environment.emplace_back(nursery_variable, std::to_string(socket_number));
   request.fds.push_back({std::move(ends->second), socket_number});
   const auto started = (*host)->start(std::move(request), std::make_shared<silent_listener>());
   if (!started) return nullptr;
-  std::shared_ptr<nursery> made(new nursery(std::move(ends->first), std::move(own)));
+  std::shared_ptr<nursery> made(new nursery(std::move(ends->first), image->environment()));
   made->host_ = std::move(*host);
   made->executed_ = *started;
   return made;
@@ -238,10 +256,12 @@ bool nursery::ask(const std::string& text, std::span<const fd_move> moves) {
   return second && *second == channel_status::done;
 }
 
-pid_t nursery::copy(const spawn_request& request, std::span<const fd_move> moves, steady_clock::time_point deadline) {
+pid_t nursery::copy(const exec_image& image, std::span<const fd_move> moves, steady_clock::time_point deadline) {
   const std::lock_guard lock{mutex_};
-  const std::string text = text_of(request, moves, own_);
-  if (!channel_ || text.empty() || moves.size() > standard_count + limits::channel_fds_max) return 0;
+  const std::string text = text_of(image, moves, environment_);
+  if (!channel_ || text.empty() || surroundings::now() != around_ ||
+      moves.size() > standard_count + limits::channel_fds_max)
+    return 0;
   // the other half of the time is for exec
   const auto until = steady_clock::now() + (deadline - steady_clock::now()) / 2;
   bool is_asked = ask(text, moves);
@@ -268,7 +288,7 @@ void serve_nursery_if_asked(const std::function<void()>& prepare) {
   if (found == nullptr) return;
   const bool is_ours = std::string_view(found) == std::to_string(socket_number);
   ::unsetenv(nursery_variable);
-  if (is_ours) serve_under_its_name(unique_fd(socket_number), prepare);
+  if (is_ours) serve_under_its_name(unique_fd(socket_number), nursery_preparation::at_once, prepare);
 }
 
 }  // namespace troupe

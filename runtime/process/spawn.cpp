@@ -101,7 +101,7 @@ int milliseconds_until(steady_clock::time_point deadline) {
 void end_child(pid_t pid, int pidfd) {
   if (pidfd < 0) {
     ::kill(pid, SIGKILL);  // not reaped yet: the number is still this child's
-    ::waitpid(pid, nullptr, 0);
+    ::waitpid(pid, nullptr, __WALL);
     return;
   }
   send_signal(pidfd, SIGKILL);
@@ -109,7 +109,7 @@ void end_child(pid_t pid, int pidfd) {
   const auto until = steady_clock::now() + limits::worker_reap_time;
   while (::poll(&death, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
   }
-  ::waitpid(pid, nullptr, WNOHANG);
+  ::waitpid(pid, nullptr, WNOHANG | __WALL);
 }
 
 /// Waits until the child executes its program, which closes the pipe; error 0 then.
@@ -135,7 +135,7 @@ expected<spawned_process> spawn(const spawn_request& request, steady_clock::time
   if (!open_pipes(pipes)) return refused(request, "no pipes", errno, raise_open_files);
   auto moves = moves_of(request, pipes);
   spawned_process child;
-  if (request.from) child.pid = request.from->copy(request, moves, deadline);
+  if (request.from) child.pid = request.from->copy(*image, moves, deadline);
   if (child.pid <= 0) {
     child.pid = fork_child(
         {image->program(), image->arguments(), image->environment(), moves, pipes.report.write.get(), ::getpid()});

@@ -11,7 +11,7 @@
 namespace troupe {
 
 /// A child process. It may have ended since. The destructor closes the descriptors and nothing else: the owner reaps
-/// the child (waitid with P_PIDFD).
+/// the child (waitid with P_PIDFD and __WALL).
 struct spawned_process {
   pid_t pid = -1;
   unique_fd pidfd;            ///< readable when the child has ended

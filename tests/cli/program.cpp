@@ -2,6 +2,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 #include <fcntl.h>
@@ -106,6 +107,7 @@ void redirect(int from, int to) {
 pid_t start_body(const program_call& call, int out, int err) {
   std::vector<std::string> environment = environment_for(call);
   const std::vector<char*> variables = pointers(environment);
+  std::fflush(nullptr);  // or the child, too, writes what this program has not written yet
   const pid_t child = ::fork();
   TROUPE_CHECK(child >= 0, "a test may start a process");
   if (child > 0) return child;

@@ -83,6 +83,18 @@ std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
   return found;
 }
 
+/// Copies have the environment and the arguments of the nursery: an agent executes its own, a driver copies itself. Of
+/// nursery, try-out and worker a worker alone has a link, and a try-out alone a file for its report.
+bool is_of_a_nursery(pid_t process) {
+  if (was_started_with(process, "TROUPE_NURSERY")) return true;
+  const std::string arguments = content_of(directory_of(process) / "cmdline");
+  return !arguments.empty() && arguments == content_of(directory_of(stat_of(process).parent) / "cmdline");
+}
+
+bool is_copied_worker(pid_t process) {
+  return is_of_a_nursery(process) && descriptor_of(process, link_number).starts_with("socket:");
+}
+
 }  // namespace
 
 std::vector<pid_t> children_of(pid_t parent) {
@@ -110,16 +122,10 @@ std::optional<char> state_of(pid_t process) {
   return stat_of(process).state;
 }
 
-/// The environment of a copy is the nursery's. Of nursery, try-out and worker a worker alone has a link, and a try-out
-/// alone a file for its report.
-bool is_copied_worker(pid_t process) {
-  return was_started_with(process, "TROUPE_NURSERY") && descriptor_of(process, link_number).starts_with("socket:");
-}
-
 bool is_try_out(pid_t process) {
-  const bool is_copy = was_started_with(process, "TROUPE_NURSERY");
   return was_started_with(process, "TROUPE_PROBE") ||
-         (is_copy && descriptor_of(process, probe_report_number).find("troupe-probe") != std::string::npos);
+         (is_of_a_nursery(process) &&
+          descriptor_of(process, probe_report_number).find("troupe-probe") != std::string::npos);
 }
 
 bool is_worker(pid_t process) {

@@ -24,9 +24,6 @@ std::optional<char> state_of(pid_t process);
 /// Its program runs, and was started as a worker.
 bool is_worker(pid_t process);
 
-/// It was made by a copy of the nursery.
-bool is_copied_worker(pid_t process);
-
 /// It tries a model out, before the run.
 bool is_try_out(pid_t process);
 

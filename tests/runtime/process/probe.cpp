@@ -1,5 +1,6 @@
 // The program that the tests start as a worker: does one thing, named by its first argument.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/process/fd_channel.hpp"
@@ -89,7 +91,7 @@ int ignore_term(const arguments&) {
   wait_for_ever();
 }
 
-int wait(const arguments&) {
+int wait_here(const arguments&) {
   say("ready");
   wait_for_ever();
 }
@@ -113,6 +115,7 @@ int report(const arguments& given) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   say("open files " + std::to_string(files.rlim_cur));
+  say("directory " + std::filesystem::current_path().string());
   say("pid " + std::to_string(::getpid()));
   say("group " + std::to_string(::getpgid(0)));
   int death_signal = 0;
@@ -166,6 +169,36 @@ int driver(const arguments& given) {
   wait_for_ever();
 }
 
+struct counting_listener final : silent_listener {
+  std::atomic<int> ended{0};
+  void on_exit(const troupe::exit_report&) override {
+    ++ended;
+    ended.notify_one();
+  }
+};
+
+/// Its two workers are copies of it, prepared once, and children that wait() does not see.
+int nurse(const arguments&) {
+  const auto from = troupe::nursery::fork_here(troupe::nursery_preparation::for_first_copy, [] { say("prepared"); });
+  if (std::getenv("TROUPE_TEST_COPY") != nullptr) {
+    say("copied");
+    return 0;
+  }
+  auto host = troupe::process_host::create();
+  if (!from || !host) return 2;
+  const auto listener = std::make_shared<counting_listener>();
+  for (int i = 0; i < 2; ++i) {
+    troupe::spawn_request request;
+    request.program = "/bin/false";
+    request.environment = {{"TROUPE_TEST_COPY", "1"}};
+    request.from = from;
+    if (!(*host)->start(std::move(request), listener)) return 3;
+  }
+  say(::waitpid(-1, nullptr, WNOHANG) < 0 ? "sees no child" : "sees a child");
+  for (int ended = 0; ended < 2; ended = listener->ended) listener->ended.wait(ended);
+  return 0;
+}
+
 int say_pid(const arguments&) {
   say("pid " + std::to_string(::getpid()));
   wait_for_ever();
@@ -184,11 +217,12 @@ int main(int argc, char** argv) {
       {"close-output", close_output},
       {"leave-grandchild", leave_grandchild},
       {"ignore-term", ignore_term},
-      {"wait", wait},
+      {"wait", wait_here},
       {"report", report},
       {"channel", channel},
       {"driver", driver},
       {"say-pid", say_pid},
+      {"nurse", nurse},
   };
   const arguments given(argv + 1, argv + argc);
   const auto found = given.empty() ? known.end() : known.find(given.front());
