@@ -127,8 +127,7 @@ bool launched_nodes::hurt(const fault& what) {
   const node_fault kind = what.kind == fault_kind::kill   ? node_fault::kill
                           : what.kind == fault_kind::stop ? node_fault::stop
                                                           : node_fault::partition;
-  const auto lasts =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(what.lasts.value_or(0)));
+  const auto lasts = std::chrono::ceil<std::chrono::milliseconds>(what.lasts.value_or(std::chrono::nanoseconds{0}));
   agent->tell(suffer_fault{.fault = static_cast<std::uint32_t>(kind),
                            .with_workers = what.who.kind == fault_target_kind::node ? 1U : 0U,
                            .lasts_ms = static_cast<std::uint64_t>(lasts.count())});

@@ -43,7 +43,7 @@ bool is_driver() {
   return std::getenv(worker_variable) == nullptr && std::getenv(probe_variable) == nullptr;
 }
 
-/// Returns in copies of it, too. A launched driver waits for its nodes, while the nursery gets ready.
+/// Copies return, too. A launched driver waits for its nodes, while the nursery gets ready.
 void make_nursery(bool is_launched) {
   const auto when = is_launched ? nursery_preparation::at_once : nursery_preparation::for_first_copy;
   own_nursery() = nursery::fork_here(when, &use_libtorch_once);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -85,7 +86,8 @@ struct fault_trigger {
   fault_trigger_kind kind = fault_trigger_kind::always;
   /// Index of the micro-batch, or number of the message.
   std::uint64_t number = 0;
-  double seconds = 0;
+  /// Of a time.
+  std::chrono::nanoseconds after{0};
   /// Above 0, at most 1.
   double probability = 0;
   std::uint64_t seed = 0;
@@ -93,9 +95,9 @@ struct fault_trigger {
   static fault_trigger always() { return {}; }
   static fault_trigger micro_batch(std::uint64_t index) { return {fault_trigger_kind::micro_batch, index}; }
   static fault_trigger message(std::uint64_t number) { return {fault_trigger_kind::message, number}; }
-  static fault_trigger time(double seconds) { return {fault_trigger_kind::time, 0, seconds}; }
+  static fault_trigger time(std::chrono::nanoseconds after) { return {fault_trigger_kind::time, 0, after}; }
   static fault_trigger probability_of(double share, std::uint64_t seed = 0) {
-    return {fault_trigger_kind::probability, 0, 0, share, seed};
+    return {fault_trigger_kind::probability, 0, {}, share, seed};
   }
 
   friend bool operator==(const fault_trigger&, const fault_trigger&) = default;
@@ -110,12 +112,12 @@ struct fault {
   fault_kind kind = fault_kind::kill;
   fault_target who = {};
   fault_trigger when = {};
-  /// "for", in seconds. Nothing: for ever.
-  std::optional<double> lasts = std::nullopt;
+  /// "for". Nothing: for ever.
+  std::optional<std::chrono::nanoseconds> lasts = std::nullopt;
   /// "ms": of one delay.
-  std::optional<double> delay_ms = std::nullopt;
-  /// "jitter": the greatest addition to delay_ms.
-  std::optional<double> jitter_ms = std::nullopt;
+  std::optional<std::chrono::nanoseconds> delay = std::nullopt;
+  /// "jitter": the greatest addition to `delay`.
+  std::optional<std::chrono::nanoseconds> jitter = std::nullopt;
   /// "bytes": the size of an allocation, or what still fits on a disk.
   std::optional<std::uint64_t> bytes = std::nullopt;
   /// "direction": the way that a connection loses. Nothing: both.

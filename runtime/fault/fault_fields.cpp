@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <optional>
+#include <ratio>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -35,17 +37,17 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
-/// "4s", "250ms", "4".
-std::optional<double> seconds_of(std::string_view text) {
-  double unit = 1;
-  if (text.ends_with("ms")) {
-    unit = 1000;
-    text.remove_suffix(2);
-  } else if (text.ends_with("s")) {
-    text.remove_suffix(1);
-  }
+template <class Unit>
+std::optional<std::chrono::nanoseconds> time_of(std::string_view text) {
   const auto value = number_of<double>(text);
-  return value ? std::optional(*value / unit) : std::nullopt;
+  if (!value) return std::nullopt;
+  return std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double, Unit>(*value));
+}
+
+/// "4s", "250ms", "4".
+std::optional<std::chrono::nanoseconds> seconds_of(std::string_view text) {
+  if (text.ends_with("ms")) return time_of<std::milli>(text.substr(0, text.size() - 2));
+  return time_of<std::ratio<1>>(text.ends_with("s") ? text.substr(0, text.size() - 1) : text);
 }
 
 std::string name_in(std::string_view text) {
@@ -93,8 +95,8 @@ class fault_reader {
         {"p", &fault_reader::share},
         {"seed", &fault_reader::seed},
         {"for", &fault_reader::duration},
-        {"ms", &fault_reader::milliseconds<&fault::delay_ms>},
-        {"jitter", &fault_reader::milliseconds<&fault::jitter_ms>},
+        {"ms", &fault_reader::milliseconds<&fault::delay>},
+        {"jitter", &fault_reader::milliseconds<&fault::jitter>},
         {"bytes", &fault_reader::bytes},
         {"direction", &fault_reader::direction},
     };
@@ -203,9 +205,9 @@ class fault_reader {
       if (!number) return unlike(field, wanted);
       return trigger(field, is_micro_batch ? fault_trigger::micro_batch(*number) : fault_trigger::message(*number));
     }
-    const auto seconds = seconds_of(text);
-    if (!seconds) return unlike(field, wanted);
-    return trigger(field, fault_trigger::time(*seconds));
+    const auto after = seconds_of(text);
+    if (!after) return unlike(field, wanted);
+    return trigger(field, fault_trigger::time(*after));
   }
 
   done share(const fault_field& field) {
@@ -226,7 +228,7 @@ class fault_reader {
 
   template <auto Member>
   done milliseconds(const fault_field& field) {
-    made_.*Member = number_of<double>(field.value);
+    made_.*Member = time_of<std::milli>(field.value);
     return made_.*Member ? done{} : unlike(field, "milliseconds, such as 50");
   }
 

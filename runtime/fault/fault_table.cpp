@@ -127,6 +127,14 @@ std::optional<fault_objection> object_to_target(const fault_row& row, const faul
   return std::nullopt;
 }
 
+std::optional<double> in_seconds(std::optional<std::chrono::nanoseconds> time) {
+  return time ? std::optional(std::chrono::duration<double>(*time).count()) : std::nullopt;
+}
+
+bool is_within(double value, double most) {
+  return value >= 0 && value <= most;
+}
+
 std::optional<fault_objection> object_to_trigger(const fault_row& row, const fault& one) {
   const fault_trigger& when = one.when;
   if (!row.triggers.has(when.kind) || !suits(one.who, when.kind)) {
@@ -139,7 +147,7 @@ std::optional<fault_objection> object_to_trigger(const fault_row& row, const fau
   if (when.kind == w::probability && !(when.probability > 0 && when.probability <= 1)) {
     return fault_objection{fault_part::trigger, "a probability is above 0 and at most 1", {}};
   }
-  if (when.kind == w::time && !(when.seconds >= 0 && when.seconds <= limits::deadline_seconds_max)) {
+  if (when.kind == w::time && !is_within(*in_seconds(when.after), limits::deadline_seconds_max)) {
     return fault_objection{fault_part::trigger, "seconds are from 0 to 31622400", {}};
   }
   if (when.kind == w::message && when.number == 0) {
@@ -157,20 +165,21 @@ struct given_parameter {
 /// A frozen node would outlive its launch; a partition without an end is its loss.
 std::optional<fault_objection> object_to_time(const fault_row& row, const fault& one) {
   if (!is_place(one.who) || one.kind == k::kill) return std::nullopt;
-  constexpr double most = std::chrono::duration<double>(limits::fault_of_node_time_max).count();
+  constexpr std::chrono::duration<double> most = limits::fault_of_node_time_max;
   if (one.lasts && *one.lasts <= most) return std::nullopt;
-  return fault_objection{one.lasts ? fault_part::lasts : fault_part::kind,
-                         fmt::format("{} of {} must end, within {} s", row.name, target_phrase(one.who.kind), most),
-                         "add for=20s, which outlasts --worker-timeout, or use kill"};
+  return fault_objection{
+      one.lasts ? fault_part::lasts : fault_part::kind,
+      fmt::format("{} of {} must end, within {} s", row.name, target_phrase(one.who.kind), most.count()),
+      "add for=20s, which outlasts --worker-timeout, or use kill"};
 }
 
 std::optional<fault_objection> object_to_parameters(const fault_row& row, const fault& one) {
   if (auto found = object_to_time(row, one)) return found;
   const auto bytes = one.bytes ? std::optional(static_cast<double>(*one.bytes)) : std::nullopt;
   const auto way = one.direction ? std::optional(static_cast<double>(*one.direction)) : std::nullopt;
-  for (const given_parameter& each : {given_parameter{p::lasts, fault_part::lasts, one.lasts},
-                                      given_parameter{p::delay, fault_part::delay, one.delay_ms},
-                                      given_parameter{p::jitter, fault_part::jitter, one.jitter_ms},
+  for (const given_parameter& each : {given_parameter{p::lasts, fault_part::lasts, in_seconds(one.lasts)},
+                                      given_parameter{p::delay, fault_part::delay, in_seconds(one.delay)},
+                                      given_parameter{p::jitter, fault_part::jitter, in_seconds(one.jitter)},
                                       given_parameter{p::bytes, fault_part::bytes, bytes},
                                       given_parameter{p::direction, fault_part::direction, way}}) {
     const std::string_view name = parameter_name(each.which);
@@ -183,8 +192,9 @@ std::optional<fault_objection> object_to_parameters(const fault_row& row, const 
       return fault_objection{each.part, fmt::format("{} does not take {}=", row.name, name), "leave it out"};
     }
     const double most = each.which == p::bytes ? 9007199254740992.0 : limits::deadline_seconds_max;
-    if (each.value && !(*each.value >= 0 && *each.value <= most)) {
-      return fault_objection{each.part, fmt::format("{}= is from 0 to {:.0f}", name, most), {}};
+    if (each.value && !is_within(*each.value, most)) {
+      return fault_objection{
+          each.part, fmt::format("{}= is from 0 to {:.0f}{}", name, most, each.which == p::bytes ? "" : " s"), {}};
     }
   }
   return std::nullopt;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <ratio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,11 @@ std::string target_text(const fault_target& who) {
   }
 }
 
+template <class Unit>
+double count_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, Unit>(time).count();
+}
+
 std::string trigger_text(const fault_trigger& when) {
   switch (when.kind) {
     case fault_trigger_kind::micro_batch:
@@ -62,7 +69,7 @@ std::string trigger_text(const fault_trigger& when) {
     case fault_trigger_kind::message:
       return fmt::format(",at=msg{}", when.number);
     case fault_trigger_kind::time:
-      return fmt::format(",at={}s", when.seconds);
+      return fmt::format(",at={}s", count_of<std::ratio<1>>(when.after));
     case fault_trigger_kind::probability:
       return fmt::format(",p={}", when.probability) + (when.seed == 0 ? "" : fmt::format(",seed={}", when.seed));
     case fault_trigger_kind::always:
@@ -75,9 +82,9 @@ std::string trigger_text(const fault_trigger& when) {
 
 std::string to_string(const fault& one) {
   std::string text = std::string(fault_name(one.kind)) + ':' + target_text(one.who) + trigger_text(one.when);
-  if (one.lasts) text += fmt::format(",for={}s", *one.lasts);
-  if (one.delay_ms) text += fmt::format(",ms={}", *one.delay_ms);
-  if (one.jitter_ms) text += fmt::format(",jitter={}", *one.jitter_ms);
+  if (one.lasts) text += fmt::format(",for={}s", count_of<std::ratio<1>>(*one.lasts));
+  if (one.delay) text += fmt::format(",ms={}", count_of<std::milli>(*one.delay));
+  if (one.jitter) text += fmt::format(",jitter={}", count_of<std::milli>(*one.jitter));
   if (one.bytes) text += fmt::format(",bytes={}", *one.bytes);
   if (one.direction) text += fmt::format(",direction={}", direction_name(*one.direction));
   return text;

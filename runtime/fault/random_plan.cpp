@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -8,6 +9,8 @@
 
 namespace troupe {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// Where nothing says how many there are.
 constexpr std::uint64_t micro_batches_assumed = 32;
@@ -37,8 +40,10 @@ class planner {
   }
 
   /// In steps that a text shows shortly.
-  double between(std::uint64_t least, std::uint64_t most) {
-    return static_cast<double>(least + draw_.below(most - least + 1));
+  std::chrono::milliseconds between(std::chrono::milliseconds least, std::chrono::milliseconds most,
+                                    std::chrono::milliseconds step = 1ms) {
+    const auto steps = static_cast<std::uint64_t>((most - least) / step);
+    return least + static_cast<std::int64_t>(draw_.below(steps + 1)) * step;
   }
 
   std::optional<fault> next() {
@@ -78,14 +83,14 @@ class planner {
     fault made{kinds[draw_.below(std::size(kinds))], fault_target::edge(from, to), message()};
     switch (made.kind) {
       case fault_kind::delay:
-        made.delay_ms = between(1, 20);
+        made.delay = between(1ms, 20ms);
         [[fallthrough]];
       case fault_kind::duplicate:
       case fault_kind::reorder:
         made.when = now_and_then();
         return made;
       case fault_kind::partition:
-        made.lasts = between(1, 5) / 10;
+        made.lasts = between(100ms, 500ms, 100ms);
         return made;
       default:
         // one of its ends may be killed for it
@@ -107,7 +112,7 @@ class planner {
     if (what == fault_kind::kill) {
       return place.may_be_lost && !std::exchange(loses_node_, true) ? std::optional(made) : std::nullopt;
     }
-    made.lasts = between(1, 5) / 10;
+    made.lasts = between(100ms, 500ms, 100ms);
     return made;
   }
 
@@ -117,7 +122,7 @@ class planner {
     const fault_shape::node& node = shape_.stages[draw_.below(shape_.stages.size())];
     if (!node.in_process) return std::nullopt;
     fault made{kinds[draw_.below(std::size(kinds))], fault_target::control(node.name), now_and_then()};
-    if (made.kind == fault_kind::delay) made.delay_ms = between(1, 20);
+    if (made.kind == fault_kind::delay) made.delay = between(1ms, 20ms);
     return made;
   }
 
@@ -132,8 +137,8 @@ class planner {
       made.when = fault_trigger::probability_of(0.2, draw_.below(1000));
       if (needs_process(made)) return std::nullopt;
     }
-    if (made.kind == fault_kind::stop) made.lasts = between(1, 5) / 10;
-    if (made.kind == fault_kind::slow) made.delay_ms = between(1, 50);
+    if (made.kind == fault_kind::stop) made.lasts = between(100ms, 500ms, 100ms);
+    if (made.kind == fault_kind::slow) made.delay = between(1ms, 50ms);
     return made;
   }
 

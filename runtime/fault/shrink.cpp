@@ -66,7 +66,7 @@ class shrinker {
 
   void simplify() {
     for (std::size_t at = 0; at < faults_.size(); ++at) {
-      for (const auto& part : {&fault::lasts, &fault::delay_ms, &fault::jitter_ms}) {
+      for (const auto& part : {&fault::lasts, &fault::delay, &fault::jitter}) {
         fault without = faults_[at];
         without.*part = std::nullopt;
         replace(at, without);

@@ -10,7 +10,7 @@ using steady = std::chrono::steady_clock;
 
 steady::time_point end_of(const fault& silence, steady::time_point now) {
   if (!silence.lasts) return steady::time_point::max();
-  return now + std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(*silence.lasts));
+  return now + *silence.lasts;
 }
 
 flow against(flow way) {

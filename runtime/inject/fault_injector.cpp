@@ -217,8 +217,7 @@ void fault_injector::begin() {
   for (std::size_t number = 0; number < faults().size(); ++number) {
     const fault& one = faults()[number];
     if (one.when.kind != fault_trigger_kind::time || is_of_messages(one)) continue;
-    const auto after = std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(one.when.seconds));
-    clock_.at(now + after, [this, number] {
+    clock_.at(now + one.when.after, [this, number] {
       const fault_target& who = faults()[number].who;
       if (who.kind == target::stage || who.kind == target::worker) return signal(number, steady::now() + patience_);
       if (is_of_place(faults()[number])) return hurt_node(number);
@@ -261,8 +260,7 @@ void fault_injector::signal(std::size_t number, steady::time_point deadline) {
   }
   static_cast<void>(record_.spend(number));
   if (one.kind != fault_kind::stop || !one.lasts) return;
-  const auto later = std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(*one.lasts));
-  clock_.at(steady::now() + later, [worker] { static_cast<void>(worker->signal(SIGCONT)); });
+  clock_.at(steady::now() + *one.lasts, [worker] { static_cast<void>(worker->signal(SIGCONT)); });
 }
 
 hosted_worker_ptr fault_injector::find(const fault_target& who) {
@@ -352,8 +350,8 @@ bool fault_injector::was_over(std::size_t number, const fault_record::entry& kno
   const auto& lasts = faults()[number].lasts;
   const auto began = record_.start()->began();
   if (!lasts || !known.seconds || !began) return false;
-  const double now = std::chrono::duration<double>(steady::now() - *began).count();
-  return *known.seconds + *lasts < now - seconds_since_loss;
+  const std::chrono::duration<double> end = std::chrono::duration<double>(*known.seconds) + *lasts;
+  return end < steady::now() - *began - std::chrono::duration<double>(seconds_since_loss);
 }
 
 void fault_injector::dropped(std::uint64_t so_far) {

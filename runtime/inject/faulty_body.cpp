@@ -18,18 +18,15 @@
 namespace troupe {
 namespace {
 
-using milliseconds = std::chrono::duration<double, std::milli>;
-
 /// A status that no other end of a worker has.
 constexpr int status_of_exit = 99;
 
 /// Between fork and its end the child calls signal-safe functions alone. Who kills the frozen process kills its group,
 /// and so the child.
-pid_t thaw_from_outside(double seconds) {
+pid_t thaw_from_outside(std::chrono::nanoseconds after) {
   const pid_t frozen = ::getpid();
-  timespec left{};
-  left.tv_sec = static_cast<time_t>(seconds);
-  left.tv_nsec = static_cast<long>((seconds - static_cast<double>(left.tv_sec)) * 1e9);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(after);
+  timespec left{.tv_sec = seconds.count(), .tv_nsec = (after - seconds).count()};
   const pid_t child = ::fork();
   if (child != 0) return child;
   while (::nanosleep(&left, &left) != 0) {
@@ -46,17 +43,13 @@ pid_t thaw_from_outside(double seconds) {
   throw std::bad_alloc();
 }
 
-double jittered_ms(const fault& what, micro_batch_id at) {
-  return what.delay_ms.value_or(0) + what.jitter_ms.value_or(0) * draw_for(what.when.seed, at.call, at.index).share();
-}
-
 }  // namespace
 
 fatal_acts fatal_acts::of_this_process() {
   return {.kill = [] { ::kill(::getpid(), SIGKILL); },
           .freeze =
-              [](std::optional<double> seconds) {
-                const pid_t helper = seconds ? thaw_from_outside(*seconds) : 0;
+              [](std::optional<std::chrono::nanoseconds> lasts) {
+                const pid_t helper = lasts ? thaw_from_outside(*lasts) : 0;
                 if (helper < 0) return;  // for ever would be another fault
                 ::kill(::getpid(), SIGSTOP);
                 if (helper > 0) ::waitpid(helper, nullptr, 0);
@@ -108,7 +101,8 @@ void faulty_body::inject(const numbered_fault& one, micro_batch_id at) {
     case fault_kind::exit:
       return acts_.leave();
     case fault_kind::slow:
-      return std::this_thread::sleep_for(milliseconds(jittered_ms(one.what, at)));
+      return std::this_thread::sleep_for(
+          lateness_of(one.what, draw_for(one.what.when.seed, at.call, at.index).share()));
     case fault_kind::out_of_memory:
       return fail_to_allocate(one.what.bytes);
     case fault_kind::throw_error:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -21,7 +22,7 @@ struct numbered_fault {
 struct fatal_acts {
   std::function<void()> kill;
   /// Freezes until something thaws it: after so many seconds, or never.
-  std::function<void(std::optional<double> seconds)> freeze;
+  std::function<void(std::optional<std::chrono::nanoseconds> lasts)> freeze;
   std::function<void()> leave;
   /// With SIGKILL, SIGSTOP and _exit. A frozen process is thawed by a child that it forks.
   [[nodiscard]] static fatal_acts of_this_process();

@@ -5,13 +5,6 @@
 #include "runtime/fault/seeded_draw.hpp"
 
 namespace troupe {
-namespace {
-
-std::chrono::nanoseconds of_ms(double ms) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double, std::milli>(ms));
-}
-
-}  // namespace
 
 message_trigger::message_trigger(fault what, std::shared_ptr<const run_start> start, may_inject may)
     : what_(std::move(what)), start_(std::move(start)), may_(std::move(may)) {}
@@ -27,7 +20,7 @@ std::optional<message_trigger::time_point> message_trigger::beginning() const {
   if (what_.when.kind != fault_trigger_kind::time) return began_;
   const auto start = start_->began();
   if (!start) return std::nullopt;
-  return *start + std::chrono::duration_cast<time_point::duration>(std::chrono::duration<double>(what_.when.seconds));
+  return *start + what_.when.after;
 }
 
 /// Whether this message, or this moment, is the one that the trigger names.
@@ -49,7 +42,7 @@ bool message_trigger::begins(time_point now) const {
 /// What has a moment and no "for" happens once, but for a partition, which then stays.
 bool message_trigger::is_over(time_point now) const {
   if (forbidden_) return true;
-  if (what_.lasts) return beginning() && now - *beginning() >= std::chrono::duration<double>(*what_.lasts);
+  if (what_.lasts) return beginning() && now - *beginning() >= *what_.lasts;
   const bool once = what_.when.kind == fault_trigger_kind::message || what_.when.kind == fault_trigger_kind::time ||
                     what_.when.kind == fault_trigger_kind::micro_batch;
   return once && what_.kind != fault_kind::partition && hits_ > 0;
@@ -78,7 +71,7 @@ bool message_trigger::is_active(time_point now) {
 
 std::chrono::nanoseconds message_trigger::lateness() {
   const std::lock_guard lock(mutex_);
-  return of_ms(what_.delay_ms.value_or(0) + draw(1) * what_.jitter_ms.value_or(0));
+  return lateness_of(what_, draw(1));
 }
 
 }  // namespace troupe

@@ -1,7 +1,7 @@
 #include "testing/simulation/given_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -18,11 +18,9 @@ using trigger = troupe::fault_trigger_kind;
 
 /// Longer than any run; its worker is replaced long before.
 constexpr std::int64_t for_ever_us = 3'600'000'000;
-constexpr double us_per_second = 1e6;
-constexpr double ms_per_second = 1e3;
 
-std::int64_t in_us(double seconds) {
-  return std::llround(std::min(seconds * us_per_second, static_cast<double>(for_ever_us)));
+std::int64_t in_us(std::chrono::nanoseconds time) {
+  return std::min(std::chrono::round<std::chrono::microseconds>(time).count(), for_ever_us);
 }
 
 /// What a kind, a target and a trigger are together; nothing: virtual time has it not.
@@ -67,7 +65,7 @@ tl::unexpected<error> misfit(const troupe::fault& one, const char* cause, const 
 /// these is here.
 bool asks_for_more(const troupe::fault& one) {
   const bool is_of_forward = one.when.kind == trigger::micro_batch;
-  return (is_of_forward && one.who.replica) || one.direction || one.bytes || one.jitter_ms ||
+  return (is_of_forward && one.who.replica) || one.direction || one.bytes || one.jitter ||
          (one.lasts && one.who.kind == target::edge);
 }
 
@@ -93,14 +91,14 @@ class translation {
     if (one.when.kind == trigger::probability && index_of(one) == 0) {
       return misfit(one, "virtual time has no chance below a hundredth", "write p=0.01 or more");
     }
-    fault made{.kind = *kind, .at_us = in_us(one.when.seconds)};
+    fault made{.kind = *kind, .at_us = in_us(one.when.after)};
     if (const auto stage = find_stage(shape_, one.who.name)) made.stage = static_cast<std::uint32_t>(*stage);
     made.replica = one.who.replica.value_or(0);
     made.index = index_of(one);
     if (one.kind == asked_kind::stop || one.when.kind == trigger::probability) {
       made.for_us = one.lasts ? in_us(*one.lasts) : for_ever_us;
     }
-    if (one.delay_ms) made.for_us = in_us(*one.delay_ms / ms_per_second);
+    if (one.delay) made.for_us = in_us(*one.delay);
     for (std::size_t channel = 0; channel < wiring_.channels.size(); ++channel) {
       if (is_of_channel(one, wiring_, channel)) made.channels.push_back(channel);
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -17,20 +18,22 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+using namespace std::chrono_literals;
+using time = std::optional<std::chrono::nanoseconds>;
+
 struct good_case {
   std::string text;
   fault meaning;
 };
 
-fault with_times(fault one, std::optional<double> lasts, std::optional<double> delay = {},
-                 std::optional<double> jitter = {}) {
+fault with_times(fault one, time lasts, time delay = {}, time jitter = {}) {
   one.lasts = lasts;
-  one.delay_ms = delay;
-  one.jitter_ms = jitter;
+  one.delay = delay;
+  one.jitter = jitter;
   return one;
 }
 
-fault with_direction(fault one, fault_direction way, std::optional<double> lasts = {}) {
+fault with_direction(fault one, fault_direction way, time lasts = {}) {
   one.direction = way;
   one.lasts = lasts;
   return one;
@@ -50,31 +53,31 @@ const std::vector<good_case> good_cases = {
     {"kill:stage=net.1,replica=3,at=mb0", {k::kill, t::stage("net.1", 3), w::micro_batch(0)}},
     {"kill:stage=net.1,p=0.25,seed=7", {k::kill, t::stage("net.1"), w::probability_of(0.25, 7)}},
     {"kill:loader,at=mb5", {k::kill, t::loader(), w::micro_batch(5)}},
-    {"kill:aggregator,at=0.5s", {k::kill, t::aggregator(), w::time(0.5)}},
+    {"kill:aggregator,at=0.5s", {k::kill, t::aggregator(), w::time(500ms)}},
     {"kill:driver,at=mb10", {k::kill, t::driver(), w::micro_batch(10)}},
-    {"kill:worker=0,at=2s", {k::kill, t::worker(0), w::time(2)}},
-    {"stop:worker=3,at=2.5s,for=4s", with_times({k::stop, t::worker(3), w::time(2.5)}, 4)},
+    {"kill:worker=0,at=2s", {k::kill, t::worker(0), w::time(2s)}},
+    {"stop:worker=3,at=2.5s,for=4s", with_times({k::stop, t::worker(3), w::time(2500ms)}, 4s)},
     {"stop:stage=a,at=mb3", {k::stop, t::stage("a"), w::micro_batch(3)}},
     {"exit:stage=a,at=mb3", {k::exit, t::stage("a"), w::micro_batch(3)}},
     {"exit:worker=2,p=1", {k::exit, t::worker(2), w::probability_of(1)}},
     {"throw:stage=2,at=mb9", {k::throw_error, t::stage("2"), w::micro_batch(9)}},
     {"delay:edge=resnet.1-resnet.2,ms=50,jitter=20",
-     with_times({k::delay, t::edge("resnet.1", "resnet.2"), w::always()}, {}, 50, 20)},
-    {"delay:edge=a-b->c,at=msg4,ms=0.5", with_times({k::delay, t::edge("a-b", "c"), w::message(4)}, {}, 0.5)},
+     with_times({k::delay, t::edge("resnet.1", "resnet.2"), w::always()}, {}, 50ms, 20ms)},
+    {"delay:edge=a-b->c,at=msg4,ms=0.5", with_times({k::delay, t::edge("a-b", "c"), w::message(4)}, {}, 500us)},
     {"drop:control=driver-resnet.2,p=0.1", {k::drop, t::control("resnet.2"), w::probability_of(0.1)}},
     {"duplicate:control=driver-a-b,at=msg1", {k::duplicate, t::control("a-b"), w::message(1)}},
-    {"reorder:control=driver-a,at=1s,for=2s", with_times({k::reorder, t::control("a"), w::time(1)}, 2)},
+    {"reorder:control=driver-a,at=1s,for=2s", with_times({k::reorder, t::control("a"), w::time(1s)}, 2s)},
     {"corrupt:edge=loader-net.0,at=msg2", {k::corrupt, t::edge("loader", "net.0"), w::message(2)}},
     {"truncate:edge=a-b,p=0.01", {k::truncate, t::edge("a", "b"), w::probability_of(0.01)}},
-    {"partition:control=driver-a,at=0s,for=0.25s", with_times({k::partition, t::control("a"), w::time(0)}, 0.25)},
+    {"partition:control=driver-a,at=0s,for=0.25s", with_times({k::partition, t::control("a"), w::time(0s)}, 250ms)},
     {"half_open:edge=a-b,at=msg9,direction=forward",
      with_direction({k::half_open, t::edge("a", "b"), w::message(9)}, fault_direction::forward)},
     {"half_open:control=driver-a,at=msg9,for=2s,direction=back",
-     with_direction({k::half_open, t::control("a"), w::message(9)}, fault_direction::back, 2)},
-    {"close:control=driver-a,at=2s", {k::close, t::control("a"), w::time(2)}},
+     with_direction({k::half_open, t::control("a"), w::message(9)}, fault_direction::back, 2s)},
+    {"close:control=driver-a,at=2s", {k::close, t::control("a"), w::time(2s)}},
     {"close:edge=a-b,p=0.1,direction=back",
      with_direction({k::close, t::edge("a", "b"), w::probability_of(0.1)}, fault_direction::back)},
-    {"slow:stage=net.0,ms=5", with_times({k::slow, t::stage("net.0"), w::always()}, {}, 5)},
+    {"slow:stage=net.0,ms=5", with_times({k::slow, t::stage("net.0"), w::always()}, {}, 5ms)},
     {"disk_full:journal,at=mb40", {k::disk_full, t::journal(), w::micro_batch(40)}},
     {"disk_full:journal,at=mb40,bytes=12", with_bytes({k::disk_full, t::journal(), w::micro_batch(40)}, 12)},
     {"out_of_memory:stage=a,at=mb1,bytes=1099511627776",
@@ -100,7 +103,7 @@ TEST(fault_text, every_kind_has_a_good_case) {
 }
 
 TEST(fault_text, other_spellings_of_times) {
-  EXPECT_EQ(parse_fault("stop:worker=3,for=4000ms,at=2500ms")->lasts, 4);
+  EXPECT_EQ(parse_fault("stop:worker=3,for=4000ms,at=2500ms")->lasts, 4s);
   EXPECT_EQ(to_string(*parse_fault("stop:worker=3,for=4,at=2.50")), "stop:worker=3,at=2.5s,for=4s");
 }
 

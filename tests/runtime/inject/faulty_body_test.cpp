@@ -42,7 +42,9 @@ class faulty_body_test : public ::testing::Test {
             },
             {.kill = [this] { acts.emplace_back("kill"); },
              .freeze =
-                 [this](std::optional<double> for_s) { acts.push_back("freeze " + std::to_string(for_s.value_or(0))); },
+                 [this](std::optional<std::chrono::nanoseconds> lasts) {
+                   acts.push_back("freeze " + std::to_string(lasts ? lasts->count() : 0));
+                 },
              .leave = [this] { acts.emplace_back("leave"); }}};
   }
 
@@ -62,7 +64,7 @@ class faulty_body_test : public ::testing::Test {
 TEST_F(faulty_body_test, ends_and_freezes_its_process_at_its_micro_batch) {
   faulty_body body = make({"kill:stage=a,at=mb1", "exit:stage=a,at=mb2", "stop:stage=a,at=mb3,for=2s"});
   for (std::uint64_t index = 0; index < 5; ++index) forward(body, index);
-  EXPECT_THAT(acts, ElementsAre("kill", "leave", "freeze 2.000000"));
+  EXPECT_THAT(acts, ElementsAre("kill", "leave", "freeze 2000000000"));
   EXPECT_THAT(injected, ElementsAre(std::pair(0, 1), std::pair(1, 2), std::pair(2, 3)));
   EXPECT_EQ(runs, 5);
 }

@@ -177,7 +177,7 @@ struct counting_listener final : silent_listener {
   }
 };
 
-/// Its two workers are copies of it, prepared once, and children that wait() does not see.
+/// Its two workers are copies of this process, prepared once, and children that wait() does not see.
 int nurse(const arguments&) {
   const auto from = troupe::nursery::fork_here(troupe::nursery_preparation::for_first_copy, [] { say("prepared"); });
   if (std::getenv("TROUPE_TEST_COPY") != nullptr) {
