@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -63,6 +64,15 @@ void say_if_read(std::string_view text) {
   standard_error& out = standard_error::instance();
   const std::unique_lock lock(out.mutex, time_to_say_it);
   if (lock) out.writer.write(text, std::chrono::milliseconds{0});
+}
+
+void await_reader() {
+  constexpr int between_looks_ms = 5;
+  const auto until = std::chrono::steady_clock::now() + limits::stderr_patience;
+  int unread = 0;
+  while (::ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0 && std::chrono::steady_clock::now() < until) {
+    ::poll(nullptr, 0, between_looks_ms);
+  }
 }
 
 void say_error(const error& problem) {

@@ -16,6 +16,9 @@ void say(std::string_view text);
 /// The same, where the caller must not wait: a text that stderr does not take at once is lost.
 void say_if_read(std::string_view text);
 
+/// Waits until all that was said has been read, where stderr is a pipe; at most limits::stderr_patience.
+void await_reader();
+
 /// Says the error, and the command that explains its code.
 void say_error(const error& problem);
 void say_warning(std::string_view text);

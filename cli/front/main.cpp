@@ -3,13 +3,24 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <poll.h>
+
 #include "beside.hpp"
 #include "guarded.hpp"
 #include "launch_command.hpp"
+#include "output.hpp"
 
 namespace {
 
 using namespace troupe::cli;
+
+/// srun ends the step at the second task that fails, and loses what it has not read by then: the root cause. Its
+/// daemon reads stderr, and sends that on; nothing tells when it has arrived.
+void let_srun_read() {
+  constexpr int way_to_srun_ms = 200;
+  await_reader();
+  ::poll(nullptr, 0, way_to_srun_ms);
+}
 
 troupe::exit_status run(const arguments& words) {
   const auto become_main = [&] { return become("troupe-main", words); };
@@ -28,5 +39,6 @@ troupe::exit_status run(const arguments& words) {
 int main(int argc, char** argv) {
   const auto status = static_cast<int>(run({argv, argv + argc}));
   std::fflush(nullptr);
+  if (status != 0 && std::getenv("SLURM_STEP_ID") != nullptr) let_srun_read();
   return status;
 }

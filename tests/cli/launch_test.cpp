@@ -1,11 +1,18 @@
 // Goal: `troupe launch` says which flag is wrong and starts nothing then; with good ones it runs its command.
 // Method: a table of command lines with the statuses of docs/errors.md; the program itself, with a script for ssh.
+#include <array>
+#include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include "cli/output.hpp"
 #include "tests/cli/commands_in_child.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/scratch.hpp"
@@ -174,6 +181,32 @@ TEST_F(cli_launch, tells_the_driver_all_that_was_given) {
     "environment": [["FLAG", "x=y"], ["FROM_FILE", "a b"], ["HERE", "here"], ["OMP_NUM_THREADS", "3"],
                     ["TROUPE_THREADS", "1"]]})");
   EXPECT_EQ(setup, expected);
+}
+
+/// As srun's daemon is, which loses what it has not read when the program has ended.
+TEST(a_slow_reader_of_stderr, is_waited_for) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  EXPECT_EXIT(
+      {
+        ::dup2(pipe[1], STDERR_FILENO);
+        cli::say("the root cause\n");
+        std::atomic<bool> waits{false};
+        std::thread reader([&] {
+          waits.wait(false);
+          std::array<char, 64> text{};
+          [[maybe_unused]] const auto got = ::read(pipe[0], text.data(), text.size());
+        });
+        waits = true;
+        waits.notify_one();
+        cli::await_reader();
+        int unread = 0;
+        ::ioctl(pipe[0], FIONREAD, &unread);
+        std::_Exit(unread);
+      },
+      ::testing::ExitedWithCode(0), "");
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 }  // namespace

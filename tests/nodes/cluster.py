@@ -161,6 +161,7 @@ class cluster:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-nodes-"))
         # what a node's daemons have in their command lines
         self.daemons = ["sshd"]
+        self.daemon_ports = {"22"}
         self.nodes = [kind(self, number) for number in range(count)]
 
     def __enter__(self):
@@ -212,6 +213,7 @@ class cluster:
         return [(pid, line) for pid, line in found if not any(part in line for part in self.daemons)]
 
     def left_behind(self):
-        """Files that launches have made for themselves, and listeners but sshd's."""
-        listeners = [f"{each.name}: {one}" for each in self.nodes for one in each.listeners() if not one.endswith(":22")]
+        """Files that launches have made for themselves, and listeners but those of daemons."""
+        listeners = [f"{each.name}: {one}" for each in self.nodes for one in each.listeners()
+                     if one.rsplit(":", 1)[1] not in self.daemon_ports]
         return sorted(shared_files() - self.files_before) + listeners

@@ -6,6 +6,7 @@ from cluster import find, wait_until
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "scontrol", "sinfo", "squeue")
 DAEMONS = ("slurmctld", "slurmd")
+DAEMON_PORTS = {"6817", "6818"}
 
 
 def lacking_slurm():
@@ -36,6 +37,7 @@ class slurm:
         (self.folder / "key").write_bytes(os.urandom(128))
         (self.folder / "key").chmod(0o400)
         self.nodes.daemons += DAEMONS
+        self.nodes.daemon_ports |= DAEMON_PORTS
         try:
             self.start_daemons()
         except BaseException:
