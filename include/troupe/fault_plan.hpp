@@ -146,6 +146,8 @@ class fault_plan {
   /// A fault that cannot be is reported by check().
   fault_plan& add(fault one);
   fault_plan& add(std::string_view text);
+  /// Where each fault was written, in their order: "run.toml:4:1", "--fault". Errors that concern it begin with that.
+  fault_plan& written_at(std::vector<std::string> places);
 
   /// The first mistake of add(), or more than limits::faults_max faults: E0109.
   [[nodiscard]] expected<void> check() const;
@@ -154,11 +156,15 @@ class fault_plan {
   [[nodiscard]] bool empty() const noexcept { return faults_.empty() && mistakes_.empty(); }
   /// to_string() of each.
   [[nodiscard]] std::vector<std::string> texts() const;
+  /// Of one fault, for error::where: 'run.toml:4:1: fault "kill:stage=net.1,at=mb17"'.
+  [[nodiscard]] std::string where(std::size_t number) const;
 
   friend bool operator==(const fault_plan& a, const fault_plan& b) { return a.faults_ == b.faults_; }
 
  private:
   std::vector<fault> faults_;
+  /// Of the first faults; of the others nothing is known.
+  std::vector<std::string> places_;
   std::vector<error> mistakes_;
 };
 

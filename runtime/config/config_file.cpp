@@ -86,8 +86,11 @@ expected<setting> read_setting(const std::string& file, const toml::key& key, co
   }
   const origin from{origin_kind::file, position(file, node.source())};
   if (target->kind == option_kind::faults && node.is_array()) {
-    return read_fault_tables(file, *node.as_array()).and_then([&](std::vector<std::string>&& texts) {
-      return make_setting(*target, std::move(texts), from);
+    return read_fault_tables(file, *node.as_array()).and_then([&](written_faults&& faults) {
+      return make_setting(*target, std::move(faults.texts), from).map([&](setting made) {
+        made.places = std::move(faults.places);
+        return made;
+      });
     });
   }
   const auto value = value_of(*target, node);

@@ -11,11 +11,14 @@
 namespace troupe {
 namespace {
 
+std::string place_of(const std::string& file, const toml::source_region& region) {
+  return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
+}
+
 tl::unexpected<error> bad_fault(const std::string& file, const toml::source_region& region, std::string cause,
                                 const std::string& fix) {
   return fail(
-      error_code::config_bad_value, fmt::format("{}:{}:{}: fault", file, region.begin.line, region.begin.column),
-      std::move(cause),
+      error_code::config_bad_value, place_of(file, region) + ": fault", std::move(cause),
       fix.empty() ? "write for example [[fault]] with kind = \"kill\", stage = \"stage.1\", at = \"mb17\"" : fix);
 }
 
@@ -48,13 +51,14 @@ expected<std::string> read_table(const std::string& file, const toml::table& tab
 
 }  // namespace
 
-expected<std::vector<std::string>> read_fault_tables(const std::string& file, const toml::array& items) {
-  std::vector<std::string> texts;
+expected<written_faults> read_fault_tables(const std::string& file, const toml::array& items) {
+  written_faults made;
   for (const toml::node& item : items) {
+    made.places.push_back(place_of(file, item.source()));
     if (const auto* table = item.as_table()) {
       auto text = read_table(file, *table);
       if (!text) return tl::make_unexpected(text.error());
-      texts.push_back(std::move(*text));
+      made.texts.push_back(std::move(*text));
       continue;
     }
     const auto* text = item.as_string();
@@ -64,9 +68,9 @@ expected<std::vector<std::string>> read_fault_tables(const std::string& file, co
     if (!read) {
       return bad_fault(file, item.source(), read.error().where + ": " + read.error().cause, read.error().fix);
     }
-    texts.emplace_back(**text);
+    made.texts.emplace_back(**text);
   }
-  return texts;
+  return made;
 }
 
 }  // namespace troupe

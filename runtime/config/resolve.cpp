@@ -28,6 +28,7 @@ const std::string* find_value(const std::vector<std::pair<std::string, std::stri
 void apply(const std::vector<setting>& settings, resolved_options& into) {
   for (const setting& each : settings) {
     each.target->set(into.options, each.value);
+    if (each.target->kind == option_kind::faults) into.options.run.faults.written_at(each.places);
     into.origins.insert_or_assign(std::string(each.target->name), each.from);
   }
 }

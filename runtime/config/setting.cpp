@@ -27,6 +27,16 @@ bool is_empty(const option_value& value) {
   return names != nullptr && *names == std::vector<std::string>{""};
 }
 
+/// One after another; a file gives better ones.
+std::vector<std::string> places_of_faults(const option_value& value, const origin& from) {
+  const std::size_t count = std::get<std::vector<std::string>>(value).size();
+  if (count == 1) return {from.where};
+  std::vector<std::string> places;
+  places.reserve(count);
+  for (std::size_t i = 1; i <= count; ++i) places.push_back(fmt::format("{} ({} of {})", from.where, i, count));
+  return places;
+}
+
 }  // namespace
 
 tl::unexpected<error> bad_value(const option& target, const value_problem& problem, const origin& from) {
@@ -40,7 +50,9 @@ expected<setting> make_setting(const option& target, const option_value& value, 
     return bad_value(target, {fmt::format("is empty, expected {}", target.value_name), {}}, from);
   }
   if (const auto problem = check_value(target, value)) return bad_value(target, *problem, from);
-  return setting{&target, value, from};
+  setting made{&target, value, from};
+  if (target.kind == option_kind::faults) made.places = places_of_faults(value, from);
+  return made;
 }
 
 expected<setting> parse_setting(const option& target, std::string_view text, const origin& from) {

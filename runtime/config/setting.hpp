@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/config/option_table.hpp"
 #include "runtime/config/value.hpp"
@@ -23,6 +24,8 @@ struct setting {
   const option* target = nullptr;
   option_value value;
   origin from;
+  /// Of each fault: "run.toml:4:1", or "--fault (2 of 3)". Empty for other options.
+  std::vector<std::string> places = {};
 };
 
 /// Checks the value; an error names the origin and how to write it right there. Values from a file are bad input

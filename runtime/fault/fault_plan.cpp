@@ -58,6 +58,16 @@ fault_plan& fault_plan::add(std::string_view text) {
   return *this;
 }
 
+fault_plan& fault_plan::written_at(std::vector<std::string> places) {
+  places_ = std::move(places);
+  return *this;
+}
+
+std::string fault_plan::where(std::size_t number) const {
+  const std::string text = fmt::format("fault \"{}\"", to_string(faults_.at(number)));
+  return number < places_.size() && !places_[number].empty() ? places_[number] + ": " + text : text;
+}
+
 expected<void> fault_plan::check() const {
   if (!mistakes_.empty()) return tl::make_unexpected(mistakes_.front());
   if (faults_.size() <= limits::faults_max) return {};

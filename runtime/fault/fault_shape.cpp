@@ -14,8 +14,9 @@ namespace {
 
 using kind = fault_target_kind;
 
-tl::unexpected<error> misfit(const fault& one, std::string cause, std::string fix = {}) {
-  return fail(error_code::fault_invalid, fmt::format("fault \"{}\"", to_string(one)), std::move(cause), std::move(fix));
+/// check_fits() knows where the fault is written.
+tl::unexpected<error> misfit(std::string cause, std::string fix = {}) {
+  return fail(error_code::fault_invalid, {}, std::move(cause), std::move(fix));
 }
 
 std::string dotted_name(std::string name) {
@@ -32,16 +33,15 @@ std::vector<std::string> stage_names(const fault_shape& shape) {
 expected<void> check_stage(const fault& one, const fault_shape& shape) {
   const auto found = find_stage(shape, one.who.name);
   if (!found) {
-    return misfit(one, fmt::format("the run has no stage \"{}\"", one.who.name),
+    return misfit(fmt::format("the run has no stage \"{}\"", one.who.name),
                   suggest_fix(dotted_name(one.who.name), stage_names(shape)));
   }
   const fault_shape::node& stage = shape.stages[*found];
   if (one.who.replica.value_or(0) >= stage.replicas) {
-    return misfit(one, fmt::format("{} has {} replicas, counted from 0", stage.name, stage.replicas));
+    return misfit(fmt::format("{} has {} replicas, counted from 0", stage.name, stage.replicas));
   }
   if (!stage.in_process && needs_process(one)) {
-    return misfit(one, fmt::format("{} has no process of its own", stage.name),
-                  "run it with --processes (workers.enabled)");
+    return misfit(fmt::format("{} has no process of its own", stage.name), "run it with --processes (workers.enabled)");
   }
   return {};
 }
@@ -60,38 +60,37 @@ expected<void> check_edge(const fault& one, const fault_shape& shape) {
   };
   if (std::any_of(shape.edges.begin(), shape.edges.end(), is_it)) {
     if (in_process(one.who.name) || in_process(one.who.to)) return {};
-    return misfit(one, "both ends of the edge are in one process, and nothing travels",
+    return misfit("both ends of the edge are in one process, and nothing travels",
                   "run it with --processes (workers.enabled)");
   }
   std::vector<std::string> known;
   for (const auto& [from, to] : shape.edges) known.push_back(dotted_name(from) + "-" + dotted_name(to));
-  return misfit(one, "the run has no such edge", suggest_fix(dotted_name(one.who.name + "-" + one.who.to), known));
+  return misfit("the run has no such edge", suggest_fix(dotted_name(one.who.name + "-" + one.who.to), known));
 }
 
 expected<void> check_worker(const fault& one, const fault_shape& shape) {
-  if (shape.workers == 0)
-    return misfit(one, "the run has no worker processes", "run it with --processes (workers.enabled)");
+  if (shape.workers == 0) return misfit("the run has no worker processes", "run it with --processes (workers.enabled)");
   if (one.who.rank < shape.workers) return {};
-  return misfit(one, fmt::format("the run starts {} workers, ranks from 0", shape.workers));
+  return misfit(fmt::format("the run starts {} workers, ranks from 0", shape.workers));
 }
 
 expected<void> check_place(const fault& one, const fault_shape& shape) {
-  if (shape.places.empty()) return misfit(one, "the run has no nodes", "start it with troupe launch");
+  if (shape.places.empty()) return misfit("the run has no nodes", "start it with troupe launch");
   const auto found = std::ranges::find(shape.places, one.who.name, &fault_shape::place::name);
   if (found == shape.places.end()) {
     std::vector<std::string> names;
     names.reserve(shape.places.size());
     for (const fault_shape::place& each : shape.places) names.push_back(each.name);
-    return misfit(one, fmt::format("the launch has no node \"{}\"", one.who.name), suggest_fix(one.who.name, names));
+    return misfit(fmt::format("the launch has no node \"{}\"", one.who.name), suggest_fix(one.who.name, names));
   }
   if (!found->has_driver) return {};
-  return misfit(one, "the driver lives there", "kill:driver, faults of worker=, or of each other node");
+  return misfit("the driver lives there", "kill:driver, faults of worker=, or of each other node");
 }
 
 expected<void> check_moment(const fault& one, const fault_shape& shape) {
   if (one.when.kind != fault_trigger_kind::micro_batch || shape.micro_batches == 0) return {};
   if (one.when.number < shape.micro_batches) return {};
-  return misfit(one, fmt::format("the run has {} micro-batches, counted from 0", shape.micro_batches));
+  return misfit(fmt::format("the run has {} micro-batches, counted from 0", shape.micro_batches));
 }
 
 expected<void> check_fault(const fault& one, const fault_shape& shape) {
@@ -107,7 +106,7 @@ expected<void> check_fault(const fault& one, const fault_shape& shape) {
     case kind::node:
       return check_place(one, shape);
     case kind::journal:
-      return shape.has_journal ? expected<void>{} : misfit(one, "the run has no journal", "add --journal FILE");
+      return shape.has_journal ? expected<void>{} : misfit("the run has no journal", "add --journal FILE");
     default:
       return {};
   }
@@ -174,9 +173,12 @@ bool needs_process(const fault& one) {
 
 expected<void> check_fits(const fault_plan& plan, const fault_shape& shape) {
   if (auto fine = plan.check(); !fine) return fine;
-  for (const fault& each : plan.faults()) {
-    if (auto fine = check_fault(each, shape); !fine) return fine;
-    if (auto fine = check_moment(each, shape); !fine) return fine;
+  for (std::size_t number = 0; number < plan.faults().size(); ++number) {
+    const fault& one = plan.faults()[number];
+    auto fine = check_fault(one, shape).and_then([&] { return check_moment(one, shape); });
+    if (fine) continue;
+    fine.error().where = plan.where(number);
+    return fine;
   }
   return {};
 }

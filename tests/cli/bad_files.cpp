@@ -87,6 +87,7 @@ void make_configs(const scratch& directory) {
   directory.write("range.toml", "micro_batch = 64\nreplicas = 1000\n");
   directory.write("metric.toml", "metrics = [\"accuracy\", \"acurracy\"]\n");
   directory.write("contradiction.toml", "trace = true\n");
+  directory.write("misfit.toml", "stages = 2\n[[fault]]\nkind = \"throw\"\nstage = 7\nat = \"mb1\"\n");
   directory.write("blocked", "a file where a directory should be");
 }
 

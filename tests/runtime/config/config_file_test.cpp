@@ -49,9 +49,11 @@ TEST(config_file, takes_faults_as_tables_and_as_texts) {
       "f");
   ASSERT_TRUE(tables) << to_string(tables.error());
   EXPECT_EQ(tables->at(1).value, both);
+  EXPECT_EQ(tables->at(1).places, (std::vector<std::string>{"f:2:1", "f:7:1"}));
   const auto texts = parse_config("fault = [\"stop:worker=3,at=2.5s,for=4s\", \"kill:loader,at=mb5\"]", "f");
   ASSERT_TRUE(texts) << to_string(texts.error());
   EXPECT_EQ(texts->at(0).value, both);
+  EXPECT_EQ(texts->at(0).places, (std::vector<std::string>{"f:1:10", "f:1:42"}));
 }
 
 class config_file_fault : public ::testing::TestWithParam<bad_file> {};

@@ -120,6 +120,18 @@ TEST_F(resolve, names_variable_or_flag_in_errors) {
   EXPECT_EQ(flag.error().where, "--metrics");
 }
 
+TEST_F(resolve, a_plan_knows_where_its_faults_are_written) {
+  write("stages = 2\n[[fault]]\nkind = \"kill\"\nloader = true\nat = \"mb5\"\n");
+  const std::string fault = ": fault \"kill:loader,at=mb5\"";
+  const std::string text = "kill:loader,at=mb5";
+  const auto plan_of = [&](option_sources sources) { return resolve_options(sources)->options.run.faults; };
+  EXPECT_EQ(plan_of({path_.string(), {}, {}}).where(0), path_.string() + ":2:1" + fault);
+  EXPECT_EQ(plan_of({std::nullopt, {{"TROUPE_FAULT", text}}, {}}).where(0), "TROUPE_FAULT" + fault);
+  EXPECT_EQ(plan_of({path_.string(), {}, {{"fault", text}}}).where(0), "--fault" + fault);
+  EXPECT_EQ(plan_of({std::nullopt, {}, {{"fault", "kill:aggregator,at=mb1;" + text}}}).where(1),
+            "--fault (2 of 2)" + fault);
+}
+
 TEST_F(resolve, refuses_an_empty_value_of_every_flag_and_takes_an_empty_variable_for_none) {
   for (const option& each : all_options()) {
     const auto flag = resolve_options({std::nullopt, {}, {{std::string(each.name), ""}}});

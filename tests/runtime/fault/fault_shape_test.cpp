@@ -57,6 +57,14 @@ TEST(fault_shape, what_a_run_does_not_have) {
   for (const auto& [text, cause] : cases) EXPECT_THAT(misfit_of(text, processes()), HasSubstr(cause)) << text;
 }
 
+TEST(fault_shape, a_misfit_is_told_with_its_place) {
+  fault_plan plan;
+  plan.add("kill:loader,at=mb1").add("kill:stage=7,at=mb1").written_at({"run.toml:2:1", "run.toml:6:1"});
+  EXPECT_EQ(check_fits(plan, processes()).error().where, "run.toml:6:1: fault \"kill:stage=7,at=mb1\"");
+  EXPECT_EQ(check_fits(fault_plan{}.add("kill:stage=7,at=mb1"), processes()).error().where,
+            "fault \"kill:stage=7,at=mb1\"");
+}
+
 TEST(fault_shape, faults_of_processes_need_processes) {
   for (const char* text :
        {"kill:stage=net.1,at=mb1", "stop:stage=0,at=1s", "exit:stage=0,at=mb1", "drop:control=driver-0,at=msg1"}) {
