@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "program/fault_blame.hpp"
 
 namespace troupe {
 namespace {
@@ -60,7 +61,7 @@ expected<run_result> evaluation_run::run() {
   if (fault_injector* const faults = running().faults()) faults->dropped(outcome->dropped_so_far);
   auto result = conclude(*outcome, before);
   const auto kept = parts_.journal ? parts_.journal->close() : expected<void>{};
-  if (result && !kept) result->errors.push_back(kept.error());
+  if (result && !kept) result->errors.push_back(after_faults(kept.error(), running().faults()));
   return result;
 }
 
@@ -151,7 +152,7 @@ void evaluation_run::report(const report_box::reports& reports, clock::time_poin
 }
 
 expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const std::vector<stage_usage>& before) {
-  if (outcome.cause && !stopped_by_) return tl::make_unexpected(*outcome.cause);
+  if (outcome.cause && !stopped_by_) return tl::make_unexpected(after_faults(*outcome.cause, running().faults()));
   run_result result = parts_.call->result(outcome);
   result.model = parts_.config.model;
   result.config = parts_.config;
@@ -162,7 +163,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.faults = fault_reports();
   if (const auto failed = failure_of(outcome)) {
     result.partial = true;
-    result.errors.push_back(*failed);
+    result.errors.push_back(after_faults(*failed, running().faults()));
   }
   if (result.partial && stopped_by_) result.errors.push_back(*stopped_by_);
   if (result.delivery.lost > 0) {

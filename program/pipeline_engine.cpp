@@ -8,6 +8,7 @@
 #include "program/engine_checks.hpp"
 #include "program/eval_topology.hpp"
 #include "program/evaluation_run.hpp"
+#include "program/fault_blame.hpp"
 #include "program/journal_pins.hpp"
 #include "program/prepared_run.hpp"
 #include "program/run_checks.hpp"
@@ -203,7 +204,10 @@ class eval_future::state {
       return tl::make_unexpected(late);
     }
     const call_outcome outcome = outcome_.get();
-    if (outcome.cause) return tl::make_unexpected(*outcome.cause);
+    if (outcome.cause) {
+      const auto running = running_.lock();
+      return tl::make_unexpected(after_faults(*outcome.cause, running ? running->faults() : nullptr));
+    }
     eval_output output;
     output.micro_batches = outcome.tally.folded;
     output.samples = outcome.tally.samples;

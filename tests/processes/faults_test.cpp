@@ -68,6 +68,7 @@ TEST(faults, that_hit_every_worker_of_a_stage_are_stopped_by_the_budget) {
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("E0616"));
   EXPECT_THAT(outcome.err, HasSubstr("killed by SIGKILL"));
+  EXPECT_THAT(outcome.err, HasSubstr("after the injected fault kill:stage=stage.0,p=1: "));
 }
 
 }  // namespace

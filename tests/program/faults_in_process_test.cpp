@@ -14,6 +14,7 @@ namespace troupe::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class faults_in_process : public ::testing::Test {
  protected:
@@ -74,12 +75,15 @@ TEST_F(faults_in_process, leave_the_bits_as_they_are_and_are_reported) {
 TEST_F(faults_in_process, full_disk_ends_the_run_and_it_goes_on_from_its_journal) {
   const auto whole = undisturbed();
   options_.run.journal.file = journal_.string();
-  const auto ended = run({"disk_full:journal,at=mb10,bytes=20"});
+  const auto ended =
+      run({"slow:stage=stage.0,at=mb0,ms=1", "throw:stage=stage.1,at=mb1", "disk_full:journal,at=mb10,bytes=20"});
   ASSERT_TRUE(!ended || !ended->errors.empty());
   // All may be folded before the journal's thread writes: the result is whole then, and has the error.
   const error& full = ended ? ended->errors.front() : ended.error();
   EXPECT_EQ(full.code, error_code::journal_unwritable);
   EXPECT_THAT(full.cause, HasSubstr("No space left"));
+  EXPECT_THAT(full.cause, StartsWith("after the injected faults slow:stage=stage.0,at=mb0,ms=1 and "
+                                     "disk_full:journal,at=mb10,bytes=20: "));
   options_.run.journal.resume = true;
   const auto result = run({});
   ASSERT_TRUE(result) << to_string(result.error());

@@ -60,6 +60,17 @@ bool same_bits(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& 
          std::equal(a.begin(), a.end(), b.begin(), [](auto& x, auto& y) { return at::equal(x, y); });
 }
 
+TEST(eval_batch, names_the_injected_fault_before_the_end_of_a_call) {
+  pipeline_engine_options options;
+  options.run.faults.add("slow:stage=stage.0,at=mb0,ms=1");
+  const auto engine = make_engine(options, [](const at::Tensor&, const at::Tensor&) -> std::vector<at::Tensor> {
+    throw std::runtime_error("no loss today");
+  });
+  const auto ended = engine->eval_batch(batch_list{batches_of(*digits(), 20, 20)});
+  ASSERT_FALSE(ended);
+  EXPECT_THAT(ended.error().cause, ::testing::StartsWith("after the injected fault slow:stage=stage.0,at=mb0,ms=1: "));
+}
+
 TEST(eval_batch, every_combination_of_its_six_parameters_equals_a_plain_loop) {
   pipeline_engine_options options;
   options.stages = 3;
