@@ -17,6 +17,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "program/fault_checks.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launcher/shell_words.hpp"
 
@@ -132,6 +133,16 @@ expected<chaos_request> read_request(const option_flags& flags, const chaos_flag
   made.flags = words_of(*resolved);
   if (auto fine = read_numbers(given, made); !fine) return tl::make_unexpected(fine.error());
   return made;
+}
+
+/// Before anything is evaluated.
+expected<void> check_fit(const chaos_request& asked) {
+  eval_options planned = asked.options;
+  if (planned.run.faults.empty()) return {};
+  if (std::ranges::any_of(planned.run.faults.faults(), ends_the_run)) planned.run.journal.file = "a file of its own";
+  std::vector<fault_shape::place> places;
+  if (asked.nodes != nullptr) places = places_of(*asked.nodes, std::size_t{planned.stages} * planned.replicas);
+  return check_faults(planned, std::move(places));
 }
 
 /// "stage 0", of which the result has "stage 0, replica 1".
@@ -274,7 +285,9 @@ expected<exit_status> run(const arguments& given, const chaos_nodes* nodes) {
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
-  return read_request(flags, own, nodes).and_then([](const chaos_request& asked) { return wreak(asked); });
+  return read_request(flags, own, nodes).and_then([](const chaos_request& asked) {
+    return check_fit(asked).and_then([&] { return wreak(asked); });
+  });
 }
 
 }  // namespace

@@ -61,7 +61,10 @@ expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const argume
   arguments words = words_;
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), {"--output", output.string()});
-  const auto line = [](std::string_view text) { say(fmt::format("  | {}\n", text)); };
+  // the folder and what it wrote there go with this command
+  const auto line = [own = folder_.path().string()](std::string_view text) {
+    if (!text.starts_with("wrote " + own)) say(fmt::format("  | {}\n", text));
+  };
   const auto ended =
       children_.run(name, words, std::chrono::duration_cast<std::chrono::steady_clock::duration>(patience),
                     shows_log ? line : child_runner::on_line());

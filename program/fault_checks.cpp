@@ -1,6 +1,11 @@
 #include "program/fault_checks.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "program/eval_topology.hpp"
 #include "program/launched_nodes.hpp"
+#include "program/prepared_run.hpp"
 #include "program/topology_parts.hpp"
 #include "runtime/inject/plan_shape.hpp"
 
@@ -14,6 +19,23 @@ fault_shape fault_shape_of(const topology& what, const run_options& options, con
   return made;
 }
 
+namespace {
+
+/// 0: not known. Who starts the run tells of data that cannot be opened.
+std::uint64_t micro_batches_of(const topology& what, const run_options& options) {
+  const auto data = open_choice(*what.parts().data);
+  if (!data) return 0;
+  const auto call = make_call(what, options, *data);
+  return call ? (*call)->micro_batches_asked() : 0;
+}
+
+bool counts_micro_batches(const fault_plan& plan) {
+  return std::ranges::any_of(plan.faults(),
+                             [](const fault& one) { return one.when.kind == fault_trigger_kind::micro_batch; });
+}
+
+}  // namespace
+
 expected<void> check_faults(const topology& what, const run_options& options, std::uint64_t micro_batches) {
   if (options.faults.empty()) return {};
   const auto plan = expand(what.parts().graph());
@@ -21,6 +43,16 @@ expected<void> check_faults(const topology& what, const run_options& options, st
   fault_shape shape = fault_shape_of(what, options, *plan);
   shape.micro_batches = micro_batches;
   return check_fits(options.faults, shape);
+}
+
+expected<void> check_faults(const eval_options& options, std::vector<fault_shape::place> places) {
+  const topology what = topology_of(options);
+  const auto plan = expand(what.parts().graph());
+  if (!plan) return tl::make_unexpected(plan.error());
+  fault_shape shape = fault_shape_of(what, options.run, *plan);
+  if (counts_micro_batches(options.run.faults)) shape.micro_batches = micro_batches_of(what, options.run);
+  shape.places = std::move(places);
+  return check_fits(options.run.faults, shape);
 }
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "runtime/topology/wiring_plan.hpp"
 #include <troupe/error.hpp>
@@ -15,5 +16,8 @@ namespace troupe {
 /// E0109: the run cannot inject a fault of its plan. `micro_batches`: 0 where they are not known.
 [[nodiscard]] expected<void> check_faults(const topology& what, const run_options& options,
                                           std::uint64_t micro_batches = 0);
+/// The same of a run that `troupe eval` will start with these options on the nodes of a launch of its own (empty:
+/// without one). Micro-batches are counted where data can be opened, here and now.
+[[nodiscard]] expected<void> check_faults(const eval_options& options, std::vector<fault_shape::place> places);
 
 }  // namespace troupe

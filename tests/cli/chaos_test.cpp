@@ -20,6 +20,7 @@ namespace troupe::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using json = nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -92,6 +93,8 @@ TEST(chaos, goes_on_after_the_death_of_the_driver) {
   EXPECT_THAT(outcome.out, HasSubstr("kill:driver,at=mb20  left out of the resumed evaluation"));
   EXPECT_THAT(outcome.out, HasSubstr("repeat     troupe chaos --model"));
   EXPECT_TRUE(fs::is_empty(directory.path())) << "its folder is left";
+  EXPECT_THAT(outcome.err, HasSubstr("640/640 samples")) << "it shows the log";
+  EXPECT_THAT(outcome.err, Not(HasSubstr("wrote")));
 }
 
 TEST(chaos, tells_of_all_faults_where_it_resumed) {
@@ -130,6 +133,16 @@ TEST(chaos, refuses_what_contradicts_it) {
   const auto time = run_troupe({.arguments = chaos_of({"--minutes", "soon"})});
   EXPECT_EQ(time.status, 2);
   EXPECT_THAT(time.err, HasSubstr("\"soon\", expected minutes from 0.001 to"));
+}
+
+TEST(chaos, refuses_a_plan_that_does_not_fit_before_it_evaluates) {
+  for (const char* fault : {"throw:stage=stage.2,at=mb1", "throw:stage=stage.1,at=mb40", "kill:stage=stage.1,at=mb1",
+                            "kill:node=w1,at=mb1"}) {
+    const auto refused = run_troupe({.arguments = chaos_of({"--fault", "disk_full:journal,at=mb1", "--fault", fault})});
+    EXPECT_EQ(refused.status, 2) << fault;
+    EXPECT_THAT(refused.err, HasSubstr("E0109: --fault (2 of 2): fault \"" + std::string(fault)));
+    EXPECT_THAT(refused.err, Not(HasSubstr("undisturbed")));
+  }
 }
 
 /// Of a process that lives, whose command line has this text.
