@@ -1,14 +1,19 @@
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <ctime>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "interrupt.hpp"
 #include "messages/limits.hpp"
 #include "output.hpp"
 #include "parse.hpp"
+#include "runtime/report/progress.hpp"
 #include "testing/simulation/world.hpp"
 
 namespace troupe::cli {
@@ -73,21 +78,58 @@ expected<void> keep_faults(simulation::plan& of, const std::string& text) {
   return {};
 }
 
+/// Seeds that are done, on stderr.
+class seed_progress {
+ public:
+  explicit seed_progress(std::uint64_t seeds) : total_(seeds) {}
+
+  void show(std::uint64_t done) {
+    const double elapsed = std::chrono::duration<double>(clock::now() - begin_).count();
+    const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
+    write(printer_.update({done, total_, elapsed, rate, 0, "seeds"}));
+  }
+  /// A bar is in the way: its line is cleared, and drawn again with the next seed.
+  void say_over(const std::string& text) const { say((terminal_ ? "\r\x1b[K" : "") + text); }
+  void finish() { write(printer_.finish()); }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  static void write(const std::string& due) {
+    if (!due.empty()) say(due);
+  }
+
+  const std::uint64_t total_;
+  const bool terminal_ = stderr_is_terminal();
+  progress_printer printer_{{.terminal = terminal_, .width = output_width()}};
+  const clock::time_point begin_ = clock::now();
+};
+
 class simulating {
  public:
-  simulating(const simulate_flags& flags, const parser& given)
-      : flags_(flags), picks_faults_(given.is_given("--faults")) {}
+  /// Ends after the seed that runs when `stop` becomes true.
+  simulating(const simulate_flags& flags, const parser& given, const seed_range& seeds, const std::atomic<bool>& stop)
+      : flags_(flags),
+        picks_faults_(given.is_given("--faults")),
+        seeds_(seeds),
+        stop_(stop),
+        progress_(seeds.last - seeds.first + 1) {}
 
-  expected<exit_status> run(const seed_range& seeds) {
+  expected<exit_status> run() {
     const std::clock_t started = std::clock();
-    for (std::uint64_t seed = seeds.first;; ++seed) {
+    for (std::uint64_t seed = seeds_.first;; ++seed) {
       if (auto done = run(seed); !done) return tl::make_unexpected(done.error());
-      if (seed == seeds.last) break;
+      progress_.show(runs_);
+      if (seed == seeds_.last) break;
+      if ((partial_ = stop_.load())) break;
     }
+    progress_.finish();
     const double core_seconds = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
-    return print(conclusion(std::max(core_seconds, 1e-6))).map([this] {
-      return failed_ == 0 ? exit_status::ok : exit_status::failure;
-    });
+    if (auto printed = print(conclusion(std::max(core_seconds, 1e-6))); !printed) {
+      return tl::make_unexpected(printed.error());
+    }
+    if (partial_) return fail(error_code::interrupted, "simulate", "it was interrupted before all seeds were run");
+    return failed_ == 0 ? exit_status::ok : exit_status::failure;
   }
 
  private:
@@ -112,7 +154,7 @@ class simulating {
     }
     if (report.wrong.empty()) return {};
     ++failed_;
-    say(failure_text(what, report));
+    progress_.say_over(failure_text(what, report));
     return {};
   }
 
@@ -136,24 +178,40 @@ class simulating {
     if (flags_.json) {
       return fmt::format(
           "{{\"runs\": [{}\n], \"failed\": {}, \"seeds_per_second\": {:.0f}, \"simulated_seconds_per_second\": "
-          "{:.0f}}}\n",
-          rows_, failed_, seeds_per_second, time_ratio);
+          "{:.0f}{}}}\n",
+          rows_, failed_, seeds_per_second, time_ratio, partial_ ? ", \"partial\": true" : "");
     }
     return fmt::format(
-        "{} runs, {} failed, {} steps in {:.2f} s of a core: {:.0f} seeds per second, {:.0f} simulated seconds per "
+        "{}{} runs, {} failed, {} steps in {:.2f} s of a core: {:.0f} seeds per second, {:.0f} simulated seconds per "
         "second\n",
-        runs_, failed_, steps_, core_seconds, seeds_per_second, time_ratio);
+        partial_ ? "partial: " : "", runs_, failed_, steps_, core_seconds, seeds_per_second, time_ratio);
   }
 
   const simulate_flags& flags_;
   const bool picks_faults_;
+  const seed_range seeds_;
+  const std::atomic<bool>& stop_;
+  seed_progress progress_;
   simulation::simulator world_;
+  bool partial_ = false;
   std::uint64_t runs_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t steps_ = 0;
   double simulated_seconds_ = 0;
   std::string rows_;
 };
+
+expected<exit_status> simulate(const simulate_flags& flags, const parser& given, const seed_range& seeds) {
+  std::atomic<bool> stop{false};
+  const auto interrupt = interrupt_watch::start([&](int times) {
+    stop = true;
+    if (times == 1) return say_if_read("\ninterrupted: finishing this seed; interrupt again to end at once\n");
+    say_if_read("\ninterrupted: ending without a result\n");
+    std::_Exit(static_cast<int>(exit_status::interrupted));
+  });
+  if (!interrupt) return tl::make_unexpected(interrupt.error());
+  return simulating(flags, given, seeds, stop).run();
+}
 
 }  // namespace
 
@@ -173,9 +231,7 @@ expected<exit_status> run_simulate(const arguments& given) {
   if (flags.standard && flags.large) {
     return fail(error_code::value_out_of_range, "--large", "it excludes --standard", "give one of them");
   }
-  return read_seeds(flags.seeds).and_then([&](const seed_range& seeds) {
-    return simulating(flags, reader).run(seeds);
-  });
+  return read_seeds(flags.seeds).and_then([&](const seed_range& seeds) { return simulate(flags, reader, seeds); });
 }
 
 }  // namespace troupe::cli

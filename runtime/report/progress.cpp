@@ -31,15 +31,15 @@ std::string filled(double part, std::size_t columns) {
 }
 
 std::string rate_text(const progress_state& state) {
-  const double rate = state.samples_per_second;
-  std::string text = rate > 0 ? fmt::format("{:.1f} samples/s", rate) : "? samples/s";
+  const double rate = state.units_per_second;
+  std::string text = rate > 0 ? fmt::format("{:.1f} {}/s", rate, state.unit) : fmt::format("? {}/s", state.unit);
   if (state.faults > 0) text += fmt::format(", {} fault{}", state.faults, state.faults == 1 ? "" : "s");
   return text;
 }
 
 double remaining_seconds(const progress_state& state) {
-  if (state.samples_per_second <= 0 || state.total < state.done) return -1;
-  return static_cast<double>(state.total - state.done) / state.samples_per_second;
+  if (state.units_per_second <= 0 || state.total < state.done) return -1;
+  return static_cast<double>(state.total - state.done) / state.units_per_second;
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ std::string clock_text(double seconds) {
 std::string progress_bar(const progress_state& state, std::size_t width) {
   const std::string elapsed = clock_text(state.elapsed_seconds);
   if (state.total == 0) {
-    return fmt::format("{} samples [{}, {}]", state.done, elapsed, rate_text(state)).substr(0, width);
+    return fmt::format("{} {} [{}, {}]", state.done, state.unit, elapsed, rate_text(state)).substr(0, width);
   }
   const std::string head = fmt::format("{:3.0f}%|", std::floor(share(state) * 100));
   const std::string tail = fmt::format("| {}/{} [{}<{}, {}]", state.done, state.total, elapsed,
@@ -66,8 +66,8 @@ std::string progress_bar(const progress_state& state, std::size_t width) {
 }
 
 std::string progress_line(const progress_state& state) {
-  if (state.total == 0) return fmt::format("{} samples, {}", state.done, rate_text(state));
-  return fmt::format("{}/{} samples ({:.0f}%), {}", state.done, state.total, std::floor(share(state) * 100),
+  if (state.total == 0) return fmt::format("{} {}, {}", state.done, state.unit, rate_text(state));
+  return fmt::format("{}/{} {} ({:.0f}%), {}", state.done, state.total, state.unit, std::floor(share(state) * 100),
                      rate_text(state));
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -11,9 +12,10 @@ struct progress_state {
   /// 0 where it is not known.
   std::uint64_t total = 0;
   double elapsed_seconds = 0;
-  double samples_per_second = 0;
+  double units_per_second = 0;
   /// That were injected.
   std::uint64_t faults = 0;
+  std::string_view unit = "samples";
 };
 
 /// tqdm's look, at most `width` columns:

@@ -1,5 +1,7 @@
 // Goal: every command but eval prints what its documentation says. Method: the built program; vectors of
 // docs/schedules.md and docs/partition.md for schedule and plan.
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -83,6 +85,41 @@ TEST(simulate, leaves_faults_out) {
   const json object = json::parse(undisturbed.out);
   for (const json& run : object["runs"]) EXPECT_EQ(run["outcome"], "same bits");
   EXPECT_THAT(good({"simulate", "--seeds", "0..20", "--standard"}).out, HasSubstr("simulated seconds per second"));
+}
+
+/// Interrupts a simulation that would take minutes as soon as it shows that its first seed is done.
+program_outcome interrupted_simulation(int signal, std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"simulate", "--seeds", "0..999999"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_troupe({.arguments = arguments,
+                     .body = &commands_in_child,
+                     .on_stderr = [signal, sent = false](const std::string& so_far) mutable {
+                       if (sent || so_far.find("1/1000000 seeds") == std::string::npos) return std::vector<int>{};
+                       sent = true;
+                       return std::vector<int>{signal};
+                     }});
+}
+
+TEST(simulate, interrupted_prints_what_is_done_labelled_partial) {
+  const auto outcome = interrupted_simulation(SIGINT, {"--json"});
+  EXPECT_EQ(outcome.status, 130) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("interrupted: finishing this seed"));
+  EXPECT_THAT(outcome.err, HasSubstr("E0606"));
+  const json object = json::parse(outcome.out);
+  EXPECT_EQ(object["partial"], true);
+  ASSERT_GT(object["runs"].size(), 0u);
+  for (std::size_t seed = 0; seed < object["runs"].size(); ++seed) EXPECT_EQ(object["runs"][seed]["seed"], seed);
+
+  const auto text = interrupted_simulation(SIGTERM, {});
+  EXPECT_EQ(text.status, 130) << text.err;
+  EXPECT_THAT(text.out, StartsWith("partial: "));
+}
+
+TEST(simulate, shows_its_progress_and_says_nothing_of_partial_where_it_is_whole) {
+  const auto outcome = good({"simulate", "--seeds", "0..3", "--json"});
+  EXPECT_THAT(outcome.err, StartsWith("1/4 seeds (25%), "));
+  EXPECT_THAT(outcome.err, HasSubstr("4/4 seeds (100%), "));
+  EXPECT_FALSE(json::parse(outcome.out).contains("partial"));
 }
 
 TEST(plan, cuts_bare_weights) {

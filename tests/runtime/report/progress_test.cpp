@@ -19,6 +19,8 @@ TEST(progress_bar, looks_like_tqdm) {
             " 42%|████▏     | 4200/10000 [00:01<00:01, 3121.2 samples/s]");
   EXPECT_EQ(progress_bar({10000, 10000, 3723, 3121.2}, 62),
             "100%|██████████| 10000/10000 [1:02:03<00:00, 3121.2 samples/s]");
+  EXPECT_EQ(progress_line({500, 1000, 1, 250, 0, "seeds"}), "500/1000 seeds (50%), 250.0 seeds/s");
+  EXPECT_EQ(progress_bar({0, 0, 0, 0, 0, "seeds"}, 47), "0 seeds [00:00, ? seeds/s]");
   EXPECT_EQ(progress_line({500, 1000, 1, 250, 2}), "500/1000 samples (50%), 250.0 samples/s, 2 faults");
   EXPECT_EQ(progress_bar({0, 10000, 0, 0}, 47), "  0%|          | 0/10000 [00:00<?, ? samples/s]");
 }
