@@ -18,6 +18,7 @@
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/fault_checks.hpp"
+#include "runtime/fault/seeded_draw.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launcher/shell_words.hpp"
 
@@ -169,6 +170,22 @@ fault_shape shape_of_run(const chaos_request& asked, const nlohmann::json& resul
   return shape;
 }
 
+/// One seed in four also ends the run by its driver or its disk, and another evaluation resumes; on one host, where the
+/// journal is.
+fault_plan draw(std::uint64_t seed, const chaos_request& asked, const fault_shape& shape) {
+  constexpr std::uint64_t one_in = 8;
+  constexpr std::uint64_t bytes_below = 4096;
+  fault_plan made = random_plan(seed, shape);
+  seeded_draw own = draw_for(seed, 1);
+  const std::uint64_t kind = own.below(one_in);
+  if (asked.nodes != nullptr || kind > 1) return made;
+  const auto when = fault_trigger::micro_batch(own.below(std::max<std::uint64_t>(shape.micro_batches, 1)));
+  if (kind == 0) return made.add({fault_kind::kill, fault_target::driver(), when});
+  fault full{fault_kind::disk_full, fault_target::journal(), when};
+  full.bytes = own.below(bytes_below);
+  return made.add(full);
+}
+
 /// What begins an evaluation.
 arguments words_of(const chaos_request& asked) {
   arguments words;
@@ -215,7 +232,7 @@ class chaos {
     const auto until = std::chrono::steady_clock::now() + asked_.time.value_or(std::chrono::milliseconds{0});
     expected<exit_status> status = exit_status::ok;
     for (std::uint64_t seed = asked_.seed;; ++seed) {
-      status = one(random_plan(seed, shape_of_run(asked_, undisturbed_.result)), seed);
+      status = one(draw(seed, asked_, shape_of_run(asked_, undisturbed_.result)), seed);
       if (!status || *status != exit_status::ok || std::chrono::steady_clock::now() >= until) return status;
     }
   }

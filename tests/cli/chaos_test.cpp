@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 using json = nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -80,6 +81,19 @@ TEST(chaos, draws_faults_of_stages_that_have_replicas) {
     const auto outcome = run_troupe({.arguments = chaos_of({"--replicas", "2", "--seed", seed, "--json"})});
     ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
     EXPECT_THAT(json::parse(outcome.out)["plan"].dump(), HasSubstr("stage="));
+  }
+}
+
+TEST(chaos, draws_ends_of_the_driver_and_the_disk) {
+  const std::vector<std::pair<const char*, const char*>> seeds = {{"3", "disk_full:journal"}, {"6", "kill:driver"}};
+  for (const auto& [seed, fault] : seeds) {
+    SCOPED_TRACE(seed);
+    const auto outcome = run_troupe({.arguments = chaos_of({"--seed", seed, "--json"})});
+    ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    const json object = json::parse(outcome.out);
+    EXPECT_THAT(object["plan"].back(), StartsWith(fault));
+    EXPECT_EQ(object["bit_identical"], true);
+    EXPECT_EQ(object["faults"].size(), object["plan"].size());
   }
 }
 
