@@ -71,10 +71,6 @@ expected<exit_status> run_launch_command(const arguments& given) {
   return run_launch_command(given, &run_chaos_over);
 }
 
-std::span<const command> all_commands() {
-  return commands;
-}
-
 exit_status run_program(const arguments& given) {
   if (given.empty()) {
     say(help_text());

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +21,6 @@ struct command {
   /// behind.
   expected<exit_status> (*run)(const arguments& given);
 };
-
-/// All subcommands in the order of the help; a constant of the program.
-std::span<const command> all_commands();
 
 /// Runs the command that given[0] names, with the words behind it; given[0] may also be -h, --help or --version. An
 /// error is printed on stderr and gives the status of its code; an exception counts as E0614 (no memory) or E0601.

@@ -52,19 +52,4 @@ std::string nccl_library::version_text() const {
   return fmt::format("{}.{}.{}", version_ / 10000, version_ / 100 % 100, version_ % 100);
 }
 
-expected<nccl::unique_id> nccl_library::make_unique_id() const {
-  nccl::unique_id id{};
-  const nccl::result result = functions_.get_unique_id(&id);
-  if (result != nccl::result::success) return tl::make_unexpected(describe(result, "ncclGetUniqueId", name_));
-  return id;
-}
-
-error nccl_library::describe(nccl::result result, const char* function, std::string where) const {
-  const char* last = functions_.get_last_error(nullptr);
-  std::string cause = fmt::format("{}: {}", function, functions_.get_error_string(result));
-  if (last != nullptr && *last != '\0') cause += fmt::format(" ({})", last);
-  return error{error_code::device_failed, std::move(where), std::move(cause),
-               "Run with NCCL_DEBUG=WARN for the library's own messages"};
-}
-
 }  // namespace troupe

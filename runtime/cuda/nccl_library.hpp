@@ -28,12 +28,6 @@ class nccl_library {
   [[nodiscard]] std::string version_text() const;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// The id of a new communicator. It opens a socket, and ends with an error where NCCL finds no network interface.
-  [[nodiscard]] expected<nccl::unique_id> make_unique_id() const;
-
-  /// A failure of `function` as a value: NCCL's words for `result`, and those of its last error.
-  [[nodiscard]] error describe(nccl::result result, const char* function, std::string where) const;
-
  private:
   nccl_library(const nccl::functions& functions, std::string name, int version)
       : functions_(functions), name_(std::move(name)), version_(version) {}

@@ -65,7 +65,4 @@ class device_context {
   [[nodiscard]] virtual expected<std::shared_ptr<device_sharing>> sharing();
 };
 
-/// The CPU: copies are done at once, and every event has passed.
-[[nodiscard]] std::unique_ptr<device_context> cpu_context();
-
 }  // namespace troupe

@@ -51,8 +51,6 @@ class fan_out {
   void abandon() noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return branches_.empty(); }
-  /// The replica that got the branch's last micro-batch.
-  [[nodiscard]] std::size_t last_replica(std::size_t of) const noexcept { return branches_[of].last; }
 
  private:
   struct edge_state {

@@ -62,11 +62,4 @@ expected<std::string> node_of(x509_st* certificate) {
   return peer_name_of(certificate).map([](const peer_name& name) { return name.node(); });
 }
 
-expected<peer_name> peer_name_of_pem(std::string_view certificate) {
-  const openssl::certificate_pointer read = openssl::read_certificate(certificate);
-  if (read != nullptr) return peer_name_of(read.get());
-  return fail(error_code::wire_malformed, "certificate of a peer", "is not one certificate in PEM",
-              "Check that both ends run the same version of Troupe");
-}
-
 }  // namespace troupe

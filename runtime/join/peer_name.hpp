@@ -41,7 +41,4 @@ class peer_name {
 /// The same as the node's name, empty for the driver: what a tcp_endpoint compares (tcp_endpoint_options::node_of).
 [[nodiscard]] expected<std::string> node_of(x509_st* certificate);
 
-/// The same as peer_name_of() of a PEM text; E0702 unless it is one certificate.
-[[nodiscard]] expected<peer_name> peer_name_of_pem(std::string_view certificate);
-
 }  // namespace troupe

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <vector>
@@ -18,8 +17,6 @@ namespace {
 constexpr unsigned version = 3;
 constexpr std::size_t keys = 4;
 constexpr std::array<std::string_view, keys> names = {"version", "channel", "link", "network"};
-
-std::atomic<bool> was_taken{false};
 
 tl::unexpected<error> malformed(std::string cause) {
   return fail(error_code::wire_malformed, worker_variable, std::move(cause),
@@ -95,16 +92,11 @@ expected<worker_environment> parse_worker_environment(std::string_view text) {
   return worker_environment{static_cast<int>(channel), static_cast<int>(link), static_cast<int>(network)};
 }
 
-bool is_worker_process() noexcept {
-  return was_taken.load(std::memory_order_relaxed) || std::getenv(worker_variable) != nullptr;
-}
-
 expected<std::optional<worker_environment>> take_worker_environment() {
   const char* found = std::getenv(worker_variable);
   if (found == nullptr) return std::nullopt;
   const std::string text = found;
   ::unsetenv(worker_variable);
-  was_taken.store(true, std::memory_order_relaxed);
   auto parsed = parse_worker_environment(text);
   if (!parsed) return tl::make_unexpected(parsed.error());
   for (const int inherited : {parsed->channel, parsed->link, parsed->network}) {

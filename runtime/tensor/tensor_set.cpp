@@ -27,12 +27,4 @@ at::Tensor contiguous_view(const at::Tensor& owner, std::int64_t offset, std::sp
   return view;
 }
 
-at::Tensor slice_rows(const at::Tensor& tensor, std::int64_t begin, std::int64_t end) {
-  TROUPE_CHECK(tensor.dim() >= 1 && 0 <= begin && begin <= end && end <= tensor.size(0), "rows lie inside the tensor");
-  TROUPE_CHECK(tensor.is_contiguous(), "rows of a contiguous tensor are contiguous");
-  std::vector<std::int64_t> sizes = tensor.sizes().vec();
-  sizes[0] = end - begin;
-  return contiguous_view(tensor, tensor.storage_offset() + begin * tensor.stride(0), sizes);
-}
-
 }  // namespace troupe

@@ -52,8 +52,4 @@ inline payload_ptr make_tensors(at::Tensor tensor) {
 /// whole view must lie inside the storage.
 at::Tensor contiguous_view(const at::Tensor& owner, std::int64_t offset, std::span<const std::int64_t> sizes);
 
-/// Rows [begin, end) of a contiguous tensor as a view of its storage: a narrow(0, ...) without the dispatcher, which
-/// costs more than the rest of a small micro-batch's way through the loader.
-at::Tensor slice_rows(const at::Tensor& tensor, std::int64_t begin, std::int64_t end);
-
 }  // namespace troupe

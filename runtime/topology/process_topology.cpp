@@ -9,10 +9,10 @@
 namespace troupe {
 namespace {
 
-const std::string place = "process topology";
+const std::string topology_place = "process topology";
 
 tl::unexpected<error> out_of_range(std::string_view what, std::uint64_t value, std::uint64_t count) {
-  return fail(error_code::value_out_of_range, place,
+  return fail(error_code::value_out_of_range, topology_place,
               fmt::format("{} {} does not exist, there are {}", what, value, count),
               fmt::format("use 0 to {}", count - 1));
 }
@@ -20,12 +20,13 @@ tl::unexpected<error> out_of_range(std::string_view what, std::uint64_t value, s
 expected<void> check_axis(const std::vector<topology_axis>& axes, std::size_t i) {
   const topology_axis& axis = axes[i];
   if (axis.name.empty() || axis.size == 0) {
-    return fail(error_code::topology_invalid, place, fmt::format("axis {} ('{}') has size {}", i, axis.name, axis.size),
+    return fail(error_code::topology_invalid, topology_place,
+                fmt::format("axis {} ('{}') has size {}", i, axis.name, axis.size),
                 "give every axis a name and a size of at least 1");
   }
   const auto same = [&](const topology_axis& other) { return other.name == axis.name; };
   if (std::count_if(axes.begin(), axes.end(), same) > 1) {
-    return fail(error_code::topology_duplicate_name, place, fmt::format("two axes are called '{}'", axis.name),
+    return fail(error_code::topology_duplicate_name, topology_place, fmt::format("two axes are called '{}'", axis.name),
                 "give every axis a name of its own");
   }
   return {};
@@ -38,7 +39,7 @@ process_topology::process_topology(std::vector<topology_axis> axes, std::uint64_
 
 expected<process_topology> process_topology::make(std::vector<topology_axis> axes) {
   if (axes.empty()) {
-    return fail(error_code::topology_invalid, place, "there is no axis", "give at least one axis");
+    return fail(error_code::topology_invalid, topology_place, "there is no axis", "give at least one axis");
   }
   std::uint64_t world_size = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -46,7 +47,7 @@ expected<process_topology> process_topology::make(std::vector<topology_axis> axe
       return tl::make_unexpected(std::move(ok.error()));
     }
     if (axes[i].size > limits::ranks_max / world_size) {
-      return fail(error_code::topology_invalid, place, fmt::format("more than {} ranks", limits::ranks_max),
+      return fail(error_code::topology_invalid, topology_place, fmt::format("more than {} ranks", limits::ranks_max),
                   "make the axes smaller");
     }
     world_size *= axes[i].size;
@@ -63,7 +64,8 @@ expected<std::size_t> process_topology::index_of(std::string_view axis) const {
     known += i == 0 ? "" : ", ";
     known += axes_[i].name;
   }
-  return fail(error_code::unknown_name, place, fmt::format("there is no axis '{}'", axis), "use one of: " + known);
+  return fail(error_code::unknown_name, topology_place, fmt::format("there is no axis '{}'", axis),
+              "use one of: " + known);
 }
 
 std::uint64_t process_topology::stride(std::size_t axis) const {
@@ -85,7 +87,7 @@ std::uint64_t process_topology::dimension(std::string_view axis) const noexcept 
 
 expected<rank_number> process_topology::rank(std::span<const std::uint64_t> coordinates) const {
   if (coordinates.size() != axes_.size()) {
-    return fail(error_code::value_out_of_range, place,
+    return fail(error_code::value_out_of_range, topology_place,
                 fmt::format("{} coordinates for {} axes", coordinates.size(), axes_.size()),
                 "give one coordinate per axis");
   }

@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     given()[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
   const troupe::program program{argc, argv};
-  is_worker = troupe::is_worker_process();
+  is_worker = troupe::program::worker() != nullptr;
   troupe::run_options options{.micro_batch = 4, .threads = 1, .deadline = std::chrono::seconds{60}};
   if (given()["processes"] == "all") {
     options.workers = {.enabled = true, .transport = troupe::transport_kind::shm, .timeout = std::chrono::seconds{2}};

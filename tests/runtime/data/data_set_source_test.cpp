@@ -37,8 +37,9 @@ class counting_set final : public data_set {
   [[nodiscard]] expected<sample_block> read(sample_range r) const override {
     ++reads;
     if (failures_left > 0) return --failures_left, fail(error_code::data_unreadable, "counting", "asked to fail");
-    return sample_block{slice_rows(inputs_, static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end)),
-                        slice_rows(labels_, static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end))};
+    const auto begin = static_cast<std::int64_t>(r.begin);
+    const auto rows = static_cast<std::int64_t>(r.size());
+    return sample_block{inputs_.narrow(0, begin, rows), labels_.narrow(0, begin, rows)};
   }
   [[nodiscard]] bool owns(const at::Tensor& t) const { return t.storage().is_alias_of(inputs_.storage()); }
 

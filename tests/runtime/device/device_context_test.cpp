@@ -1,4 +1,4 @@
-// Goal: the CPU and a CUDA device keep the contract of device_context. The driver is a stand-in whose streams are late,
+// Goal: a CUDA device keeps the contract of device_context. The driver is a stand-in whose streams are late,
 // so that a missing event is found as wrong bits.
 #include <cstring>
 #include <string>
@@ -6,7 +6,6 @@
 
 #include <gmock/gmock.h>
 
-#include "messages/limits.hpp"
 #include "runtime/device/cuda_context.hpp"
 #include "testing/late_driver.hpp"
 
@@ -53,18 +52,6 @@ bool arrives(device_context& on, bool waits) {
     if (!get(returned->has_passed()) || !has_text(back)) return false;
   }
   return true;
-}
-
-TEST(device_context, of_the_cpu_is_done_at_once) {
-  const auto cpu = cpu_context();
-  get(cpu->enter_thread());
-  EXPECT_TRUE(arrives(*cpu, true));
-  const auto memory = get(cpu->allocate(1));
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % limits::payload_alignment, 0u);
-  EXPECT_TRUE(cpu->allocate(0));
-  const auto refused = cpu->allocate(SIZE_MAX);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, error_code::device_failed);
 }
 
 TEST(device_context, of_a_late_device_arrives_by_events_alone) {

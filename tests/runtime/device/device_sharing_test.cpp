@@ -92,12 +92,6 @@ TEST(device_sharing, a_driver_without_its_functions_shares_nothing) {
   EXPECT_FALSE(get(reach_each_other(driver_of(old), 0, 1)));
 }
 
-TEST(device_sharing, the_cpu_shares_nothing) {
-  const auto sharing = cpu_context()->sharing();
-  ASSERT_FALSE(sharing);
-  EXPECT_EQ(sharing.error().code, error_code::device_unavailable);
-}
-
 TEST(device_sharing, two_devices_reach_each_other_if_each_reaches_the_other) {
   driver_functions functions = testing::late_driver(1000);
   functions.device_get = [](int* device, int ordinal) { return *device = ordinal, cuda_result::success; };

@@ -88,7 +88,7 @@ TEST(job_authority, takes_names_of_all_kinds_and_no_others) {
         std::string("2001:db8::ff00:42:8329"), std::string("::1"), longest}) {
     const auto issued = authority.issue(request, name);
     ASSERT_TRUE(issued) << name;
-    EXPECT_EQ(peer_name_of_pem(*issued)->node(), name);
+    EXPECT_EQ(peer_name_of(certificate_of(*issued).get())->node(), name);
   }
   for (const std::string& name :
        {std::string(), longest + "n", std::string("a,URI:troupe:driver"), std::string("a b"), std::string("a\n"),
@@ -120,7 +120,7 @@ TEST(job_authority, issues_from_several_threads) {
   std::vector<std::string> names(4);
   for (std::size_t i = 0; i < names.size(); ++i) {
     threads.emplace_back([&authority, &name = names[i], i] {
-      name = peer_name_of_pem(joined(authority, "node" + std::to_string(i)).certificate)->node();
+      name = peer_name_of(certificate_of(joined(authority, "node" + std::to_string(i)).certificate).get())->node();
     });
   }
   for (std::thread& each : threads) each.join();

@@ -118,8 +118,8 @@ TEST(metric_fold, values_equal_those_of_all_samples_at_once) {
     const auto begin = static_cast<std::int64_t>(8 * m);
     score part;
     part.id = {2, m};
-    const activation input = micro_batch(m, 8, make_tensors(slice_rows(labels, begin, begin + 8)));
-    ASSERT_TRUE(scorer.evaluate(make_tensors(slice_rows(outputs, begin, begin + 8)), input, part).has_value());
+    const activation input = micro_batch(m, 8, make_tensors(labels.narrow(0, begin, 8)));
+    ASSERT_TRUE(scorer.evaluate(make_tensors(outputs.narrow(0, begin, 8)), input, part).has_value());
     ASSERT_TRUE(fold.fold(part).has_value());
   }
   EXPECT_EQ(fold.samples(), 40U);

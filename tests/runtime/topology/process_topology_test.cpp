@@ -6,8 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "messages/limits.hpp"
-#include "runtime/topology/pipeline_grid.hpp"
+#include <troupe/process_topology.hpp>
 
 namespace troupe {
 namespace {
@@ -97,46 +96,6 @@ TEST(process_topology, refuses) {
   EXPECT_EQ(t.comm_lists("model").error().code, error_code::unknown_name);
   EXPECT_THAT(t.comm_lists("model").error().fix, testing::HasSubstr("pipe, data"));
   EXPECT_EQ(t.filter(std::vector<axis_value>{{"data", 2}}).error().code, error_code::value_out_of_range);
-}
-
-TEST(default_topology, alternates_prime_factors) {
-  const auto sides = [](std::uint64_t n) {
-    const auto t = *default_topology(n);
-    return std::pair{t.dimension("pipe"), t.dimension("data")};
-  };
-  EXPECT_EQ(sides(1), (std::pair{1ul, 1ul}));
-  EXPECT_EQ(sides(8), (std::pair{4ul, 2ul}));
-  EXPECT_EQ(sides(12), (std::pair{6ul, 2ul}));
-  EXPECT_EQ(sides(24), (std::pair{4ul, 6ul}));
-  EXPECT_EQ(sides(30), (std::pair{10ul, 3ul}));
-  EXPECT_EQ(sides(13), (std::pair{13ul, 1ul}));
-  for (std::uint64_t n = 1; n < 600; ++n) ASSERT_EQ(sides(n).first * sides(n).second, n);
-  EXPECT_EQ(default_topology(0).error().code, error_code::topology_invalid);
-  EXPECT_EQ(default_topology(limits::ranks_max + 1).error().code, error_code::topology_invalid);
-}
-
-TEST(pipeline_grid, what_one_rank_sees) {
-  const auto grid = *pipeline_grid::make(*pipe_model_data_parallel_topology(2, 2, 2), 5);  // pipe 1, data 0, model 1
-  EXPECT_EQ(grid.stage_id(), 1u);
-  EXPECT_EQ(grid.data_parallel_id(), 0u);
-  EXPECT_EQ(grid.model_parallel_id(), 1u);
-  EXPECT_EQ(grid.pipe_group(), (ranks{1, 5}));
-  EXPECT_EQ(grid.data_group(), (ranks{5, 7}));
-  EXPECT_EQ(grid.model_group(), (ranks{4, 5}));
-  EXPECT_EQ(*grid.stage_to_global(0), 1u);
-  EXPECT_TRUE(grid.is_last_stage() && !grid.is_first_stage());
-  EXPECT_EQ(grid.stage_to_global(2).error().code, error_code::value_out_of_range);
-}
-
-TEST(pipeline_grid, two_axes_are_enough) {
-  const auto grid = *pipeline_grid::make(*pipe_data_parallel_topology(4, 2), 3);
-  EXPECT_EQ(grid.model_parallel_size(), 1u);
-  EXPECT_EQ(grid.model_group(), ranks{3});
-  EXPECT_EQ(grid.pipe_group(), (ranks{1, 3, 5, 7}));
-  EXPECT_EQ(pipeline_grid::make(*pipe_data_parallel_topology(4, 2), 8).error().code, error_code::value_out_of_range);
-  EXPECT_EQ(pipeline_grid::make(*process_topology::make({{"pipe", 2}}), 0).error().code, error_code::topology_invalid);
-  EXPECT_EQ(pipeline_grid::make(*process_topology::make({{"pipe", 2}, {"data", 1}, {"expert", 2}}), 0).error().code,
-            error_code::topology_invalid);
 }
 
 }  // namespace

@@ -19,14 +19,15 @@ TEST(nccl_real_library, has_a_version_and_unique_ids_and_says_why_it_joins_nothi
   if (!library) GTEST_SKIP() << to_string(library.error());
   if (has_gpu()) GTEST_SKIP() << "there is a GPU";
   EXPECT_GE(library->version(), 22700);
-  const auto one = library->make_unique_id();
-  const auto other = library->make_unique_id();
-  ASSERT_TRUE(one && other);
-  EXPECT_FALSE(std::ranges::equal(one->bytes, other->bytes));
+  nccl::unique_id one{};
+  nccl::unique_id other{};
+  ASSERT_EQ(library->functions().get_unique_id(&one), nccl::result::success);
+  ASSERT_EQ(library->functions().get_unique_id(&other), nccl::result::success);
+  EXPECT_FALSE(std::ranges::equal(one.bytes, other.bytes));
 
   nccl_tools tools = stand_in_tools(std::make_shared<const number_codec>());
   tools.library = library->functions();
-  const auto made = nccl::lane::begin(std::make_shared<const nccl_tools>(std::move(tools)), *one, nccl::rank::producer,
+  const auto made = nccl::lane::begin(std::make_shared<const nccl_tools>(std::move(tools)), one, nccl::rank::producer,
                                       nccl::lane::clock::now());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, error_code::peer_lost);
