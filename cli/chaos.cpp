@@ -126,7 +126,7 @@ expected<chaos_request> read_request(const option_flags& flags, const chaos_flag
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (nodes != nullptr) resolved->options.run.workers.enabled = true;
   if (auto fine = refuse_places(*resolved); !fine) return tl::make_unexpected(fine.error());
-  if (auto fine = check_together(*resolved, true); !fine) return tl::make_unexpected(fine.error());
+  if (auto fine = check_together(*resolved); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_plan(given, resolved->options); !fine) return tl::make_unexpected(fine.error());
   chaos_request made;
   made.options = resolved->options;

@@ -34,7 +34,7 @@ expected<eval_options> checked_options(const option_flags& flags) {
   auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (spans_nodes()) resolved->options.run.workers.enabled = true;  // a launched run has workers without being told
-  if (const auto together = check_together(*resolved, true); !together) return tl::make_unexpected(together.error());
+  if (const auto together = check_together(*resolved); !together) return tl::make_unexpected(together.error());
   return resolved->options;
 }
 

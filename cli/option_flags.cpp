@@ -1,10 +1,13 @@
 #include "option_flags.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "output.hpp"
 #include "runtime/config/value.hpp"
+#include <troupe/program.hpp>
 
 namespace troupe::cli {
 namespace {
@@ -27,18 +30,31 @@ std::string help_of(const option& described) {
 }  // namespace
 
 option_flags::option_flags(parser& into) : parser_(into) {
+  for (const option& each : all_options()) add(each);
+  into.add_text("--config", config_path_, "TOML file; its keys are these flags with underscores", "FILE");
+}
+
+option_flags::option_flags(parser& into, std::span<const std::string_view> taken) : parser_(into) {
   for (const option& each : all_options()) {
-    flag& added = flags_[std::string(each.name)];
-    added.name = flag_name(each);
-    if (each.kind == option_kind::toggle) {
-      into.add_toggle(added.name, added.text, help_of(each));
-    } else if (each.kind == option_kind::faults) {
-      into.add_texts(added.name, added.texts, help_of(each), std::string(each.value_name));
+    if (std::ranges::find(taken, each.name) != taken.end()) {
+      add(each);
     } else {
-      into.add_text(added.name, added.text, help_of(each), std::string(each.value_name));
+      into.leave_to_eval(flag_name(each));
     }
   }
-  into.add_text("--config", config_path_, "TOML file; its keys are these flags with underscores", "FILE");
+  into.add_text("--config", config_path_, "TOML file, as of troupe eval", "FILE");
+}
+
+void option_flags::add(const option& described) {
+  flag& added = flags_[std::string(described.name)];
+  added.name = flag_name(described);
+  if (described.kind == option_kind::toggle) {
+    parser_.add_toggle(added.name, added.text, help_of(described));
+  } else if (described.kind == option_kind::faults) {
+    parser_.add_texts(added.name, added.texts, help_of(described), std::string(described.value_name));
+  } else {
+    parser_.add_text(added.name, added.text, help_of(described), std::string(described.value_name));
+  }
 }
 
 expected<resolved_options> option_flags::resolve() const {
@@ -49,7 +65,8 @@ expected<resolved_options> option_flags::resolve() const {
     if (const auto text = given(each.name)) sources.flags.emplace_back(each.name, *text);
   }
   auto resolved = resolve_options(sources);
-  if (resolved) {
+  const bool is_copy = program::worker() != nullptr || program::is_probe();  // the driver has said it
+  if (resolved && !is_copy) {
     for (const std::string& warning : resolved->warnings) say_warning(warning);
   }
   return resolved;

@@ -2,7 +2,9 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parse.hpp"
@@ -10,11 +12,14 @@
 
 namespace troupe::cli {
 
-/// The flags of eval, plan and print-config: one for each row of the option table, and --config.
+/// The flags of eval, plan, chaos and print-config: one for each row of the option table, and --config.
 class option_flags {
  public:
   /// Adds the flags to `into`. Each of the two needs the other when `into` parses and when this object is asked.
   explicit option_flags(parser& into);
+  /// Flags of these options alone, for a command to which the others mean nothing; files and variables that it shares
+  /// with other commands may hold all.
+  option_flags(parser& into, std::span<const std::string_view> taken);
   option_flags(const option_flags&) = delete;
   option_flags& operator=(const option_flags&) = delete;
 
@@ -31,6 +36,8 @@ class option_flags {
     /// Of one that may be repeated.
     std::vector<std::string> texts;
   };
+  void add(const option& described);
+
   parser& parser_;
   std::map<std::string, flag, std::less<>> flags_;  ///< by the options' names
   std::string config_path_;

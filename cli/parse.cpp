@@ -23,7 +23,8 @@ std::vector<std::string> flags_of(const CLI::App& into) {
   return names;
 }
 
-tl::unexpected<error> unknown_argument(const CLI::App& into) {
+tl::unexpected<error> unknown_argument(const parser& read) {
+  const CLI::App& into = read.app();
   const std::vector<std::string> left = into.remaining();
   const auto flag =
       std::find_if(left.begin(), left.end(), [](const std::string& each) { return each.starts_with("-"); });
@@ -35,6 +36,10 @@ tl::unexpected<error> unknown_argument(const CLI::App& into) {
                              : fmt::format("leave it out, or see {} --help", into.get_name()));
   }
   const std::string name = up_to_equals(*flag);
+  if (read.is_of_eval(name)) {
+    return fail(error_code::unknown_flag, name,
+                fmt::format("it changes nothing in {}; troupe eval takes it", into.get_name()), "leave it out");
+  }
   const auto near = suggest(name, flags_of(into));
   return fail(error_code::unknown_flag, name, fmt::format("{} has no such flag", into.get_name()),
               near ? fmt::format("write {}", *near) : fmt::format("see {} --help for its flags", into.get_name()));
@@ -107,6 +112,10 @@ void parser::add_toggle(const std::string& name, bool& into, const std::string& 
   app_->add_flag(name, into, help);
 }
 
+void parser::leave_to_eval(const std::string& flag) {
+  of_eval_.insert(flag);
+}
+
 bool parser::is_given(const std::string& name) const {
   return app_->get_option(name)->count() > 0;
 }
@@ -119,7 +128,7 @@ expected<parsed> parse(parser& read, const arguments& given) try {
 } catch (const CLI::CallForHelp&) {
   return print(read.app().help()).map([] { return parsed::help_printed; });
 } catch (const CLI::ExtrasError&) {
-  return unknown_argument(read.app());
+  return unknown_argument(read);
 } catch (const CLI::RequiredError& e) {
   const std::string name = read.app().get_name();
   return fail(error_code::missing_flag, name, e.what(), fmt::format("see {} --help", name));

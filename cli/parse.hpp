@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ class parser {
   void add_toggle(const std::string& name, std::string& into, const std::string& help);
   void add_toggle(const std::string& name, bool& into, const std::string& help);
 
+  /// A flag of eval that changes nothing here: parse() says so.
+  void leave_to_eval(const std::string& flag);
+  [[nodiscard]] bool is_of_eval(const std::string& flag) const { return of_eval_.contains(flag); }
+
   /// After parse(): whether the argument was there. `name` as it was added.
   [[nodiscard]] bool is_given(const std::string& name) const;
 
@@ -45,6 +50,7 @@ class parser {
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::set<std::string> of_eval_;
 };
 
 /// Reads the arguments. Objections are usage errors: E0101 with a suggestion, E0103, E0104, E0105. So is an empty

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,6 +28,12 @@ constexpr const char* examples =
     "  troupe plan --model data/cifar10/resnet20.pt --stages 4 --hostfile HOSTS --exclude w1:1\n"
     "  troupe plan --weights 1,2,1 --stages 4 --partition balanced --json\n";
 
+/// What changes a plan. Nothing is started, and layers are timed on the CPU: workers, device, metrics, journal and log
+/// change nothing in it.
+constexpr std::array<std::string_view, 12> taken = {
+    "model",    "data",      "stages",           "replicas",      "micro_batch", "threads",
+    "optimize", "partition", "num_pipe_buffers", "allow_effects", "limit",       "json"};
+
 std::string weights_text(const std::vector<double>& weights, const part_boundaries& boundaries) {
   std::string text = fmt::format("boundaries  {}\n", fmt::join(boundaries, ","));
   for (std::size_t p = 0; p + 1 < boundaries.size(); ++p) {
@@ -35,14 +45,21 @@ std::string weights_text(const std::vector<double>& weights, const part_boundari
   return text;
 }
 
-/// Cuts a bare list: no model, no file, no environment; only --stages, --partition and --json count.
-expected<std::string> plan_weights(const option_flags& flags, const std::string& listed) {
-  for (const char* other : {"model", "data"}) {
-    if (flags.given(other)) {
-      return fail(error_code::flags_contradict, fmt::format("--weights and --{}", other),
-                  "a list of weights stands in place of a model", "leave one of them out");
-    }
+/// --weights cuts a bare list: no model, no file, no environment, no nodes.
+expected<void> check_flags_of_weights(const parser& reader) {
+  std::vector<std::string> others = {"--config",  "--svg",       "--hostfile", "--include",
+                                     "--exclude", "--num-nodes", "--num-slots"};
+  for (const std::string_view name : taken) {
+    if (name != "stages" && name != "partition" && name != "json") others.push_back(flag_name(*find_option(name)));
   }
+  const auto given = std::ranges::find_if(others, [&](const std::string& flag) { return reader.is_given(flag); });
+  if (given == others.end()) return {};
+  return fail(error_code::flags_contradict, fmt::format("--weights and {}", *given),
+              "a list of weights stands in place of a model, and is only cut", "leave one of them out");
+}
+
+/// Only --stages, --partition and --json count.
+expected<std::string> plan_weights(const option_flags& flags, const std::string& listed) {
   const option& stages = *find_option("stages");
   const auto parts = parse_setting(stages, flags.given("stages").value_or("1"), {origin_kind::flag, "--stages"});
   if (!parts) return tl::make_unexpected(parts.error());
@@ -78,7 +95,7 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
                                  const std::vector<node_slots>& nodes) {
   const auto resolved = flags.resolve();
   if (!resolved) return tl::make_unexpected(resolved.error());
-  if (const auto together = check_together(*resolved, false); !together) return tl::make_unexpected(together.error());
+  if (const auto fine = check_model_given(*resolved); !fine) return tl::make_unexpected(fine.error());
   const auto room = ensure_room(room_of_command("plan", resolved->options.run.threads.value_or(1)));
   if (!room) return tl::make_unexpected(room.error());
   return make_plan(resolved->options, usable_cores()).and_then([&](plan_report&& plan) -> expected<std::string> {
@@ -100,7 +117,7 @@ expected<exit_status> run_plan(const arguments& given) {
                 "Show how a model would be cut: layers, parameters, balance and bubble; with --data also measured\n"
                 "times and memory. Starts nothing. With --weights, cut a bare list of numbers.",
                 examples);
-  const option_flags flags(reader);
+  const option_flags flags(reader, taken);
   std::string weights;
   reader.add_text("--weights", weights, "Cut these numbers in place of a model's layers", "W,W,...");
   std::string svg_file;
@@ -109,9 +126,13 @@ expected<exit_status> run_plan(const arguments& given) {
   const auto read = parse(reader, given);
   if (!read) return tl::make_unexpected(read.error());
   if (*read == parsed::help_printed) return exit_status::ok;
+  const bool is_bare = reader.is_given("--weights");
+  if (is_bare) {
+    if (const auto fine = check_flags_of_weights(reader); !fine) return tl::make_unexpected(fine.error());
+  }
   const auto nodes = nodes_of(on_nodes);
   if (!nodes) return tl::make_unexpected(nodes.error());
-  return (reader.is_given("--weights") ? plan_weights(flags, weights) : plan_model(flags, svg_file, *nodes))
+  return (is_bare ? plan_weights(flags, weights) : plan_model(flags, svg_file, *nodes))
       .and_then([](const std::string& text) { return print(text); })
       .map([] { return exit_status::ok; });
 }

@@ -176,7 +176,8 @@ const std::array options_in_order = {
         "forward_deadline", k::seconds, "SECONDS", limits::deadline_seconds_min, limits::deadline_seconds_max, "30",
         "A forward in a worker that takes longer costs its process"),
     row<checksums>("checksums", k::toggle, "", 0, 0, "true",
-                   "Find flipped bits in what worker processes pass on, in shared memory, too"),
+                   "Find flipped bits in what worker processes pass on, in shared memory, too; without it, in tcp "
+                   "edges that have no TLS"),
     row<plain<std::string, &o::run, &r::journal, &journal_options::file>>(
         "journal", k::text, "FILE", 0, 0, "run.journal",
         "Keep what is evaluated in this new file, so that --resume can go on with it"),
@@ -196,7 +197,7 @@ const std::array options_in_order = {
     row<level_of_log>("log_level", k::text, "LEVEL", 0, 0, "info",
                       "Log from this level on: debug, info, warning, error", &check_log_level),
     row<plain<bool, &o::json>>("json", k::toggle, "", 0, 0, "true",
-                               "Print the object of result.json, and nothing else, on stdout"),
+                               "Print the result as one JSON object, and nothing else, on stdout"),
     row<plain<bool, &o::run, &r::trace>>("trace", k::toggle, "", 0, 0, "true",
                                          "Record who did what when, and write DIR/trace.jsonl (needs --output)"),
 };

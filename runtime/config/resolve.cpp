@@ -1,6 +1,7 @@
 #include "runtime/config/resolve.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -14,9 +15,17 @@ namespace {
 
 constexpr std::string_view config_variable = "TROUPE_CONFIG";
 
-/// Variables of the build, the tests and the set-up, which name no option.
-const std::vector<std::string> other_variables = {"TROUPE_DATA_DIR",   "TROUPE_TORCH_ROOT", "TROUPE_CACHE_DIR",
-                                                  "TROUPE_SOURCE_DIR", "TROUPE_BINARY_DIR", "TROUPE_FILES"};
+/// Variables that name no option: of users, then what a run gives its own processes, then of build and tests.
+constexpr std::array<std::string_view, 16> other_variables = {
+    "TROUPE_DATA_DIR",   "TROUPE_TORCH_ROOT", "TROUPE_CACHE_DIR",   "TROUPE_FILES",
+    "TROUPE_LAUNCH",     "TROUPE_WORKER",     "TROUPE_PROBE",       "TROUPE_NURSERY",
+    "TROUPE_BASE",       "TROUPE_TURN",       "TROUPE_DAY",         "TROUPE_SOURCE_DIR",
+    "TROUPE_BINARY_DIR", "TROUPE_KILL_SEEDS", "TROUPE_FAULT_SEEDS", "TROUPE_SIMULATION_SEED"};
+constexpr std::string_view test_prefix = "TROUPE_TEST_";
+
+bool names_no_option(std::string_view variable) {
+  return variable.starts_with(test_prefix) || std::ranges::find(other_variables, variable) != other_variables.end();
+}
 
 const std::string* find_value(const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view name) {
   for (const auto& [key, value] : pairs) {
@@ -57,16 +66,15 @@ expected<std::vector<setting>> read_flags(const option_sources& sources) {
   return settings;
 }
 
-std::vector<std::string> misspelled_variables(const option_sources& sources) {
+std::vector<std::string> unknown_variables(const option_sources& sources) {
   std::vector<std::string> known = {std::string(config_variable)};
   for (const option& each : all_options()) known.push_back(variable_name(each));
   std::vector<std::string> warnings;
   for (const auto& [name, value] : sources.environment) {
-    const auto is_name = [&name = name](const std::string& other) { return other == name; };
-    if (std::any_of(known.begin(), known.end(), is_name)) continue;
-    if (std::any_of(other_variables.begin(), other_variables.end(), is_name)) continue;
+    if (value.empty() || names_no_option(name) || std::ranges::find(known, name) != known.end()) continue;
     const auto near = suggest(name, known);
-    if (near) warnings.push_back(fmt::format("the variable {} is ignored; did you mean {}?", name, *near));
+    warnings.push_back(near ? fmt::format("the variable {} is ignored; did you mean {}?", name, *near)
+                            : fmt::format("the variable {} is ignored: there is no such option", name));
   }
   std::sort(warnings.begin(), warnings.end());
   return warnings;
@@ -89,7 +97,7 @@ expected<resolved_options> resolve_options(const option_sources& sources) {
     if (!settings) return tl::make_unexpected(settings.error());
     apply(*settings, resolved);
   }
-  resolved.warnings = misspelled_variables(sources);
+  resolved.warnings = unknown_variables(sources);
   return resolved;
 }
 

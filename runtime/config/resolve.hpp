@@ -25,7 +25,7 @@ struct option_sources {
 struct resolved_options {
   eval_options options;
   std::map<std::string, origin, std::less<>> origins;
-  /// Variables that are nearly an option's: one line each.
+  /// Variables that name no option: one line each.
   std::vector<std::string> warnings;
 
   [[nodiscard]] const origin& from(std::string_view name) const { return origins.find(name)->second; }
@@ -49,11 +49,10 @@ struct contradiction {
 /// The one list of them, for flags and for run_options.
 std::optional<contradiction> find_contradiction(const run_options& options);
 
-/// What concerns more than one option: a trace without an output (E0104), no
-/// model or no data (E0105). `needs_data` is false for commands that can do without.
-expected<void> check_together(const resolved_options& resolved, bool needs_data);
+/// What concerns more than one option of a run: a trace without an output (E0104), no model or no data (E0105).
+expected<void> check_together(const resolved_options& resolved);
 
-/// For options that no command line made: every value alone as check_value, and all together.
-expected<void> validate(const eval_options& options);
+/// E0105 without a model.
+expected<void> check_model_given(const resolved_options& resolved);
 
 }  // namespace troupe

@@ -63,28 +63,19 @@ std::optional<contradiction> find_contradiction(const run_options& options) {
   return std::nullopt;
 }
 
-expected<void> check_together(const resolved_options& resolved, bool needs_data) {
+expected<void> check_together(const resolved_options& resolved) {
   const eval_options& options = resolved.options;
   if (options.run.trace && options.output.empty()) {
     return fail(error_code::flags_contradict, source_of(resolved, "trace"), "there is no directory for trace.jsonl",
                 "add --output DIR");
   }
   if (auto checked = check_processes(resolved); !checked) return checked;
-  if (auto checked = check_present(options.model, "model"); !checked) return checked;
-  if (!needs_data) return {};
+  if (auto checked = check_model_given(resolved); !checked) return checked;
   return check_present(options.data, "data");
 }
 
-expected<void> validate(const eval_options& options) {
-  resolved_options resolved{options, {}, {}};
-  for (const option& each : all_options()) {
-    const origin from{origin_kind::default_value, std::string(each.name)};
-    if (auto checked = make_setting(each, each.get(options), from); !checked)
-      return tl::make_unexpected(checked.error());
-    resolved.origins.emplace(each.name, from);
-  }
-  if (auto fine = options.run.faults.check(); !fine) return fine;
-  return check_together(resolved, true);
+expected<void> check_model_given(const resolved_options& resolved) {
+  return check_present(resolved.options.model, "model");
 }
 
 }  // namespace troupe

@@ -1,11 +1,13 @@
 // Goal: every command but eval prints what its documentation says. Method: the built program; vectors of
 // docs/schedules.md and docs/partition.md for schedule and plan.
+#include <algorithm>
 #include <csignal>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/config/option_table.hpp"
 #include "tests/cli/commands_in_child.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/scratch.hpp"
@@ -204,6 +206,25 @@ TEST(plan, shows_a_model_with_and_without_data) {
   EXPECT_LE(full["balance"].get<double>(), 1.0);
   for (const json& stage : full["stages"]) EXPECT_GT(stage["forward_seconds"].get<double>(), 0.0);
   EXPECT_THAT(good({"plan", "--model", model, "--stages", "3"}).out, HasSubstr("auto, here parameters"));
+}
+
+TEST(plan, has_no_flag_that_changes_nothing_and_takes_the_file_of_an_evaluation) {
+  const std::string help = good({"plan", "--help"}).out;
+  for (const option& each : all_options()) {
+    const bool is_for_plan =
+        std::ranges::count(
+            std::vector<std::string_view>{"model", "data", "stages", "replicas", "micro_batch", "threads", "optimize",
+                                          "partition", "num_pipe_buffers", "allow_effects", "limit", "json"},
+            each.name) > 0;
+    EXPECT_EQ(help.find("  " + flag_name(each) + " ") != std::string::npos, is_for_plan) << each.name;
+  }
+  const scratch directory;
+  directory.write("run.toml", "stages = 3\nprocesses = true\njournal = \"j\"\nresume = true\ntrace = true\n");
+  const auto outcome = good({"plan", "--model", (data_dir() / "mnist/lenet.pt").string(), "--config",
+                             (directory.path() / "run.toml").string(), "--json"},
+                            {"TROUPE_DEADLINE=1", "TROUPE_TRANSPORT=tcp"});
+  EXPECT_EQ(json::parse(outcome.out)["stages"].size(), 3U);
+  EXPECT_THAT(outcome.err, IsEmpty());
 }
 
 TEST(inspect, lists_the_layers) {

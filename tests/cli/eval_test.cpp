@@ -86,7 +86,7 @@ TEST(eval, prints_a_table_for_people_and_progress_on_stderr) {
 TEST(eval, takes_its_options_from_file_environment_and_flags) {
   const scratch directory;
   directory.write("run.toml", "stages = 3\nmicro_batch = 50\nlimit = 100\nreplicas = 1\n");
-  program_call call{.arguments = lenet({"--config", "run.toml", "--stages", "2", "--json"})};
+  program_call call{.arguments = lenet({"--config", "run.toml", "--stages", "2", "--processes", "--json"})};
   call.directory = directory.path().string();
   call.environment = {"TROUPE_STAGES=5", "TROUPE_MICRO_BATCH=25", "TROUPE_REPLICA=2"};
   const auto outcome = run_troupe(call);
@@ -95,7 +95,9 @@ TEST(eval, takes_its_options_from_file_environment_and_flags) {
   EXPECT_EQ(config["stages"], 2);
   EXPECT_EQ(config["micro_batch"], 25);
   EXPECT_EQ(config["limit"], 100);
-  EXPECT_THAT(outcome.err, HasSubstr("warning: the variable TROUPE_REPLICA is ignored; did you mean TROUPE_REPLICAS?"));
+  const std::string warning = "warning: the variable TROUPE_REPLICA is ignored; did you mean TROUPE_REPLICAS?";
+  EXPECT_THAT(outcome.err, HasSubstr(warning));
+  EXPECT_EQ(outcome.err.find(warning), outcome.err.rfind(warning)) << "workers repeat it: " << outcome.err;
 }
 
 TEST(eval, writes_the_object_it_prints_and_a_trace) {

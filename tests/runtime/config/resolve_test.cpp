@@ -5,10 +5,15 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "tests/support/paths.hpp"
 
 namespace troupe {
 namespace {
@@ -98,14 +103,44 @@ TEST_F(resolve, takes_the_file_from_the_environment_unless_a_flag_names_one) {
   EXPECT_EQ(other.error().where, "/nowhere.toml");
 }
 
-TEST_F(resolve, warns_of_variables_that_are_nearly_an_option_only) {
-  const auto resolved = resolve_options(
-      {std::nullopt,
-       {{"TROUPE_STAGE", "2"}, {"TROUPE_DATA_DIR", "x"}, {"TROUPE_SOMETHING_ELSE", "y"}, {"TROUPE_JSON", ""}},
-       {}});
+TEST_F(resolve, warns_of_every_variable_that_names_no_option_but_those_of_the_project) {
+  const auto resolved = resolve_options({std::nullopt,
+                                         {{"TROUPE_STAGE", "2"},
+                                          {"TROUPE_DATA_DIR", "x"},
+                                          {"TROUPE_LAUNCH", "x"},
+                                          {"TROUPE_TEST_X", "x"},
+                                          {"TROUPE_CONFIG", ""},
+                                          {"TROUPE_SOMETHING_ELSE", "y"},
+                                          {"TROUPE_UNSET", ""},
+                                          {"TROUPE_JSON", ""}},
+                                         {}});
   ASSERT_TRUE(resolved);
-  EXPECT_THAT(resolved->warnings, ElementsAre(HasSubstr("TROUPE_STAGES")));
+  EXPECT_THAT(resolved->warnings, ElementsAre("the variable TROUPE_SOMETHING_ELSE is ignored: there is no such option",
+                                              "the variable TROUPE_STAGE is ignored; did you mean TROUPE_STAGES?"));
   EXPECT_EQ(resolved->options.stages, 1U);
+}
+
+TEST_F(resolve, knows_every_variable_that_the_program_reads_or_the_readme_names) {
+  const std::regex quoted("[\"`](TROUPE_[A-Z_]*[A-Z])[\"`]");
+  std::set<std::string> names;
+  const auto read = [&](const std::filesystem::path& path) {
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (std::sregex_iterator each(text.begin(), text.end(), quoted); each != std::sregex_iterator(); ++each)
+      names.insert((*each)[1]);
+  };
+  read(testing::source_dir() / "README.md");
+  for (const char* folder : {"runtime", "actors", "program", "cli"}) {
+    for (const auto& each : std::filesystem::recursive_directory_iterator(testing::source_dir() / folder)) {
+      if (each.is_regular_file()) read(each.path());
+    }
+  }
+  EXPECT_GE(names.size(), 10U);
+  names.erase("TROUPE_CONFIG");
+  for (const option& each : all_options()) names.erase(variable_name(each));
+  option_sources sources;
+  for (const std::string& each : names) sources.environment.emplace_back(each, "x");
+  EXPECT_THAT(resolve_options(sources)->warnings, IsEmpty());
 }
 
 TEST_F(resolve, names_variable_or_flag_in_errors) {
@@ -158,29 +193,14 @@ TEST_F(resolve, numbers_are_read_to_the_end_and_within_their_range) {
 TEST_F(resolve, checks_what_concerns_several_options) {
   auto resolved = resolve_options({std::nullopt, {}, {{"model", "m"}, {"data", "npy:a,b"}, {"trace", "true"}}});
   ASSERT_TRUE(resolved);
-  EXPECT_EQ(check_together(*resolved, true).error().code, error_code::flags_contradict);
+  EXPECT_EQ(check_together(*resolved).error().code, error_code::flags_contradict);
+  EXPECT_TRUE(check_model_given(*resolved));
   resolved = resolve_options({std::nullopt, {}, {{"model", "m"}}});
-  EXPECT_TRUE(check_together(*resolved, false));
-  EXPECT_EQ(check_together(*resolved, true).error().where, "--data");
+  EXPECT_TRUE(check_model_given(*resolved));
+  EXPECT_EQ(check_together(*resolved).error().where, "--data");
   resolved = resolve_options({std::nullopt, {}, {{"data", "npy:a,b"}}});
-  EXPECT_EQ(check_together(*resolved, false).error().where, "--model");
-}
-
-TEST(validate, sees_what_no_command_line_made) {
-  eval_options options;
-  options.model = "m.pt";
-  options.data = "npy:a,b";
-  EXPECT_TRUE(validate(options));
-  options.run.micro_batch = 0;
-  EXPECT_FALSE(validate(options));
-  options.run.micro_batch = ~std::uint64_t{0};
-  EXPECT_FALSE(validate(options));
-  options.run.micro_batch = 1;
-  options.run.deadline = std::chrono::nanoseconds{-1};
-  EXPECT_FALSE(validate(options));
-  options.run.deadline.reset();
-  options.metrics = {};
-  EXPECT_FALSE(validate(options));
+  EXPECT_EQ(check_together(*resolved).error().where, "--model");
+  EXPECT_EQ(check_model_given(*resolved).error().where, "--model");
 }
 
 TEST(resolve_threads, auto_shares_the_cores_and_is_never_none) {
