@@ -91,17 +91,28 @@ expected<exit_status> leave(expected<exit_status> status) {
   std::_Exit(static_cast<int>(status ? *status : status_of(status.error().code)));
 }
 
+/// Where the result goes is the command's affair.
+eval_options without_output(eval_options options) {
+  options.output.clear();
+  options.json = false;
+  return options;
+}
+
 expected<exit_status> evaluate(const eval_options& options) {
   if (const auto writable = check_output(options); !writable) return tl::make_unexpected(writable.error());
   const auto interrupt = eval_interrupt::start();
   if (!interrupt) return tl::make_unexpected(interrupt.error());
   const auto live = live_report::start(options);
   if (!live) return tl::make_unexpected(live.error());
-  auto created = evaluator::create(options, (*live)->hooks());
+  auto created = evaluator::create(without_output(options), (*live)->hooks());
   if (!created) return leave(tl::make_unexpected(created.error()));
   evaluator& evaluation = **created;
   (*interrupt)->attach(evaluation);
-  const auto result = evaluation.run();
+  auto result = evaluation.run();
+  if (result) {
+    result->config.output = options.output;
+    result->config.json = options.json;
+  }
   if (!evaluation.stuck()) (*live)->finish();
   auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));
   (*interrupt)->detach();
@@ -124,7 +135,7 @@ expected<exit_status> run_eval(const arguments& given) {
   if (!options) return tl::make_unexpected(options.error());
   // a worker, or the process that tries the run out, never comes back from here
   if (program::worker() != nullptr || program::is_probe())
-    return evaluator::create(*options, {}).map([](const auto&) { return exit_status::ok; });
+    return evaluator::create(without_output(*options), {}).map([](const auto&) { return exit_status::ok; });
   return evaluate(*options);
 }
 

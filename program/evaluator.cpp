@@ -44,6 +44,7 @@ struct evaluator::impl {
   std::shared_ptr<report_courier> courier;
   started_run stages;
   bool records = false;
+  bool has_run = false;
   std::unique_ptr<evaluation_run> call;
   bool stuck = false;
 
@@ -88,6 +89,10 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
   if (objects.data && !options.data.empty()) {
     return fail(error_code::flags_contradict, "data", "it is given by name and as an object", "leave one of them out");
   }
+  if (!options.output.empty() || options.json) {
+    return fail(error_code::flags_contradict, options.json ? "json" : "output",
+                "an evaluator writes and prints nothing", "leave it out, and write result_json() of the result");
+  }
   return create_for(
       {.what = topology_of(options, objects), .options = options.run, .config = options, .shows_buffers = true},
       std::move(hooks));
@@ -114,6 +119,9 @@ void evaluator::request_stop(stop_kind kind) noexcept {
 }
 
 expected<run_result> evaluator::run() {
+  if (std::exchange(impl_->has_run, true)) {
+    return fail(error_code::engine_stopped, "evaluator", "run() was called before", "create another evaluator");
+  }
   evaluation_run& call = *impl_->call;
   running_topology& running = *impl_->stages.running;
   auto result = call.run();

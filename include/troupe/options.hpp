@@ -29,7 +29,7 @@ enum class transport_kind : std::uint8_t {
   nccl,       ///< NCCL where both ends are on CUDA devices, between processes; the others as automatic
 };
 
-/// How a model's file is loaded, at every door that takes one.
+/// How a model's file is loaded, wherever one is taken.
 struct model_loading {
   /// A model is a program. By default its code may turn tensors into tensors and nothing else: code that prints,
   /// touches files or processes, or uses operators that are not known, is refused (E0212) before it runs. True
@@ -108,9 +108,10 @@ struct eval_options {
   bool allow_effects = false;
   /// Here the log begins at info, as that of the command line.
   run_options run = {.log = {.level = log_level::info}};
-  /// Directory for result.json (and trace.jsonl with `run.trace`). Empty: none. Of `troupe eval`, as `json`: an
-  /// evaluator writes and prints nothing.
-  std::string output;
+  /// Of the command line, as `json`: the directory for result.json (and trace.jsonl with `run.trace`). An evaluator
+  /// writes and prints nothing, so evaluator::create() refuses both (E0104); result_json() and trace_json_lines() give
+  /// the texts. They stand here for run_result::config.
+  std::string output = {};
   bool json = false;
 };
 
@@ -130,10 +131,13 @@ struct progress_update {
   double samples_per_second = 0;
 };
 
-/// One thread of their own calls the hooks, one call at a time, until run() returns or the evaluator is destroyed;
-/// `on_log` also during create(). A blocking hook loses reports and delays nothing else. At the end of a run pending
-/// reports have limits::hooks_finish_time; a hook that has not returned by then makes the evaluator stuck().
+/// What a run tells while it runs; each may be empty. One thread of their own, not the caller's, calls both, one call
+/// at a time, until run() returns or the evaluator is destroyed; `on_log` also during create(). A hook may call
+/// request_stop(), but neither run() nor what destroys the evaluator. An exception of a hook is dropped. A blocking
+/// hook loses reports and delays nothing else. At the end of a run pending reports have limits::hooks_finish_time; a
+/// hook that has not returned by then makes the evaluator stuck(), and what it refers to must live on.
 struct evaluation_hooks {
+  /// The newest state, about ten times per second where it has changed, and the last one.
   std::function<void(const progress_update&)> on_progress;
   /// Gets the records of run_options::log.level and above, in place of stderr; to_string(record) is the line.
   std::function<void(const log_record&)> on_log;

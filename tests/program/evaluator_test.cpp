@@ -247,6 +247,27 @@ TEST(evaluator, a_stage_that_hangs_when_it_is_tried_out_ends_at_the_deadline) {
   EXPECT_FALSE(has_abandoned_threads()) << "it has come back, and nothing was started";
 }
 
+TEST(evaluator, refuses_options_of_the_command_line_and_a_second_run) {
+  eval_options to_file = lenet_options();
+  to_file.output = "out";
+  eval_options to_stdout = lenet_options();
+  to_stdout.json = true;
+  for (const eval_options& options : {to_file, to_stdout}) {
+    const auto refused = evaluator::create(options, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, error_code::flags_contradict);
+    EXPECT_THAT(refused.error().fix, HasSubstr("result_json()"));
+  }
+  eval_options few = lenet_options();
+  few.run.limit = 64;
+  auto created = evaluator::create(few, {});
+  ASSERT_TRUE(created) << to_string(created.error());
+  EXPECT_TRUE((*created)->run());
+  const auto again = (*created)->run();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, error_code::engine_stopped);
+}
+
 TEST(evaluator, limit_counts_samples_not_micro_batches) {
   eval_options options = lenet_options();
   options.run.limit = 130;
