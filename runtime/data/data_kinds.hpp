@@ -31,6 +31,10 @@ inline constexpr std::array data_kinds = {
     data_kind{"npy", "INPUTS,LABELS[,DTYPE]", "two NumPy files; DTYPE casts the inputs", open_npy},
 };
 
+/// What to do with a NumPy archive, which is no kind of data.
+inline constexpr const char* npz_fix =
+    "save each array of the .npz alone, numpy.save(\"NAME.npy\", array), and write npy:INPUTS,LABELS";
+
 /// "mnist:DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS[,DTYPE]"
 std::string data_forms();
 std::vector<std::string> data_kind_names();

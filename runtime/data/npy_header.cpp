@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "messages/limits.hpp"
+#include "runtime/data/data_kinds.hpp"
 #include "runtime/data/npy_dictionary.hpp"
 
 namespace troupe {
@@ -12,8 +13,13 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::string_view zip_magic = "PK\x03\x04";
 constexpr std::size_t preamble_bytes = 8;
 constexpr const char* save_again = "save the array again with numpy.save";
+
+bool is_byte(char wanted, std::uint8_t found) {
+  return static_cast<std::uint8_t>(wanted) == found;
+}
 
 struct text_extent {
   std::size_t begin;
@@ -34,8 +40,11 @@ std::size_t little_endian(std::span<const std::uint8_t> bytes) {
 
 expected<text_extent> find_text(const std::string& path, std::span<const std::uint8_t> bytes) {
   if (bytes.size() < preamble_bytes) return too_short(path, preamble_bytes, bytes.size());
-  if (!std::equal(magic.begin(), magic.end(), bytes.begin(),
-                  [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; })) {
+  if (std::equal(zip_magic.begin(), zip_magic.end(), bytes.begin(), is_byte)) {
+    return fail(error_code::data_bad_format, path + ", byte 0", "is an archive of arrays (.npz), and no .npy file",
+                npz_fix);
+  }
+  if (!std::equal(magic.begin(), magic.end(), bytes.begin(), is_byte)) {
     return fail(error_code::data_bad_format, path + ", byte 0", "is no .npy file: it does not begin with \\x93NUMPY",
                 save_again);
   }

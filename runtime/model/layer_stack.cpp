@@ -36,7 +36,8 @@ expected<payload_ptr> layer_stack::forward(const activation& input) {
                 "return a tensor");
   } catch (const std::exception& e) {
     return fail(error_code::forward_failed, stage_ + (at_work == nullptr ? "" : ", " + at_work->name),
-                "forward failed: " + libtorch_message(e), "check that the layer accepts such an input");
+                "forward failed: " + libtorch_message(e),
+                libtorch_fix(e, "check that the layer accepts such an input"));
   }
 }
 

@@ -1,5 +1,9 @@
 #include "runtime/model/libtorch_error.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
 #include <string_view>
 
 #include <c10/util/Exception.h>
@@ -9,6 +13,8 @@ namespace {
 
 constexpr int lines_max = 3;
 constexpr std::size_t bytes_max = 600;
+constexpr const char* cast_fix =
+    "cast the inputs to the type of the weights: npy:INPUTS,LABELS,float32, or cast_inputs() in code";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -21,6 +27,24 @@ std::string_view without_tracebacks(std::string_view text) {
   if (text.find("Traceback of TorchScript") == std::string_view::npos) return text;
   const std::size_t at = text.rfind("Error: ");
   return at == std::string_view::npos ? text : text.substr(at + 7);
+}
+
+/// "expected scalar type Float but found Double", "Input type (torch.DoubleTensor) and weight type ..."
+bool names_two_floating_types(std::string_view text) {
+  constexpr std::array<std::string_view, 4> names = {"float", "double", "half", "bfloat16"};
+  constexpr std::string_view suffix = "tensor";
+  std::set<std::string> found;
+  std::string word;
+  for (const char c : std::string(text) + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      continue;
+    }
+    if (word.ends_with(suffix)) word.resize(word.size() - suffix.size());
+    if (std::ranges::find(names, word) != names.end()) found.insert(word);
+    word.clear();
+  }
+  return found.size() > 1 && text.find("type") != std::string_view::npos;
 }
 
 }  // namespace
@@ -42,8 +66,10 @@ std::string libtorch_message(const std::exception& caught) {
 }
 
 std::string libtorch_fix(const std::exception& caught, std::string otherwise) {
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&caught) == nullptr) return otherwise;
-  return "use smaller micro-batches, or more stages on more devices";
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&caught) != nullptr)
+    return "use smaller micro-batches, or more stages on more devices";
+  if (names_two_floating_types(libtorch_message(caught))) return cast_fix;
+  return otherwise;
 }
 
 }  // namespace troupe

@@ -9,8 +9,8 @@ namespace troupe {
 /// lines of the message proper, joined into one.
 std::string libtorch_message(const std::exception& caught);
 
-/// What to do about it: `otherwise`, unless LibTorch found no memory. Its message says then how much was asked for and,
-/// of a GPU, how much is free.
+/// What to do about it: `otherwise`, unless LibTorch found no memory, or met two floating types, such as float64 inputs
+/// and float32 weights. Where memory is short its message says how much was asked for and, of a GPU, how much is free.
 std::string libtorch_fix(const std::exception& caught, std::string otherwise);
 
 }  // namespace troupe

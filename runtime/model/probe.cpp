@@ -1,7 +1,6 @@
 #include "runtime/model/probe.hpp"
 
 #include <exception>
-#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -29,26 +28,12 @@ std::string layout_name(const at::Tensor& tensor) {
   return text.str();
 }
 
-/// The type of the layer's weights where the input is of another floating type.
-std::optional<at::ScalarType> other_type(const torch::jit::Module& layer, const at::Tensor& input) {
-  for (const at::Tensor& weight : layer.parameters()) {
-    if (!weight.is_floating_point() || !input.is_floating_point()) continue;
-    if (weight.scalar_type() != input.scalar_type()) return weight.scalar_type();
-  }
-  return std::nullopt;
-}
-
-std::string fix_for(const layer& one, const at::Tensor& found) {
-  if (!other_type(one.module, found)) return probe_fix;
-  return "cast the inputs to the type of the weights: npy:INPUTS,LABELS,float32, or cast_inputs() in code";
-}
-
 tl::unexpected<error> rejection(const layer_chain& chain, const layer& one, const at::Tensor& found,
                                 const std::exception& caught) {
   std::string cause = "the layer does not accept the sample: found an input of shape " + description(found);
   if (const auto wanted = expected_input(one.module)) cause += ", expected " + *wanted;
   return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one),
-              cause + ": " + libtorch_message(caught), fix_for(one, found));
+              cause + ": " + libtorch_message(caught), libtorch_fix(caught, probe_fix));
 }
 
 }  // namespace

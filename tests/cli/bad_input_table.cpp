@@ -105,6 +105,8 @@ const std::vector<bad_input> values = {
     {"metric_twice", eval_with({"--metrics", "nll,nll"}), {}, usage, "E0103", "named twice"},
     {"data_kind", eval_data("minst:good-mnist"), {}, usage, "E0102", "\"mnist\""},
     {"data_without_kind", eval_data("good-mnist"), {}, usage, "E0102", "KIND:PATH"},
+    {"data_archive", eval_data("inputs.npz"), {}, usage, "E0102", "save each array of the .npz"},
+    {"data_archive_as_kind", eval_data("npz:inputs.npz"), {}, usage, "E0102", "save each array of the .npz"},
     {"data_without_path", eval_data("mnist:"), {}, usage, "E0103", "no path"},
     {"partition_unknown", eval_with({"--partition", "unifrom"}), {}, usage, "E0102", "uniform"},
     {"partition_regex", eval_with({"--partition", "type:("}), {}, usage, "E0103", "--partition"},

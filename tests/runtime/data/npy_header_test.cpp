@@ -31,6 +31,15 @@ TEST(npy_header, preamble) {
   EXPECT_THAT(parse_npy_header("f", greedy).error().cause, HasSubstr("limit"));
 }
 
+TEST(npy_header, an_archive_of_arrays_is_told_apart) {
+  bytes archive = npy(dictionary("<f4", "(2, 2)"), {});
+  std::copy_n("PK\x03\x04", 4, archive.begin());
+  const auto refused = parse_npy_header("x.npz", archive);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().cause, HasSubstr("archive of arrays (.npz)"));
+  EXPECT_THAT(refused.error().fix, HasSubstr("numpy.save"));
+}
+
 TEST(npy_header, malformed_dictionaries) {
   const std::string d = "'descr': '<f4'";
   const std::string f = "'fortran_order': False";

@@ -2,11 +2,14 @@
 // carry both. Method: real models with right and wrong samples; shapes are calculated by hand.
 #include "runtime/model/probe.hpp"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/expected_input.hpp"
+#include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/profile.hpp"
 #include "torchscript.hpp"
 
@@ -52,6 +55,26 @@ TEST(probe, an_input_of_another_floating_type_is_told_how_to_cast) {
   expect_rejection(*lenet, at::rand({1, 1, 28, 28}, at::kDouble),
                    {"of Double", "fix: cast the inputs to the type of the weights: npy:INPUTS,LABELS,float32"});
   EXPECT_THAT(probe_chain(*lenet, at::rand({1, 784})).error().fix, HasSubstr("the data that the model was made for"));
+}
+
+std::string fix_of(const std::function<void()>& operation) {
+  try {
+    operation();
+  } catch (const std::exception& caught) {
+    return libtorch_fix(caught, "otherwise");
+  }
+  return "nothing was thrown";
+}
+
+TEST(libtorch_fix, tells_to_cast_where_two_floating_types_meet_only) {
+  const at::Tensor images = at::rand({1, 1, 4, 4}, at::kDouble);
+  const at::Tensor rows = at::rand({2, 4}, at::kDouble);
+  const auto is_cast = HasSubstr("npy:INPUTS,LABELS,float32, or cast_inputs()");
+  EXPECT_THAT(fix_of([&] { at::linear(rows, at::rand({3, 4})); }), is_cast);
+  EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kHalf), at::rand({3, 4}), at::rand({3})); }), is_cast);
+  EXPECT_THAT(fix_of([&] { at::conv2d(images, at::rand({1, 1, 2, 2})); }), is_cast);
+  EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kLong), at::rand({3, 4})); }), "otherwise");
+  EXPECT_THAT(fix_of([&] { at::linear(at::rand({2, 5}), at::rand({3, 4})); }), "otherwise");
 }
 
 TEST(probe, expected_shapes_come_from_parameters) {
