@@ -187,6 +187,7 @@ topology& topology::replicate(const std::string& name, std::uint32_t replicas) {
 }
 
 std::string topology::picture() const {
+  get(check());
   const stage_graph drawn = parts_->graph();
   std::string text = draw_text(drawn);
   for (const graph_node& node : drawn.nodes()) {
@@ -199,6 +200,7 @@ std::string topology::picture() const {
 }
 
 std::string topology::svg() const {
+  get(check());
   return draw_svg(parts_->graph());
 }
 

@@ -34,8 +34,8 @@ inline tl::unexpected<error> fail(error_code code, std::string where, std::strin
   return tl::make_unexpected(error{code, std::move(where), std::move(cause), std::move(fix)});
 }
 
-/// An error as an exception. what() is to_string() of the error. Only get() and look-ups in a result (run_result,
-/// metric_value) throw it.
+/// An error as an exception. what() is to_string() of the error. Only get(), look-ups in a result (run_result,
+/// metric_value) and pictures of a topology throw it.
 class error_exception : public std::runtime_error {
  public:
   explicit error_exception(error e) : std::runtime_error(to_string(e)), error_(std::move(e)) {}

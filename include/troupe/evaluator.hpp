@@ -33,6 +33,7 @@ struct eval_objects {
 struct run_request;
 
 /// One evaluation of a model file on a data set, as `troupe eval` does it: load, probe, cut into stages, run, report.
+/// One thread at a time may use it, but for request_stop(). evaluation_hooks says on which thread hooks are called.
 class evaluator {
  public:
   /// Checks `options`, data, model, shapes and partition before anything runs. One real sample passes all layers; with
@@ -51,13 +52,19 @@ class evaluator {
 
   evaluator(const evaluator&) = delete;
   evaluator& operator=(const evaluator&) = delete;
+  /// Not while run() is executing (request_stop() ends it), and not from a hook. Without run() it stops what create()
+  /// has started.
   ~evaluator();
 
-  /// Call once. A failed evaluation is an error. A stopped run, or one that reached its deadline, is a result with
-  /// `partial` set and E0606 or E0605 in `errors`; the cause of an earlier failure stands before that error.
+  /// Returns when all samples are counted or the run has stopped, and all its threads and processes have ended. Call it
+  /// once: a second call is E0608. A failed evaluation is an error. A stopped run, or one that reached its deadline, is
+  /// a result with `partial` set and E0606 or E0605 in `errors`; the cause of an earlier failure stands before that
+  /// error.
   [[nodiscard]] expected<run_result> run();
 
-  /// Any thread may call this, before or during run(), any number of times.
+  /// Any thread and any hook may call this, before, during or after run(), any number of times. It does not wait: run()
+  /// returns the partial result. `now` after `drain` drops all that is in flight; `drain` after `now` changes
+  /// nothing.
   void request_stop(stop_kind kind) noexcept;
 
   /// After run(): true if a forward or a hook never returned. Its thread runs until the end of the process; leave by
@@ -75,7 +82,7 @@ class evaluator {
 /// that code did not return in time. A program must not wait for it, nor destroy what it may use: leave by std::_Exit.
 [[nodiscard]] bool has_abandoned_threads() noexcept;
 
-/// Creates an evaluator and runs it.
+/// Creates an evaluator and runs it. Nothing else can stop it: for request_stop(), create an evaluator.
 [[nodiscard]] expected<run_result> run(const topology& what, const run_options& options = {},
                                        evaluation_hooks hooks = {});
 

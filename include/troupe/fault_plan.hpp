@@ -128,14 +128,16 @@ struct fault {
 
 /// As --fault spells it: "stop:worker=3,at=2.5s,for=4s". parse_fault() gives an equal fault.
 std::string to_string(const fault& one);
-/// E0109, whose place has the column, counted from 1.
+/// At once: the fault, or E0109, whose place has the column, counted from 1.
 expected<fault> parse_fault(std::string_view text);
 
 /// "kill", "throw"; "stage", "control".
 std::string_view fault_name(fault_kind kind);
 std::string_view fault_target_name(fault_target_kind kind);
 
-/// Faults that a run injects into itself, in the order of addition, which is that of run_result::faults.
+/// Faults that a run injects into itself, in the order of addition, which is that of run_result::faults. A value
+/// without threads of its own, as are all functions here. It goes into run_options::faults; the start of the run
+/// reports what check() and check_fits() find.
 ///
 ///   troupe::fault_plan{}
 ///       .add({troupe::fault_kind::kill, troupe::fault_target::stage("net.2"), troupe::fault_trigger::micro_batch(17)})
@@ -143,7 +145,7 @@ std::string_view fault_target_name(fault_target_kind kind);
 ///
 class fault_plan {
  public:
-  /// A fault that cannot be is reported by check().
+  /// Never fails: check() reports a fault that cannot be, and a text that cannot be read.
   fault_plan& add(fault one);
   fault_plan& add(std::string_view text);
   /// Where each fault was written, in their order: "run.toml:4:1", "--fault". Errors that concern it begin with that.
@@ -168,7 +170,8 @@ class fault_plan {
   std::vector<error> mistakes_;
 };
 
-/// What a plan can name in a run.
+/// What a plan can name in a run. A run makes its own. For random_plan() or check_fits() a program fills it in by hand:
+/// from the topology that it builds, or from run_result::stages and micro_batches of an undisturbed run.
 struct fault_shape {
   struct node {
     std::string name;
@@ -206,7 +209,7 @@ fault_plan random_plan(std::uint64_t seed, const fault_shape& shape, std::size_t
 
 /// A smaller plan that still fails: without the faults that it can do without, and with earlier and simpler ones where
 /// that is enough. `fails` runs a plan and says whether it fails, as `plan` itself has; it should say the same each
-/// time, and is asked at most limits::shrink_runs_max times.
+/// time, and is asked at most limits::shrink_runs_max times, on the thread of the caller and before shrink() returns.
 fault_plan shrink(const fault_plan& plan, const std::function<bool(const fault_plan&)>& fails);
 
 }  // namespace troupe

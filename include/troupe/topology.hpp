@@ -21,13 +21,14 @@
 
 namespace troupe {
 
-/// The code of a stage: a callable (see callable_stage), an object, or a factory that makes an object where it runs.
+/// The code of a stage: a callable (see callable_stage) of which each replica gets a copy, an object, or a factory that
+/// makes an object where it runs. stage_function says on which threads it is called and what it may do.
 class stage_recipe {
  public:
   stage_recipe(stage_factory factory) : factory_(std::move(factory)) {}
   /// A TorchScript module that need not be a chain (model.hpp).
   stage_recipe(const torch::jit::Module& module);
-  /// One object, for a stage with one replica.
+  /// One object, for a stage with one replica: several would call it from their threads at a time.
   template <class Function>
   requires std::is_base_of_v<stage_function, Function> stage_recipe(std::shared_ptr<Function> object)
       : factory_([object](const stage_context&) -> std::shared_ptr<stage_function> { return object; }) {}
@@ -109,9 +110,20 @@ struct sink_options {
 
 struct topology_parts;
 
-/// A run as a graph. Without any edge() each node follows the node added before it, and all sinks follow the last node
-/// that is no sink. With edge(), every edge must be given. Adding never fails: files are opened and errors reported by
-/// check() or a run. Errors name their nodes.
+/// A run as a graph: one source, stages and one or more sinks. Without any edge() each node follows the node added
+/// before it, and all sinks follow the last node that is no sink. With edge(), every edge must be given but those
+/// inside a pipeline.
+///
+/// Order: nodes and edges in any order; an edge may name a node that is added later, replicate() may not.
+/// Errors: adding never fails and opens no file. check() reports the first mistake and names its node. A run does so
+///   before it starts, and reports what only files, data or the machine can tell.
+/// Ownership: a topology is a value. Names, options and callables are copied into it and with it; data sets, metrics,
+///   modules and stage objects are shared. A run keeps a copy, so that a topology may be changed, run again or
+///   destroyed meanwhile. What callables refer to must outlive the run, and an abandoned thread
+///   (has_abandoned_threads()).
+/// Threads: one thread at a time builds a topology. Its code is called later: factories one after the other on the one
+///   that prepares the run, stages and routes on a thread per replica, the data set on the loader's and others. With
+///   worker processes each of them makes its own topology, and calls factory, stage and route there.
 class topology {
  public:
   topology();
@@ -121,15 +133,21 @@ class topology {
   topology& operator=(topology&& other) noexcept;
   ~topology();
 
+  /// Where samples come from; exactly one. A KIND:PATH is opened by the run.
   topology& source(std::string name, data_choice data);
+  /// `what` computes its outputs from its inputs, once per micro-batch.
   topology& stage(const std::string& name, stage_recipe what, const stage_options& options = {});
   /// Stages "NAME 0", "NAME 1"...; edges to and from NAME mean the first and the last of them.
   topology& pipeline(std::string name, model_source model, cut_options options = {});
-  /// Reunites the parts of a route in sample order. E0602 for a sample that comes twice.
+  /// Reunites the parts of a route in sample order: `inputs` are its ports, one for each part. E0602 for a sample that
+  /// comes twice. A stage with several inputs takes what branches made of the same samples.
   topology& join(std::string name, std::vector<std::string> inputs, stage_options options = {});
-  /// Splits each micro-batch by sample. The last case has no predicate and takes the rest. Each case names an output.
+  /// Splits each micro-batch by sample: it goes to the first case that takes it. The last case has no predicate and
+  /// takes the rest. Each case names an output. Each replica has copies of the predicates, and calls them on its
+  /// thread.
   topology& route(std::string name, std::vector<route_case> cases, stage_options options = {});
-  /// Scores the samples that reach it with its own metrics. Without metrics it counts samples.
+  /// Scores the samples that reach it with its own metrics. Without metrics it counts samples. Results are in the order
+  /// in which sinks were added.
   topology& sink(std::string name, std::vector<metric_choice> metrics, sink_options options = {});
 
   /// From "node" or "node.port" to "node" or "node.port"; ports left out are "out" and "in".
@@ -137,13 +155,14 @@ class topology {
   /// Number of copies of a stage, join or route. Copies share the work; the one with free credit gets the next part.
   topology& replicate(const std::string& name, std::uint32_t replicas);
 
-  /// Checks everything that needs no file: names, ports, edges, order (E0501 to E0506),
-  /// devices, dtypes.
+  /// Checks everything that needs no file: names, ports, edges, order (E0501 to E0506), devices (E0103), dtypes,
+  /// threads.
   [[nodiscard]] expected<void> check() const;
 
-  /// A valid graph as text, with a warning for each join whose shorter branch has too few slots.
+  /// The graph as text, with a warning for each join whose shorter branch has too few slots. Throws error_exception
+  /// where check() gives an error.
   [[nodiscard]] std::string picture() const;
-  /// The same graph as SVG.
+  /// The same as SVG.
   [[nodiscard]] std::string svg() const;
 
   /// For the library alone: what a run reads.

@@ -12,6 +12,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
+at::Tensor unchanged(const at::Tensor& x) {
+  return x;
+}
+
 error refusal_of(const topology& what) {
   const auto result = run(what, {.micro_batch = 3, .threads = 1});
   EXPECT_FALSE(result);
@@ -31,6 +35,19 @@ TEST(stage_recipe, that_meets_another_floating_type_tells_how_to_cast) {
                                         .pipeline("net", std::vector<layer_spec>{{"Linear", [layer] { return layer; }}})
                                         .sink("sum", {}));
   EXPECT_THAT(in_layer.fix, HasSubstr("cast_inputs()")) << to_string(in_layer);
+}
+
+TEST(picture, of_what_is_no_graph_throws_what_check_says) {
+  const topology circle = topology{}
+                              .source("numbers", numbers(10))
+                              .stage("a", unchanged)
+                              .stage("b", unchanged)
+                              .sink("sum", {})
+                              .edge("a", "b")
+                              .edge("b", "a")
+                              .edge("b", "sum");
+  EXPECT_THROW(static_cast<void>(circle.picture()), error_exception);
+  EXPECT_THROW(static_cast<void>(circle.svg()), error_exception);
 }
 
 }  // namespace
