@@ -126,7 +126,10 @@ class faulty_link final : public message_link {
 
   void start(link_events events) override {
     auto from_worker = std::make_shared<direction>(std::move(events.on_message), later_);
-    from_worker_ = from_worker;
+    {
+      const std::lock_guard lock(mutex_);
+      from_worker_ = from_worker;
+    }
     link_->start({.on_message =
                       [way = std::move(from_worker), known = stage_](codec::bytes message) {
                         way->pass(std::move(message), known->triggers(), known->connection());
@@ -142,7 +145,7 @@ class faulty_link final : public message_link {
   [[nodiscard]] std::size_t queued_bytes() const override { return link_->queued_bytes(); }
   void peer_has_ended(std::function<void()> done) override {
     to_worker_->end();
-    link_->peer_has_ended([way = from_worker_.lock(), done = std::move(done)] {
+    link_->peer_has_ended([way = from_worker(), done = std::move(done)] {
       if (way) way->end();
       done();
     });
@@ -150,6 +153,11 @@ class faulty_link final : public message_link {
   void close() override { link_->close(); }
 
  private:
+  [[nodiscard]] std::shared_ptr<direction> from_worker() const {
+    const std::lock_guard lock(mutex_);
+    return from_worker_.lock();
+  }
+
   /// What no run can have is left to the worker, which refuses it.
   void look_for_start(const codec::bytes& message) {
     constexpr auto longest_ns = static_cast<std::uint64_t>(limits::deadline_seconds_max * 1e9);
@@ -193,6 +201,8 @@ class faulty_link final : public message_link {
   /// An assignment is said again until it is confirmed.
   bool is_disturbed_ = false;
   std::shared_ptr<direction> to_worker_;
+  /// A worker may end while start() runs.
+  mutable std::mutex mutex_;
   /// It is the link's, until the link is lost: what it delivers to may know this link.
   std::weak_ptr<direction> from_worker_;
 };

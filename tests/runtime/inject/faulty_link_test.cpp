@@ -2,6 +2,8 @@
 // with the driver's end under faults; messages with numbers of their own, as the codec has them.
 #include "runtime/inject/faulty_link.hpp"
 
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -167,6 +169,28 @@ TEST(faulty_link, is_lost_at_both_ends_when_a_way_is_closed) {
       EXPECT_EQ(lost->cause.find("silent"), std::string::npos) << "it is told, and waits for no time-out";
     }
   }
+}
+
+class silent_link final : public message_link {
+ public:
+  void start(link_events) override {}
+  void send(codec::bytes) override {}
+  [[nodiscard]] std::size_t queued_bytes() const override { return 0; }
+  void peer_has_ended(std::function<void()> done) override { done(); }
+  void close() override {}
+};
+
+/// As of a worker that ends at once: by a thread of the host, while another one starts the link. ThreadSanitizer
+/// judges.
+TEST(faulty_link, may_be_told_of_the_end_while_it_starts) {
+  const auto link = disturb_link(
+      std::make_shared<silent_link>(), [](auto, const auto& what) { what(); },
+      [](const worker_assignment&) { return message_triggers{}; });
+  bool is_told = false;
+  std::thread host([&] { link->peer_has_ended([&] { is_told = true; }); });
+  link->start({});
+  host.join();
+  EXPECT_TRUE(is_told);
 }
 
 TEST(faulty_link, disturbs_what_the_worker_says_and_tells_the_end_last) {
