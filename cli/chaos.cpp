@@ -108,8 +108,8 @@ expected<void> read_numbers(const chaos_flags& given, chaos_request& into) {
 expected<void> check_plan(const chaos_flags& given, const eval_options& options) {
   const bool is_drawn = !given.seed.empty() || !given.minutes.empty();
   if (options.run.faults.empty() || !is_drawn) return {};
-  return fail(error_code::flags_contradict, "--fault", "a plan is given, and one is to be drawn",
-              "leave out --fault, or --seed and --minutes");
+  return fail(error_code::flags_contradict, options.run.faults.where(0), "a plan is given, and one is to be drawn",
+              "leave out its faults, or --seed and --minutes");
 }
 
 /// A launch has one driver, which its agents join; each evaluation here has its own. Behind a script the launcher does

@@ -73,9 +73,6 @@ expected<void> check_module_options(const pipeline_engine_options& options, cons
   if (options.partition != defaults.partition) {
     return no_use("partition", "the module says how it is cut", "set pipeline_module::partition_method");
   }
-  if (options.optimize == optimize_mode::stage) {
-    return no_use("optimize", "layers that were built in code are not fused", "leave it out");
-  }
   return {};
 }
 

@@ -138,7 +138,7 @@ std::string devices_of(const topology& what) {
     const std::string device = part != nullptr    ? what.parts().pipelines.at(part->pipeline).options.device
                                : stage != nullptr ? stage->options.device
                                                   : "cpu";
-    if (device != "cpu") append(text, ",", name + " " + device);
+    if (device != "cpu") append(text, ",", std::string(name).append(" ").append(device));
   }
   if (text.empty()) return text;
   const auto driver = cuda_driver::load();  // another kind of GPU gives other bits
@@ -170,7 +170,7 @@ expected<std::string> content_of(const data_set& data) {
   const std::vector<std::string> files = data.files();
   if (files.empty()) {
     return fail(error_code::flags_contradict, "journal", "the data does not say which files it comes from",
-                "leave the journal out");
+                "override data_set::files(), or leave the journal out");
   }
   std::string text = name.substr(0, name.find(':'));
   for (const std::string& file : files) {

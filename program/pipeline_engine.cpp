@@ -181,14 +181,15 @@ class eval_future::state {
  public:
   state(std::future<call_outcome> outcome, eval_batch_options options, std::shared_ptr<loss_fold> fold,
         std::shared_ptr<iterator_source> source, call_ticket_ptr ticket, std::weak_ptr<running_topology> running,
-        std::chrono::nanoseconds timeout)
+        const pipeline_engine_options& engine)
       : outcome_(std::move(outcome)),
         ticket_(std::move(ticket)),
         running_(std::move(running)),
         options_(options),
         fold_(std::move(fold)),
         source_(std::move(source)),
-        deadline_(std::chrono::steady_clock::now() + timeout) {}
+        has_deadline_(engine.run.deadline.value_or(engine.call_timeout) < engine.call_timeout),
+        until_(std::chrono::steady_clock::now() + (has_deadline_ ? *engine.run.deadline : engine.call_timeout)) {}
   explicit state(error refused) : refused_(std::move(refused)) {}
 
   [[nodiscard]] bool ready() const {
@@ -198,8 +199,9 @@ class eval_future::state {
   [[nodiscard]] expected<eval_output> get() {
     if (refused_) return tl::make_unexpected(*refused_);
     if (!wait()) {
-      const error late{error_code::deadline_passed, "eval_batch", "the call took longer than call_timeout",
-                       "raise pipeline_engine_options::call_timeout, or look for the stage that is stuck"};
+      const std::string limit = has_deadline_ ? "run.deadline" : "call_timeout";
+      const error late{error_code::deadline_passed, "eval_batch", "the call took longer than " + limit,
+                       "raise " + limit + " of the options, or look for the stage that is stuck"};
       if (const auto running = running_.lock()) running->cancel(ticket_, late);
       return tl::make_unexpected(late);
     }
@@ -212,6 +214,7 @@ class eval_future::state {
     output.micro_batches = outcome.tally.folded;
     output.samples = outcome.tally.samples;
     output.exhausted = source_->exhausted();
+    output.stopped = !output.exhausted && output.micro_batches < source_->count().value_or(0);
     if (options_.return_logits) output.logits = fold_->outputs();
     if (auto reduced = reduce_into(output); !reduced) return tl::make_unexpected(reduced.error());
     return output;
@@ -222,8 +225,8 @@ class eval_future::state {
   [[nodiscard]] bool wait() {
     for (;;) {
       const auto look = std::chrono::steady_clock::now() + limits::report_interval;
-      if (outcome_.wait_until(std::min(look, deadline_)) == std::future_status::ready) return true;
-      if (look >= deadline_) return false;
+      if (outcome_.wait_until(std::min(look, until_)) == std::future_status::ready) return true;
+      if (look >= until_) return false;
       if (const auto running = running_.lock()) running->look_after();
     }
   }
@@ -251,7 +254,8 @@ class eval_future::state {
   eval_batch_options options_;
   std::shared_ptr<loss_fold> fold_;
   std::shared_ptr<iterator_source> source_;
-  std::chrono::steady_clock::time_point deadline_;
+  bool has_deadline_ = false;
+  std::chrono::steady_clock::time_point until_;
 };
 
 eval_future::eval_future(std::unique_ptr<state> s) : state_(std::move(s)) {}
@@ -349,9 +353,9 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
   auto source = std::make_shared<iterator_source>(std::move(from), transform_, count);
   auto ticket = impl_->make_ticket(fold, source, options);
   auto outcome = impl_->stages.running->submit(ticket);
-  return eval_future{std::make_unique<eval_future::state>(
-      std::move(outcome), options, std::move(fold), std::move(source), std::move(ticket), impl_->stages.running,
-      std::min(impl_->options.call_timeout, impl_->options.run.deadline.value_or(impl_->options.call_timeout)))};
+  return eval_future{std::make_unique<eval_future::state>(std::move(outcome), options, std::move(fold),
+                                                          std::move(source), std::move(ticket), impl_->stages.running,
+                                                          impl_->options)};
 }
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uint64_t micro_batch,

@@ -43,10 +43,22 @@ expected<void> check_device(const std::string& name, const std::string& device) 
 }
 
 /// A join or route moves rows, and the host knows which.
-void check_on_cpu(topology_parts& parts, const std::string& name, const stage_options& options) {
-  if (options.device == "cpu") return;
-  parts.mistakes.push_back({error_code::topology_invalid, "'" + name + "', device " + options.device,
-                            "a join or route computes on the CPU", "leave the device out"});
+void check_moves_rows(topology_parts& parts, const std::string& name, const stage_options& options) {
+  if (options.device != "cpu") {
+    parts.mistakes.push_back({error_code::topology_invalid, "'" + name + "', device " + options.device,
+                              "a join or route computes on the CPU", "leave the device out"});
+  }
+  if (!options.dtype && !options.threads) return;
+  parts.mistakes.push_back({error_code::flags_contradict, "'" + name + "', " + (options.dtype ? "dtype" : "threads"),
+                            "a join or route moves rows, and computes nothing", "leave it out"});
+}
+
+/// Its own parameter names them.
+void check_no_ports(topology_parts& parts, const std::string& name, const char* option,
+                    const std::vector<std::string>& ports, const std::vector<std::string>& otherwise) {
+  if (ports == otherwise) return;
+  parts.mistakes.push_back({error_code::flags_contradict, "'" + name + "', " + option,
+                            "the cases of a route, and the inputs of a join, are its ports", "leave it out"});
 }
 
 expected<void> check_threads(const std::string& name, const std::optional<std::uint32_t>& threads) {
@@ -113,6 +125,10 @@ topology& topology::pipeline(std::string name, model_source model, cut_options o
     parts_->mistakes.push_back({error_code::flags_contradict, "pipeline '" + name + "', allow_effects",
                                 "it is for models that come from a file", "leave it out"});
   }
+  if (options.optimize == optimize_mode::stage && std::holds_alternative<std::vector<layer_spec>>(model)) {
+    parts_->mistakes.push_back({error_code::flags_contradict, "pipeline '" + name + "', optimize",
+                                "layers that were built in code are not fused", "leave it out"});
+  }
   if (options.placement.size() > 1 && options.placement.size() != options.stages) {
     parts_->mistakes.push_back({error_code::topology_invalid, "pipeline '" + name + "'",
                                 "its placement names " + std::to_string(options.placement.size()) + " nodes for " +
@@ -135,16 +151,18 @@ topology& topology::pipeline(std::string name, model_source model, cut_options o
 }
 
 topology& topology::join(std::string name, std::vector<std::string> inputs, stage_options options) {
+  check_moves_rows(*parts_, name, options);
+  check_no_ports(*parts_, name, "inputs", options.inputs, stage_options{}.inputs);
   options.inputs = std::move(inputs);
-  check_on_cpu(*parts_, name, options);
   settle(*parts_, name, options);
   parts_->add(make_node(std::move(name), node_kind::join, options), join_node{});
   return *this;
 }
 
 topology& topology::route(std::string name, std::vector<route_case> cases, stage_options options) {
+  check_moves_rows(*parts_, name, options);
+  check_no_ports(*parts_, name, "outputs", options.outputs, stage_options{}.outputs);
   options.outputs.clear();
-  check_on_cpu(*parts_, name, options);
   settle(*parts_, name, options);
   for (const route_case& each : cases) options.outputs.push_back(each.name);
   graph_node node = make_node(std::move(name), node_kind::route, options);

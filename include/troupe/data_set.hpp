@@ -49,7 +49,7 @@ class data_set {
   /// "mnist:data/mnist": how errors and results name it.
   [[nodiscard]] virtual std::string name() const = 0;
   /// Paths of all files with samples or labels. A journal keeps a hash of their content and compares it when a run is
-  /// resumed. Empty: not compared.
+  /// resumed. Empty: such data take no journal (E0104).
   [[nodiscard]] virtual std::vector<std::string> files() const { return {}; }
   /// Decodes [range.begin, range.end), which is not empty and lies inside [0, size()): one row per sample in every
   /// tensor. An error or an exception ends the call.

@@ -7,7 +7,8 @@
 
 namespace troupe {
 
-/// What a stage is told to do: DeepSpeed's ten pipeline instructions, in the order the documentation lists them.
+/// What a stage is told to do: DeepSpeed's ten pipeline instructions, in the order the documentation lists them. A
+/// trace of an evaluation has load_micro_batch, forward_pass, send_activation and recv_activation.
 enum class instruction_kind : std::uint8_t {
   load_micro_batch,
   forward_pass,

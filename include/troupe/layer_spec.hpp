@@ -29,7 +29,8 @@ struct built_layer {
   std::function<void(c10::Device)> move = nullptr;
 };
 
-/// DeepSpeed's LayerSpec: the description of a layer, which is built when a pipeline starts.
+/// DeepSpeed's LayerSpec: the description of a layer, which is built once, on the thread that prepares the run. Each
+/// worker process builds it again: its weights must be the same there (loaded, or drawn with a seed).
 class layer_spec {
  public:
   /// `build` gives a torch::nn module, or a pointer to any object with forward(at::Tensor), parameters() and eval().

@@ -42,7 +42,8 @@ void check_state_size(std::size_t words, std::size_t expected_words);
 ///   struct confidence { double sum = 0; std::uint64_t count = 0; };
 ///   class mean_confidence final : public troupe::metric_of<confidence> { ... update, merge, compute ... };
 ///
-/// A new state is State{}. The three functions are const and are called from several threads at a time.
+/// A new state is State{}, to which merge() must be able to add: it counts nothing. The three functions are const and
+/// are called from several threads at a time.
 template <metric_state State>
 class metric_of : public metric {
  public:
@@ -106,7 +107,7 @@ struct mean_state {
 };
 
 /// A metric that is a mean over samples or elements. Derived classes write update() only, which adds to sum and count.
-/// The fields are mean, sum and count.
+/// The fields are mean, sum and count; the mean over nothing is NaN.
 class mean_metric : public metric_of<mean_state> {
  protected:
   using metric_of::metric_of;

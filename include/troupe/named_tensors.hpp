@@ -27,6 +27,7 @@ class named_tensors {
   [[nodiscard]] const at::Tensor* find(const std::string& name) const noexcept;
   /// Throws std::out_of_range that lists the names there are.
   [[nodiscard]] const at::Tensor& at(const std::string& name) const;
+  [[nodiscard]] const at::Tensor& operator[](const std::string& name) const { return at(name); }
   /// The only one; throws std::invalid_argument that lists the names if there are others.
   [[nodiscard]] const at::Tensor& only() const;
 

@@ -84,9 +84,12 @@ struct eval_output {
   std::uint64_t samples = 0;
   /// The iterator ended before num_micro_batches. The result covers the batches that it gave.
   bool exhausted = false;
+  /// request_stop() ended the call. The result covers the batches that were finished.
+  bool stopped = false;
 };
 
-/// The future result of a call. get() blocks and may be called once.
+/// The future result of a call. get() blocks and may be called once. It may outlive its engine, whose destructor ends
+/// open calls with E0606.
 class eval_future {
  public:
   class state;
@@ -143,11 +146,12 @@ class pipeline_engine {
   [[nodiscard]] expected<run_result> evaluate(const data_choice& data, std::uint64_t micro_batch,
                                               const std::vector<metric_choice>& metrics = {"accuracy",
                                                                                            "cross_entropy"});
-  /// Any thread may call this. Ends all open calls; evaluate() gives a partial result.
+  /// Any thread may call this. Ends all open calls, and the engine takes more. evaluate() gives a partial result;
+  /// eval_batch() finishes all in flight, whatever the kind, and sets eval_output::stopped.
   void request_stop(stop_kind kind) noexcept;
 
   /// Waits for the open calls, stops the stages, and gives the trace if the options asked for one. Later calls are
-  /// refused. E0609 for a stage that does not come back.
+  /// refused. E0609 for a stage that does not come back. A second call changes nothing.
   [[nodiscard]] expected<std::vector<trace_event>> finish();
 
   [[nodiscard]] std::uint32_t num_stages() const noexcept;

@@ -37,7 +37,7 @@ class process_topology {
   /// 0 for an axis that does not exist, as DeepSpeed's get_dim.
   [[nodiscard]] std::uint64_t dimension(std::string_view axis) const noexcept;
 
-  /// The rank at one coordinate per axis, in the order of axes().
+  /// The rank at one coordinate per axis, in the order of axes(). E0103 for another number of coordinates.
   [[nodiscard]] expected<rank_number> rank(std::span<const std::uint64_t> coordinates) const;
   /// The coordinates of a rank, in the order of axes().
   [[nodiscard]] expected<std::vector<std::uint64_t>> coordinates(rank_number rank) const;
@@ -48,11 +48,12 @@ class process_topology {
   /// axis, the lists in the order of their first ranks.
   [[nodiscard]] expected<std::vector<std::vector<rank_number>>> comm_lists(std::string_view axis) const;
 
-  /// All ranks with these coordinates, ascending; every rank where nothing is asked for.
+  /// All ranks with all these coordinates, ascending; every rank where nothing is asked for, and none where one axis is
+  /// to have two values.
   [[nodiscard]] expected<std::vector<rank_number>> filter(std::span<const axis_value> wanted) const;
 
-  /// "model_01": axis and two-digit coordinate, joined by '-', of all axes but `omitted`. Checkpoint files carry it,
-  /// and the default leaves out what must not show in their names.
+  /// "model_01": axis and two-digit coordinate, joined by '-', of all axes but `omitted`. The default leaves out "data"
+  /// and "pipe", as DeepSpeed does in the names of checkpoint files.
   [[nodiscard]] expected<std::string> rank_name(rank_number rank, std::span<const std::string_view> omitted) const;
   [[nodiscard]] expected<std::string> rank_name(rank_number rank) const;
 

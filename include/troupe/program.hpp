@@ -29,7 +29,7 @@ class program {
     return troupe::run(what, options, std::move(hooks));
   }
 
-  /// The worker's environment; null in the driver and in the try-out process.
+  /// For the library; a program asks whether it is null, as it is in the driver and in the try-out process.
   [[nodiscard]] static const worker_environment* worker();
   /// true in the try-out process, which computes the first micro-batch at the run and never returns.
   [[nodiscard]] static bool is_probe();

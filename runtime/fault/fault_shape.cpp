@@ -38,7 +38,7 @@ expected<void> check_stage(const fault& one, const fault_shape& shape) {
   }
   const fault_shape::node& stage = shape.stages[*found];
   if (one.who.replica.value_or(0) >= stage.replicas) {
-    return misfit(fmt::format("{} has {} replicas, counted from 0", stage.name, stage.replicas));
+    return misfit(fmt::format("{} has {} replicas, counted from 0", stage.name, stage.replicas), "name one of these");
   }
   if (!stage.in_process && needs_process(one)) {
     return misfit(fmt::format("{} has no process of its own", stage.name), "run it with --processes (workers.enabled)");
@@ -71,7 +71,7 @@ expected<void> check_edge(const fault& one, const fault_shape& shape) {
 expected<void> check_worker(const fault& one, const fault_shape& shape) {
   if (shape.workers == 0) return misfit("the run has no worker processes", "run it with --processes (workers.enabled)");
   if (one.who.rank < shape.workers) return {};
-  return misfit(fmt::format("the run starts {} workers, ranks from 0", shape.workers));
+  return misfit(fmt::format("the run starts {} workers, ranks from 0", shape.workers), "name one of these");
 }
 
 expected<void> check_place(const fault& one, const fault_shape& shape) {
@@ -90,7 +90,8 @@ expected<void> check_place(const fault& one, const fault_shape& shape) {
 expected<void> check_moment(const fault& one, const fault_shape& shape) {
   if (one.when.kind != fault_trigger_kind::micro_batch || shape.micro_batches == 0) return {};
   if (one.when.number < shape.micro_batches) return {};
-  return misfit(fmt::format("the run has {} micro-batches, counted from 0", shape.micro_batches));
+  return misfit(fmt::format("the run has {} micro-batches, counted from 0", shape.micro_batches),
+                "name one of these, or evaluate more samples");
 }
 
 expected<void> check_fault(const fault& one, const fault_shape& shape) {

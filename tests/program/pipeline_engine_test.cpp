@@ -309,6 +309,42 @@ TEST(eval_batch, a_call_that_takes_too_long_fails_and_the_engine_goes_on) {
   EXPECT_TRUE(next) << to_string(next.error());
 }
 
+TEST(eval_batch, a_call_past_the_deadline_names_that_and_not_another_limit) {
+  pipeline_engine_options options;
+  options.run.deadline = std::chrono::milliseconds{1};
+  std::atomic<bool> blocked{true};
+  const auto engine = make_engine(options);
+  const auto batches = batches_of(*digits(), 20, 20);
+  const auto late = engine->eval_batch([&]() -> std::optional<batch> {
+    blocked.wait(true);
+    return batches[0];
+  });
+  blocked = false;
+  blocked.notify_all();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, error_code::deadline_passed);
+  EXPECT_THAT(to_string(late.error()),
+              ::testing::AllOf(HasSubstr("longer than run.deadline"), HasSubstr("raise run.deadline")));
+}
+
+TEST(eval_batch, a_call_that_was_stopped_says_so_and_the_engine_goes_on) {
+  const auto engine = make_engine({.num_micro_batches = 1000});
+  const auto batches = batches_of(*digits(), 20, 20);
+  std::uint64_t given = 0;
+  const auto stopped = engine->eval_batch([&]() -> std::optional<batch> {
+    if (++given == 5) engine->request_stop(stop_kind::drain);
+    return batches.front();
+  });
+  ASSERT_TRUE(stopped) << to_string(stopped.error());
+  EXPECT_TRUE(stopped->stopped);
+  EXPECT_FALSE(stopped->exhausted);
+  EXPECT_LT(stopped->micro_batches, 1000u);
+  const auto whole = engine->eval_batch(batch_list{batches});
+  ASSERT_TRUE(whole) << to_string(whole.error());
+  EXPECT_TRUE(whole->exhausted);
+  EXPECT_FALSE(whole->stopped);
+}
+
 TEST(eval_batch, an_evaluation_behind_a_call_that_never_ends_fails_at_its_time_out) {
   std::atomic<bool> blocked{true};
   const auto batches = batches_of(*digits(), 4, 4);

@@ -37,6 +37,41 @@ TEST(stage_recipe, that_meets_another_floating_type_tells_how_to_cast) {
   EXPECT_THAT(in_layer.fix, HasSubstr("cast_inputs()")) << to_string(in_layer);
 }
 
+TEST(a_node_that_moves_rows, takes_no_option_of_a_computation) {
+  const route_predicate is_even = [](const named_tensors& x) { return x.only().remainder(2).flatten() == 0; };
+  const auto code_of = [&](const stage_options& of_route, const stage_options& of_join) {
+    const auto fine = topology{}
+                          .source("numbers", numbers(10))
+                          .route("split", {{"even", is_even}, {"odd", {}}}, of_route)
+                          .join("whole", {"even", "odd"}, of_join)
+                          .sink("sum", {})
+                          .edge("numbers", "split")
+                          .edge("split.even", "whole.even")
+                          .edge("split.odd", "whole.odd")
+                          .edge("whole", "sum")
+                          .check();
+    return fine ? std::optional<error_code>{} : std::optional(fine.error().code);
+  };
+  EXPECT_EQ(code_of({}, {}), std::nullopt);
+  EXPECT_EQ(code_of({.threads = 2}, {}), error_code::flags_contradict);
+  EXPECT_EQ(code_of({.dtype = at::kHalf}, {}), error_code::flags_contradict);
+  EXPECT_EQ(code_of({.outputs = {"other"}}, {}), error_code::flags_contradict);
+  EXPECT_EQ(code_of({}, {.threads = 2}), error_code::flags_contradict);
+  EXPECT_EQ(code_of({}, {.inputs = {"other"}}), error_code::flags_contradict);
+}
+
+TEST(a_pipeline_of_layers_in_code, is_not_fused) {
+  torch::nn::Linear layer(2, 1);
+  const auto fine = topology{}
+                        .source("numbers", numbers(10))
+                        .pipeline("net", std::vector<layer_spec>{{"Linear", [layer] { return layer; }}},
+                                  {.optimize = optimize_mode::stage})
+                        .sink("sum", {})
+                        .check();
+  ASSERT_FALSE(fine);
+  EXPECT_EQ(fine.error().code, error_code::flags_contradict);
+}
+
 TEST(picture, of_what_is_no_graph_throws_what_check_says) {
   const topology circle = topology{}
                               .source("numbers", numbers(10))
