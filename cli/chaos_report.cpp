@@ -25,16 +25,27 @@ std::string effect_of(const json& one) {
   return note.is_string() ? note.get<std::string>() : text;
 }
 
-/// In the order of the plan. What ended the first evaluation is not in the one that was resumed.
+json fault_with_note(const fault& one, const char* note) {
+  return {{"fault", to_string(one)}, {"note", note}};
+}
+
+/// In the order of the plan. What ended the first evaluation is not in the one that was resumed; one that ended with an
+/// error has no result.
 json faults_of(const chaos_verdict& verdict) {
   const json& result = verdict.disturbed.result;
-  json known = result.is_object() ? result.value("faults", json::array()) : json::array();
-  if (!verdict.disturbed.resumed) return known;
   json all = json::array();
+  if (!result.is_object()) {
+    for (const fault& one : verdict.plan.faults()) {
+      all.push_back(fault_with_note(one, "the evaluation ended with an error, and its log has what was injected"));
+    }
+    return all;
+  }
+  json known = result.value("faults", json::array());
+  if (!verdict.disturbed.resumed) return known;
   std::size_t place = 0;
   for (const fault& one : verdict.plan.faults()) {
     if (ends_the_run(one)) {
-      all.push_back({{"fault", to_string(one)}, {"note", "left out of the resumed evaluation"}});
+      all.push_back(fault_with_note(one, "left out of the resumed evaluation"));
     } else if (place < known.size()) {
       all.push_back(std::move(known[place++]));
     }
@@ -78,7 +89,7 @@ std::string verdict_json(const chaos_verdict& verdict) {
   object["repeat"] = verdict.repeat;
   object["resumed"] = verdict.disturbed.resumed;
   object["plan"] = verdict.plan.texts();
-  if (verdict.disturbed.resumed) object["faults"] = faults_of(verdict);
+  object["faults"] = faults_of(verdict);
   const json& before = verdict.undisturbed.result;
   object["undisturbed"] = {{"metrics", before.value("metrics", json())},
                            {"wall_seconds", before.value("wall_seconds", json())}};

@@ -33,7 +33,8 @@ def source_for(header, every_source):
     own = header.removesuffix(".hpp") + ".cpp"
     if own in every_source:
         return own
-    users = git("grep", "-l", "-F", f'#include "{header}"', "--", "*.cpp")
+    public = header.removeprefix("include/")
+    users = git("grep", "-l", "-F", "-e", f'#include "{header}"', "-e", f"#include <{public}>", "--", "*.cpp")
     return next((user for user in users if user in every_source), None)
 
 
@@ -41,7 +42,7 @@ def changed_sources():
     changed = changed_lines("*.cpp", "*.hpp")
     every_source = sources()
     found = [file for file in changed if file in every_source]
-    found += [source_for(file, every_source) for file in changed if file.endswith(".hpp") and file.startswith(CHECKED)]
+    found += [source_for(file, every_source) for file in changed if file.endswith(".hpp") and file.startswith((*CHECKED, "include/"))]
     return sorted({file for file in found if file}, key=lambda file: -changed.get(file, 0))
 
 

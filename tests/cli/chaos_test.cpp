@@ -132,6 +132,9 @@ TEST(chaos, says_that_a_run_does_not_survive_and_why) {
   const json object = json::parse(outcome.out);
   EXPECT_EQ(object["bit_identical"], false);
   EXPECT_THAT(object["objection"].get<std::string>(), HasSubstr("exited with status 4"));
+  ASSERT_EQ(object["faults"].size(), 1u) << object;
+  EXPECT_EQ(object["faults"][0]["fault"], "kill:stage=stage.1,p=1");
+  EXPECT_THAT(object["faults"][0]["note"].get<std::string>(), HasSubstr("ended with an error"));
 }
 
 TEST(chaos, refuses_what_contradicts_it) {

@@ -92,6 +92,7 @@ void add_source(named_things& found, const fs::path& root, const fs::path& file)
   if (file.string().starts_with("tests/") && is_cpp) found.test_names.insert(file.stem().string());
   if (file.string().starts_with("tests/docs/")) return;  // names missing things
   add_words(found.words, text);
+  if (extension == ".hpp") add_words(found.headers.emplace_back(), text);
   add_flags(found.flags, text, is_cpp ? "\"" : "");
   if (file.string().starts_with("runtime/config/option_table")) add_options(found, text);
   if (file == "include/troupe/error_code.hpp") add_codes(found.error_codes, text);

@@ -132,9 +132,19 @@ class page_check {
       if (!things_.test_names.contains(name)) say(line, "no test " + name);
       return;
     }
-    for (const std::string& part : runs_of(name, is_word)) {
+    const std::vector<std::string> parts = runs_of(name, is_word);
+    for (const std::string& part : parts) {
       if (!things_.words.contains(part) && !foreign_words.contains(part)) return say(line, "no name " + name);
     }
+    const bool is_foreign = name.starts_with("std::") || name.starts_with("torch::") || name.starts_with("at::");
+    if (parts.size() > 1 && !is_foreign && !is_in_a_header(parts[parts.size() - 2], parts.back()))
+      say(line, "no name " + name);
+  }
+
+  [[nodiscard]] bool is_in_a_header(const std::string& outer, const std::string& inner) const {
+    return std::ranges::any_of(things_.headers, [&](const std::set<std::string>& words) {
+      return words.contains(outer) && words.contains(inner);
+    });
   }
 
   void check_flags(const page_text& line) {

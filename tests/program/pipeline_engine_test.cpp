@@ -69,6 +69,7 @@ TEST(eval_batch, names_the_injected_fault_before_the_end_of_a_call) {
   const auto ended = engine->eval_batch(batch_list{batches_of(*digits(), 20, 20)});
   ASSERT_FALSE(ended);
   EXPECT_THAT(ended.error().cause, ::testing::StartsWith("after the injected fault slow:stage=stage.0,at=mb0,ms=1: "));
+  EXPECT_THAT(ended.error().fix, HasSubstr("out of the plan"));
 }
 
 TEST(eval_batch, every_combination_of_its_six_parameters_equals_a_plain_loop) {
