@@ -314,8 +314,8 @@ TEST(eval_batch, a_call_past_the_deadline_names_that_and_not_another_limit) {
   pipeline_engine_options options;
   options.run.deadline = std::chrono::milliseconds{1};
   std::atomic<bool> blocked{true};
-  const auto engine = make_engine(options);
   const auto batches = batches_of(*digits(), 20, 20);
+  const auto engine = make_engine(options);  // its end waits for the iterator
   const auto late = engine->eval_batch([&]() -> std::optional<batch> {
     blocked.wait(true);
     return batches[0];
@@ -329,9 +329,9 @@ TEST(eval_batch, a_call_past_the_deadline_names_that_and_not_another_limit) {
 }
 
 TEST(eval_batch, a_call_that_was_stopped_says_so_and_the_engine_goes_on) {
-  const auto engine = make_engine({.num_micro_batches = 1000});
   const auto batches = batches_of(*digits(), 20, 20);
   std::uint64_t given = 0;
+  const auto engine = make_engine({.num_micro_batches = 1000});
   const auto stopped = engine->eval_batch([&]() -> std::optional<batch> {
     if (++given == 5) engine->request_stop(stop_kind::drain);
     return batches.front();
