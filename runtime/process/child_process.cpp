@@ -16,11 +16,21 @@ namespace {
 
 constexpr std::size_t read_bytes = 16u << 10;
 
-/// Dead and not reaped yet: until then no other process has its number.
-bool is_unreaped(int pidfd) {
+/// How long a tracer that holds a dead process is left alone: its pidfd stays readable all the time.
+constexpr std::chrono::milliseconds tracer_time{10};
+
+enum class remains : std::uint8_t {
+  waitable,     ///< until it is reaped, no other process has its number
+  with_tracer,  ///< a debugger, or a sanitizer's search for leaks: the kernel keeps the process for it
+  gone,         ///< other code waits for all children, or SIGCHLD is ignored
+};
+
+/// Of a process whose pidfd is readable.
+remains remains_of(int pidfd) {
   siginfo_t info{};
-  return ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
-         info.si_pid != 0;
+  if (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0)
+    return remains::gone;
+  return info.si_pid != 0 ? remains::waitable : remains::with_tracer;
 }
 
 }  // namespace
@@ -34,16 +44,20 @@ child_process::child_process(worker_id id, std::string name, spawned_process pro
 }
 
 std::array<pollfd, child_process::polled_fds> child_process::polled() const {
-  const int pidfd = output_until_ ? -1 : process_.pidfd.get();
+  const int pidfd = output_until_ || reap_at_ ? -1 : process_.pidfd.get();
   return {pollfd{pidfd, POLLIN, 0}, pollfd{process_.standard_output.get(), POLLIN, 0},
           pollfd{process_.standard_error.get(), POLLIN, 0}};
 }
 
 // The pipes are read after the death was noticed: whatever the worker itself wrote is then in them.
 void child_process::look(std::span<const pollfd, polled_fds> ready, time_point now) {
-  if (ready[0].revents != 0) {
-    reap();
-    output_until_ = now + limits::worker_output_drain_time;
+  if (ready[0].revents != 0 || (reap_at_ && now >= *reap_at_)) {
+    reap_at_.reset();
+    if (reap()) {
+      output_until_ = now + limits::worker_output_drain_time;
+    } else {
+      reap_at_ = now + tracer_time;
+    }
   }
   const bool dead = output_until_.has_value();
   const bool more_output = (dead || ready[1].revents != 0) && read_turn(output_stream::standard_output);
@@ -92,9 +106,10 @@ void child_process::on_line(output_stream stream, std::string_view line) {
   if (listener_ != nullptr) listener_->on_output(report_.worker, stream, line);
 }
 
-void child_process::reap() {
-  // Otherwise other code waits for all children, or SIGCHLD is ignored.
-  if (!is_unreaped(process_.pidfd.get())) return;
+/// False if its tracer has to let it go first.
+bool child_process::reap() {
+  const remains found = remains_of(process_.pidfd.get());
+  if (found != remains::waitable) return found == remains::gone;
   // What the worker has started goes with it.
   ::kill(-process_.pid, SIGKILL);
   int status = 0;
@@ -103,11 +118,12 @@ void child_process::reap() {
   do {
     reaped = ::wait4(process_.pid, &status, WNOHANG | __WALL, &used);
   } while (reaped < 0 && errno == EINTR);
-  if (reaped != process_.pid) return;
+  if (reaped != process_.pid) return true;
   report_.kind = WIFSIGNALED(status) ? exit_kind::signalled : exit_kind::exited;
   report_.value = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
   report_.core_dumped = WIFSIGNALED(status) && WCOREDUMP(status);
   report_.max_resident_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+  return true;
 }
 
 void child_process::finish() {

@@ -17,8 +17,8 @@
 
 namespace troupe {
 
-/// One worker as its host sees it: runs, has died but may still have output under way, is finished. Reads its output,
-/// reaps it, tells its listener. Only the host's thread uses it. Nothing blocks.
+/// One worker as its host sees it: runs, has died and is held by its tracer, is reaped but may still have output under
+/// way, is finished. Reads its output, reaps it, tells its listener. Only the host's thread uses it. Nothing blocks.
 class child_process {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -44,7 +44,7 @@ class child_process {
   /// After on_exit().
   [[nodiscard]] bool finished() const noexcept { return finished_; }
   /// When look() has to be called even if nothing is to be polled.
-  [[nodiscard]] std::optional<time_point> wakes_at() const noexcept { return output_until_; }
+  [[nodiscard]] std::optional<time_point> wakes_at() const noexcept { return output_until_ ? output_until_ : reap_at_; }
   [[nodiscard]] worker_id id() const noexcept { return report_.worker; }
   [[nodiscard]] int pidfd() const noexcept { return process_.pidfd.get(); }
   [[nodiscard]] pid_t pid() const noexcept { return process_.pid; }
@@ -55,7 +55,7 @@ class child_process {
   bool read_turn(output_stream stream);
   void end_of(output_stream stream);
   void on_line(output_stream stream, std::string_view line);
-  void reap();
+  bool reap();
   void finish();
 
   unique_fd& pipe_of(output_stream stream) noexcept;
@@ -67,7 +67,8 @@ class child_process {
   line_splitter output_lines_;
   line_splitter error_lines_;
   std::deque<std::string> tail_;
-  std::optional<time_point> output_until_;  ///< set by the death
+  std::optional<time_point> reap_at_;       ///< it has died, and a tracer holds it
+  std::optional<time_point> output_until_;  ///< set once it is reaped
   bool finished_ = false;
 };
 

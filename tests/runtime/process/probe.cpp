@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +107,12 @@ void report_descriptors() {
     say("fd " + std::to_string(fd) + " " +
         std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)).string());
   }
+}
+
+/// Holds another process as a debugger does, until this one ends.
+int trace(const arguments& given) {
+  say(::ptrace(PTRACE_SEIZE, std::stoi(given.at(1)), nullptr, nullptr) == 0 ? "traces" : "may not trace");
+  wait_for_ever();
 }
 
 int report(const arguments& given) {
@@ -218,6 +225,7 @@ int main(int argc, char** argv) {
       {"leave-grandchild", leave_grandchild},
       {"ignore-term", ignore_term},
       {"wait", wait_here},
+      {"trace", trace},
       {"report", report},
       {"channel", channel},
       {"driver", driver},

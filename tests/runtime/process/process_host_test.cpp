@@ -2,6 +2,8 @@
 #include "runtime/process/process_host.hpp"
 
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -157,6 +159,34 @@ TEST(process_host, kills_the_named_worker_only) {
   EXPECT_TRUE(host->stop(in_time()));
   EXPECT_FALSE(host->kill(*first_id, SIGKILL));
   EXPECT_EQ(host->running(), 0u);
+}
+
+bool is_zombie(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return text.find(") Z ") != std::string::npos;
+}
+
+/// The kernel keeps a traced process for its tracer: the pidfd says that it ended, and waitid() has nothing yet.
+TEST(process_host, reaps_a_worker_that_a_debugger_holds_beyond_its_death) {
+  const auto host = new_host();
+  const auto held = std::make_shared<probe_listener>();
+  const auto debugger = std::make_shared<probe_listener>();
+  const auto held_id = host->start(probe({"wait"}), held);
+  ASSERT_TRUE(held_id);
+  const pid_t pid = host->pid_of(*held_id).value();
+  const auto debugger_id = host->start(probe({"trace", std::to_string(pid)}), debugger);
+  ASSERT_TRUE(debugger_id && debugger->await_lines(1));
+  if (debugger->out().front() != "traces") GTEST_SKIP() << "this system lets no process trace another";
+  EXPECT_TRUE(host->kill(*held_id, SIGKILL));
+  for (const auto until = in_time(); !is_zombie(pid) && steady_clock::now() < until;) std::this_thread::yield();
+  // The host has looked at its processes between two starts.
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(host->start(probe({"wait"}), std::make_shared<probe_listener>()));
+  EXPECT_FALSE(held->has_ended());
+  EXPECT_TRUE(host->kill(*debugger_id, SIGKILL));
+  EXPECT_EQ(held->await_exit().describe(), "killed by SIGKILL");
+  EXPECT_TRUE(host->stop(in_time()));
+  EXPECT_FALSE(has_children());
 }
 
 TEST(process_host, stop_asks_first) {
