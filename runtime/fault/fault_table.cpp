@@ -19,7 +19,6 @@ using t = fault_target_kind;
 using w = fault_trigger_kind;
 using p = fault_parameter;
 
-constexpr kind_set<t> no_target{};
 constexpr kind_set<p> no_parameter{};
 constexpr auto of_messages = set_of(t::edge, t::control);
 constexpr auto at_messages = set_of(w::always, w::message, w::time, w::probability);
@@ -27,29 +26,27 @@ constexpr auto at_forwards = set_of(w::micro_batch, w::probability);
 
 constexpr std::array rows = {
     fault_row{k::kill, "kill", set_of(t::stage, t::worker, t::loader, t::aggregator, t::agent, t::node, t::driver),
-              no_target, set_of(w::micro_batch, w::time, w::probability), no_parameter, no_parameter},
-    fault_row{k::stop, "stop", set_of(t::stage, t::worker, t::agent, t::node), no_target,
+              set_of(w::micro_batch, w::time, w::probability), no_parameter, no_parameter},
+    fault_row{k::stop, "stop", set_of(t::stage, t::worker, t::agent, t::node),
               set_of(w::micro_batch, w::time, w::probability), set_of(p::lasts), no_parameter},
-    fault_row{k::exit, "exit", set_of(t::stage, t::worker), no_target, at_forwards, no_parameter, no_parameter},
-    fault_row{k::throw_error, "throw", set_of(t::stage), no_target, at_forwards, no_parameter, no_parameter},
-    fault_row{k::delay, "delay", of_messages, no_target, at_messages, set_of(p::lasts, p::delay, p::jitter),
-              set_of(p::delay)},
-    fault_row{k::drop, "drop", of_messages, no_target, at_messages, set_of(p::lasts), no_parameter},
-    fault_row{k::duplicate, "duplicate", of_messages, no_target, at_messages, set_of(p::lasts), no_parameter},
-    fault_row{k::reorder, "reorder", of_messages, no_target, at_messages, set_of(p::lasts), no_parameter},
-    fault_row{k::corrupt, "corrupt", of_messages, set_of(t::journal), at_messages, set_of(p::lasts), no_parameter},
-    fault_row{k::truncate, "truncate", of_messages, set_of(t::journal), at_messages, set_of(p::lasts), no_parameter},
-    fault_row{k::partition, "partition", set_of(t::edge, t::control, t::agent, t::node), set_of(t::worker),
+    fault_row{k::exit, "exit", set_of(t::stage, t::worker), at_forwards, no_parameter, no_parameter},
+    fault_row{k::throw_error, "throw", set_of(t::stage), at_forwards, no_parameter, no_parameter},
+    fault_row{k::delay, "delay", of_messages, at_messages, set_of(p::lasts, p::delay, p::jitter), set_of(p::delay)},
+    fault_row{k::drop, "drop", of_messages, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::duplicate, "duplicate", of_messages, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::reorder, "reorder", of_messages, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::corrupt, "corrupt", of_messages, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::truncate, "truncate", of_messages, at_messages, set_of(p::lasts), no_parameter},
+    fault_row{k::partition, "partition", set_of(t::edge, t::control, t::agent, t::node),
               set_of(w::always, w::micro_batch, w::message, w::time), set_of(p::lasts), no_parameter},
-    fault_row{k::half_open, "half_open", of_messages, no_target, at_messages, set_of(p::lasts, p::direction),
+    fault_row{k::half_open, "half_open", of_messages, at_messages, set_of(p::lasts, p::direction),
               set_of(p::direction)},
-    fault_row{k::close, "close", of_messages, no_target, at_messages, set_of(p::direction), no_parameter},
-    fault_row{k::slow, "slow", set_of(t::stage), set_of(t::loader, t::journal),
-              set_of(w::always, w::micro_batch, w::probability), set_of(p::delay, p::jitter), set_of(p::delay)},
-    fault_row{k::disk_full, "disk_full", set_of(t::journal), no_target, set_of(w::micro_batch, w::time),
-              set_of(p::bytes), no_parameter},
-    fault_row{k::out_of_memory, "out_of_memory", set_of(t::stage), set_of(t::loader, t::driver), at_forwards,
-              set_of(p::bytes), no_parameter},
+    fault_row{k::close, "close", of_messages, at_messages, set_of(p::direction), no_parameter},
+    fault_row{k::slow, "slow", set_of(t::stage), set_of(w::always, w::micro_batch, w::probability),
+              set_of(p::delay, p::jitter), set_of(p::delay)},
+    fault_row{k::disk_full, "disk_full", set_of(t::journal), set_of(w::micro_batch, w::time), set_of(p::bytes),
+              no_parameter},
+    fault_row{k::out_of_memory, "out_of_memory", set_of(t::stage), at_forwards, set_of(p::bytes), no_parameter},
 };
 
 struct target_words {
@@ -106,10 +103,6 @@ std::string triggers_text(const fault_row& row, const fault_target& who) {
 }
 
 std::optional<fault_objection> object_to_target(const fault_row& row, const fault_target& who) {
-  if (row.not_built.has(who.kind)) {
-    return fault_objection{fault_part::target, fmt::format("{} of {} is not built", row.name, target_phrase(who.kind)),
-                           targets_text(row)};
-  }
   if (!row.targets.has(who.kind)) {
     return fault_objection{fault_part::target, fmt::format("there is no {} of {}", row.name, target_phrase(who.kind)),
                            targets_text(row)};

@@ -31,8 +31,6 @@ struct fault_row {
   fault_kind kind;
   std::string_view name;
   kind_set<fault_target_kind> targets;
-  /// Targets that make sense, but whose injection does not exist.
-  kind_set<fault_target_kind> not_built;
   kind_set<fault_trigger_kind> triggers;
   kind_set<fault_parameter> parameters;
   kind_set<fault_parameter> required;

@@ -154,7 +154,7 @@ const std::vector<bad_case> bad_cases = {
     {"stop:node=n1,at=mb1", 1, "stop of a node must end, within 600 s", "for=20s"},
     {"partition:node=n1,at=1s,for=601s", 25, "partition of a node must end, within 600 s", "kill"},
     {"partition:edge=a-b,at=mb1", 20, "cannot have this trigger", "give partition one of: at=msg3, at=2.5s, neither"},
-    {"partition:worker=1", 11, "partition of a worker is not built", "partition is for: edge, control, agent, node"},
+    {"partition:worker=1", 11, "there is no partition of a worker", "partition is for: edge, control, agent, node"},
     {"kill:loader=1,at=mb1", 13, "loader has no value"},
     {"kill:loader,p=0.5", 13, "kill of the loader cannot have this trigger"},
     {"kill:stage=a,at=mb1,for=2s", 21, "kill does not take for=", "leave it out"},
