@@ -34,7 +34,7 @@ expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t 
                     work.micro_batch,
                     count * work.micro_batch,
                     {sink_request{.name = "metrics", .metrics = work.metrics}}});
-    if (kept) one.keep_in(kept);
+    if (kept) one.append_to(kept);
     const call_outcome outcome = running.submit(one.ticket()).get();
     if (outcome.cause) return tl::make_unexpected(*outcome.cause);
     return one.result(outcome);

@@ -41,7 +41,7 @@ expected<cut_places> find_boundaries(const layered_model& model, const cut_reque
   });
 }
 
-/// Of `samples`, by what fewer of them take in front of each stage.
+/// The largest input of a stage for `samples`, by the bytes of fewer samples in front of each.
 std::uint64_t largest_between(const std::vector<at::Tensor>& inputs, std::int64_t samples) {
   std::uint64_t largest = 0;
   for (std::size_t stage = 1; stage < inputs.size(); ++stage) {

@@ -30,7 +30,7 @@ eval_options config_of(const topology& what, const run_options& options) {
   made.model = "topology";
   made.run = options;
   made.run.log.level = options.log.level.value_or(log_level::warning);
-  made.run.workers.enabled = options.workers.enabled || what.parts().wants_any_process();
+  made.run.workers.enabled = what.parts().has_workers(options);
   return made;
 }
 

@@ -44,7 +44,7 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   }
 }
 
-expected<void> evaluation::take_over(const score& state) {
+expected<void> evaluation::restore(const score& state) {
   const std::uint64_t index = state.id.index;
   const bool is_ours = state.sink < folds_.size() && index < micro_batches_ && has_its_samples(state);
   auto folded = is_ours ? folds_[state.sink]->fold(state) : expected<void>{};
@@ -64,7 +64,7 @@ bool evaluation::has_its_samples(const score& state) const {
   return request_.sinks[state.sink].has_parts ? state.samples <= samples : state.samples == samples;
 }
 
-void evaluation::keep_in(const std::shared_ptr<journal_writer>& journal) {
+void evaluation::append_to(const std::shared_ptr<journal_writer>& journal) {
   for (auto& each : ticket_->folds) each = std::make_shared<journaling_fold>(each, journal);
   ticket_->source =
       std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit, micro_batches_resumed());

@@ -46,10 +46,10 @@ class evaluation {
 
   /// Folds what an earlier run folded: states of a journal, in their order. Before the ticket is submitted. A state
   /// that this evaluation cannot have is E0802.
-  [[nodiscard]] expected<void> take_over(const score& state);
-  /// From now on folded states are appended there. After the last take_over, before the ticket is submitted.
-  void keep_in(const std::shared_ptr<journal_writer>& journal);
-  /// Of the micro-batches asked for, those that were taken over on every sink.
+  [[nodiscard]] expected<void> restore(const score& state);
+  /// From now on folded states are appended there. After the last restore, before the ticket is submitted.
+  void append_to(const std::shared_ptr<journal_writer>& journal);
+  /// Micro-batches asked for that were restored on every sink.
   [[nodiscard]] std::uint64_t micro_batches_resumed() const noexcept { return ticket_->start.first(); }
 
   /// How many samples so many micro-batches hold, from the first.

@@ -69,32 +69,32 @@ std::optional<call_outcome> evaluation_run::wait(std::future<call_outcome>& outc
   const auto started = clock::now();
   while (outcome.wait_for(std::chrono::seconds{0}) != std::future_status::ready) {
     if (parts_.patience && clock::now() >= *parts_.patience) return std::nullopt;
-    heed_stop();
+    apply_stop_request();
     std::chrono::nanoseconds nap = limits::report_interval;
     for (const auto& until : {stopped_by_ ? std::nullopt : parts_.deadline, parts_.patience}) {
       if (until) nap = std::clamp<std::chrono::nanoseconds>(*until - clock::now(), {}, nap);
     }
-    running().look_after();
+    running().watch();
     report(running().reports().take(nap), started);
-    heed_deadline();
+    apply_deadline();
   }
   report(running().reports().take({}), started);
   // asked for before the end, and found after it: the end is that of a stopped run
-  if (!stopped_by_ && stop_asked_.load() > heeded_) stopped_by_ = interrupted_error();
+  if (!stopped_by_ && stop_asked_.load() > stop_applied_) stopped_by_ = interrupted_error();
   return outcome.get();
 }
 
-void evaluation_run::heed_deadline() {
+void evaluation_run::apply_deadline() {
   const bool has_passed = parts_.deadline && clock::now() >= *parts_.deadline;
   if (!has_passed || (stopped_by_ && stopped_by_->code == error_code::deadline_passed)) return;
   stopped_by_ = deadline_error(parts_.config);
   running().cancel(parts_.call->ticket(), *stopped_by_);
 }
 
-void evaluation_run::heed_stop() {
+void evaluation_run::apply_stop_request() {
   const int asked = stop_asked_.load();
-  if (asked <= heeded_) return;
-  heeded_ = asked;
+  if (asked <= stop_applied_) return;
+  stop_applied_ = asked;
   if (!stopped_by_) stopped_by_ = interrupted_error();
   if (asked == static_cast<int>(stop_kind::drain)) {
     running().cut_calls();

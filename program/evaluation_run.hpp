@@ -50,8 +50,8 @@ class evaluation_run {
  private:
   [[nodiscard]] running_topology& running() const { return *parts_.stages.running; }
   [[nodiscard]] std::optional<call_outcome> wait(std::future<call_outcome>& outcome);
-  void heed_stop();
-  void heed_deadline();
+  void apply_stop_request();
+  void apply_deadline();
   /// Where a fault is to fill it.
   void put_disk_below_journal() const;
   [[nodiscard]] std::uint64_t faults_injected() const;
@@ -61,7 +61,7 @@ class evaluation_run {
 
   parts parts_;
   std::atomic<int> stop_asked_{-1};
-  int heeded_ = -1;
+  int stop_applied_ = -1;
   std::optional<error> stopped_by_;
   bool cancelled_ = false;
 };

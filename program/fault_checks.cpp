@@ -11,9 +11,8 @@
 
 namespace troupe {
 fault_shape fault_shape_of(const topology& what, const run_options& options, const wiring_plan& plan) {
-  fault_shape made = shape_of(plan, [&](stage_address at) {
-    return options.workers.enabled || what.parts().wants_process(plan.nodes[at.stage].name);
-  });
+  fault_shape made =
+      shape_of(plan, [&](stage_address at) { return what.parts().has_workers(options, plan.nodes[at.stage].name); });
   made.has_journal = !options.journal.file.empty();
   if (const auto* launched = launched_nodes::get()) made.places = launched->places();
   return made;

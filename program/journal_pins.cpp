@@ -121,7 +121,7 @@ std::string metrics_of(const topology& what) {
   return text;
 }
 
-/// Of all pipelines, in the order of their names.
+/// Pins of all pipelines, in the order of their names.
 struct pipeline_pins {
   std::string models;
   std::string modes;
@@ -129,7 +129,7 @@ struct pipeline_pins {
   std::string dtypes;
 };
 
-/// Of every node that computes elsewhere than on the CPU.
+/// The device of every node that computes elsewhere than on the CPU.
 std::string devices_of(const topology& what) {
   std::string text;
   for (const auto& [name, content] : what.parts().contents) {

@@ -21,9 +21,8 @@ namespace troupe {
 [[nodiscard]] expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
                                              const std::vector<std::vector<std::string>>& layers);
 
-/// Of a run that is resumed: boundaries by pipeline, "0,4,15", as its journal has them. Only where bits depend on the
-/// cut (optimize_mode::stage), and unchecked; nothing where the journal says none. Measured again, they could be
-/// others.
+/// Boundaries of a resumed run by pipeline, "0,4,15", as its journal has them. Only where bits depend on the cut
+/// (optimize_mode::stage), and unchecked; nothing where the journal says none. Measured again, they could be others.
 [[nodiscard]] std::map<std::string, std::string> journaled_cuts(const topology& what, const journal_options& journal);
 
 /// Intra-op threads of stages that do not say otherwise: those that the user asked for; else, of a run that is resumed,

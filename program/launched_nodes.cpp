@@ -48,7 +48,7 @@ expected<std::string> address_for_edges(const std::vector<std::string>& addresse
               "give a numeric address that the other nodes reach");
 }
 
-/// Of the process, as other nodes find it.
+/// The program of this process, as other nodes find it.
 std::string path_of_program() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).string();

@@ -97,7 +97,7 @@ class launched_nodes {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  /// Of all nodes; nothing before describe_workers(), and nodes that join before that wait in early_.
+  /// The setup of all nodes; nothing before describe_workers(), and nodes that join before that wait in early_.
   std::optional<agent_setup> common_;
   std::vector<node_link> early_;
   std::vector<member> members_;

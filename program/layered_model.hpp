@@ -63,15 +63,15 @@ class layered_model {
 
   /// Freezes and fuses the layers [begin, end) one by one, where the kind of model has such a step. Once.
   [[nodiscard]] virtual expected<void> optimize(std::size_t begin, std::size_t end, const std::stop_token& stop) = 0;
-  /// Of the layers [begin, end), which optimize() has seen for optimize_mode::layer on the CPU. On a device they are
-  /// moved first and optimized there. E0504 for layers that cannot be moved, or were to another device.
+  /// The body of the layers [begin, end), which optimize() has seen for optimize_mode::layer on the CPU. On a device
+  /// they are moved first and optimized there. E0504 for layers that cannot be moved, or were to another device.
   [[nodiscard]] virtual expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                         const part_options& options) const = 0;
 };
 
 using layered_model_ptr = std::shared_ptr<layered_model>;
 
-/// Of TorchScript.
+/// A model of TorchScript.
 [[nodiscard]] layered_model_ptr make_layered(layer_chain chain);
 /// Builds the layers, and casts them if that is asked for. Errors: build_layers(); E0504 for a layer that cannot be
 /// cast.

@@ -23,7 +23,7 @@ struct probe_request {
   log_function log;
   /// probe_environment::spans_nodes.
   bool spans_nodes = false;
-  /// Of this program; null: it is executed.
+  /// The nursery of this program; null: the program is executed.
   std::shared_ptr<nursery> from = nullptr;
 };
 

@@ -68,7 +68,7 @@ struct pipeline_engine::impl {
   run_request request;
   pipeline_engine_options options;
   loss_function loss;
-  /// Of its options, with the thread that delivers it from create() to the end.
+  /// The log of its options, with the thread that delivers it from create() to the end.
   std::optional<run_log> log;
   std::shared_ptr<report_courier> courier;
   /// An evaluation is under way whose hook gets the log in place of stderr.
@@ -227,7 +227,7 @@ class eval_future::state {
       const auto look = std::chrono::steady_clock::now() + limits::report_interval;
       if (outcome_.wait_until(std::min(look, until_)) == std::future_status::ready) return true;
       if (look >= until_) return false;
-      if (const auto running = running_.lock()) running->look_after();
+      if (const auto running = running_.lock()) running->watch();
     }
   }
 

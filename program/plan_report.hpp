@@ -19,7 +19,7 @@ struct stage_plan {
   /// Forward time of one micro-batch, measured layer by layer; only with data.
   std::optional<double> seconds;
   std::uint64_t weight_bytes = 0;
-  /// Of one micro-batch with its labels, as the stage gets it; only with data.
+  /// Bytes of one micro-batch with its labels, as the stage gets it; only with data.
   std::optional<std::uint64_t> input_bytes;
   /// Inputs that may wait in the slots of one replica, and the largest input and output of a layer at work; only with
   /// data.
@@ -53,7 +53,7 @@ struct plan_report {
   std::uint32_t replicas = 1;
   std::uint32_t threads = 1;
   std::uint64_t micro_batch = 0;
-  /// Of one call, over all replicas; only with data.
+  /// Micro-batches of one call, over all replicas; only with data.
   std::optional<std::uint64_t> micro_batches;
   /// Mean over slowest stage, by time where it was measured, else by parameters; 1 is perfect. Nothing if all are 0.
   std::optional<double> balance;
@@ -64,7 +64,7 @@ struct plan_report {
   std::optional<std::uint64_t> memory_bytes;
   /// Only where it was placed on nodes.
   std::vector<node_plan> nodes;
-  /// Of one micro-batch, from one node to another, scores left out; with replicas the mean. Only with nodes and data.
+  /// Bytes of one micro-batch between nodes, scores left out; with replicas the mean. Only with nodes and data.
   std::optional<std::uint64_t> crossing_bytes;
 };
 

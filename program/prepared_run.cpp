@@ -47,14 +47,10 @@ expected<void> mark_parts(std::vector<sink_request>& sinks, const stage_graph& g
   });
 }
 
-bool has_workers(const topology& what, const run_options& options) {
-  return options.workers.enabled || what.parts().wants_any_process();
-}
-
 }  // namespace
 
 void end_idle_nursery(const topology& what, const run_options& options) {
-  if (own_nursery() && !has_workers(what, options)) own_nursery()->end();
+  if (own_nursery() && !what.parts().has_workers(options)) own_nursery()->end();
 }
 
 std::uint32_t buffers_between(const started_run& stages) {
@@ -92,9 +88,9 @@ expected<std::shared_ptr<journal_writer>> open_journal(const topology& what, con
   const auto pins = pins_of(what, options, data, layers);
   if (!pins) return tl::make_unexpected(pins.error());
   auto opened = options.journal.resume ? resume_journal(options.journal.file, *pins,
-                                                        [&](const score& state) { return call.take_over(state); })
+                                                        [&](const score& state) { return call.restore(state); })
                                        : create_journal(options.journal.file, *pins);
-  if (opened) call.keep_in(*opened);
+  if (opened) call.append_to(*opened);
   return opened;
 }
 
@@ -102,7 +98,7 @@ expected<started_run> start_stages(const run_request& request, const sample_bloc
                                    const log_function& log, const std::stop_token& stop) {
   topology_start_options how{
       .run = request.options, .classes = classes, .report = std::nullopt, .log = log, .stop = stop};
-  if (has_workers(request.what, request.options)) {
+  if (request.what.parts().has_workers(request.options)) {
     how.from = own_nursery();
     auto report = probe(request, how.from, log, stop);
     if (!report) return tl::make_unexpected(report.error());

@@ -36,7 +36,7 @@ struct prepared_run {
   std::shared_ptr<journal_writer> journal;
 };
 
-/// Of a run without workers, which needs its room for threads. Later runs of this process execute their workers.
+/// Ends the nursery of a run without workers, which needs its room for threads. Later runs execute their workers.
 void end_idle_nursery(const topology& what, const run_options& options);
 
 /// See evaluator::create(). Looks at `stop` between its steps (E0607).

@@ -13,7 +13,7 @@ namespace troupe {
 
 /// Where a chain of layers was cut.
 struct cut_report {
-  /// Of the pipeline in a topology; empty for a model alone.
+  /// The name of the pipeline in a topology; empty for a model alone.
   std::string name;
   std::vector<std::uint64_t> boundaries;
   /// See cut_places.
@@ -26,7 +26,7 @@ struct cut_report {
 
 /// What the process that tried a run out found: all that its driver needs to know of the model.
 struct probe_report {
-  /// Of what it took the run for, as worker_assignment::fingerprint.
+  /// The fingerprint of the run as the process built it (worker_assignment::fingerprint).
   std::uint64_t fingerprint = 0;
   std::vector<cut_report> cuts;
   /// The most that passes from one stage to the next for a micro-batch like the first; 0: not known.
@@ -44,7 +44,7 @@ class probe_file {
  public:
   /// E0614.
   [[nodiscard]] static expected<probe_file> make();
-  /// Of an inherited descriptor.
+  /// The report goes into an inherited descriptor.
   explicit probe_file(unique_fd file) : file_(std::move(file)) {}
 
   [[nodiscard]] expected<unique_fd> duplicate() const;

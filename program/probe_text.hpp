@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// Of a tensor, from the first one's first byte; 0 bytes: there is none.
+/// The place of a tensor, from the first one's first byte; 0 bytes: there is none.
 struct tensor_place {
   std::uint64_t begin = 0;
   std::uint64_t bytes = 0;

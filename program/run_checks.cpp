@@ -44,7 +44,7 @@ expected<void> check_processes(const eval_options& config) {
   return {};
 }
 
-/// Of the stages that say how many they want.
+/// The greatest number that a stage asks for.
 std::uint32_t most_threads(const topology& what) {
   std::uint32_t most = 1;
   for (const auto& [name, content] : what.parts().contents) {
@@ -101,10 +101,8 @@ expected<void> check_room(const topology& what, const run_options& options, std:
                      .edges = launched_nodes::get() != nullptr
                                   ? &between_nodes(edge_row_name(what, *plan, options))
                                   : &between_processes(edge_row_name(what, *plan, options))};
-  if (options.workers.enabled || what.parts().wants_any_process()) {
-    asked.is_remote = [&](stage_address at) {
-      return options.workers.enabled || what.parts().wants_process(plan->nodes[at.stage].name);
-    };
+  if (what.parts().has_workers(options)) {
+    asked.is_remote = [&](stage_address at) { return what.parts().has_workers(options, plan->nodes[at.stage].name); };
   }
   return ensure_room(room_of_run(*plan, asked));
 }

@@ -157,7 +157,7 @@ void running_topology::request_stop(stop_mode mode) {
   if (impl_) post(impl_->director, stop_request{mode});
 }
 
-void running_topology::look_after() {
+void running_topology::watch() {
   const std::unique_lock looking{looking_, std::try_to_lock};
   if (!looking || !impl_) return;
   if (faults_) faults_->look();

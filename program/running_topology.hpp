@@ -52,7 +52,7 @@ class running_topology {
   /// To be called now and then by threads that wait for a call: reports stalled stages in the log, has lost work sent
   /// again, and ends the workers of stages that have passed worker_setup::forward_deadline. While one thread looks, the
   /// others come back at once.
-  void look_after();
+  void watch();
 
   /// What stages have done, with the counters of other nodes' stages as they are now.
   [[nodiscard]] std::vector<stage_usage> usage();

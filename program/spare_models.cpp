@@ -37,7 +37,7 @@ layered_model_ptr spare_models::take(const std::string& name) {
 
 void yield_to_stages() noexcept {
   constexpr int lowest = 19;
-  // Of the calling thread alone, as Linux has it.
+  // The priority of the calling thread alone, as Linux has it.
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest));
 }
 

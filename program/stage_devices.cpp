@@ -38,7 +38,7 @@ bool is_on_device(const topology& what, const wiring_plan& plan, stage_index nod
 }
 
 bool is_alone(const topology& what, const wiring_plan& plan, stage_index node, device_layout layout) {
-  return layout.are_apart || what.parts().wants_process(plan.nodes[node].name);
+  return layout.are_apart || what.parts().in_processes.contains(plan.nodes[node].name);
 }
 
 /// Both ends compute on devices, each in a process of its own.

@@ -224,7 +224,9 @@ std::string topology::svg() const {
 
 expected<void> topology::check() const {
   if (!parts_->mistakes.empty()) return tl::make_unexpected(parts_->mistakes.front());
-  return validate(parts_->graph()).and_then([&] { return parts_->check_places(); });
+  return validate(parts_->graph()).and_then([&] { return parts_->check_places(); }).and_then([&] {
+    return parts_->check_objects();
+  });
 }
 
 }  // namespace troupe

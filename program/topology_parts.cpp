@@ -42,6 +42,18 @@ expected<void> topology_parts::check_places() const {
   return {};
 }
 
+expected<void> topology_parts::check_objects() const {
+  for (const graph_node& node : nodes) {
+    const auto found = contents.find(node.name);
+    const auto* stage = found == contents.end() ? nullptr : std::get_if<stage_node>(&found->second);
+    if (stage == nullptr || !stage->recipe.is_one_object() || node.replicas == 1) continue;
+    return fail(error_code::topology_invalid, "stage '" + node.name + "'",
+                "one object for " + std::to_string(node.replicas) + " replicas, which call it at a time",
+                "give a factory that makes an object for each replica");
+  }
+  return {};
+}
+
 stage_graph topology_parts::graph() const {
   stage_graph made;
   for (const graph_node& node : nodes) made.add(node);

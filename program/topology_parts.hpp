@@ -67,13 +67,17 @@ struct topology_parts {
 
   /// The graph with all edges.
   [[nodiscard]] stage_graph graph() const;
-  /// The node asked for worker processes.
-  [[nodiscard]] bool wants_process(const std::string& node) const { return in_processes.contains(node); }
-  [[nodiscard]] bool wants_any_process() const { return !in_processes.empty(); }
+  /// The run, or the node in it, has worker processes.
+  [[nodiscard]] bool has_workers(const run_options& run) const { return run.workers.enabled || !in_processes.empty(); }
+  [[nodiscard]] bool has_workers(const run_options& run, const std::string& node) const {
+    return run.workers.enabled || in_processes.contains(node);
+  }
   /// The node of a launch that is to have the replica; empty: any. Places are as check_places() wants them.
   [[nodiscard]] std::string place_of(const std::string& node, std::uint32_t replica) const;
   /// E0504 where a node has neither one place nor as many as replicas.
   [[nodiscard]] expected<void> check_places() const;
+  /// E0504 where replicas would share an object.
+  [[nodiscard]] expected<void> check_objects() const;
 };
 
 /// worker_setup::wanted_node of a topology that passed its checks.

@@ -25,7 +25,7 @@ const cut_report* find_cut(const probe_report& report, const std::string& pipeli
   return found == report.cuts.end() ? nullptr : &*found;
 }
 
-/// Of the engines in this process that may have a neighbour in another one.
+/// Pages of the engines in this process that may have a neighbour in another one.
 expected<void> make_local_pages(worker_setup& setup, const wiring_plan& plan) {
   for (const wired_instance& instance : plan.instances) {
     const bool is_source = plan.nodes[instance.address.stage].kind == node_kind::source;
@@ -127,7 +127,7 @@ class starter {
       }
       if (auto fits = check_cut(*cut, asked.options.stages); !fits) return fits;
       // the parts of a pipeline live all in workers, or all here
-      if (options_.run.workers.enabled || asked.options.process) continue;
+      if (what_.parts().has_workers(options_.run, part_name(name, 0))) continue;
       if (auto made = cut_as(name, asked, *cut); !made) return made;
     }
     return {};
@@ -151,12 +151,12 @@ class starter {
   /// Null if all stages are to live in this process.
   expected<std::shared_ptr<worker_setup>> set_up_workers() {
     const worker_options& asked = options_.run.workers;
-    if (!asked.enabled && !what_.parts().wants_any_process()) return std::shared_ptr<worker_setup>();
+    if (!what_.parts().has_workers(options_.run)) return std::shared_ptr<worker_setup>();
     auto setup = std::make_shared<worker_setup>();
     std::vector<bool> remote;
     std::vector<assignment_data> assignments;
     for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
-      remote.push_back(asked.enabled || what_.parts().wants_process(plan_.nodes[node].name));
+      remote.push_back(what_.parts().has_workers(options_.run, plan_.nodes[node].name));
       assignments.push_back(assignment_for(node));
     }
     setup->is_remote = [remote](stage_address at) { return remote[at.stage]; };
@@ -181,11 +181,11 @@ class starter {
     return setup;
   }
 
-  /// Of the pipelines in workers.
+  /// Model files of the pipelines in workers.
   [[nodiscard]] expected<void> find_files(worker_setup& setup) const {
     for (const auto& [name, asked] : what_.parts().pipelines) {
       const auto* file = std::get_if<std::string>(&asked.model);
-      if (file == nullptr || !(options_.run.workers.enabled || asked.options.process)) continue;
+      if (file == nullptr || !what_.parts().has_workers(options_.run, part_name(name, 0))) continue;
       auto identity = identity_of(*file);
       if (!identity) return tl::make_unexpected(identity.error());
       setup.files.push_back(std::move(*identity));
@@ -216,7 +216,7 @@ class starter {
   const topology& what_;
   const wiring_plan& plan_;
   const topology_start_options& options_;
-  /// Of the stages that run in this process.
+  /// Bodies of the stages that run in this process.
   stage_bodies bodies_;
   probe_report reported_;
 };

@@ -22,13 +22,13 @@ class nursery;
 struct topology_start_options {
   /// Threads, trace, journal and workers of them count here; threads are resolved.
   run_options run = {};
-  /// Of the data set, for metrics by name in the try-out.
+  /// The classes of the data set, for metrics by name in the try-out.
   std::uint32_t classes = 0;
   /// What try_topology() said, in another process. Nothing is tried out here then.
   std::optional<probe_report> report = std::nullopt;
-  /// Of this program, for workers of this host; null: they are executed.
+  /// The nursery of this program, for workers of this host; null: they are executed.
   std::shared_ptr<nursery> from = nullptr;
-  /// Of injected faults; may be null.
+  /// Gets a record for each injected fault; may be null.
   log_function log = nullptr;
   /// Ends the preparation between stages and layers, with E0607.
   std::stop_token stop = {};

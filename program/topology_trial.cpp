@@ -25,7 +25,7 @@ std::uint64_t bytes_of(const payload_ptr& payload) {
   return bytes;
 }
 
-/// Of other models, or for another number of stages, a journal is refused by what opens it (E0801).
+/// A journal of other models, or for another number of stages, is refused when it is opened (E0801).
 bool is_cut(const std::string& boundaries, std::size_t layers, std::uint32_t stages) {
   const auto method = parse_partition_method(boundaries);
   return method && method->parts() == stages && method->boundaries.back() == layers;

@@ -37,7 +37,7 @@ struct worker_state {
   loss_function loss;
   device_layout layout;
   spare_models spare;
-  /// Of the stage that the worker has become; nothing before.
+  /// The device of the stage that the worker has become; nothing before.
   std::optional<c10::Device> device;
 };
 

@@ -34,6 +34,7 @@ struct run_request;
 
 /// One evaluation of a model file on a data set, as `troupe eval` does it: load, probe, cut into stages, run, report.
 /// One thread at a time may use it, but for request_stop(). evaluation_hooks says on which thread hooks are called.
+/// Several evaluators may run in one process at a time; those with worker processes have one topology (program.hpp).
 class evaluator {
  public:
   /// Checks `options`, data, model, shapes and partition before anything runs. One real sample passes all layers; with
@@ -44,9 +45,9 @@ class evaluator {
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const eval_options& options, evaluation_hooks hooks,
                                                                    const eval_objects& objects = {});
 
-  /// The same for a topology. The first micro-batch passes every stage before anything runs. If any
-  /// stage has a worker process, this try-out happens in a process of its own for all stages. The evaluator keeps a
-  /// copy of `what`; an abandoned thread may still use objects that its callables refer to.
+  /// The same for a topology. The first micro-batch passes every stage before anything runs. If any stage has a worker
+  /// process, this try-out happens in a process of its own for all stages. The evaluator keeps a copy of `what`; an
+  /// abandoned thread may still use objects that its callables refer to.
   [[nodiscard]] static expected<std::unique_ptr<evaluator>> create(const topology& what, const run_options& options,
                                                                    evaluation_hooks hooks);
 

@@ -51,13 +51,13 @@ enum class fault_target_kind : std::uint8_t {
 /// third stage where no stage has that name.
 struct fault_target {
   fault_target_kind kind = fault_target_kind::stage;
-  /// Of the stage, agent or node; of the producer of an edge.
+  /// The stage, agent or node; the producer of an edge.
   std::string name = {};
-  /// Of the consumer of an edge.
+  /// The consumer of an edge.
   std::string to = {};
-  /// Of the stage. Nothing: any replica.
+  /// The replica of the stage. Nothing: any replica.
   std::optional<replica_index> replica = std::nullopt;
-  /// Of the worker.
+  /// The rank of the worker.
   std::uint32_t rank = 0;
 
   static fault_target stage(std::string name, std::optional<replica_index> replica = std::nullopt);
@@ -86,7 +86,7 @@ struct fault_trigger {
   fault_trigger_kind kind = fault_trigger_kind::always;
   /// Index of the micro-batch, or number of the message.
   std::uint64_t number = 0;
-  /// Of a time.
+  /// The moment of `time`, since the first micro-batch was sent.
   std::chrono::nanoseconds after{0};
   /// Above 0, at most 1.
   double probability = 0;
@@ -158,14 +158,14 @@ class fault_plan {
   [[nodiscard]] bool empty() const noexcept { return faults_.empty() && mistakes_.empty(); }
   /// to_string() of each.
   [[nodiscard]] std::vector<std::string> texts() const;
-  /// Of one fault, for error::where: 'run.toml:4:1: fault "kill:stage=net.1,at=mb17"'.
+  /// The place of one fault, for error::where: 'run.toml:4:1: fault "kill:stage=net.1,at=mb17"'.
   [[nodiscard]] std::string where(std::size_t number) const;
 
   friend bool operator==(const fault_plan& a, const fault_plan& b) { return a.faults_ == b.faults_; }
 
  private:
   std::vector<fault> faults_;
-  /// Of the first faults; of the others nothing is known.
+  /// Places of the first faults; those of the others are not known.
   std::vector<std::string> places_;
   std::vector<error> mistakes_;
 };

@@ -49,7 +49,7 @@ struct journal_options {
 struct log_options {
   /// Lines are appended to it; empty: stderr, or evaluation_hooks::on_log where there is one.
   std::string file = {};
-  /// Of the lines in the file or on stderr.
+  /// The form of the lines in the file or on stderr.
   log_format format = log_format::text;
   /// The lowest that is told; nothing: warning, and info for evaluation_hooks::on_log.
   std::optional<log_level> level = std::nullopt;
@@ -108,9 +108,9 @@ struct eval_options {
   bool allow_effects = false;
   /// Here the log begins at info, as that of the command line.
   run_options run = {.log = {.level = log_level::info}};
-  /// Of the command line, as `json`: the directory for result.json (and trace.jsonl with `run.trace`). An evaluator
-  /// writes and prints nothing, so evaluator::create() refuses both (E0104); result_json() and trace_json_lines() give
-  /// the texts. They stand here for run_result::config.
+  /// For the command line alone, as `json`: the directory for result.json (and trace.jsonl with `run.trace`). An
+  /// evaluator writes and prints nothing, so evaluator::create() refuses both (E0104); result_json() and
+  /// trace_json_lines() give the texts. They stand here for run_result::config.
   std::string output = {};
   bool json = false;
 };

@@ -42,7 +42,7 @@ struct fault_report {
   std::string fault;
   /// How often it was injected, as far as its driver knows. 0: its moment did not come.
   std::uint64_t times = 0;
-  /// Of the first time, since the first micro-batch was sent.
+  /// The time of the first injection, since the first micro-batch was sent.
   std::optional<double> seconds = std::nullopt;
   /// Index of the micro-batch that it hit first.
   std::optional<std::uint64_t> micro_batch = std::nullopt;
@@ -72,7 +72,9 @@ struct sink_report {
 ///   result["accuracy"].value()    result.sink("heads")["per_class_accuracy"].column("value")
 ///
 struct run_result {
+  /// The file as it was given; "topology" of a run that was built in code.
   std::string model;
+  /// data_set::name().
   std::string data;
   std::uint64_t samples = 0;
   std::uint64_t micro_batches = 0;
@@ -89,7 +91,7 @@ struct run_result {
   double samples_per_second = 0;
   /// In the order of the plan.
   std::vector<fault_report> faults;
-  /// The options in force, with `threads` resolved.
+  /// The options in force, with `threads` resolved. Of a topology, `run` alone was asked for; the rest are defaults.
   eval_options config;
   /// true: the evaluation is incomplete (Ctrl-C, deadline). delivery.expected counts the requested micro-batches.
   bool partial = false;

@@ -59,7 +59,7 @@ struct micro_batch_info {
 ///   replay after a death), also in another replica.
 /// Errors: an exception of any type fails the attempt. After limits::forward_attempts_max attempts the call fails with
 ///   E0602, which names stage, micro-batch, samples and what(). The stage takes the next call. An exception from
-///   start() ends the run.
+///   start() ends the run with E0602.
 /// Stop: a stop waits for run() to return, up to limits::stop_timeout. Do not block without a deadline on a lock,
 ///   socket or queue, and do not end threads or the process.
 /// Empty parts (a route sent no sample here) never reach a function.
@@ -116,7 +116,9 @@ auto nn_module(Holder module) {
   return [module](const at::Tensor& input) mutable -> at::Tensor { return module->forward(input); };
 }
 
-/// Which samples a case takes: bool [N], row k for sample k of the input. Pure: the same input, the same answer.
+/// Which samples a case takes: bool [N], row k for sample k of the input, which has all N >= 1 samples of the part,
+/// also those that a case before it took. Pure: the same input, the same answer. An exception, or another answer, fails
+/// the attempt as in a stage.
 using route_predicate = std::function<at::Tensor(const named_tensors& inputs)>;
 
 /// One way out of a route. Without a predicate it takes what no case before it took.

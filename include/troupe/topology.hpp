@@ -28,10 +28,11 @@ class stage_recipe {
   stage_recipe(stage_factory factory) : factory_(std::move(factory)) {}
   /// A TorchScript module that need not be a chain (model.hpp).
   stage_recipe(const torch::jit::Module& module);
-  /// One object, for a stage with one replica: several would call it from their threads at a time.
+  /// One object, for a stage with one replica: several would call it from their threads at a time (E0504).
   template <class Function>
   requires std::is_base_of_v<stage_function, Function> stage_recipe(std::shared_ptr<Function> object)
-      : factory_([object](const stage_context&) -> std::shared_ptr<stage_function> { return object; }) {}
+      : factory_([object](const stage_context&) -> std::shared_ptr<stage_function> { return object; }),
+        is_one_object_(true) {}
   template <class Callable>
   requires(std::is_invocable_r_v<named_tensors, Callable&, const at::Tensor&> ||
            std::is_invocable_r_v<named_tensors, Callable&, const named_tensors&> ||
@@ -43,9 +44,11 @@ class stage_recipe {
         }) {}
 
   [[nodiscard]] const stage_factory& factory() const noexcept { return factory_; }
+  [[nodiscard]] bool is_one_object() const noexcept { return is_one_object_; }
 
  private:
   stage_factory factory_;
+  bool is_one_object_ = false;
 };
 
 struct stage_options {

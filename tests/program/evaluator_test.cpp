@@ -287,6 +287,20 @@ TEST(evaluator, a_model_that_does_not_take_the_data_is_refused_before_anything_r
   EXPECT_THAT(created.error().where, HasSubstr("layer "));
 }
 
+TEST(evaluator, runs_beside_another_one) {
+  const eval_options options = lenet_options();
+  const auto evaluate = [&] {
+    auto one = evaluator::create(options, {});
+    return one ? (*one)->run() : tl::make_unexpected(one.error());
+  };
+  auto other = std::async(std::launch::async, evaluate);
+  const auto result = evaluate();
+  const auto beside = other.get();
+  ASSERT_TRUE(result && beside);
+  EXPECT_EQ(correct(*result), 9904);
+  EXPECT_EQ(first_difference(*result, *beside), std::nullopt);
+}
+
 std::size_t threads_of_this_process() {
   std::size_t threads = 0;
   DIR* tasks = opendir("/proc/self/task");

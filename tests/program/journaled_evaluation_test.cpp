@@ -339,16 +339,16 @@ TEST_F(journaled_evaluation, refuses_states_that_it_cannot_have) {
     made.words.assign(words, 1);
     return made;
   };
-  EXPECT_TRUE(call.take_over(state(0, 0, 4, 2)));
+  EXPECT_TRUE(call.restore(state(0, 0, 4, 2)));
   for (const score& wrong :
        {state(1, 1, 4, 2), state(1, 0, 5, 2), state(1, 0, 3, 2), state(3, 0, 2, 2), state(1, 0, 4, 3)}) {
-    const auto taken = call.take_over(wrong);
+    const auto taken = call.restore(wrong);
     ASSERT_FALSE(taken);
     EXPECT_EQ(taken.error().code, error_code::journal_damaged);
   }
-  EXPECT_TRUE(call.take_over(state(1, 0, 4, 2)));
-  EXPECT_FALSE(call.take_over(state(2, 0, 4, 2))) << "the last has two samples";
-  EXPECT_TRUE(call.take_over(state(2, 0, 2, 2)));
+  EXPECT_TRUE(call.restore(state(1, 0, 4, 2)));
+  EXPECT_FALSE(call.restore(state(2, 0, 4, 2))) << "the last has two samples";
+  EXPECT_TRUE(call.restore(state(2, 0, 2, 2)));
   EXPECT_EQ(call.micro_batches_resumed(), 3);
 }
 

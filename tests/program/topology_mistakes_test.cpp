@@ -37,6 +37,23 @@ TEST(stage_recipe, that_meets_another_floating_type_tells_how_to_cast) {
   EXPECT_THAT(in_layer.fix, HasSubstr("cast_inputs()")) << to_string(in_layer);
 }
 
+TEST(stage_recipe, of_one_object_is_for_one_replica) {
+  const auto object = std::make_shared<callable_stage<at::Tensor (*)(const at::Tensor&)>>(unchanged);
+  const auto graph = [](const stage_recipe& what, std::uint32_t replicas) {
+    return topology{}.source("numbers", numbers(10)).stage("a", what, {.replicas = replicas}).sink("s", {});
+  };
+  EXPECT_TRUE(graph(object, 1).check());
+  for (const topology& each : {graph(object, 3), graph(object, 1).replicate("a", 3)}) {
+    const auto checked = each.check();
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, error_code::topology_invalid);
+    EXPECT_EQ(checked.error().where, "stage 'a'");
+    EXPECT_THAT(checked.error().cause, HasSubstr("one object for 3 replicas"));
+  }
+  const stage_factory shares = [&](const stage_context&) { return object; };
+  EXPECT_TRUE(graph(shares, 3).check()) << "a factory may share an object that takes threads";
+}
+
 TEST(a_node_that_moves_rows, takes_no_option_of_a_computation) {
   const route_predicate is_even = [](const named_tensors& x) { return x.only().remainder(2).flatten() == 0; };
   const auto code_of = [&](const stage_options& of_route, const stage_options& of_join) {
