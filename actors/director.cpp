@@ -159,7 +159,7 @@ void director_state::cancel_open_calls(const error& cause) {
   for (const auto& [number, entry] : calls_.calls()) cancel(number, cause);
 }
 
-/// Of calls that still wait for their stages nothing was sent that could be finished.
+/// Calls that still wait for their stages have sent nothing that could be finished: they are cancelled.
 void director_state::cut() {
   for (const call_number number : calls_.cut()) {
     cancel(number, {error_code::interrupted, "director", "the run was stopped before the call began", {}});

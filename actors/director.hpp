@@ -132,7 +132,7 @@ class director_state {
     stage_lost newest;
   };
   std::map<stage_address, loss> losses_;
-  /// Of the loader, the aggregator, or edges between stages that live: until there are new edges.
+  /// The time of the oldest loss (of the loader, the aggregator, or edges between living stages) without new edges.
   std::optional<std::chrono::nanoseconds> lost_since_;
   epoch_switch epochs_;
   std::uint32_t replacements_ = 0;

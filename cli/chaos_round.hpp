@@ -17,7 +17,7 @@ namespace troupe::cli {
 struct chaos_run {
   /// The object of its result.json; null where there is none.
   nlohmann::json result;
-  /// Of the last child.
+  /// The end of the last child.
   child_end end;
   /// "killed by SIGKILL", with the last lines of stderr.
   std::string how;

@@ -33,7 +33,7 @@ class option_flags {
   struct flag {
     std::string name;
     std::string text;
-    /// Of one that may be repeated.
+    /// Values of an option that may be repeated.
     std::vector<std::string> texts;
   };
   void add(const option& described);

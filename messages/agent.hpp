@@ -30,7 +30,7 @@ struct agent_setup {
   std::vector<std::string> arguments;
   /// Added to the agent's own.
   std::vector<named_value> environment;
-  /// Of the node; slots of the nodes before it; and of all nodes.
+  /// Slots of the node, of the nodes before it, and of all nodes.
   std::uint32_t slots = 1;
   std::uint32_t first_rank = 0;
   std::uint32_t world_size = 1;

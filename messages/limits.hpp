@@ -132,7 +132,7 @@ inline constexpr std::chrono::seconds fault_of_node_time_max = 600s;
 inline constexpr std::chrono::hours chaos_undisturbed_time = 24h;
 inline constexpr double chaos_time_factor = 10;
 inline constexpr std::chrono::minutes chaos_time_extra = 5min;
-/// Of a result.json.
+/// The size of a result.json.
 inline constexpr std::size_t chaos_result_bytes_max = 256u << 20;
 // --- data ------------------------------------------------------------------------------------------------------------
 /// Payloads start at a multiple of this, because alignment changes the bits of some kernels. LibTorch allocates
@@ -252,7 +252,7 @@ inline constexpr std::uint64_t messages_ahead_max = 1u << 16;
 /// Attempts of a node to make its link; the pause before the next is so much longer each time.
 inline constexpr std::uint32_t link_dials_max = 5;
 inline constexpr std::chrono::milliseconds link_dial_pause = 100ms;
-/// Of messages that wait at one end of a link; more, and the other end counts as lost.
+/// Bytes of messages that wait at one end of a link; with more the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
 // --- agents of other nodes -------------------------------------------------------------------------------------------
 /// Blobs of a driver that one agent keeps: two for each edge of a node, of the last two epochs, and warm-up inputs.

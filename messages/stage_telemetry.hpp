@@ -16,14 +16,14 @@ struct stage_telemetry {
   /// the middle of a change may have the id of one micro-batch with the time of another.
   std::optional<micro_batch_id> working_on = std::nullopt;
   std::optional<std::chrono::nanoseconds> since = std::nullopt;
-  /// Of the last forwards; nothing before there were limits::stall_forwards_min.
+  /// The median time of the last forwards; nothing before there were limits::stall_forwards_min.
   std::optional<std::chrono::nanoseconds> median = std::nullopt;
   std::uint64_t micro_batches = 0;
   std::uint64_t samples = 0;
   /// Forward passes; and with them, where there are sinks, scoring.
   std::uint64_t forward_ns = 0;
   std::uint64_t busy_ns = 0;
-  /// Of payloads on their way into the stage that come in parts: while it grows, the stage does not wait in vain.
+  /// Bytes of payloads that come into the stage in parts: while the number grows, the stage does not wait in vain.
   std::uint64_t arrived_bytes = 0;
   /// Bit k: it has injected fault k of the plan.
   std::uint64_t faults = 0;

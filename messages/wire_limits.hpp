@@ -33,11 +33,11 @@ inline constexpr std::size_t frame_buffer_bytes = 4096;
 inline constexpr std::size_t tcp_chunk_bytes = 2u << 20;
 /// Encrypted before they are sent, and read before they are decrypted: each TLS connection has buffers for as much.
 inline constexpr std::size_t tls_chunk_bytes = 256u << 10;
-/// Of a payload that lacks at least twice as much, so many bytes come before its reader is woken.
+/// The reader of a payload that lacks at least twice as much is woken after so many bytes.
 inline constexpr std::size_t tcp_wake_bytes = 1u << 20;
 /// Places that a chunk is gathered from.
 inline constexpr std::size_t tcp_chunk_pieces_max = 64;
-/// Of one connection before others have their turn.
+/// Chunks of one connection before others have their turn.
 inline constexpr std::size_t tcp_chunks_per_turn = 4;
 /// What a transport tells both ends of an edge: a secret, or the name of a channel of some library.
 inline constexpr std::size_t edge_offer_words_max = 16;

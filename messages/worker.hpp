@@ -60,7 +60,7 @@ struct worker_assignment {
   std::vector<std::uint64_t> boundaries;
   /// 1: the loader's page comes before this. 0: the driver is on another node, and does not share memory.
   std::uint32_t loader_pages = 1;
-  /// Of the input that the stage warms up with, as tensor_codec has it; 0: there is none.
+  /// Bytes of the input that the stage warms up with, in tensor_codec's form; 0: there is none.
   std::uint64_t warm_up_bytes = 0;
   /// Those of the stage, of its worker and of its edges that the run has not spent.
   std::vector<assigned_fault> faults;
@@ -90,7 +90,7 @@ struct wiring_order {
   std::vector<std::uint64_t> present;
   /// By position in `present`: of that instance's process.
   std::vector<edge_contact> edge_contacts;
-  /// Of the edges of this worker, in order of their channels.
+  /// Offers for the edges of this worker, in order of their channels.
   std::vector<offered_edge> offers;
 };
 

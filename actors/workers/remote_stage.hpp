@@ -25,13 +25,13 @@ struct remote_stage_options {
   std::shared_ptr<worker_registry> registry;
   std::shared_ptr<stage_accounts> accounts;
   edge_depths depths;
-  /// Of the run's plan (place_in).
+  /// The stage's place in the run's plan (place_in).
   worker_place place;
   /// The loader's.
   std::shared_ptr<const handed_out> sent;
   /// The loader's page, where workers see the bounds of what was sent.
   std::optional<shared_page> loader_page = std::nullopt;
-  /// Of the place where the stage's next worker is to live, looked for anew each time. Errors end the run.
+  /// Finds the pool of the node where the stage's next worker is to live, anew each time. Errors end the run.
   std::function<expected<worker_pool_actor>()> pool;
   director_actor director;
   aggregator_actor aggregator;
@@ -107,9 +107,9 @@ class remote_stage_state {
   /// The one that it has, or had last.
   hosted_worker_ptr worker_;
   std::map<call_number, caf::typed_response_promise<call_opened>> opening_;
-  /// Of calls whose scores travel in another form (call_ticket::unpack).
+  /// call_ticket::unpack of calls whose scores travel in another form.
   std::map<call_number, std::function<std::optional<std::string>(score&)>> unpack_;
-  /// Of the newest epoch: kills the worker at the other end of an edge.
+  /// The newest epoch, and by channel what kills the worker at the other end of its edge.
   epoch_number epoch_ = 0;
   std::map<std::size_t, std::function<void(const error&)>> peers_;
 };

@@ -18,7 +18,7 @@ struct room_options {
   std::uint32_t threads = 1;
   /// Which stages are in workers; null: none.
   std::function<bool(stage_address)> is_remote = nullptr;
-  /// Of the edges to workers (between_processes()); it has no effect where no stage is in one.
+  /// The row of the edges to workers (between_processes()); it has no effect where no stage is in one.
   const transport_row* edges = nullptr;
 };
 
@@ -26,12 +26,12 @@ struct room_options {
 /// hold. Upper bounds: CAF and OpenMP, which end the process or hang for want of a thread, are never refused one.
 [[nodiscard]] room_request room_of_run(const wiring_plan& plan, const room_options& options);
 
-/// Of a worker, before it has a stage; of one that is about to take one; of a spare that is about to prepare.
+/// Room of a worker: before it has a stage, when it is about to take one, and when a spare is about to prepare.
 [[nodiscard]] room_request room_of_worker(const worker_description& description);
 [[nodiscard]] room_request room_of_stage(std::uint32_t threads);
 [[nodiscard]] room_request room_of_preparing();
 
-/// Of a command that runs kernels in its own thread and in one more, the latter with `threads`, and starts nothing.
+/// Room of a command that runs kernels in its own thread and, with `threads`, in one more, and starts nothing.
 [[nodiscard]] room_request room_of_command(const char* name, std::uint32_t threads = 1);
 
 }  // namespace troupe

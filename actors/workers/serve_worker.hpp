@@ -21,12 +21,12 @@ namespace troupe {
 /// stage of the run. Callables but for `prepare` are called from one thread at a time.
 struct worker_description {
   wiring_plan plan;
-  /// Of the plan and of its files as they are now, as the driver computed it when it started (plan_fingerprint.hpp).
+  /// The fingerprint of the plan and its files as they are now (plan_fingerprint.hpp); the driver's is of its start.
   std::function<std::uint64_t()> fingerprint;
   std::shared_ptr<const payload_codec> codec;
-  /// Of its edges to other processes (between_processes(), between_nodes()).
+  /// The row of its edges to other processes (between_processes(), between_nodes()).
   const transport_row* edges = nullptr;
-  /// Of the stage that it became: asked after `make_body`, on its thread.
+  /// The device tools of the stage that it became: asked after `make_body`, on its thread.
   device_tools devices = {};
   /// What it shows to other nodes; null: the run has one host alone.
   std::shared_ptr<const node_network> network = nullptr;

@@ -64,7 +64,7 @@ bool may_be_cut_off(const worker_assignment& to) {
   });
 }
 
-/// Of the edges whose consumer this worker is, and of all where its node may be cut off.
+/// Faults of the edges whose consumer this worker is, and of all edges where its node may be cut off.
 std::shared_ptr<transport> with_faults(std::shared_ptr<transport> edges, const wiring_plan& plan,
                                        const worker_assignment& to, const std::shared_ptr<engine_page>& page,
                                        const std::shared_ptr<const run_start>& start) {

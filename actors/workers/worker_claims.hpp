@@ -101,7 +101,7 @@ class worker_claims {
 struct hello_facts {
   /// hosted_worker::pid().
   std::optional<std::uint32_t> pid;
-  /// Of this run; not null.
+  /// The transport of this run; not null.
   const transport* edges = nullptr;
   /// The process has not said hello yet.
   bool is_first = true;

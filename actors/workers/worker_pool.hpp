@@ -49,9 +49,9 @@ struct start_overdue {
 /// worker_stages -> stage: passed on to the worker, in order with what the director says.
 struct pass_on {
   codec::bytes message;
-  /// Of the edges that it speaks of.
+  /// The epoch of the edges that the order names.
   epoch_number epoch = 0;
-  /// Of those that end in another worker: kills that worker, by channel.
+  /// By channel, for edges that end in another worker: kills that worker.
   std::map<std::size_t, std::function<void(const error&)>> peers = {};
 };
 

@@ -23,7 +23,7 @@ class worker_process {
   virtual ~worker_process() = default;
 
   [[nodiscard]] virtual std::uint32_t pid() const = 0;
-  /// Of a stage with so many intra-op threads, beforehand: E0614.
+  /// Ensures room for a stage with so many intra-op threads, beforehand: E0614.
   [[nodiscard]] virtual expected<void> make_room(std::uint32_t threads) = 0;
   /// What the driver handed over under this name, once: exactly `count` descriptors, or E0702.
   [[nodiscard]] virtual expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) = 0;

@@ -41,7 +41,7 @@ struct worker_setup {
   std::function<assignment_data(stage_address address)> assignment;
   /// The node of a launch that the program wants for a stage, by name; empty or null: any.
   std::function<std::string(stage_address address)> wanted_node = nullptr;
-  /// Of what workers are to build (plan_fingerprint.hpp).
+  /// The fingerprint of the stages that workers are to build (plan_fingerprint.hpp).
   std::uint64_t fingerprint = 0;
   /// Model files, which must be the same on every other node.
   std::vector<file_identity> files = {};

@@ -54,7 +54,7 @@ class worker_stages final : public local_stages {
   [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);
   [[nodiscard]] expected<std::unique_ptr<edge_consumer>> consumer_here(epoch_edges& edges, std::size_t channel);
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> producer_here(epoch_edges& edges, std::size_t channel);
-  /// Of the end at `here`, in this process; the other one is at `there`.
+  /// The site of the end at `here`, in this process; the other end is at `there`.
   [[nodiscard]] expected<edge_site> site_of(const epoch_edges& edges, std::size_t channel, std::size_t here,
                                             std::size_t there);
   [[nodiscard]] edge_contact edge_contact_of(std::size_t instance) const;

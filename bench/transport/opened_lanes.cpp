@@ -32,7 +32,7 @@ void opened_lanes::open(const std::string& name, const patience& wait) {
     thread_.emplace(name, std::move(other), wait);
     lanes_.push_back({name, std::move(own), &thread_->talk()});
   } else {
-    lane_side driver{process_->talk(), {wait.spin, wait.limit, [this] { process_->look_after(); }}};
+    lane_side driver{process_->talk(), {wait.spin, wait.limit, [this] { process_->check_alive(); }}};
     lanes_.push_back({name, kind_named(name).open(driver), &process_->talk()});
   }
 }

@@ -37,7 +37,7 @@ peer_process::peer_process(std::vector<std::string> arguments) {
   request.fds.push_back({std::move(socket), peer_socket});
   process_ = must(spawn(request, std::chrono::steady_clock::now() + start_limit));
   channel.expect_sender(process_.pid);
-  talk_.emplace(std::move(channel), [this] { look_after(); });
+  talk_.emplace(std::move(channel), [this] { check_alive(); });
 }
 
 peer_process::~peer_process() {
@@ -46,7 +46,7 @@ peer_process::~peer_process() {
   (void)::waitpid(process_.pid, nullptr, 0);
 }
 
-void peer_process::look_after() const {
+void peer_process::check_alive() const {
   if (!has_ended(process_.pidfd.get(), 0ms)) return;
   throw transport_failure("the peer process has ended; it said: " + rest_of(process_.standard_error.get()));
 }

@@ -36,7 +36,7 @@ class peer_process {
   /// Tells it to end, as its part in closing lanes is waited for. Last call on talk().
   void dismiss() noexcept { talk_.reset(); }
   /// Throws when it has ended, with the last it wrote to standard error.
-  void look_after() const;
+  void check_alive() const;
 
  private:
   std::optional<dialogue> talk_;

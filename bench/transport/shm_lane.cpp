@@ -29,10 +29,10 @@ edge_lane_parts parts_of(shm_ground ground, bool is_driver, bool checksums) {
   const auto own = bell_at(page, is_driver ? 0 : 1);
   const auto other = bell_at(page, is_driver ? 1 : 0);
   const auto trouble = std::make_shared<edge_trouble>();
-  const shm_end end{.peer_bell = other,
-                    .codec = std::make_shared<const block_codec>(),
-                    .on_damaged = [trouble](const error& told) { trouble->put(told); },
-                    .checksums = checksums};
+  const shm_end_options end{.peer_bell = other,
+                            .codec = std::make_shared<const block_codec>(),
+                            .on_damaged = [trouble](const error& told) { trouble->put(told); },
+                            .checksums = checksums};
   unique_fd& out = is_driver ? ground.there : ground.back;
   unique_fd& in = is_driver ? ground.back : ground.there;
   return {nullptr, own, trouble, must(open_shm_producer(std::move(out), end)),

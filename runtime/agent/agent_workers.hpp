@@ -32,9 +32,9 @@ class agent_workers final : public worker_listener {
   void tell_telemetry();
   /// Those that are there.
   [[nodiscard]] std::vector<hosted_worker_ptr> all() const;
-  /// Of all(); their ends are told as any others.
+  /// Kills all(); their ends are told as any others.
   void kill_all() const;
-  /// Of all that were added.
+  /// Waits for the ends of all that were added.
   void wait_for_ends(std::chrono::steady_clock::time_point deadline);
   /// Their host has ended: those of which no end is known are told as ended somehow.
   void forget_all();

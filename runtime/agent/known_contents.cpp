@@ -19,7 +19,7 @@ tl::unexpected<error> unreadable() {
   return fail(error_code::process_failed, {}, "it cannot be read: " + errno_text());
 }
 
-/// Of so many bytes, however many the file has meanwhile.
+/// The hash of the first `size` bytes, however many the file has meanwhile.
 expected<std::string> hash_of(int file, std::uint64_t size, const read_watch& watch) {
   sha256 hash;
   std::vector<std::byte> block(bytes_per_read);

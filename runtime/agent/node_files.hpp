@@ -13,7 +13,7 @@ namespace troupe {
 
 struct node_files_options {
   std::string node;
-  /// Of a file_cache; may be empty.
+  /// The directory of a file_cache; may be empty.
   std::string cache;
   /// Called by check() and add().
   std::function<void(const file_answer&)> answer;
@@ -37,7 +37,7 @@ class node_files {
 
   [[nodiscard]] expected<void> check(const check_file& asked);
   [[nodiscard]] expected<void> add(const file_part& part);
-  /// Of those that are not where their paths say.
+  /// Files that are not where their paths say.
   [[nodiscard]] const fetched_files& fetched() const noexcept { return fetched_; }
 
  private:

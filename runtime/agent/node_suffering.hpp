@@ -25,7 +25,7 @@ class node_suffering {
   void cut_off(const std::vector<hosted_worker_ptr>& with, std::chrono::milliseconds time);
 
   const std::shared_ptr<message_link> driver_;
-  /// Of its link, since the first time.
+  /// The silence of its link, made the first time.
   std::shared_ptr<silence> silence_;
 };
 

@@ -43,7 +43,7 @@ class sent_blobs {
   std::mutex sending_;
   std::mutex mutex_;
   std::map<const void*, entry> known_;
-  /// Of which a part has left, and no more will.
+  /// Blobs of which a part has left, and no more will.
   std::vector<std::uint64_t> begun_;
   std::uint64_t times_cleared_ = 0;
   std::uint64_t last_number_ = 0;

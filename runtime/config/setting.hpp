@@ -24,7 +24,7 @@ struct setting {
   const option* target = nullptr;
   option_value value;
   origin from;
-  /// Of each fault: "run.toml:4:1", or "--fault (2 of 3)". Empty for other options.
+  /// The place of each fault: "run.toml:4:1", or "--fault (2 of 3)". Empty for other options.
   std::vector<std::string> places = {};
 };
 

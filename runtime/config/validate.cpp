@@ -27,7 +27,7 @@ expected<void> check_processes(const resolved_options& resolved) {
 
 namespace {
 
-/// Of options that mean something to workers alone, the first that is set where there are none.
+/// The first option that is set where there are no workers and that means something to workers alone.
 std::optional<contradiction> find_idle_option(const run_options& options) {
   const worker_options defaults;
   const auto idle = [](const char* option, const char* cause) {

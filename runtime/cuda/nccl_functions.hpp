@@ -89,7 +89,7 @@ struct functions {
   result (*group_start)() = nullptr;
   result (*group_end)() = nullptr;
   const char* (*get_error_string)(result what) = nullptr;
-  /// Of the last failure in this process, in words.
+  /// The words of the last failure in this process.
   const char* (*get_last_error)(communicator of) = nullptr;
 };
 

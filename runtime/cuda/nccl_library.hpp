@@ -18,7 +18,7 @@ class nccl_library {
   /// Loads `name`, a path or what the loader searches for. E0901 where it is missing, is no library, lacks a function
   /// or does not tell its version.
   static expected<nccl_library> load(const std::string& name = default_name);
-  /// Of functions that are there already. E0901 if one that is not optional is null, or does not tell the version.
+  /// A library of functions that are there already. E0901 if one that is needed is null, or does not tell the version.
   static expected<nccl_library> of(const nccl::functions& functions, const std::string& name);
 
   [[nodiscard]] const nccl::functions& functions() const noexcept { return functions_; }

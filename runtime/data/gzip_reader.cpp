@@ -23,7 +23,7 @@ constexpr int gzip_window = 15 + 16;
 struct gzip_reader::stream {
   z_stream z{};
   std::vector<std::uint8_t> block;
-  /// Of the first packed byte that zlib has not been given yet.
+  /// The place of the first packed byte that zlib has not been given yet.
   std::uint64_t given = 0;
 };
 

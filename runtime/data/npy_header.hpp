@@ -15,7 +15,7 @@ struct npy_header {
   /// As written: "<f4".
   std::string descr;
   std::vector<std::int64_t> shape;
-  /// Of the first element, in the file.
+  /// The place of the first element in the file.
   std::uint64_t data_offset = 0;
 };
 

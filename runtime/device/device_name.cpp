@@ -22,7 +22,7 @@ std::string_view word_for(device_kind kind) {
   return "cpu";
 }
 
-/// Of "N".
+/// The number in "N".
 std::optional<int> ordinal_in(std::string_view digits) {
   int ordinal = -1;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);

@@ -43,7 +43,7 @@ class device_sharing {
   [[nodiscard]] virtual expected<shared_block> allocate(std::size_t bytes) = 0;
   [[nodiscard]] virtual expected<std::unique_ptr<shared_event>> make_event() = 0;
 
-  /// Of another process; `bytes` is what the device says, and not the peer. E0902 for a handle that opens nothing.
+  /// Opens memory of another process; the device says `bytes`, not the peer. E0902 for a handle that opens nothing.
   [[nodiscard]] virtual expected<shared_block> open_memory(const sharing_handle& handle) = 0;
   [[nodiscard]] virtual expected<std::shared_ptr<context_event>> open_event(const sharing_handle& handle) = 0;
 };

@@ -39,7 +39,7 @@ struct edge_site {
   /// Slots of the edge. Both bells are that of the engine at this end.
   edge_options shape = {};
   edge_offer offer = {};
-  /// Of the process at the other end.
+  /// The contact of the process at the other end.
   edge_contact peer = {};
   /// The bell of the engine at the other end where the offer has memory, else null.
   std::shared_ptr<doorbell> peer_bell = nullptr;

@@ -53,7 +53,7 @@ class alignas(64) work_sign {
     const std::int64_t ns = since_ns_.load(std::memory_order_acquire);
     return ns == idle ? std::nullopt : std::optional(std::chrono::nanoseconds{ns});
   }
-  /// Of the last forwards; nothing before there were limits::stall_forwards_min.
+  /// The median time of the last forwards; nothing before there were limits::stall_forwards_min.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> median() const {
     const std::uint64_t count = finished_.load(std::memory_order_acquire);
     if (count < limits::stall_forwards_min) return std::nullopt;
@@ -94,7 +94,7 @@ struct engine_page {
   std::atomic<std::int64_t> cut_off_until{0};
   stage_counters counters;
   work_sign work;
-  /// Of the loader's engine.
+  /// Bounds of what the loader's engine has sent.
   sent_bounds sent;
 
   /// As it is now. Threads: any.

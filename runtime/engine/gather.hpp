@@ -38,7 +38,7 @@ class gather {
 
   /// One part per port, of one id, in the order of the ports; false if they are not all there.
   [[nodiscard]] bool take(std::vector<activation>& parts);
-  /// Of the last take that had parts: 1, 2, ...
+  /// The number of the last take that had parts: 1, 2, ...
   [[nodiscard]] std::uint64_t last_take() const noexcept { return takes_; }
   /// Gives the slots of that take back, if it is in use: the credits.
   void release(std::uint64_t take) noexcept;
@@ -99,7 +99,7 @@ class gather {
   /// All calls before it were forgotten: a call may end between the order to start over and its being carried out.
   call_number first_open_ = 0;
   std::set<call_number> skipped_;
-  /// Of calls that do not begin with 0.
+  /// First ids of calls that do not begin with 0.
   std::map<call_number, std::uint64_t> firsts_;
 };
 

@@ -45,7 +45,7 @@ void handed_out::new_epoch() {
   last_noted_.reset();
 }
 
-void handed_out::learn(micro_batch_id mark) {
+void handed_out::set_low_water(micro_batch_id mark) {
   const std::lock_guard lock{mutex_};
   calls_.erase(calls_.begin(), calls_.lower_bound(mark.call));
   const auto open = calls_.find(mark.call);

@@ -22,7 +22,7 @@ class handed_out {
   };
   struct micro_batch {
     standing now = standing::never;
-    /// Of one that is out.
+    /// Samples of a micro-batch that is out.
     std::uint64_t samples = 0;
   };
 
@@ -39,7 +39,7 @@ class handed_out {
   /// Everything may be sent once more.
   void new_epoch();
   /// Everything below is folded or cancelled.
-  void learn(micro_batch_id mark);
+  void set_low_water(micro_batch_id mark);
 
   // --- any thread ---
 

@@ -28,7 +28,7 @@ class held_scores {
   [[nodiscard]] std::vector<score> take();
   void drop(call_number call);
   /// New edges: the next message does not wait for long.
-  void hurry() noexcept { delay_ = limits::score_delay_min; }
+  void shorten_delay() noexcept { delay_ = limits::score_delay_min; }
 
  private:
   std::vector<score> scores_;

@@ -49,7 +49,7 @@ step_result loader_engine::step() {
     return finished_ ? step_result::finished : step_result::progressed;
   }
   if (paused_) return step_result::idle;
-  if (const auto mark = low_water_.take()) learn(*mark);
+  if (const auto mark = low_water_.take()) set_low_water(*mark);
   if (window_.replaying()) return resend();
   flush_calls_before(loaded_to_end_);
   return loaded_ ? send() : load();
@@ -96,7 +96,7 @@ void loader_engine::handle(const loader_command::cut_calls& command) {
 void loader_engine::handle(const loader_command::pause& command) {
   // What this epoch was promised is void: a stage that is new may not know of calls that have ended.
   window_.end_replay();
-  learn(low_water_.newest());
+  set_low_water(low_water_.newest());
   window_.forget(replay_window::all_of_them);
   paused_ = true;
   if (listener_.on_paused) listener_.on_paused({first_to_send(), command.round});
@@ -131,9 +131,9 @@ void loader_engine::handle(const loader_command::stop&) {
 
 // --- load -> send ----------------------------------------------------------------------------------------------------
 
-void loader_engine::learn(micro_batch_id mark) {
-  window_.learn(mark);
-  sent_.learn(mark);
+void loader_engine::set_low_water(micro_batch_id mark) {
+  window_.set_low_water(mark);
+  sent_.set_low_water(mark);
   while (!concluded_.empty() && concluded_.front().end.call < mark.call) concluded_.pop_front();
 }
 

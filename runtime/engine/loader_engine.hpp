@@ -167,7 +167,7 @@ class loader_engine final : public engine {
   void handle(loader_command::listen&& command);
   void handle(const loader_command::stop& command);
 
-  void learn(micro_batch_id mark);
+  void set_low_water(micro_batch_id mark);
   [[nodiscard]] micro_batch_id first_to_send() const;
   step_result resend();
   void flush_calls_before(call_number call);

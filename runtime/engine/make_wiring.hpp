@@ -28,7 +28,7 @@ struct wiring_request {
   std::function<doorbell&(std::size_t instance)> bell;
 };
 
-/// Of the instances that are there, those that can do anything: every input has a producer and every output a consumer
+/// Instances, of those that are there, that can do anything: every input has a producer and every output a consumer
 /// among them, and where replicas are fixed all of the node are there. By instance.
 [[nodiscard]] std::vector<bool> usable_instances(const wiring_plan& plan, std::vector<bool> there);
 

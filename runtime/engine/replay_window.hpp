@@ -35,7 +35,7 @@ class replay_window {
   /// Adds a sent micro-batch of `bytes` bytes from `source`.
   void keep(activation sent, std::uint64_t bytes, const std::shared_ptr<micro_batch_source>& source);
   /// Everything below `mark` is folded; forget() may remove it.
-  void learn(micro_batch_id mark) noexcept { forgettable_ = mark; }
+  void set_low_water(micro_batch_id mark) noexcept { forgettable_ = mark; }
   /// Removes up to `at_most` of the oldest folded entries. Entries of a running replay stay, even if an earlier score
   /// has folded them since: consumers in id order were told the first id and wait for it.
   void forget(std::size_t at_most);

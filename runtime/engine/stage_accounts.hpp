@@ -42,7 +42,7 @@ class stage_accounts {
   void add(stage_address at, std::shared_ptr<const engine_page> page);
   /// The last one that was added is over: it is asked once more, its counts stay, and its source is given up.
   void end(stage_address at);
-  /// Of the incarnations that live, in the order of the owners; nothing for a stage without one.
+  /// Telemetry of the living incarnations, in the order of the owners; nothing for a stage without one.
   [[nodiscard]] std::vector<std::optional<stage_telemetry>> living() const;
 
   /// As long as it lives this process takes in what a stage has reported. Other threads may take in other reports.

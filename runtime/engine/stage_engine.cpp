@@ -89,7 +89,7 @@ void stage_engine::handle(stage_command::start_epoch&& command) {
   outbound_.abandon();
   for (engine_wiring::input& each : command.edges->inbound) inbound_.add_edge(each.port, std::move(each.edge));
   outbound_ = std::move(command.edges->outbound);
-  held_back_.hurry();
+  held_back_.shorten_delay();
   flushed_through_.reset();  // the new edges have not heard of any
 }
 

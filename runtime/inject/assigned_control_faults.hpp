@@ -29,10 +29,10 @@ class assigned_control_faults : public std::enable_shared_from_this<assigned_con
                                                    const std::shared_ptr<engine_page>& page);
 
  private:
-  /// Of one fault, over all workers that have had it.
+  /// The trigger of one fault, over all workers that have had it.
   struct shared_trigger {
     std::shared_ptr<message_trigger> trigger;
-    /// Of the newest of them.
+    /// The page of the newest of these workers.
     std::shared_ptr<engine_page> page;
   };
 

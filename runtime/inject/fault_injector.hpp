@@ -69,7 +69,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   [[nodiscard]] std::shared_ptr<stage_body> wrap(stage_address at, std::shared_ptr<stage_body> body);
   [[nodiscard]] std::shared_ptr<micro_batch_source> wrap(std::shared_ptr<micro_batch_source> source,
                                                          std::uint64_t first);
-  /// Of the first sink.
+  /// The fold of the first sink.
   [[nodiscard]] std::shared_ptr<call_fold> wrap(std::shared_ptr<call_fold> fold);
   /// Edges to workers whose consumers are in this process. Says of all that they may lose their ends.
   [[nodiscard]] std::shared_ptr<transport> wrap(std::shared_ptr<transport> edges, const wiring_plan& plan);

@@ -173,7 +173,7 @@ class faulty_link final : public message_link {
     stage_->become(std::move(triggers));
   }
 
-  /// Of the worker, once it has one.
+  /// The stage of the worker, once it has one.
   class stage {
    public:
     void become(message_triggers triggers) {

@@ -31,9 +31,9 @@ class message_trigger {
 
   /// Counts a message. True if it is hit.
   [[nodiscard]] bool hits(time_point now = std::chrono::steady_clock::now());
-  /// Of a partition: nothing passes now.
+  /// Whether a partition lets nothing pass now.
   [[nodiscard]] bool is_active(time_point now = std::chrono::steady_clock::now());
-  /// Of a delay: how long the message that was just hit is late.
+  /// How long a delay holds the message that was just hit.
   [[nodiscard]] std::chrono::nanoseconds lateness();
 
  private:

@@ -13,7 +13,7 @@
 namespace troupe {
 
 struct join_request {
-  /// Of the node's program, is_version().
+  /// The version of the node's program (is_version()).
   std::string version;
   std::string node;
   join_secret secret;
@@ -35,7 +35,7 @@ struct join_answer {
 [[nodiscard]] expected<secret_text> to_bytes(const join_request& said);
 [[nodiscard]] expected<secret_text> to_bytes(const join_answer& said);
 
-/// Of what an untrusted peer says. Errors: E0702.
+/// Reads the words of an untrusted peer. Errors: E0702.
 [[nodiscard]] expected<join_request> read_join_request(std::span<const std::byte> input);
 [[nodiscard]] expected<join_answer> read_join_answer(std::span<const std::byte> input);
 

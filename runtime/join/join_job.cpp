@@ -87,7 +87,7 @@ class joining {
     });
   }
 
-  /// Of all that went wrong, what a driver or another peer answered says more than that there was no answer.
+  /// An answer of a driver or another peer says more than that there was no answer.
   void note(const error& why) {
     if (!noted_ || why.code != error_code::peer_lost || noted_->code == error_code::peer_lost) noted_ = why;
   }

@@ -18,7 +18,7 @@ struct joined_node {
   /// Where the driver listens: numeric.
   std::string address;
   std::uint16_t port = 0;
-  /// Of this node on the network that leads there: numeric.
+  /// The numeric address of this node on the network that leads there.
   std::string own_address;
 };
 

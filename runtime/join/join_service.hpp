@@ -13,7 +13,7 @@ namespace troupe {
 struct join_service_options {
   std::shared_ptr<ticket_book> tickets;
   std::shared_ptr<const job_authority> authority;
-  /// Of the driver's program, is_version(); a node must have the same.
+  /// The version of the driver's program (is_version()); a node must have the same.
   std::string version;
   /// A node with a right ticket whose version differs (E0617): the only refusal that is told to the node. All others
   /// are told to tcp_endpoint_options::on_refused, with their causes. On the same thread; must not wait.

@@ -57,7 +57,7 @@ class ticket_book {
   struct entry {
     digest secret{};
     std::int64_t expires_unix_seconds = 0;
-    /// Of the request for which it was redeemed.
+    /// The digest of the request for which it was redeemed.
     std::optional<digest> used_for;
   };
   static expected<digest> digest_of(std::span<const std::uint8_t> secret);

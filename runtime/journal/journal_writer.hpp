@@ -46,7 +46,7 @@ class journal_writer final : public journal_appender {
   [[nodiscard]] expected<void> close();
 
  private:
-  /// Of the system.
+  /// A file of the operating system.
   class open_file final : public journal_file {
    public:
     explicit open_file(unique_fd file) : file_(std::move(file)) {}

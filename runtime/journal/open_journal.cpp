@@ -48,7 +48,7 @@ int write_all(int fd, std::span<const std::uint8_t> content) {
   return 0;
 }
 
-/// Of the file and of the directory that names it.
+/// Syncs the file and the directory that names it.
 int sync_all(int fd, const std::string& path) {
   if (::fsync(fd) != 0 && errno != EINVAL) return errno;
   const fs::path parent = fs::path(path).parent_path();
@@ -57,7 +57,7 @@ int sync_all(int fd, const std::string& path) {
   return ::fsync(directory.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-/// Of the system.
+/// Files of the operating system.
 class open_store final : public journal_store {
  public:
   open_store(int fd, const std::string& path) : fd_(fd), path_(path) {}

@@ -27,7 +27,7 @@ tl::unexpected<error> unwritable(const std::string& path, std::string cause) {
               "name a file with --join-file in a directory that can be written");
 }
 
-/// Of an earlier launch.
+/// Removes files of an earlier launch.
 expected<void> remove_old(const std::string& path) {
   for (const std::string& each : {path, unfinished(path)}) {
     if (::unlink(each.c_str()) != 0 && errno != ENOENT) return unwritable(each, errno_text());

@@ -35,17 +35,17 @@ enum class launch_part : std::uint8_t {
 /// The parts of a launch, decided.
 struct launch_plan {
   launch_part part = launch_part::nothing;
-  /// Of a launcher.
+  /// For a launcher: its nodes.
   std::vector<node_slots> nodes;
   std::optional<std::size_t> driver_node;
-  /// Of a launcher that writes join files: the rank of each node, which differs from its position where some are left
+  /// For a launcher that writes join files: the rank of each node, which differs from its position where some are left
   /// out.
   std::vector<std::uint32_t> node_ranks;
-  /// Of an agent: its file. Of a launcher: what stands before the ranks.
+  /// For an agent: its file. For a launcher: the part of the names before the ranks.
   std::string join_file;
-  /// Of an agent: "node rank 3", or the node's name.
+  /// For an agent: "node rank 3", or the node's name.
   std::string node;
-  /// Of `nothing`: the reason, for the user.
+  /// For `nothing`: the reason, for the user.
   std::string reason;
 };
 

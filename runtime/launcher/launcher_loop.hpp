@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-/// Of run_launch(): one thread that waits for signals, the driver's messages and ends of processes.
+/// The loop of run_launch(): one thread that waits for signals, the driver's messages and ends of processes.
 ///
 ///   running -> draining -> killed -> leaving -> (ended)
 ///

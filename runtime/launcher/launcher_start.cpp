@@ -37,7 +37,7 @@ bool lend_standard_descriptors(spawn_request& request) {
          copy_descriptor(STDERR_FILENO, request.standard_error);
 }
 
-/// Of what one ssh takes: its input, both outputs, a pidfd.
+/// Descriptors of one ssh: its input, both outputs, a pidfd.
 constexpr std::size_t descriptors_per_agent = 4;
 constexpr std::size_t descriptors_of_launcher = 32;
 

@@ -41,7 +41,7 @@ class message_link {
   virtual void start(link_events events) = 0;
   /// Nothing happens once the link is lost. An end at which limits::link_bytes_queued_max wait is lost.
   virtual void send(codec::bytes message) = 0;
-  /// Of messages that are sent and have not left.
+  /// Bytes of messages that are sent and have not left.
   [[nodiscard]] virtual std::size_t queued_bytes() const = 0;
   /// The process at the other end has ended, or is given up. After all that it had said, at most a moment later, `done`
   /// is called, on the loop's thread, and nothing after it; on_lost is not. The connection ends with that. Once.

@@ -151,7 +151,7 @@ class numbered_link final : public message_link, public std::enable_shared_from_
   std::uint64_t heard_ = 0;
   std::map<std::uint64_t, codec::bytes> ahead_;
   std::size_t ahead_bytes_ = 0;
-  /// Of messages whose receipt is not told yet.
+  /// Bytes of messages whose receipt is not told yet.
   std::optional<std::size_t> owed_bytes_;
 };
 

@@ -23,7 +23,7 @@ using link_decorator = std::function<std::shared_ptr<message_link>(std::shared_p
 /// What workers of a host are, and where it stands among other hosts. The defaults are those of a run of this program
 /// on this host alone.
 struct local_host_options {
-  /// Of the links to its workers.
+  /// Times of the links to its workers.
   liveness times = {};
   /// Gets what workers print, their starts, and the ends of those without a stage. Any thread; may be null.
   log_function log = nullptr;
@@ -40,7 +40,7 @@ struct local_host_options {
   std::shared_ptr<local_ranks> ranks = nullptr;
   /// Each worker with a slot has its share of the cores; needs `ranks`.
   bool bind_cores = false;
-  /// Of `program`; not used with `bind_cores`, whose workers have no threads yet when they are bound.
+  /// The nursery of `program`; not used with `bind_cores`, whose workers have no threads yet when they are bound.
   std::shared_ptr<nursery> from = nullptr;
   /// The number of the next worker that start() starts; null: they ascend from 0.
   std::function<std::uint32_t()> next_rank = nullptr;

@@ -16,7 +16,7 @@ namespace troupe {
 struct layer_shape {
   std::vector<std::int64_t> input;
   std::vector<std::int64_t> output;
-  /// Of all probed samples together.
+  /// Bytes of all probed samples together.
   std::uint64_t output_bytes = 0;
 };
 

@@ -12,9 +12,9 @@ namespace troupe {
 struct room_request {
   /// The place that errors name.
   std::string where;
-  /// Of this process, with stacks of the usual size, at the same time.
+  /// Threads of this process at the same time, with stacks of the usual size.
   std::uint32_t threads = 0;
-  /// Of processes that it will start; the system counts them together with its own.
+  /// Threads of processes that it will start; the system counts them together with its own.
   std::uint32_t threads_elsewhere = 0;
   std::size_t descriptors = 0;
   std::uint64_t address_bytes = 0;

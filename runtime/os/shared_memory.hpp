@@ -47,7 +47,7 @@ class shared_memory {
   /// Gives the descriptor away.
   [[nodiscard]] unique_fd release() && noexcept { return std::move(descriptor_); }
 
-  /// Of the file, now; it can only grow.
+  /// The size of the file now; it can only grow.
   [[nodiscard]] expected<std::uint64_t> size() const;
   /// Makes the file at least so large.
   [[nodiscard]] expected<void> grow(std::uint64_t bytes);

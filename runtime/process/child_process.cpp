@@ -25,7 +25,7 @@ enum class remains : std::uint8_t {
   gone,         ///< other code waits for all children, or SIGCHLD is ignored
 };
 
-/// Of a process whose pidfd is readable.
+/// The state of a process whose pidfd is readable.
 remains remains_of(int pidfd) {
   siginfo_t info{};
   if (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0)

@@ -45,7 +45,7 @@ class hosted_worker {
   void rename(std::string stage);
   /// Where it lives, or lived: "process 4711".
   [[nodiscard]] virtual std::string place() const = 0;
-  /// Of its process, where it lives; nothing before that is known.
+  /// The number of its process, where it lives; nothing before that is known.
   [[nodiscard]] virtual std::optional<std::uint32_t> pid() const = 0;
 
   // --- the ways to it ---
@@ -56,7 +56,7 @@ class hosted_worker {
   /// It finds them under `name`, once, before any message that was sent later. E0614, also if it takes nothing for
   /// limits::channel_timeout.
   [[nodiscard]] virtual expected<void> hand_over(const std::string& name, std::span<const blob> blobs) = 0;
-  /// Of its stage, as far as it is known here; all zero before it has one.
+  /// Telemetry of its stage, as far as it is known here; all zero before it has one.
   [[nodiscard]] virtual stage_telemetry telemetry() const = 0;
   /// The page of its engine (runtime/engine/shared_page.hpp), for edges in shared memory; nothing where it shares no
   /// memory with this process.

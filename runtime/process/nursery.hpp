@@ -68,7 +68,7 @@ class nursery {
 
   std::mutex mutex_;
   std::unique_ptr<fd_channel> channel_;
-  /// Of the nursery, "NAME=value" each.
+  /// Variables of the nursery, "NAME=value" each.
   const std::set<std::string, std::less<>> environment_;
   const surroundings around_ = surroundings::now();
   /// Where it is a copy of this process.
@@ -78,7 +78,7 @@ class nursery {
   worker_id executed_{};
 };
 
-/// Of this process, if it has one: for workers that are this program.
+/// The nursery of this process, if it has one: for workers that are this program.
 [[nodiscard]] std::shared_ptr<nursery>& own_nursery();
 
 /// In a process that nursery::start() has made: prepares at once, and does not return but in its copies. At the start

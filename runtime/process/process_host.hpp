@@ -91,14 +91,14 @@ class process_host {
     int pidfd = -1;
     pid_t pid = 0;
   };
-  /// Of children_, for kill(): an entry goes before its descriptor does.
+  /// Descriptors of children_, for kill(): an entry goes before its descriptor does.
   std::map<worker_id, living> alive_;
   bool stopping_ = false;
   bool terminate_ = false;
   std::optional<time_point> kill_at_;
   std::optional<time_point> end_by_;
 
-  // Of the host's thread.
+  // Members of the host's thread.
   std::uint64_t last_id_ = 0;
   std::vector<std::unique_ptr<child_process>> children_;
   std::vector<pollfd> polled_;

@@ -19,7 +19,7 @@ struct surroundings {
   std::array<std::array<rlim_t, 2>, RLIMIT_NLIMITS> limits{};
   cpu_set_t cores{};
 
-  /// Of this process now; cores are those of the calling thread.
+  /// The surroundings of this process now; cores are those of the calling thread.
   [[nodiscard]] static surroundings now();
 
   friend bool operator==(const surroundings& a, const surroundings& b) {

@@ -94,7 +94,7 @@ std::optional<std::size_t> dense_bytes(const described_tensor& what, std::size_t
     by_stride.emplace_back(what.strides[dimension], what.sizes[dimension]);
   }
   std::sort(by_stride.begin(), by_stride.end());
-  // Of an empty tensor the strides say nothing, and its other sizes are bounded all the same.
+  // An empty tensor's strides say nothing, and its other sizes are bounded all the same.
   const bool is_empty = std::ranges::find(what.sizes, 0) != what.sizes.end();
   if (is_empty) most = std::size_t{1} << 40;
   std::uint64_t elements = 1;

@@ -12,7 +12,7 @@
 namespace troupe {
 namespace {
 
-/// Of the very LibTorch that this process has: another one's kernels would not fit.
+/// The folder of the LibTorch that this process has: kernels of another one would not fit.
 std::filesystem::path folder_of_torch() {
   Dl_info found{};
   const auto* inside = reinterpret_cast<const void*>(&at::show_config);

@@ -147,7 +147,7 @@ class expansion {
   const stage_graph& graph_;
   const std::vector<std::size_t>& order_;
   wiring_plan plan_;
-  /// Of every wired node.
+  /// The pipeline of every wired node.
   std::vector<std::string> groups_;
 };
 

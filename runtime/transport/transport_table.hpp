@@ -22,14 +22,14 @@ struct transport_options {
   std::shared_ptr<const payload_codec> codec = nullptr;
   /// worker_options::checksums.
   std::optional<bool> payload_crc = std::nullopt;
-  /// Of this process on several nodes; null: no edge leaves this host, and none is encrypted.
+  /// The network of a process on several nodes; null: no edge leaves this host, and none is encrypted.
   std::shared_ptr<const node_network> network = nullptr;
   /// One that is open already, with this codec and network; null: the transport opens its own.
   std::shared_ptr<tcp_endpoint> endpoint = nullptr;
   /// worker_options::timeout, of edges that do not leave this host; nothing: as tcp_endpoint_options has it.
   std::optional<std::chrono::milliseconds> silence = std::nullopt;
-  /// Of the device of this process. With edges over NCCL `endpoint` has the codec of nccl::announcing_codec() over this
-  /// one.
+  /// Tools of this process's device. With edges over NCCL `endpoint` has the codec of nccl::announcing_codec() over
+  /// these.
   device_tools devices = {};
 };
 
@@ -43,7 +43,7 @@ struct transport_row {
   expected<std::shared_ptr<transport>> (*between)(const transport_options& options);
   /// They may be on two nodes.
   bool leaves_host = false;
-  /// Of each process that has edges to others.
+  /// Needs of each process that has edges to others.
   std::uint32_t threads = 0;
   std::size_t files = 0;
   /// At either end, of the edge of the last epoch and of the new one.

@@ -369,7 +369,7 @@ void driver_life::note_cause(std::uint64_t call, const error& cause) {
                     .value = hash});
 }
 
-/// As running_topology::look_after().
+/// As running_topology::watch().
 void driver_life::look_after() {
   later_.at(around_.now + look_interval, [this] { look_after(); });
   if (is_stopped_ || !director_ || parts_.what.broken == mutant::lost_work_noticed) return;

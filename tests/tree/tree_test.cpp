@@ -213,6 +213,14 @@ TEST_F(planted_tree, refused_words_are_found_in_each_kind_of_comment) {
                   "messages/lines.hpp:4: \"what is\" in a comment", "tests/long.cpp:2: \"everybody\" in a comment"));
 }
 
+TEST_F(planted_tree, comments_of_the_product_begin_with_their_subject) {
+  plant("runtime/first.hpp", "#pragma once\n/// Of the file.\nint a;  ///< Of the system.\nint b;  // the end\n");
+  plant("cli/second.cpp", "f(\"// Of\");  // It ends. Of two one.\n// Off\n");
+  plant("tests/third.cpp", "// Of the test\n");
+  EXPECT_THAT(comment_findings(root_), ElementsAre("runtime/first.hpp:2: a comment begins with \"Of\"",
+                                                   "runtime/first.hpp:3: a comment begins with \"Of\""));
+}
+
 TEST_F(planted_tree, refused_words_outside_of_comments_are_taken) {
   plant("cli/literal.cpp",
         "const char* a = \"// what is\";  // a text\nconst char* b = R\"(\n// of it\n)\";\nf('\"');\n");

@@ -33,7 +33,7 @@ class announcement final : public payload {
   place where;
   /// Not null.
   const std::shared_ptr<const nccl::announcement> tensors;
-  /// Of one that has arrived: as the announcing edge gave it to the codec.
+  /// The owner of an announcement that has arrived, as the announcing edge gave it to the codec.
   const std::shared_ptr<const void> owner;
 };
 

@@ -13,7 +13,7 @@ namespace troupe {
 struct ipc_tools {
   /// Not null, as the next two.
   std::shared_ptr<device_context> device;
-  /// Of that device.
+  /// Memory and events of that device, for other processes.
   std::shared_ptr<device_sharing> sharing;
   std::shared_ptr<const device_codec> codec;
   /// On which stages of this process read what has arrived: a payload may be dropped as soon as the work that reads it

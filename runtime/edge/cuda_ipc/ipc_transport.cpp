@@ -45,7 +45,7 @@ struct ipc_transport::inside {
     return {std::move(here.tools), std::move(here.poller),
             std::make_shared<ipc::end_news>(std::move(name), site.on_lost, site.on_damaged)};
   }
-  [[nodiscard]] shm_end end_of(const edge_site& site, const std::shared_ptr<ipc::end_news>& news) const {
+  [[nodiscard]] shm_end_options end_of(const edge_site& site, const std::shared_ptr<ipc::end_news>& news) const {
     return {.peer_bell = site.peer_bell,
             .codec = codec,
             .on_damaged = [news](const error& why) { news->damage(why); },
@@ -100,7 +100,7 @@ expected<std::unique_ptr<edge_producer>> ipc_transport::open_producer(edge_site 
   if (!here) return tl::make_unexpected(std::move(here).error());
   ipc::end_parts parts = inside::parts_of(site, std::move(*here));
   const auto choice = std::make_shared<ipc::slot_choice>();
-  shm_end end = inside_->end_of(site, parts.news);
+  shm_end_options end = inside_->end_of(site, parts.news);
   end.checksums = inside_->has_checksums;
   end.on_slot = [choice](std::uint32_t slot) { choice->told(slot); };
   auto announcing = open_shm_producer(std::move(*memory), std::move(end));

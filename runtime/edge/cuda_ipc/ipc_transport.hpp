@@ -29,7 +29,7 @@ namespace troupe {
 /// - Checksums are those of the announcing edge: they do not cover what lies on the device.
 class ipc_transport final : public transport {
  public:
-  /// Of this process's device. An offer needs none.
+  /// Tools of this process's device. An offer needs none.
   using tools_source = std::function<expected<std::shared_ptr<const ipc_tools>>()>;
 
   /// `tools` is asked when the first end is opened, and again after it failed.

@@ -15,7 +15,7 @@ class opened_ring {
   opened_ring(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots) : tools_(std::move(tools)), events_(slots) {}
 
   struct view {
-    /// Of the block. The last owner closes it.
+    /// The memory of the block. The last owner closes it.
     std::shared_ptr<std::byte> memory;
     /// One for each extent.
     std::vector<std::byte*> places;

@@ -47,7 +47,7 @@ class slot_ring {
     std::unique_ptr<shared_event> filled;
     /// The source of the copy.
     std::shared_ptr<const void> source;
-    /// Of the message that is on its way; 0: none.
+    /// The block of the message that is on its way; 0: none.
     std::uint64_t block = 0;
   };
   slot_ring(std::shared_ptr<const ipc_tools> tools, std::unique_ptr<context_stream> stream, std::uint32_t slots)

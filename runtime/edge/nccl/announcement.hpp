@@ -25,7 +25,7 @@ class announcement final : public payload {
  public:
   announcement(std::uint64_t its_number, std::vector<std::byte> described, std::vector<device_extent> sent)
       : number(its_number), description(std::move(described)), extents(std::move(sent)) {}
-  /// Of the send, counted from 0 on its edge.
+  /// The number of the send, from 0 on its edge.
   const std::uint64_t number;
   const std::vector<std::byte> description;
   const std::vector<device_extent> extents;

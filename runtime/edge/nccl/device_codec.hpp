@@ -40,7 +40,7 @@ class device_codec {
 
   /// Throws std::runtime_error, which says why, for a payload that cannot be sent.
   virtual void check(const payload& value) const = 0;
-  /// Of a payload that check() takes.
+  /// The parts of a payload that check() takes.
   [[nodiscard]] virtual device_parts split(const payload_ptr& value) const = 0;
   /// Takes the description as untrusted, before memory is allocated: whether it is one of these extents. E0701, E0702.
   [[nodiscard]] virtual expected<void> matches(std::span<const std::byte> description,

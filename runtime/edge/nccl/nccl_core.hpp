@@ -67,7 +67,7 @@ class core {
   clock::time_point leave_limit_;
   std::atomic<bool> is_stopping_{false};
   std::atomic<bool> has_stopped_{false};
-  /// Of the last look at all edges: twice what the bell had rung before, and 1 if it found nothing to do.
+  /// A number for the last look at all edges: twice the bell's count before it, plus 1 if it found nothing to do.
   std::atomic<std::uint64_t> last_look_{0};
   std::thread thread_;
 };

@@ -81,7 +81,7 @@ class lane {
   bool is_warm_ = false;
   /// The call that NCCL has not finished with yet is that of waiting_[issued_].
   bool is_calling_ = false;
-  /// Of the operations in waiting_, those whose call has been made and settled.
+  /// Operations in waiting_ whose call has been made and settled.
   std::size_t issued_ = 0;
   std::deque<operation> waiting_;
   std::uint64_t done_ = 0;

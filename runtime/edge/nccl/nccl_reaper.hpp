@@ -44,7 +44,7 @@ class reaper {
   void abandon();
 
   const std::shared_ptr<const nccl_tools> tools_;
-  /// Of the members below. Taken before the guard of a queue.
+  /// Guards the members below. Taken before the guard of a queue.
   mutable std::mutex guard_;
   std::shared_ptr<queue> queue_;
   std::uint32_t abandoned_ = 0;

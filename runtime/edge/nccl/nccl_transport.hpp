@@ -27,7 +27,7 @@ namespace troupe {
 /// - With at most limits::pipe_buffers_max - 1 slots all may be on their way; of the greatest number one waits here.
 class nccl_transport final : public transport {
  public:
-  /// Of this process's device. An offer needs none.
+  /// Tools of this process's device. An offer needs none.
   using tools_source = std::function<expected<std::shared_ptr<const nccl_tools>>()>;
 
   /// `make_announcing` gets the codec for the announcing edges, over `codec` for labels; its errors. `tools` is asked

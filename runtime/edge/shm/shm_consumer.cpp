@@ -13,7 +13,7 @@ namespace {
 
 class shm_consumer final : public edge_consumer {
  public:
-  shm_consumer(opened_edge edge, shm_end end)
+  shm_consumer(opened_edge edge, shm_end_options end)
       : returns_(std::make_shared<slot_returns>(std::move(edge.shared), std::move(end.peer_bell))),
         views_(std::move(edge.memory), returns_->shared().slots(), extents_at(returns_->shared().slots())),
         codec_(std::move(end.codec)),
@@ -84,7 +84,7 @@ class shm_consumer final : public edge_consumer {
   [[nodiscard]] const control_view& shared() const noexcept { return returns_->shared(); }
   [[nodiscard]] control& words() const noexcept { return shared().words(); }
 
-  /// Of a header whose slot is below slots().
+  /// The slot of a header whose slot is below slots().
   [[nodiscard]] static std::uint32_t slot_of(const message_header& header) noexcept {
     return static_cast<std::uint32_t>(header.slot);
   }
@@ -185,7 +185,7 @@ class shm_consumer final : public edge_consumer {
 }  // namespace
 }  // namespace shm
 
-expected<std::unique_ptr<edge_consumer>> open_shm_consumer(unique_fd memory, shm_end end) {
+expected<std::unique_ptr<edge_consumer>> open_shm_consumer(unique_fd memory, shm_end_options end) {
   TROUPE_CHECK(end.codec != nullptr, "bytes in a slot become payloads");
   auto edge = shm::open_edge(std::move(memory));
   if (!edge) return tl::make_unexpected(edge.error());

@@ -39,7 +39,7 @@ struct shm_edge_options {
 };
 
 /// What one end of an edge needs beside the memory.
-struct shm_end {
+struct shm_end_options {
   /// The other end's bell, kept alive by this end and by views of its slots; null: no bell to ring.
   std::shared_ptr<doorbell> peer_bell;
   /// Not null.
@@ -47,13 +47,13 @@ struct shm_end {
   /// Called at most once, in the end's thread, from try_send or try_receive. May be empty. Codes: E0701, E0702 for what
   /// the peer wrote; E0614 where the system gives no addresses for a slot.
   std::function<void(const error&)> on_damaged;
-  /// Of a consumer; null without a fault plan.
+  /// For a consumer: faults of what arrives; null without a fault plan.
   std::shared_ptr<arrival_faults> faults = nullptr;
-  /// Of a producer: it sums up all that it writes, header included.
+  /// For a producer: a checksum over all that it writes, header included.
   bool checksums = false;
-  /// Of a consumer, as on_damaged, once at most: E0706. Empty: on_damaged is told.
+  /// For a consumer: called as on_damaged, once at most, with E0706. Empty: on_damaged is called.
   std::function<void(const error&)> on_lost = {};
-  /// Of a producer; may be empty: told in try_send which slot a message goes to, after its last message has come back
+  /// For a producer, may be empty: told in try_send which slot a message goes to, after its last message has come back
   /// and before the codec is asked. What it throws leaves message and edge as they were.
   std::function<void(std::uint32_t slot)> on_slot = {};
 };
@@ -63,8 +63,8 @@ struct shm_end {
 [[nodiscard]] expected<unique_fd> create_shm_edge(const shm_edge_options& options);
 
 /// Errors: E0614; E0702, E0703 for memory that is none of an unused edge.
-[[nodiscard]] expected<std::unique_ptr<edge_producer>> open_shm_producer(unique_fd memory, shm_end end);
-[[nodiscard]] expected<std::unique_ptr<edge_consumer>> open_shm_consumer(unique_fd memory, shm_end end);
+[[nodiscard]] expected<std::unique_ptr<edge_producer>> open_shm_producer(unique_fd memory, shm_end_options end);
+[[nodiscard]] expected<std::unique_ptr<edge_consumer>> open_shm_consumer(unique_fd memory, shm_end_options end);
 
 /// Both ends in one process. Bells must also outlive the last view of a slot, unless the producer has closed. Throws
 /// std::runtime_error where the system refuses.

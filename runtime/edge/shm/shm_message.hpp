@@ -18,8 +18,8 @@ struct message_layout {
   std::uint64_t labels_at = 0;
   std::uint64_t end = 0;
 };
-/// Of a header's row_count, tensors_bytes and labels_bytes; nothing if a part alone, or all together, are beyond
-/// limits::shm_slot_bytes_max.
+/// The layout by a header's row_count, tensors_bytes and labels_bytes; nothing if a part alone, or all together, are
+/// beyond limits::shm_slot_bytes_max.
 [[nodiscard]] std::optional<message_layout> lay_out(const message_header& header) noexcept;
 
 /// All but what the edge adds: position, flush, slot and extent.

@@ -14,7 +14,7 @@ namespace {
 
 class shm_producer final : public edge_producer {
  public:
-  shm_producer(opened_edge edge, shm_end end)
+  shm_producer(opened_edge edge, shm_end_options end)
       : shared_(std::move(edge.shared)),
         extents_(std::move(edge.memory), shared_.slots(), extents_at(shared_.slots())),
         bell_(std::move(end.peer_bell)),
@@ -34,7 +34,7 @@ class shm_producer final : public edge_producer {
     return in_use > slots() ? slots() : static_cast<std::uint32_t>(slots() - in_use);
   }
 
-  // Of credits that are known the consumer's line is not asked.
+  // The consumer's cache line is not read while known credits are left.
   [[nodiscard]] bool has_credit() noexcept override { return sent_ - released_seen_ != slots() || credits() > 0; }
 
   [[nodiscard]] send_status try_send(activation& message) override {
@@ -46,7 +46,7 @@ class shm_producer final : public edge_producer {
     shared_.header(sent_).store(write(message, *slot));
     uses_[*slot] = ++sent_;
     next_slot_ = *slot + 1 == slots() ? 0 : *slot + 1;
-    // Of all writes the one that counts: a producer that dies before it has sent nothing.
+    // This write is the sending: a producer that dies before it has sent nothing.
     words().sent.store(sent_, std::memory_order_release);
     ring_consumer();
     message = activation{};
@@ -149,7 +149,7 @@ class shm_producer final : public edge_producer {
 }  // namespace
 }  // namespace shm
 
-expected<std::unique_ptr<edge_producer>> open_shm_producer(unique_fd memory, shm_end end) {
+expected<std::unique_ptr<edge_producer>> open_shm_producer(unique_fd memory, shm_end_options end) {
   TROUPE_CHECK(end.codec != nullptr, "payloads become bytes in a slot");
   auto edge = shm::open_edge(std::move(memory));
   if (!edge) return tl::make_unexpected(edge.error());

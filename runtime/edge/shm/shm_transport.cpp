@@ -31,15 +31,15 @@ class shm_transport final : public transport {
 
  private:
   template <class End>
-  expected<End> open(edge_site site, expected<End> (*made_of)(unique_fd, shm_end)) const {
+  expected<End> open(edge_site site, expected<End> (*made_of)(unique_fd, shm_end_options)) const {
     if (!site.offer.memory) return fail(error_code::wire_malformed, "edge", "it comes without its memory");
     return site.offer.memory->copy().and_then([&](unique_fd&& memory) {
-      return made_of(std::move(memory), shm_end{.peer_bell = std::move(site.peer_bell),
-                                                .codec = codec_,
-                                                .on_damaged = std::move(site.on_damaged),
-                                                .faults = std::move(site.faults),
-                                                .checksums = has_checksums_,
-                                                .on_lost = std::move(site.on_lost)});
+      return made_of(std::move(memory), shm_end_options{.peer_bell = std::move(site.peer_bell),
+                                                        .codec = codec_,
+                                                        .on_damaged = std::move(site.on_damaged),
+                                                        .faults = std::move(site.faults),
+                                                        .checksums = has_checksums_,
+                                                        .on_lost = std::move(site.on_lost)});
     });
   }
 

@@ -31,7 +31,7 @@ class slot_extents {
   /// stays usable.
   [[nodiscard]] std::span<std::byte> reserve(std::uint32_t slot, std::uint64_t bytes);
 
-  /// Of a slot that has had room reserved.
+  /// The place of a slot that has had room reserved.
   [[nodiscard]] const extent& where(std::uint32_t slot) const noexcept { return rooms_[slot].place; }
 
  private:

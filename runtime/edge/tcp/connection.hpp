@@ -84,7 +84,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void pass_to(std::shared_ptr<connection_role> role) { role_ = std::move(role); }
   /// Before assume() payloads are refused. Larger ones are still.
   void permit_payloads(std::uint64_t bytes_max) noexcept { decoder_.limit_payloads(bytes_max); }
-  /// Of which node the peer has shown to be.
+  /// Sets the node that the peer has shown to be.
   void know_peer(std::string node) { node_ = std::move(node); }
 
   /// Writes what the role has to say, unless a write is under way.

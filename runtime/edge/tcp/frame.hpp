@@ -135,7 +135,7 @@ class frame_head_bytes {
 void write_checksum(std::uint32_t crc, std::span<std::byte, payload_checksum_bytes> into) noexcept;
 [[nodiscard]] std::uint32_t read_checksum(std::span<const std::byte, payload_checksum_bytes> from) noexcept;
 
-/// Of what follows the head.
+/// Bytes that follow the head.
 [[nodiscard]] std::uint64_t payload_bytes_of(const frame& value) noexcept;
 
 /// The shortest form; equal frames are equal bytes. The payload's length follows from the frame.
@@ -150,8 +150,8 @@ struct frame_prelude {
   std::uint32_t crc = 0;
 };
 
-/// Of the first frame_prelude_bytes of `input`, which must be there. Errors: E0701, E0702, E0703, each naming the byte
-/// of the frame.
+/// Decodes the first frame_prelude_bytes of `input`, which must be there. Errors: E0701, E0702, E0703, each naming the
+/// byte of the frame.
 [[nodiscard]] expected<frame_prelude> decode_prelude(std::span<const std::byte> input,
                                                      std::uint64_t payload_bytes_max = limits::frame_payload_bytes_max);
 

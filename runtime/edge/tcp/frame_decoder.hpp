@@ -62,7 +62,7 @@ class frame_decoder {
   bool in_payload_ = false;
   std::span<std::byte> place_;
   std::span<std::byte> missing_;
-  /// Of the payload: what its checksum covers and has not arrived.
+  /// Bytes of the payload that its checksum covers and that have not arrived.
   std::uint64_t to_sum_up_ = 0;
   std::uint32_t crc_ = 0;
 };

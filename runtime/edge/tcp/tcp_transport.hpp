@@ -17,7 +17,7 @@ struct tcp_transport_options {
   std::optional<bool> payload_crc = std::nullopt;
   /// Null: all processes are on this host, and edges are on loopback, without TLS.
   std::shared_ptr<const node_network> network = nullptr;
-  /// Of this network and codec; null: one of its own is opened.
+  /// The endpoint of this network and codec; null: one of its own is opened.
   std::shared_ptr<tcp_endpoint> endpoint = nullptr;
   /// tcp_endpoint_options::silence_timeout where there is neither, the same in all processes.
   std::optional<std::chrono::milliseconds> silence = std::nullopt;

@@ -22,7 +22,7 @@ struct x509_store_ctx_st;
 
 namespace troupe {
 
-/// Of tcp, or a unix socket that a process has inherited.
+/// A socket of tcp, or a unix socket that a process has inherited.
 using wire_socket = asio::generic::stream_protocol::socket;
 
 /// What one call has moved. No bytes and no error: the socket has nothing, or no room, now.

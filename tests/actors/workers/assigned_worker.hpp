@@ -25,7 +25,7 @@ struct testing_config : caf::actor_system_config {
 struct assigned_worker {
   explicit assigned_worker(std::vector<std::uint64_t> boundaries = {}) {
     for (const micro_batch_id id : {micro_batch_id{0, 0}, micro_batch_id{0, 1}}) note(id, 4);
-    sent->learn({1, 0});
+    sent->set_low_water({1, 0});
     note({1, 0}, 4);
     note({1, 1}, 4);
     note({1, 2}, 2);

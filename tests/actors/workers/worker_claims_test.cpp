@@ -232,7 +232,7 @@ TEST(a_worker_that_is_late, tells_no_lie) {
   one.says(twice);
   one.says(*codec::encode(call_opened{1}));
   post(one.stage, release_call{1});
-  one.sent->learn({2, 0});
+  one.sent->set_low_water({2, 0});
   one.says(twice);
   EXPECT_EQ(one.killed_for(), "");
   EXPECT_EQ(one.told.size(), 6U);

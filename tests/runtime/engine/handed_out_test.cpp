@@ -65,7 +65,7 @@ TEST_F(sent_calls, are_over_below_the_mark) {
   note(0, 0, 2, 4);
   sent.begin(1, 0);
   for (std::uint64_t index = 0; index < 6; ++index) note(1, index, index + 1, index);
-  sent.learn({1, 4});
+  sent.set_low_water({1, 4});
   EXPECT_EQ(sent.find({0, 1}).now, standing::over);
   EXPECT_EQ(sent.find({0, 77}).now, standing::over) << "nothing depends on it";
   EXPECT_EQ(sent.find({1, 3}).now, standing::over);

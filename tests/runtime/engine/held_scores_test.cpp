@@ -31,7 +31,7 @@ TEST(held_scores, wait_twice_as_long_from_message_to_message) {
     EXPECT_EQ(held.take().size(), 2u);
     now += 1s;
   }
-  held.hurry();
+  held.shorten_delay();
   held.add(made_of(0), now);
   EXPECT_EQ(held.time_left(now), limits::score_delay_min);
 }

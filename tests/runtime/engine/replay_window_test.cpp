@@ -125,7 +125,7 @@ TEST(replay_window, bounds_what_is_under_way_whether_it_holds_it_or_not) {
     EXPECT_EQ(kept, 3) << "each is as large as all may be together";
     EXPECT_EQ(replay(window).size(), window.size());
     EXPECT_FALSE(window.has_room());
-    window.learn({0, 1});
+    window.set_low_water({0, 1});
     window.forget(replay_window::all_of_them);
     EXPECT_TRUE(window.has_room());
   }
@@ -140,7 +140,7 @@ TEST(replay_window, what_is_still_to_be_sent_again_outlives_its_folding_with_its
   window.begin_replay();
   ASSERT_TRUE(window.next_replay());
   window.replayed();
-  window.learn({1, 0});
+  window.set_low_water({1, 0});
   window.forget(replay_window::all_of_them);
   EXPECT_EQ(window.size(), 2u);
   for (const std::uint64_t index : {1u, 2u}) {

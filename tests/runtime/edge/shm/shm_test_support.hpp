@@ -105,9 +105,9 @@ class pattern_codec final : public payload_codec {
 class shm_edge {
  public:
   explicit shm_edge(shm_edge_options options, bool checksums = false) : memory_(made(options)) {
-    shm_end producers{consumer_bell, codec, [this](const error& e) { told(e, producer_damages); }};
+    shm_end_options producers{consumer_bell, codec, [this](const error& e) { told(e, producer_damages); }};
     producers.checksums = checksums;
-    shm_end consumers{producer_bell, codec, [this](const error& e) { told(e, consumer_damages); }};
+    shm_end_options consumers{producer_bell, codec, [this](const error& e) { told(e, consumer_damages); }};
     consumers.on_lost = [this](const error& e) { told(e, losses); };
     auto out = open_shm_producer(twin(), std::move(producers));
     auto in = open_shm_consumer(twin(), std::move(consumers));
