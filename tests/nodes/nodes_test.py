@@ -6,7 +6,9 @@ off in the middle.
 
 nodes_test.py TROUPE SOURCE_DIR [NAME...]
 """
+import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
@@ -185,6 +187,19 @@ def a_node_is_cut_off_and_returns(nodes):
     expect_nothing_left(nodes)
 
 
+def a_node_of_three_is_cut_off_and_returns(nodes):
+    """Sooner than --worker-timeout: nothing is lost. A seed draws node, moment and time; TROUPE_FAULT_SEEDS=30 tries so many."""
+    alone = evaluate_alone("--micro-batch", "8")
+    for seed in range(int(os.environ.get("TROUPE_FAULT_SEEDS", "3"))):
+        drawn = random.Random(seed)
+        cut = drawn.choice(nodes.nodes[1:])
+        fault = f"partition:node={cut.address},at=mb{drawn.randrange(1, 120)},for={drawn.uniform(0.1, 2):.2f}s"
+        result = launch(nodes, 2, ["--stages", "6", "--micro-batch", "8", "--fault", fault]).result()
+        expect_same_bits(result, alone)
+        assert [each["times"] for each in result["faults"]] == [1], (seed, result["faults"])
+        expect_nothing_left(nodes)
+
+
 def chaos_loses_agents_and_nodes(nodes):
     """Two launches of three nodes; in the second one is frozen and cut off, one lost, with stages of either, and a control
     message is lost on a node without the driver."""
@@ -320,7 +335,8 @@ ALWAYS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas]
 TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
          the_network_of_a_node_is_cut, a_connection_is_half_open, a_node_is_slow,
-         an_activation_takes_longer_than_lost_work_is_waited_for, a_node_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
+         an_activation_takes_longer_than_lost_work_is_waited_for, a_node_is_cut_off_and_returns,
+         a_node_of_three_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
          an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
          the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end,
          a_node_that_does_not_answer_is_named]
