@@ -6,11 +6,13 @@
 namespace troupe::simulation {
 namespace {
 
-/// Deaths of one replica after which it is not started again: without progress, and in a window of time. One more
-/// without progress, as that is told a moment after it happened.
+/// Deaths of one replica after which it is not started again: without progress, and in a window of time. One more of
+/// either, as they are told a moment after they happened.
 constexpr std::size_t deaths_without_progress = 3;
 constexpr std::size_t deaths_in_window = 20;
 constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
+constexpr std::size_t recent_at_most = deaths_in_window + 1;
+constexpr std::int64_t death_window_ns = 60'000'000'000;
 constexpr std::size_t attempts = 2;
 /// Two for its hello, one for its start, one for its silence; and one for what either end of a lost edge says. They end
 /// by themselves. There are none that calls or micro-batches have left.
@@ -175,6 +177,7 @@ void judged_workers::tell_end(const event& each, seen_worker& worker) {
   ++where.deaths;
   ++where.without_progress;
   where.dead.push_back(each.worker);
+  where.recent.push_back(each.at_ns);
 }
 
 void judged_workers::become_stage(const event& each, seen_worker& worker) {
@@ -189,6 +192,11 @@ void judged_workers::become_stage(const event& each, seen_worker& worker) {
   if (where.without_progress > deaths_at_most) {
     broken("restart-budget", "stage {}.{} is started after {} deaths without progress", each.stage, each.replica,
            where.without_progress);
+  }
+  while (!where.recent.empty() && each.at_ns - where.recent.front() > death_window_ns) where.recent.pop_front();
+  if (where.recent.size() > recent_at_most) {
+    broken("restart-budget", "stage {}.{} is started after {} deaths within a minute", each.stage, each.replica,
+           where.recent.size());
   }
   if (where.deaths > 0 && each.incarnation <= where.incarnation) {
     broken("no-stale-incarnation", "incarnation {} of stage {}.{} comes again", each.incarnation, each.stage,

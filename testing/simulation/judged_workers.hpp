@@ -72,6 +72,8 @@ class judged_workers {
     std::size_t without_progress = 0;
     /// Whose ends were told, the last one last.
     std::vector<std::uint32_t> dead = {};
+    /// When the last of them were told, within a minute of each other.
+    std::deque<std::int64_t> recent = {};
   };
   struct seen_edge {
     std::uint64_t sent = 0;

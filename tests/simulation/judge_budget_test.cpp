@@ -1,0 +1,43 @@
+// Goal: the judge counts the deaths of a stage within a minute, also of one that makes progress. Method: short
+// histories.
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "testing/simulation/judge.hpp"
+
+namespace troupe::simulation {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+/// A worker after the other is stage 0 and ends; between two of them a call ends, as its user gives it up.
+std::string after_deaths(std::uint32_t count, std::int64_t apart_ns) {
+  plan calls{.seed = 11, .stages = 1, .replicas = 1, .calls = {}};
+  history seen{{.what = happening::driver_started, .other = 99}};
+  for (std::uint32_t number = 0; number <= count; ++number) {
+    const std::int64_t now_ns = number * apart_ns;
+    const std::uint32_t worker = number + 1;
+    calls.calls.push_back(9);
+    seen.push_back(
+        {.at_ns = now_ns, .what = happening::became_stage, .worker = worker, .stage = 0, .incarnation = number});
+    seen.push_back({.at_ns = now_ns, .what = happening::submitted, .call = number});
+    seen.push_back({.at_ns = now_ns, .what = happening::given_up, .call = number, .value = 606});
+    seen.push_back({.at_ns = now_ns, .what = happening::answered, .call = number, .value = 606});
+    if (number < count) seen.push_back({.at_ns = now_ns, .what = happening::end_told, .worker = worker});
+  }
+  const auto found = judge(calls, seen);
+  return found ? found->invariant : "";
+}
+
+TEST(budget_of_restarts, is_spent_by_many_deaths_within_a_minute) {
+  EXPECT_EQ(after_deaths(21, second_ns), "");
+  EXPECT_EQ(after_deaths(22, second_ns), "restart-budget");
+}
+
+TEST(budget_of_restarts, is_not_spent_by_as_many_over_a_longer_time) {
+  EXPECT_EQ(after_deaths(60, 4 * second_ns), "");
+}
+
+}  // namespace
+}  // namespace troupe::simulation
