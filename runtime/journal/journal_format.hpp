@@ -43,6 +43,11 @@ bytes encode_header(const journal_pins& pins);
 /// Appends a state record; `state.words` are at most limits::score_words_max.
 void append_state(bytes& out, const score& state);
 
+enum class record_check : std::uint8_t {
+  of_checksums,
+  none,  ///< only in mutation tests, which must then find a damaged state
+};
+
 /// The payload's length as a record's head tells it; nothing if its checksum does not match.
 std::optional<std::uint32_t> decode_head(std::span<const std::uint8_t, head_bytes> head);
 /// Whether `payload` is what the four bytes behind it were made from.

@@ -19,7 +19,8 @@ namespace troupe {
 class journal_reader {
  public:
   /// `fd` stays the caller's, and its position is moved.
-  static expected<journal_reader> open(int fd, const std::string& path);
+  static expected<journal_reader> open(int fd, const std::string& path,
+                                       journal_format::record_check check = journal_format::record_check::of_checksums);
 
   /// First: what the run was started with. Nothing where the file ends before the header does.
   [[nodiscard]] expected<std::optional<journal_pins>> header();
@@ -31,8 +32,8 @@ class journal_reader {
 
  private:
   using file_ptr = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-  journal_reader(file_ptr file, std::string path, std::uint64_t size)
-      : file_(std::move(file)), path_(std::move(path)), size_(size) {}
+  journal_reader(file_ptr file, std::string path, std::uint64_t size, journal_format::record_check check)
+      : file_(std::move(file)), path_(std::move(path)), size_(size), check_(check) {}
 
   /// The payload of the next record, of at most `bytes_max`; nothing at the end.
   expected<std::optional<std::span<const std::uint8_t>>> next_payload(std::uint64_t bytes_max);
@@ -45,6 +46,7 @@ class journal_reader {
   file_ptr file_;
   std::string path_;
   std::uint64_t size_;
+  journal_format::record_check check_;
   std::uint64_t whole_ = 0;
   journal_format::bytes record_;
   std::map<std::uint32_t, std::uint64_t> next_index_;

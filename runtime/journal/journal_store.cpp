@@ -116,8 +116,9 @@ expected<void> begin_journal(journal_store& file, const std::string& path, const
 }
 
 expected<void> take_over_journal(journal_store& file, int fd, const std::string& path, const journal_pins& pins,
-                                 const std::function<expected<void>(const score&)>& on_state) {
-  auto reader = journal_reader::open(fd, path);
+                                 const std::function<expected<void>(const score&)>& on_state,
+                                 journal_format::record_check check) {
+  auto reader = journal_reader::open(fd, path, check);
   if (!reader) return tl::make_unexpected(reader.error());
   const auto stored = reader->header();
   if (!stored) return tl::make_unexpected(stored.error());

@@ -28,9 +28,10 @@ class journal_store : public journal_file {
 [[nodiscard]] expected<void> begin_journal(journal_store& file, const std::string& path, const journal_pins& pins);
 
 /// As resume_journal(), of a file that is open. `fd`: its content, to be read.
-[[nodiscard]] expected<void> take_over_journal(journal_store& file, int fd, const std::string& path,
-                                               const journal_pins& pins,
-                                               const std::function<expected<void>(const score&)>& on_state);
+[[nodiscard]] expected<void> take_over_journal(
+    journal_store& file, int fd, const std::string& path, const journal_pins& pins,
+    const std::function<expected<void>(const score&)>& on_state,
+    journal_format::record_check check = journal_format::record_check::of_checksums);
 
 /// E0803 for an errno.
 [[nodiscard]] tl::unexpected<error> journal_unwritable(const std::string& path, int reason);

@@ -11,7 +11,7 @@ int journal_tail::put(std::span<const std::uint8_t> content, bool last, std::chr
   }
   if (!next_sync_ || (!last && now < *next_sync_)) return 0;
   next_sync_.reset();
-  return file_.sync();
+  return syncs_ ? file_.sync() : 0;
 }
 
 }  // namespace troupe

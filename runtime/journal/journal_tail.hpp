@@ -39,7 +39,8 @@ class journal_appender {
 /// limits::journal_sync_interval after the first that is not synced; the last content at once. Threads: one.
 class journal_tail {
  public:
-  explicit journal_tail(journal_file& file) : file_(file) {}
+  /// `syncs`: false only in mutation tests, which must then find states that a loss of power takes.
+  explicit journal_tail(journal_file& file, bool syncs = true) : file_(file), syncs_(syncs) {}
 
   /// 0, or errno: nothing more can be put then.
   [[nodiscard]] int put(std::span<const std::uint8_t> content, bool last, std::chrono::nanoseconds now);
@@ -48,6 +49,7 @@ class journal_tail {
 
  private:
   journal_file& file_;
+  const bool syncs_;
   std::optional<std::chrono::nanoseconds> next_sync_;
 };
 

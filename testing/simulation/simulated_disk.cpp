@@ -43,26 +43,12 @@ void simulated_disk::lose_power(chance& random) {
   synced_ = content_.size();
 }
 
-void simulated_disk::flip_bit(chance& random, bool unseen) {
+void simulated_disk::flip_bit(chance& random) {
   const auto records = records_of(content_);
   if (records.size() < 3) return;
   // Neither the header nor the last, which a reader may take for one that was cut.
   const auto [begin, end] = records[1 + random.below(records.size() - 2)];
-  if (!unseen) {
-    content_[begin + random.below(end - begin)] ^= static_cast<std::uint8_t>(1u << random.below(8));
-    return;
-  }
-  const auto payload = std::span<const std::uint8_t>(content_).subspan(begin, end - begin);
-  auto state = journal_format::decode_state(payload);
-  if (!state || state->words.empty()) return;
-  state->words.front() ^= 1;
-  journal_format::bytes again;
-  journal_format::append_state(again, *state);
-  const std::size_t at = begin - journal_format::head_bytes;
-  content_.erase(content_.begin() + static_cast<std::ptrdiff_t>(at),
-                 content_.begin() + static_cast<std::ptrdiff_t>(end + journal_format::checksum_bytes));
-  content_.insert(content_.begin() + static_cast<std::ptrdiff_t>(at), again.begin(), again.end());
-  synced_ = content_.size();
+  content_[begin + random.below(end - begin)] ^= static_cast<std::uint8_t>(1u << random.below(8));
 }
 
 expected<void> simulated_journal::append(const score& state) {
@@ -96,16 +82,20 @@ expected<void> begin_journal(simulated_disk& disk) {
   return troupe::begin_journal(disk, journal_name, {});
 }
 
-expected<std::vector<score>> read_journal(simulated_disk& disk) {
+expected<std::vector<score>> read_journal(simulated_disk& disk, mutant broken,
+                                          const std::function<bool(const score&)>& is_ours) {
   const auto& content = disk.content();
   const auto file = memory_file::make(journal_name, {reinterpret_cast<const char*>(content.data()), content.size()});
   if (!file) return tl::make_unexpected(file.error());
   std::vector<score> states;
   const auto keep = [&](const score& each) -> expected<void> {
+    if (!is_ours(each)) return fail(error_code::journal_damaged, journal_name, "a state is none of this run's");
     states.push_back(each);
     return {};
   };
-  return take_over_journal(disk, file->fd(), journal_name, {}, keep).map([&] { return std::move(states); });
+  const auto check = broken == mutant::journal_checksums ? journal_format::record_check::none
+                                                         : journal_format::record_check::of_checksums;
+  return take_over_journal(disk, file->fd(), journal_name, {}, keep, check).map([&] { return std::move(states); });
 }
 
 }  // namespace troupe::simulation

@@ -11,6 +11,7 @@
 #include "runtime/journal/journal_format.hpp"
 #include "runtime/journal/journal_store.hpp"
 #include "runtime/journal/journal_tail.hpp"
+#include "testing/simulation/plan.hpp"
 #include "testing/simulation/timeline.hpp"
 
 namespace troupe::simulation {
@@ -18,16 +19,13 @@ namespace troupe::simulation {
 /// One file on a disk whose machine may lose what was not synced. Outlives the drivers.
 class simulated_disk final : public journal_store {
  public:
-  /// Mutant: a sync does nothing.
-  explicit simulated_disk(bool syncs) : syncs_(syncs) {}
-
   /// Of what does not fit a part is written.
   [[nodiscard]] int write(std::span<const std::uint8_t> content) override;
   void fill() noexcept { is_full_ = true; }
   /// As the error of a full disk tells its user to.
   void make_room() noexcept { is_full_ = false; }
   [[nodiscard]] int sync() override {
-    if (syncs_) synced_ = content_.size();
+    synced_ = content_.size();
     return 0;
   }
   /// Bytes behind `size` go, as with ftruncate.
@@ -38,13 +36,12 @@ class simulated_disk final : public journal_store {
   }
   /// With its machine: of what was not synced some part stays, whole, cut, or as zeros.
   void lose_power(chance& random);
-  /// One bit of a word of a state; `unseen`: with a checksum that fits (a mutant).
-  void flip_bit(chance& random, bool unseen);
+  /// One bit of a state.
+  void flip_bit(chance& random);
 
   [[nodiscard]] const std::vector<std::uint8_t>& content() const noexcept { return content_; }
 
  private:
-  const bool syncs_;
   bool is_full_ = false;
   std::vector<std::uint8_t> content_;
   std::size_t synced_ = 0;
@@ -54,8 +51,8 @@ class simulated_disk final : public journal_store {
 /// which the thread of journal_writer does. What waits in it is lost with its driver.
 class simulated_journal final : public journal_appender {
  public:
-  simulated_journal(simulated_disk& disk, const nanoseconds& now, timeline& later)
-      : tail_(disk), now_(now), later_(later) {}
+  simulated_journal(simulated_disk& disk, const nanoseconds& now, timeline& later, mutant broken)
+      : tail_(disk, broken != mutant::journal_synced), now_(now), later_(later) {}
 
   [[nodiscard]] expected<void> append(const score& state) override;
   /// False: a part is not on the disk.
@@ -73,8 +70,9 @@ class simulated_journal final : public journal_appender {
   bool is_closed_ = false;
 };
 
-/// As create_journal() and resume_journal() do. Errors: theirs.
+/// As create_journal() and resume_journal() do. Errors: theirs; and E0802 for a state that is none of the run's.
 [[nodiscard]] expected<void> begin_journal(simulated_disk& disk);
-[[nodiscard]] expected<std::vector<score>> read_journal(simulated_disk& disk);
+[[nodiscard]] expected<std::vector<score>> read_journal(simulated_disk& disk, mutant broken,
+                                                        const std::function<bool(const score&)>& is_ours);
 
 }  // namespace troupe::simulation

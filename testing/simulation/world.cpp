@@ -89,7 +89,7 @@ struct simulator::state {
     left_behind left{what.kept};
     std::uint64_t steps = 0;
     nanoseconds healed{0};
-    simulated_disk disk{what.broken != mutant::journal_synced};
+    simulated_disk disk = {};
     /// Of the driver that died last.
     fault_kind death = fault_kind::kill_driver;
   };
@@ -167,7 +167,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
     }
     std::shared_ptr<simulated_journal> journal;
     if (run.what.has_journal) {
-      journal = std::make_shared<simulated_journal>(run.disk, run.clock.now, life.later());
+      journal = std::make_shared<simulated_journal>(run.disk, run.clock.now, life.later(), run.what.broken);
       run.left.watch(leftover::journal, journal);
       for (auto& each : folds[0]) each = std::make_shared<journaling_fold>(std::move(each), journal);
     }
@@ -197,7 +197,11 @@ std::vector<call_start> simulator::state::resume(run_state& run) {
   }
   if (!run.what.has_journal) return starts;
   run.disk.make_room();
-  const auto states = read_journal(run.disk);
+  // As evaluation does.
+  const auto is_ours = [&](const score& one) {
+    return one.sink < run.what.graph.sinks.size() && one.id.index < run.what.calls[0];
+  };
+  const auto states = read_journal(run.disk, run.what.broken, is_ours);
   if (!states) {
     seen.note({.at_ns = run.clock.now.count(), .what = happening::journal_refused});
     TROUPE_CHECK(begin_journal(run.disk), "room was made");
@@ -222,7 +226,7 @@ void simulator::state::hurt_disk(run_state& run) {
   if (run.death == fault_kind::kill_machine) run.disk.lose_power(run.random);
   if (run.death != fault_kind::corrupt_journal) return;
   seen.note({.at_ns = run.clock.now.count(), .what = happening::journal_hurt});
-  run.disk.flip_bit(run.random, run.what.broken == mutant::journal_checksums);
+  run.disk.flip_bit(run.random);
 }
 
 /// The machine loses its power when the result is out: another driver must find the whole result.
