@@ -11,10 +11,13 @@ namespace troupe::simulation {
 namespace {
 
 constexpr std::array<const char*, fault_kinds> fault_names = {
-    "kill",         "kill-spare",      "kill-starting", "kill-in-forward",  "stop",       "unlink",     "lose-edge",
-    "corrupt",      "poison",          "crash-loop",    "throw-in-forward", "start-late", "fail-start", "kill-driver",
-    "kill-machine", "corrupt-journal", "disk-full",     "kill-actor",       "lose-frame", "throw-once", "give-up",
-    "drop",         "duplicate",       "reorder",       "drop-one",         "hang-start", "stop-run",   "delay-frame",
+    "kill",         "kill-spare",   "kill-starting",    "kill-in-forward",
+    "stop",         "unlink",       "lose-edge",        "corrupt",
+    "poison",       "crash-loop",   "throw-in-forward", "start-late",
+    "fail-start",   "kill-driver",  "kill-machine",     "corrupt-journal",
+    "disk-full",    "kill",         "lose-frame",       "throw-once",
+    "give-up",      "drop",         "duplicate",        "reorder",
+    "drop-one",     "hang-start",   "stop-run",         "delay-frame",
     "double-frame", "reorder-frame"};
 
 constexpr std::array<const char*, mutants> mutant_names = {
@@ -258,6 +261,8 @@ std::string describe(const fault& what) {
     case fault_kind::reorder_messages:
       return fmt::format("{}:control={},at={}ms,for={}ms,p={}", text, place_of(what), at_ms, what.for_us / 1000,
                          static_cast<double>(what.index) / 100);
+    case fault_kind::kill_actor:
+      return fmt::format("{}:{},at={}ms", text, kills_aggregator(what) ? "aggregator" : "loader", at_ms);
     case fault_kind::lose_message:
       return fmt::format("{}:control={},message={}", text, place_of(what), what.index);
     case fault_kind::stop_run:

@@ -30,7 +30,7 @@ enum class fault_kind : std::uint8_t {
   kill_machine,      ///< what was not synced is lost
   corrupt_journal,   ///< a bit of the file, and then the driver's process
   fill_disk,         ///< nothing more can be written from then on
-  kill_actor,        ///< the loader's actor, or with an odd index the aggregator
+  kill_actor,        ///< the loader's actor, or the aggregator (kills_aggregator)
   lose_frame,        ///< the next frame on an edge goes astray, and no end hears of the loss
   throw_once,        ///< the first forward of this micro-batch at this stage throws
   give_up,           ///< the user cancels this call
@@ -68,7 +68,12 @@ struct fault {
   std::vector<std::size_t> channels = {};
 };
 
-/// A protection of the product that is switched off: a run that breaks its promise must be judged wrong.
+[[nodiscard]] constexpr bool kills_aggregator(const fault& actor) noexcept {
+  return actor.index % 2 == 1;
+}
+
+/// A protection that is switched off in the product's code, by an option of the part that is named behind it: a run
+/// that breaks its promise must be judged wrong.
 enum class mutant : std::uint8_t {
   none,
   deduplication,

@@ -317,7 +317,7 @@ void simulator::state::strike(run_state& run, const fault& what, driver_life& li
     case fault_kind::stop_run:
       return life.stop_calls(static_cast<way_to_stop>(what.index));
     case fault_kind::kill_actor:
-      return life.kill_actor(what.index % 2 == 1);
+      return life.kill_actor(kills_aggregator(what));
     case fault_kind::fill_disk:
       seen.note({.at_ns = run.clock.now.count(), .what = happening::disk_filled});
       return run.disk.fill();

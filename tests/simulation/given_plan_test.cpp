@@ -55,7 +55,10 @@ TEST(given_plan, names_stage_replica_and_moment) {
   const fault lossy = of_both->at(0);
   EXPECT_EQ(lossy.kind, fault_kind::lose_messages);
   EXPECT_EQ(lossy.index, 25u);
-  EXPECT_NE(only("kill:loader,at=1s").index % 2, only("kill:aggregator,at=1s").index % 2);
+}
+
+TEST(given_plan, names_the_actor_that_dies_as_it_was_spelled) {
+  for (const char* text : {"kill:loader,at=2.5ms", "kill:aggregator,at=2.5ms"}) EXPECT_EQ(describe(only(text)), text);
 }
 
 TEST(given_plan, names_edges) {
