@@ -93,9 +93,11 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
   options_.accounts->add(options_.at, [worker = worker_] { return worker->telemetry(); });
   options_.registry->put(options_.at, {worker_, given.edge_contact});
   const bool shares_memory = options_.loader_page && worker_->home().node == options_.setup->home.node;
-  if (shares_memory) {
-    if (auto sent = hand_over("loader", options_.loader_page->memory()); !sent) return sent;
-  }
+  const auto lend_page = [&] {
+    return shares_memory ? hand_over("loader", options_.loader_page->memory()) : expected<void>{};
+  };
+  const bool memory_first = options_.setup->memory_first;
+  if (auto lent = memory_first ? lend_page() : expected<void>{}; !lent) return lent;
 
   const assignment_data assignment = options_.setup->assignment(options_.at);
   const auto warm_up_bytes = send_warm_up(assignment.warm_up);
@@ -111,7 +113,7 @@ expected<void> remote_stage_state::assign(const worker_given& given) {
                               .loader_pages = shares_memory ? 1u : 0u,
                               .warm_up_bytes = *warm_up_bytes,
                               .faults = faults ? faults->assign(options_.at, worker_) : std::vector<assigned_fault>{}});
-  return {};
+  return memory_first ? expected<void>{} : lend_page();
 }
 
 expected<void> remote_stage_state::hand_over(const std::string& tag, const blob& what) {
@@ -213,6 +215,12 @@ void remote_stage_state::kill_for(std::string why) {
   worker_->kill(std::move(why));
 }
 
+/// Its successor is looked for when its end is told.
+void remote_stage_state::replace_for(std::string why) {
+  worker_->kill(std::move(why));
+  if (!options_.setup->awaits_ends) exited({worker_, {}});
+}
+
 /// A request that comes again before the answer gets the answer to the first order: the link has lost nothing, and the
 /// worker would answer each order.
 caf::result<call_opened> remote_stage_state::open(const open_ticket& open) {
@@ -250,7 +258,7 @@ void remote_stage_state::link_broke(const worker_unlinked& what) {
 /// A process whose link is gone and that still lives is frozen, or as good as that: it must not wake up again.
 void remote_stage_state::still_silent(const worker_silent& what) {
   if (phase_ != phase::assigned || what.worker != worker_) return;
-  worker_->kill("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
+  replace_for("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
 }
 
 /// In slices: of a freeze of this process no more than one counts.
@@ -264,7 +272,7 @@ void remote_stage_state::check_start(const start_overdue& what) {
   if (phase_ != phase::assigned || ready_ || what.worker != worker_) return;
   if (what.slices_left > 0) return wait_for_start(what.slices_left - 1);
   const double seconds = std::chrono::duration<double>(options_.setup->start_deadline).count();
-  worker_->kill(fmt::format("it did not become its stage within {} s", seconds));
+  replace_for(fmt::format("it did not become its stage within {} s", seconds));
 }
 
 void remote_stage_state::exited(const worker_exited& what) {

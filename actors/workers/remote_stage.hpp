@@ -65,6 +65,7 @@ class remote_stage_state {
   void fold(score_batch said);
   void accuse(const edge_damaged& what);
   void kill_for(std::string why);
+  void replace_for(std::string why);
   [[nodiscard]] caf::result<call_opened> open(const open_ticket& open);
   void opened(const call_opened& what);
   template <class Message>

@@ -63,6 +63,11 @@ struct worker_setup {
   /// A forward that takes longer costs its process; nothing: never.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
 
+  /// false only in mutation tests: an order goes out before the memory that it names.
+  bool memory_first = true;
+  /// false only in mutation tests: a stage is replaced while the worker that had it may still live.
+  bool awaits_ends = true;
+
   /// What the run injects into itself; null: nothing.
   std::shared_ptr<fault_injector> faults = nullptr;
 

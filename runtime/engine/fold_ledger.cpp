@@ -157,7 +157,7 @@ void fold_ledger::drop_held(micro_batch_id from, call_number call) {
 
 /// Takes out the calls that every sink has left behind.
 void fold_ledger::retire() {
-  const call_number open = low_water().call;
+  const call_number open = least_cursor().call;
   while (!calls_.empty() && calls_.begin()->first < open) {
     call_state& call = calls_.begin()->second;
     call.tally.folded = *std::min_element(call.folded.begin(), call.folded.end());
@@ -170,6 +170,11 @@ void fold_ledger::retire() {
 }
 
 micro_batch_id fold_ledger::low_water() const noexcept {
+  const micro_batch_id least = least_cursor();
+  return {least.call, least.index + options_.mark_lead};
+}
+
+micro_batch_id fold_ledger::least_cursor() const noexcept {
   micro_batch_id least = cursors_.front().next;
   for (const cursor& at : cursors_) least = std::min(least, at.next);
   return least;

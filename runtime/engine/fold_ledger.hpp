@@ -40,6 +40,8 @@ struct ledger_options {
   std::uint64_t window = 1;
   /// false only in mutation tests, which must then find a micro-batch folded twice.
   bool deduplicate = true;
+  /// 0 but in mutation tests: so many micro-batches are called folded before they are, and a replay misses them.
+  std::uint64_t mark_lead = 0;
 };
 
 /// Counts every micro-batch exactly once: folds scores in id order, drops duplicates, holds early scores. It is the
@@ -96,6 +98,7 @@ class fold_ledger {
   void advance_all();
   [[nodiscard]] bool skip_finished_call(cursor& at, std::uint32_t sink) const;
   [[nodiscard]] micro_batch_id first_of(call_number call, std::uint32_t sink) const;
+  [[nodiscard]] micro_batch_id least_cursor() const noexcept;
   void drop_held(micro_batch_id from, call_number call);
   void retire();
 

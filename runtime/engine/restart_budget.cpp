@@ -28,7 +28,7 @@ std::optional<error> restart_budget::note(const stage_lost& death, std::chrono::
     stage.low_water = low_water;
     stage.without_progress = 0;
     stage.first_cause = death.cause;
-    stage.suspect = death.working_on;
+    stage.suspect = most_.names_suspects ? death.working_on : std::nullopt;
   }
   if (stage.suspect != death.working_on) stage.suspect.reset();
   ++stage.without_progress;

@@ -17,6 +17,8 @@ struct restart_limits {
   /// Deaths of one stage without the low-water mark moving, and within limits::death_window.
   std::uint32_t deaths_without_progress_max = limits::deaths_without_progress_max;
   std::uint32_t deaths_in_window_max = limits::deaths_in_window_max;
+  /// false only in mutation tests, which must then find a micro-batch that is not named.
+  bool names_suspects = true;
 };
 
 /// Says when restarting a stage once more would not help: as many deaths as one of the limits. Threads: one.

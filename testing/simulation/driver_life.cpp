@@ -15,9 +15,10 @@ namespace troupe::simulation {
 namespace {
 
 constexpr nanoseconds look_interval = 500ms;
-/// --start-deadline, and with the mutant none that a run would see.
+/// --start-deadline.
 constexpr std::chrono::milliseconds start_deadline = 30s;
-constexpr std::chrono::milliseconds no_start_deadline = 24h;
+/// Mutants wait as long for what no run would see.
+constexpr std::chrono::milliseconds no_end_in_sight = 24h;
 
 bool is_ready(const std::future<call_outcome>& outcome) {
   return outcome.valid() && outcome.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
@@ -31,24 +32,22 @@ struct no_edges final : edge_factory {
   }
 };
 
-/// Mutant: the loader is told that more is folded than is.
-class hasty_fold final : public call_fold {
- public:
-  hasty_fold(std::shared_ptr<call_fold> inner, std::shared_ptr<loader_engine> loader)
-      : inner_(std::move(inner)), loader_(std::move(loader)) {}
-  [[nodiscard]] expected<void> fold(const score& next) override {
-    loader_->low_water({next.id.call, next.id.index + 3});
-    return inner_->fold(next);
-  }
-
- private:
-  std::shared_ptr<call_fold> inner_;
-  std::shared_ptr<loader_engine> loader_;
-};
-
+/// Of a ledger whose low-water mark is wrong.
+constexpr std::uint64_t mark_lead = 3;
 constexpr std::size_t engines_per_look = 64;
 constexpr nanoseconds coarseness = 5us;
 constexpr std::uint32_t without_end = ~std::uint32_t{0};
+
+wire_network::options wires_of(const plan& what) {
+  return {.loses_ends = what.loses_edges,
+          .credits = what.broken == mutant::credit_check ? credit_check::none : credit_check::by_slots,
+          .payloads = what.broken == mutant::frame_checksums ? payload_check::none : payload_check::of_checksums};
+}
+
+restart_limits restarts_of(mutant broken) {
+  if (broken == mutant::restart_budget) return {without_end, without_end};
+  return {.names_suspects = broken != mutant::poison_counter};
+}
 
 }  // namespace
 
@@ -60,11 +59,7 @@ driver_life::driver_life(const world_parts& parts)
               .later = later_,
               .seen = parts.seen,
               .random = parts.random,
-              .network =
-                  network_.emplace(wire_network::options{.loses_ends = parts.what.loses_edges,
-                                                         .enforce_credits = parts.what.broken != mutant::credit_check,
-                                                         .checks_frames = parts.what.broken != mutant::frame_checksums},
-                                   parts.clock.now, later_, parts.seen, parts.random),
+              .network = network_.emplace(wires_of(parts.what), parts.clock.now, later_, parts.seen, parts.random),
               .wiring = wiring_of(parts.what.graph),
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
@@ -85,7 +80,9 @@ void driver_life::set_up() {
   setup_->is_remote = [](stage_address) { return true; };
   setup_->assignment = [](stage_address) { return assignment_data{}; };
   setup_->fingerprint = 1;
-  setup_->start_deadline = parts_.what.broken == mutant::late_replaced ? no_start_deadline : start_deadline;
+  setup_->start_deadline = parts_.what.broken == mutant::late_replaced ? no_end_in_sight : start_deadline;
+  setup_->memory_first = parts_.what.broken != mutant::blobs_before_orders;
+  setup_->awaits_ends = parts_.what.broken != mutant::old_incarnations_fenced;
   setup_->codec = std::make_shared<hash_codec>();
   setup_->edges = network_->of(own_process_);
   setup_->local_pages.emplace(loader_at, std::move(*page));
@@ -97,7 +94,8 @@ void driver_life::set_up() {
   engines_ = std::make_shared<assembly>(std::move(*made));
   parts_.left.watch(leftover::engine, engines_->loader);
   host_ = std::make_shared<simulated_host>(around_);
-  losses_.emplace(setup_->silence_timeout + limits::lost_work_margin);
+  losses_.emplace(parts_.what.broken == mutant::lost_work_noticed ? no_end_in_sight
+                                                                  : setup_->silence_timeout + limits::lost_work_margin);
 }
 
 /// As running_topology does.
@@ -106,6 +104,7 @@ void driver_life::direct() {
   pool_ = parts_.system.spawn(worker_pool, host_, patience, setup_->edges);
   auto ledger = engines_->ledger_options();
   ledger.deduplicate = parts_.what.broken != mutant::deduplication;
+  if (parts_.what.broken == mutant::low_water_mark) ledger.mark_lead = mark_lead;
   director_ = parts_.system.spawn(
       director,
       director_plan{.engines = engines_,
@@ -117,8 +116,7 @@ void driver_life::direct() {
                     .reports = std::make_shared<report_box>(),
                     .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
                                                              setup_->silence_timeout + limits::control_request_margin),
-                    .restarts = parts_.what.broken == mutant::restart_budget ? restart_limits{without_end, without_end}
-                                                                             : restart_limits{},
+                    .restarts = restarts_of(parts_.what.broken),
                     .on_child = [this](const caf::actor& child) { meet(child); },
                     .on_stopped = [this] { is_stopped_ = true; }});
 }
@@ -142,9 +140,6 @@ void driver_life::submit(std::vector<folds_of_call> folds, std::vector<call_star
     call_ticket& ticket = *tickets_.back();
     ticket.source = std::make_shared<hash_source>(parts_.what, call, starts[call].first());
     ticket.folds = std::move(folds[call]);
-    if (parts_.what.broken == mutant::low_water_mark) {
-      for (auto& each : ticket.folds) each = std::make_shared<hasty_fold>(std::move(each), engines_->loader);
-    }
     ticket.start = starts[call];
     ticket.score_words.assign(ticket.folds.size(), 1);
     outcomes_.push_back(ticket.done.get_future());
@@ -372,7 +367,7 @@ void driver_life::note_cause(std::uint64_t call, const error& cause) {
 /// As running_topology::watch().
 void driver_life::look_after() {
   later_.at(around_.now + look_interval, [this] { look_after(); });
-  if (is_stopped_ || !director_ || parts_.what.broken == mutant::lost_work_noticed) return;
+  if (is_stopped_ || !director_) return;
   loader_engine& loader = *engines_->loader;
   if (const auto lost = losses_->look(loader.low_water(), loader.sent(), *engines_->accounts, around_.now)) {
     post(director_, work_lost{*lost, around_.now});

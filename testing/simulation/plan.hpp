@@ -76,21 +76,21 @@ struct fault {
 /// that breaks its promise must be judged wrong.
 enum class mutant : std::uint8_t {
   none,
-  deduplication,
-  low_water_mark,
-  frame_checksums,
-  journal_checksums,
-  credit_check,
-  poison_counter,
-  restart_budget,
-  blobs_before_orders,
-  silence_noticed,
-  journal_synced,
-  lost_work_noticed,
-  same_data_again,
-  messages_said_again,
-  old_incarnations_fenced,
-  late_replaced,
+  deduplication,            ///< ledger_options
+  low_water_mark,           ///< ledger_options
+  frame_checksums,          ///< frame_decoder
+  journal_checksums,        ///< journal_reader
+  credit_check,             ///< inproc_edge_factory
+  poison_counter,           ///< restart_limits
+  restart_budget,           ///< restart_limits
+  blobs_before_orders,      ///< worker_setup, for the order to become a stage
+  silence_noticed,          ///< of the simulated link, as a real one has threads and sockets
+  journal_synced,           ///< journal_tail
+  lost_work_noticed,        ///< lost_work_watch
+  same_data_again,          ///< what a user's source promises
+  messages_said_again,      ///< number_messages() is left out
+  old_incarnations_fenced,  ///< worker_setup
+  late_replaced,            ///< worker_setup
 };
 inline constexpr std::size_t mutants = 16;
 [[nodiscard]] const char* name_of(mutant which) noexcept;

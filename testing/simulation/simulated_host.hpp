@@ -10,9 +10,7 @@ namespace troupe::simulation {
 /// Where the workers of one driver live. Keeps all that it started, dead ones too.
 class simulated_host final : public worker_host {
  public:
-  explicit simulated_host(worker_surroundings& around) : around_(around) {
-    around_.find = [this](stage_address where) { return at(where); };
-  }
+  explicit simulated_host(worker_surroundings& around) : around_(around) {}
 
   [[nodiscard]] expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener> listener) override;
   void refresh_telemetry(std::chrono::steady_clock::time_point) override {}

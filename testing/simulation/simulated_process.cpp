@@ -14,6 +14,9 @@ namespace {
 /// Thrown through what the worker does when it ends itself: nothing behind it happens any more.
 struct process_ended {};
 
+/// Longer than most messages take.
+constexpr nanoseconds blob_time = 1ms;
+
 /// The production actor; an exception that leaves it is the end of the process, and no news.
 worker_actor_type::behavior_type quiet_worker(worker_actor_type::stateful_pointer<worker_actor_state> self,
                                               std::shared_ptr<worker_body> body) {
@@ -121,27 +124,35 @@ void simulated_process::is_meant_for(stage_address at) {
 }
 
 void simulated_process::take_blob(const std::string& tag) {
-  const auto arrive = [this, tag] {
-    blobs_.insert(tag);
-    note(happening::blob_arrived, {.value = hash_of(tag)});
-  };
-  if (around_.what.broken != mutant::blobs_before_orders) return arrive();
-  around_.later.at(around_.now + nanoseconds{around_.random.between(100'000, 10'000'000)}, arrive);
+  coming_.push_back({tag, sent_down_, around_.now + blob_time});
+}
+
+/// As hosted_worker promises: a blob is there before any message that is sent later. Before one that was sent earlier
+/// it is there by chance.
+void simulated_process::find_blobs(std::uint64_t number) {
+  std::erase_if(coming_, [&](const coming_blob& each) {
+    const bool is_there = each.behind < number || each.due <= around_.now;
+    if (!is_there) return false;
+    blobs_.insert(each.tag);
+    note(happening::blob_arrived, {.value = hash_of(each.tag)});
+    return true;
+  });
 }
 
 void simulated_process::go_down(codec::bytes message) {
   if (!lives() || is_unlinked_) return;
-  put_on_way(std::move(message), last_down_, [this](codec::bytes arrived) {
-    waiting_.push_back(std::move(arrived));
+  put_on_way(std::move(message), last_down_, [this, number = ++sent_down_](codec::bytes arrived) {
+    waiting_.push_back({number, std::move(arrived)});
     arrive_from_driver();
   });
 }
 
 void simulated_process::arrive_from_driver() {
   while (!waiting_.empty() && lives() && !is_frozen() && has_booted_) {
-    codec::bytes message = std::move(waiting_.front());
+    numbered_bytes next = std::move(waiting_.front());
     waiting_.pop_front();
-    below_driver_->events.on_message(std::move(message));
+    find_blobs(next.number);
+    below_driver_->events.on_message(std::move(next.message));
   }
 }
 
@@ -176,9 +187,7 @@ void simulated_process::obey(codec::bytes message) {
 }
 
 stage_telemetry simulated_process::telemetry() const {
-  stage_telemetry now = last_telemetry_ ? *last_telemetry_ : page_->telemetry();
-  if (around_.what.broken == mutant::poison_counter) now.working_on = std::nullopt;
-  return now;
+  return last_telemetry_ ? *last_telemetry_ : page_->telemetry();
 }
 
 void simulated_process::kill_soon() {
@@ -198,29 +207,14 @@ void simulated_process::go_up(codec::bytes message) {
   });
 }
 
-/// What a dead worker said last comes after its end.
+/// What a dead worker said last comes after its end, and its pool drops it.
 void simulated_process::haunt() {
   for (const codec::bytes& words : last_messages_) {
     const auto numbered = codec::decode<numbered_message>(words);
     auto scores = numbered ? codec::decode<score_batch>(numbered->message) : tl::make_unexpected(numbered.error());
-    if (!scores) continue;
-    if (around_.what.broken == mutant::old_incarnations_fenced) {
-      come_as_successor(std::move(*scores), 100);
-    } else if (const auto dead = as_seen.lock()) {
-      listener_->said(dead, *codec::encode(*scores));
-    }
+    const auto dead = as_seen.lock();
+    if (scores && dead) listener_->said(dead, *codec::encode(*scores));
   }
-}
-
-/// Mutant: it counts as its successor's, as soon as there is one.
-void simulated_process::come_as_successor(score_batch scores, int times) {
-  const simulated_process* successor = meant_for_ ? around_.find(*meant_for_) : nullptr;
-  if (successor != nullptr && successor != this && successor->assignment()) {
-    for (score& each : scores.scores) each.sender_incarnation = successor->assignment()->incarnation;
-    listener_->said(successor->as_seen.lock(), *codec::encode(scores));
-  }
-  if (times == 0) return;
-  around_.later.at(around_.now + 1ms, [this, scores, times] { come_as_successor(scores, times - 1); });
 }
 
 void simulated_process::hear(codec::bytes message) {

@@ -43,8 +43,6 @@ struct worker_surroundings {
   /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
   std::vector<fault>& armed;
   left_behind& left;
-  /// The worker that is this replica now, if it lives.
-  std::function<simulated_process*(stage_address)> find = nullptr;
 
   [[nodiscard]] caf::scheduler::test_coordinator& scheduler() const {
     return static_cast<caf::scheduler::test_coordinator&>(system.scheduler());
@@ -126,10 +124,10 @@ class simulated_process final : public worker_process, public forward_surroundin
   void go_up(codec::bytes message);
   void put_on_way(codec::bytes message, nanoseconds& last, const std::function<void(codec::bytes)>& arrive);
   void arrive_from_driver();
+  void find_blobs(std::uint64_t number);
   void obey(codec::bytes message);
   void hear(codec::bytes message);
   void haunt();
-  void come_as_successor(score_batch scores, int times);
   [[nodiscard]] bool is_hit(fault_kind by) const;
   [[nodiscard]] bool is_lost_by_plan(std::span<const std::byte> message) const;
   void beat_soon();
@@ -150,6 +148,13 @@ class simulated_process final : public worker_process, public forward_surroundin
   std::optional<stage_telemetry> last_telemetry_;
   stepped_engines engines_;
   worker_actor_type actor_;
+  /// Handed over behind so many messages; it comes with the next one, or by itself when it is due.
+  struct coming_blob {
+    std::string tag;
+    std::uint64_t behind = 0;
+    nanoseconds due{0};
+  };
+  std::vector<coming_blob> coming_;
   std::set<std::string> blobs_;
   std::optional<worker_assignment> assignment_;
   bool has_booted_ = false;
@@ -168,8 +173,13 @@ class simulated_process final : public worker_process, public forward_surroundin
   const std::shared_ptr<simulated_link_end> below_worker_;
   const std::shared_ptr<simulated_link_end> below_driver_;
   const std::shared_ptr<message_link> to_worker_;
+  struct numbered_bytes {
+    std::uint64_t number = 0;
+    codec::bytes message;
+  };
   /// Arrived, and not read yet.
-  std::deque<codec::bytes> waiting_;
+  std::deque<numbered_bytes> waiting_;
+  std::uint64_t sent_down_ = 0;
   nanoseconds last_down_{0};
   nanoseconds last_up_{0};
   std::uint64_t sent_up_ = 0;

@@ -1,5 +1,6 @@
 #include "testing/simulation/wire_frames.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/os/crc32c.hpp"
@@ -48,23 +49,27 @@ std::vector<std::byte> bytes_of(const activation& message, epoch_number epoch) {
   return made;
 }
 
-expected<read_frame> read(std::span<const std::byte> bytes) {
-  const auto prelude = decode_prelude(bytes.first(frame_prelude_bytes));
-  if (!prelude) return tl::make_unexpected(prelude.error());
-  const std::size_t head_bytes = frame_prelude_bytes + prelude->header_bytes;
-  if (head_bytes > bytes.size()) return fail(error_code::wire_malformed, "frame", "it is longer than what came");
-  auto head = decode_head(bytes.first(head_bytes), *prelude);
-  if (!head) return tl::make_unexpected(head.error());
-  const auto payload = bytes.subspan(head_bytes);
-  if (payload.size() != payload_bytes_of(*head))
-    return fail(error_code::wire_malformed, "frame", "its length is wrong");
-  const auto* sent = std::get_if<activation_frame>(&*head);
-  if (sent == nullptr || !sent->has_checksum) return read_frame{*head, payload};
-  const std::size_t at = layout_of(*sent).checksum_at;
-  if (crc32c(payload.first(at)) != read_checksum(payload.subspan(at).first<payload_checksum_bytes>())) {
-    return fail(error_code::wire_checksum, "frame", "its payload is damaged");
+expected<read_frame> read(std::span<const std::byte> bytes, payload_check check) {
+  frame_decoder decoder(limits::frame_payload_bytes_max, check);
+  std::vector<std::byte> payload;
+  for (;;) {
+    const auto step = decoder.step();
+    if (!step) return tl::make_unexpected(step.error());
+    if (*step == decode_step::more) {
+      const auto room = decoder.room();
+      const auto piece = bytes.first(std::min(bytes.size(), room.size()));
+      if (piece.empty()) return fail(error_code::wire_malformed, "frame", "it is longer than what came");
+      std::ranges::copy(piece, room.begin());
+      decoder.arrived(piece.size());
+      bytes = bytes.subspan(piece.size());
+      continue;
+    }
+    if (*step == decode_step::payload || decoder.payload_bytes() == 0) {
+      return read_frame{decoder.head(), std::move(payload)};
+    }
+    payload.resize(decoder.payload_bytes());
+    decoder.payload_into(payload);
   }
-  return read_frame{*head, payload};
 }
 
 expected<activation> rebuilt(const activation_frame& head, std::span<const std::byte> payload) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "messages/activation.hpp"
-#include "runtime/edge/tcp/frame.hpp"
+#include "runtime/edge/tcp/frame_decoder.hpp"
 
 /// Frames of the tcp transport, made and read as its two ends do.
 namespace troupe::simulation {
@@ -15,10 +15,10 @@ namespace troupe::simulation {
 
 struct read_frame {
   frame head;
-  std::span<const std::byte> payload;
+  std::vector<std::byte> payload;
 };
-/// A whole frame, as frame_decoder reads it.
-[[nodiscard]] expected<read_frame> read(std::span<const std::byte> bytes);
+/// A whole frame.
+[[nodiscard]] expected<read_frame> read(std::span<const std::byte> bytes, payload_check check);
 /// Of a frame that was read.
 [[nodiscard]] expected<activation> rebuilt(const activation_frame& head, std::span<const std::byte> payload);
 

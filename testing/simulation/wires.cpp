@@ -6,14 +6,20 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
-#include "runtime/edge/tcp/frame.hpp"
-#include "runtime/os/crc32c.hpp"
 #include "testing/simulation/wire_frames.hpp"
 
 namespace troupe::simulation {
 
 /// What each end knows, and the frames on their way.
 struct wire {
+  wire() = default;
+  wire(const wire&) = delete;
+  wire& operator=(const wire&) = delete;
+  /// The bell may be gone by now: a queue that abandons rings none.
+  ~wire() {
+    if (queue) queue->abandon();
+  }
+
   std::uint64_t number = 0;
   std::uint32_t slots = 1;
   epoch_number epoch = 0;
@@ -35,6 +41,8 @@ struct wire {
     [[nodiscard]] bool speaks() const { return is_open && process->lives; }
   };
   end producer;
+  /// The network's end of the producer's inproc edge.
+  std::unique_ptr<edge_consumer> queue;
   std::uint64_t sent = 0;
   std::uint64_t released_known = 0;
   std::deque<std::vector<std::byte>> down;
@@ -72,30 +80,32 @@ constexpr std::uint64_t consumer_closed = ~std::uint64_t{0};
 
 class wire_producer final : public edge_producer {
  public:
-  wire_producer(wire_network& network, std::shared_ptr<wire> on) : network_(network), wire_(std::move(on)) {}
+  wire_producer(wire_network& network, std::unique_ptr<edge_producer> queue, std::shared_ptr<wire> on)
+      : network_(network), queue_(std::move(queue)), wire_(std::move(on)) {}
   ~wire_producer() override { wire_producer::close(); }
 
-  [[nodiscard]] std::uint32_t slots() const noexcept override { return wire_->slots; }
-  [[nodiscard]] std::uint32_t credits() const noexcept override {
-    if (wire_->producer.peer_closed || !network_.how().enforce_credits) return slots();
-    return static_cast<std::uint32_t>(slots() - (wire_->sent - wire_->released_known));
-  }
+  [[nodiscard]] std::uint32_t slots() const noexcept override { return queue_->slots(); }
+  [[nodiscard]] std::uint32_t credits() const noexcept override { return queue_->credits(); }
+  [[nodiscard]] bool has_credit() noexcept override { return queue_->has_credit(); }
   [[nodiscard]] send_status try_send(activation& message) override {
-    if (wire_->producer.peer_closed) return send_status::closed;
-    if (credits() == 0) return send_status::no_credit;
+    if (const send_status status = queue_->try_send(message); status != send_status::sent) return status;
     ++wire_->sent;
-    const activation out = std::move(message);
+    const auto out = wire_->queue->try_receive();
     if (!is_heard()) return send_status::sent;
-    network_.note(happening::edge_sent, *wire_, wire_->producer.process.get(), out.id);
+    network_.note(happening::edge_sent, *wire_, wire_->producer.process.get(), out->id);
     if (std::exchange(wire_->next_goes_astray, false)) return send_status::sent;
-    network_.send_down(wire_, bytes_of(out, wire_->epoch));
+    network_.send_down(wire_, bytes_of(*out, wire_->epoch));
     return send_status::sent;
   }
   void send_flush(call_number call) noexcept override {
     if (is_heard() && !wire_->producer.peer_closed) network_.send_down(wire_, bytes_of(frame{flush_frame{call}}));
   }
-  void abandon() noexcept override { wire_->producer.is_over = true; }
+  void abandon() noexcept override {
+    queue_->abandon();
+    wire_->producer.is_over = true;
+  }
   void close() noexcept override {
+    queue_->close();
     if (is_heard()) network_.send_down(wire_, bytes_of(frame{close_frame{wire_->sent}}));
     wire_->producer.is_over = true;
   }
@@ -105,6 +115,7 @@ class wire_producer final : public edge_producer {
     return !wire_->producer.is_over && wire_->producer.process->lives && !wire_->is_lost;
   }
   wire_network& network_;
+  const std::unique_ptr<edge_producer> queue_;
   const std::shared_ptr<wire> wire_;
 };
 
@@ -170,7 +181,13 @@ class wire_transport final : public transport {
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> open_producer(edge_site site) override {
     return open(site, &wire::producer).map([&](std::shared_ptr<wire>&& found) -> std::unique_ptr<edge_producer> {
       network_.note(happening::edge_made, *found, process_.get());
-      return std::make_unique<wire_producer>(network_, std::move(found));
+      edge_options shape = site.shape;
+      shape.consumer_bell = nullptr;
+      shape.credits_per_ring = 1;  // each credit comes in a frame of its own
+      edge_ends queue = inproc_edge_factory(network_.how().credits).make(shape);
+      found->queue = std::move(queue.consumer);
+      if (found->producer.peer_closed) found->queue->close();
+      return std::make_unique<wire_producer>(network_, std::move(queue.producer), std::move(found));
     });
   }
 
@@ -226,7 +243,9 @@ void wire_network::note(happening what, const wire& on, const process_state* who
 }
 
 void wire_network::send_down(const std::shared_ptr<wire>& on, std::vector<std::byte> frame) {
-  if (std::exchange(on->next_is_damaged, false)) damage(frame);
+  if (std::exchange(on->next_is_damaged, false)) {
+    frame[random_.below(frame.size())] ^= static_cast<std::byte>(1u << random_.below(8));
+  }
   on->down.push_back(std::move(frame));
   on->last_down = std::max(on->last_down, now_ + nanoseconds{random_.between(1'000, 80'000)}) +
                   std::exchange(on->next_is_late, nanoseconds{0});
@@ -243,7 +262,7 @@ void wire_network::arrive_down(const std::shared_ptr<wire>& on) {
   const std::vector<std::byte> bytes = std::move(on->down.front());
   on->down.pop_front();
   if (on->is_lost || on->consumer.is_over) return;
-  const auto what = read(bytes);
+  const auto what = read(bytes, options_.payloads);
   if (!what) return lose(on, what.error());
   if (const auto* sent = std::get_if<activation_frame>(&what->head)) {
     auto message = rebuilt(*sent, what->payload);
@@ -288,10 +307,10 @@ void wire_network::arrive_up(const std::shared_ptr<wire>& on) {
   if (on->is_lost || on->producer.is_over) return;
   if (released == consumer_closed) {
     on->producer.peer_closed = true;
-  } else {
-    on->released_known = std::max(on->released_known, released);
+    if (on->queue) on->queue->close();
+    return;
   }
-  on->producer.ring();
+  for (; on->released_known < released; ++on->released_known) on->queue->release();
 }
 
 /// Both ends are silent from then on, and those who live are told.
@@ -373,19 +392,6 @@ bool wire_network::damage_one(const channels& of) {
   note(happening::edge_damaged, *chosen, nullptr);
   chosen->next_is_damaged = true;
   return true;
-}
-
-void wire_network::damage(std::vector<std::byte>& frame) {
-  if (options_.checks_frames) {
-    frame[random_.below(frame.size())] ^= static_cast<std::byte>(1u << random_.below(8));
-    return;
-  }
-  const auto what = read(frame);
-  const std::size_t payload = what ? what->payload.size() : 0;
-  if (payload == 0) return;
-  const auto place = std::span(frame).last(payload);
-  place[0] ^= std::byte{1};
-  write_checksum(crc32c(place.first(payload - payload_checksum_bytes)), place.last<payload_checksum_bytes>());
 }
 
 }  // namespace troupe::simulation

@@ -5,8 +5,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "runtime/edge/inproc/inproc_edge.hpp"
+#include "runtime/edge/tcp/frame_decoder.hpp"
 #include "runtime/edge/transport.hpp"
 #include "testing/simulation/timeline.hpp"
 
@@ -20,17 +23,16 @@ struct process_state {
 
 struct wire;
 
-/// All edges of one driver's life. Activations travel as frames of the tcp transport, with the production checksums,
-/// each direction in order and with a delay of its own; a process that dies leaves silence, or, where edges can be
-/// lost, the news of the loss.
+/// All edges of one driver's life. As with tcp a producer has an inproc edge to the network, whose slots are the
+/// credits; activations travel as frames of the tcp transport, with the production checksums and decoder, each
+/// direction in order and with a delay of its own. A process that dies leaves silence, or, where edges can be lost, the
+/// news of the loss.
 class wire_network {
  public:
   struct options {
     bool loses_ends = false;
-    /// Mutant: producers believe that they always have credit.
-    bool enforce_credits = true;
-    /// Mutant: damaged frames look whole.
-    bool checks_frames = true;
+    credit_check credits = credit_check::by_slots;
+    payload_check payloads = payload_check::of_checksums;
   };
   wire_network(const options& how, const nanoseconds& now, timeline& later, recorder& seen, chance& random)
       : options_(how), now_(now), later_(later), seen_(seen), random_(random) {}
@@ -67,7 +69,6 @@ class wire_network {
   [[nodiscard]] std::shared_ptr<wire> draw_live(const channels& of);
   void arrive_down(const std::shared_ptr<wire>& on);
   void arrive_up(const std::shared_ptr<wire>& on);
-  void damage(std::vector<std::byte>& frame);
   void take_in(const std::shared_ptr<wire>& on, activation message);
 
   const options options_;

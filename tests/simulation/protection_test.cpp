@@ -1,5 +1,6 @@
 // Goal: the simulator finds what each protection of the product is there for. Method: one protection at a time is
-// switched off, outside of the product's code; within so many seeds the judge must name an invariant that it broke.
+// switched off, in the product's code where a simulation runs it (`mutant` says where); within so many seeds the judge
+// must name an invariant that it broke.
 // With the protections on the same seeds are judged well (simulation_world_test).
 #include <algorithm>
 #include <ostream>
@@ -46,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
     each, protection,
     ::testing::Values(switched_off{mutant::deduplication, 100, {"exactly-once"}},
                       switched_off{mutant::low_water_mark, 100, {"ends", "complete", "licensed-error"}},
-                      switched_off{mutant::frame_checksums, 300, {"same-bits", "right-parts"}},
+                      switched_off{mutant::frame_checksums, 1000, {"same-bits", "right-parts"}},
                       switched_off{mutant::journal_checksums, 1000, {"journal-kept"}},
                       switched_off{mutant::credit_check, 50, {"credits"}},
                       switched_off{mutant::poison_counter, 300, {"poison-named"}},
@@ -55,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
                       switched_off{mutant::silence_noticed, 1000, {"silent-replaced", "licensed-error"}},
                       switched_off{mutant::late_replaced, 100, {"late-replaced"}},
                       switched_off{mutant::journal_synced, 100, {"journal-kept"}},
-                      switched_off{mutant::old_incarnations_fenced, 1000, {"no-stale-incarnation"}},
+                      switched_off{mutant::old_incarnations_fenced, 100, {"no-stale-incarnation"}},
                       switched_off{mutant::same_data_again, 100, {"right-parts", "same-bits"}},
                       switched_off{mutant::lost_work_noticed, 1000, {"ends"}},
                       switched_off{

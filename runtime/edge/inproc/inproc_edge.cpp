@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -62,14 +63,15 @@ class ring_position {
 
 class inproc_producer final : public edge_producer {
  public:
-  explicit inproc_producer(std::shared_ptr<channel> shared) : channel_(std::move(shared)) {}
+  /// `most`: that may be on the edge.
+  inproc_producer(std::shared_ptr<channel> shared, std::uint64_t most) : channel_(std::move(shared)), most_(most) {}
   ~inproc_producer() override { inproc_producer::close(); }
 
   [[nodiscard]] std::uint32_t slots() const noexcept override { return channel_->options.slots; }
 
   [[nodiscard]] std::uint32_t credits() const noexcept override {
     if (channel_->consumer_closed.load(std::memory_order_acquire)) return slots();
-    return static_cast<std::uint32_t>(slots() - (sent_ - released_now()));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots(), most_ - (sent_ - released_now())));
   }
 
   [[nodiscard]] bool has_credit() noexcept override {
@@ -108,9 +110,9 @@ class inproc_producer final : public edge_producer {
  private:
   // The consumer's line is read only when the credits known so far are used up.
   [[nodiscard]] bool has_free_slot() noexcept {
-    if (sent_ - released_seen_ < channel_->ring.size()) return true;
+    if (sent_ - released_seen_ < most_) return true;
     released_seen_ = released_now();
-    return sent_ - released_seen_ < channel_->ring.size();
+    return sent_ - released_seen_ < most_;
   }
 
   // Several credits per ring. The consumer counts free slots after a release as slots - (sent - released) and rings at
@@ -133,6 +135,7 @@ class inproc_producer final : public edge_producer {
   }
 
   const std::shared_ptr<channel> channel_;
+  const std::uint64_t most_;
   std::uint64_t sent_ = 0;
   std::uint64_t released_seen_ = 0;
   ring_position position_;
@@ -225,7 +228,9 @@ edge_ends inproc_edge_factory::make(const edge_options& options) {
                "an edge has 1 to pipe_buffers_max slots");
   TROUPE_CHECK(options.credits_per_ring >= 1, "a producer must be rung at some number of free slots");
   auto shared = std::make_shared<channel>(options);
-  return {std::make_unique<inproc_producer>(shared), std::make_unique<inproc_consumer>(shared)};
+  const std::uint64_t most =
+      check_ == credit_check::by_slots ? options.slots : std::numeric_limits<std::uint64_t>::max();
+  return {std::make_unique<inproc_producer>(shared, most), std::make_unique<inproc_consumer>(shared)};
 }
 
 }  // namespace troupe

@@ -56,7 +56,8 @@ expected<decode_step> frame_decoder::step() {
 expected<decode_step> frame_decoder::end_payload() {
   in_payload_ = false;
   const auto* sent = std::get_if<activation_frame>(&head_);
-  if (sent != nullptr && sent->has_checksum && read_checksum(place_.last<payload_checksum_bytes>()) != crc_) {
+  const bool is_checked = sent != nullptr && sent->has_checksum && check_ == payload_check::of_checksums;
+  if (is_checked && read_checksum(place_.last<payload_checksum_bytes>()) != crc_) {
     return fail(error_code::wire_checksum, to_string(sent->id), "the payload does not match its checksum");
   }
   return decode_step::payload;

@@ -15,6 +15,11 @@ enum class decode_step : std::uint8_t {
   payload,  ///< the payload of head() is complete
 };
 
+enum class payload_check : std::uint8_t {
+  of_checksums,
+  none,  ///< only in mutation tests, which must then find a damaged payload
+};
+
 /// Frames out of a stream of bytes that comes in pieces of any size. Small frames gather in a buffer of fixed size;
 /// the remaining bytes of a payload are read where they are to lie, and summed up as they arrive. Allocates nothing
 /// unless it fails.
@@ -25,7 +30,8 @@ enum class decode_step : std::uint8_t {
 class frame_decoder {
  public:
   /// Frames that announce a larger payload are refused (E0701).
-  explicit frame_decoder(std::uint64_t payload_bytes_max) : payload_bytes_max_(payload_bytes_max) {}
+  explicit frame_decoder(std::uint64_t payload_bytes_max, payload_check check = payload_check::of_checksums)
+      : check_(check), payload_bytes_max_(payload_bytes_max) {}
   /// From the next head on.
   void limit_payloads(std::uint64_t bytes) noexcept { payload_bytes_max_ = bytes; }
 
@@ -56,6 +62,7 @@ class frame_decoder {
   std::array<std::byte, limits::frame_buffer_bytes> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  const payload_check check_;
   std::uint64_t payload_bytes_max_;
   frame head_;
   std::uint64_t payload_bytes_ = 0;
