@@ -25,7 +25,7 @@ void driver_life::note_left() {
 }
 
 void driver_life::keep_an_end() {
-  const std::uint64_t number = network_->make({.slots = 1});
+  const std::uint64_t number = network_->make({.slots = 1}).words.front();
   auto end = network_->of(own_process_)->open_producer({.offer = {.memory = std::nullopt, .words = {number}}});
   if (end) kept_end_ = std::move(*end);
 }

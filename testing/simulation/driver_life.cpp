@@ -76,6 +76,10 @@ void driver_life::set_up() {
   auto page = shared_page::create();
   TROUPE_CHECK(page, "the machine has a page of memory");
   around_.loader_page = page->page();
+  if (parts_.what.hands_over_edges) {
+    around_.memory = page->memory();
+    network_->offer_memory(page->memory());
+  }
   parts_.left.watch(leftover::page, around_.loader_page);
   setup_->is_remote = [](stage_address) { return true; };
   setup_->assignment = [](stage_address) { return assignment_data{}; };

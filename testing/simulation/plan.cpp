@@ -35,6 +35,7 @@ constexpr std::uint64_t link_salt = 0x6c696e6b;
 constexpr std::uint64_t hang_salt = 0x68616e67;
 constexpr std::uint64_t frame_salt = 0x6672616d;
 constexpr std::uint64_t stop_salt = 0x656e64;
+constexpr std::uint64_t memory_salt = 0x6d656d;
 constexpr std::array<const char*, ways_to_stop> way_names = {"drain", "now", "deadline", "abort"};
 
 class drawing {
@@ -186,6 +187,12 @@ void draw_of_processes(plan& made) {
 void draw_more(plan& made) {
   draw_of_processes(made);
   drawing(made.seed ^ stop_salt).draw_stop(made);
+  made.hands_over_edges = !made.loses_edges && drawing(made.seed ^ memory_salt).one_in(8);
+}
+
+const char* edges_text(const plan& what) {
+  if (what.loses_edges) return ", edges can be lost";
+  return what.hands_over_edges ? ", memory of edges" : "";
 }
 
 std::string place_of(const fault& what) {
@@ -284,7 +291,7 @@ std::string describe(const plan& what) {
   std::string text =
       fmt::format("seed {}: {}, slots {} and {}, forward {} us{}{}{}, calls of", what.seed, size,
                   what.slots_from_loader, what.slots_between, what.forward_us, what.is_rereadable ? ", read again" : "",
-                  what.loses_edges ? ", edges can be lost" : "", what.has_journal ? ", journal" : "");
+                  edges_text(what), what.has_journal ? ", journal" : "");
   for (const std::uint64_t count : what.calls) text += fmt::format(" {}", count);
   for (std::size_t call = 0; call < what.folded_before.size(); ++call) {
     if (!what.folded_before[call].empty()) {

@@ -124,6 +124,8 @@ struct plan {
   bool is_rereadable = false;
   /// Edges can be lost while both processes live, as those over a network.
   bool loses_edges = false;
+  /// The driver hands memory of each edge to the workers at its ends, as for shared memory.
+  bool hands_over_edges = false;
   /// One call, whose states go to a journal.
   bool has_journal = false;
   /// A forward takes so long on average.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
 #include "runtime/link/numbered_link.hpp"
 
@@ -34,6 +35,10 @@ std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = text.size();
   for (const char each : text) hash = mix(hash, static_cast<unsigned char>(each));
   return hash;
+}
+
+tl::unexpected<error> has_not_come(const std::string& tag) {
+  return fail(error_code::wire_malformed, "channel", "no descriptors came for \"" + tag + "\"");
 }
 
 bool strikes(const fault& each, fault_kind kind, stage_index stage, micro_batch_id id) {
@@ -172,6 +177,9 @@ void simulated_process::obey(codec::bytes message) {
   if (kind && *kind == message_kind::wiring_order) {
     static_cast<void>(dispatch<wiring_order>(message, [&](const wiring_order& order) {
       note(happening::wired, {.epoch = order.epoch, .value = order.from.index});
+      for (const offered_edge& each : order.offers) {
+        if (each.blobs != 0) note(happening::order_taken, {.value = hash_of(edge_tag(order.epoch, each.channel))});
+      }
     }));
   }
   is_inside_ = true;
@@ -232,14 +240,19 @@ void simulated_worker::send(codec::bytes message) {
 
 // --- what its code has -----------------------------------------------------------------------------------------------
 
-expected<std::vector<unique_fd>> simulated_process::take(const std::string& tag, std::size_t) {
-  return fail(error_code::wire_malformed, "channel", "no descriptors came for \"" + tag + "\"");
+expected<std::vector<unique_fd>> simulated_process::take(const std::string& tag, std::size_t count) {
+  if (blobs_.erase(tag) == 0) return has_not_come(tag);
+  std::vector<unique_fd> found;
+  while (found.size() < count) {
+    auto one = around_.memory.value().copy();
+    if (!one) return tl::make_unexpected(one.error());
+    found.push_back(std::move(*one));
+  }
+  return found;
 }
 
 expected<std::shared_ptr<engine_page>> simulated_process::take_page(const std::string& tag) {
-  if (blobs_.erase(tag) == 0) {
-    return fail(error_code::wire_malformed, "channel", "no descriptors came for \"" + tag + "\"");
-  }
+  if (blobs_.erase(tag) == 0) return has_not_come(tag);
   return tag == "page" ? page_ : around_.loader_page;
 }
 

@@ -39,6 +39,8 @@ struct worker_surroundings {
   /// Of the run, as a worker finds it out by itself.
   wiring_plan wiring;
   std::shared_ptr<engine_page> loader_page;
+  /// Stands for the pages of all workers, and for the memory of all edges (plan::hands_over_edges).
+  std::optional<blob> memory = std::nullopt;
   nanoseconds silence{0};
   /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
   std::vector<fault>& armed;
@@ -86,6 +88,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   /// The driver is about to tell it to become this stage.
   void is_meant_for(stage_address at);
   void take_blob(const std::string& tag);
+  [[nodiscard]] const std::optional<blob>& page_memory() const noexcept { return around_.memory; }
   [[nodiscard]] stage_telemetry telemetry() const;
   void kill_soon();
 
@@ -207,7 +210,7 @@ class simulated_worker final : public hosted_worker {
     return {};
   }
   [[nodiscard]] stage_telemetry telemetry() const override { return process_->telemetry(); }
-  [[nodiscard]] std::optional<blob> page() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<blob> page() const override { return process_->page_memory(); }
   [[nodiscard]] simulated_process& process() noexcept { return *process_; }
 
  private:

@@ -171,7 +171,7 @@ class wire_transport final : public transport {
   [[nodiscard]] bool may_be_contact(std::uint64_t said) const noexcept override { return said != 0; }
   [[nodiscard]] bool loses_ends() const noexcept override { return network_.how().loses_ends; }
   [[nodiscard]] expected<edge_offer> offer(const edge_options& shape, edge_reach) override {
-    return edge_offer{.memory = std::nullopt, .words = {network_.make(shape)}};
+    return network_.make(shape);
   }
   [[nodiscard]] expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
     return open(site, &wire::consumer).map([&](std::shared_ptr<wire>&& found) -> std::unique_ptr<edge_consumer> {
@@ -223,12 +223,12 @@ expected<std::shared_ptr<wire>> wire_network::find(std::uint64_t number) const {
   return wires_[number - 1];
 }
 
-std::uint64_t wire_network::make(const edge_options& shape) {
+edge_offer wire_network::make(const edge_options& shape) {
   auto made = std::make_shared<wire>();
   made->number = wires_.size() + 1;
   made->slots = shape.slots;
   wires_.push_back(std::move(made));
-  return wires_.size();
+  return {.memory = memory_, .words = {wires_.size()}};
 }
 
 void wire_network::note(happening what, const wire& on, const process_state* who, micro_batch_id id) {

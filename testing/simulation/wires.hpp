@@ -55,11 +55,13 @@ class wire_network {
   [[nodiscard]] bool reorder_one(const channels& of);
   /// Of processes that live, and neither closed nor abandoned; what its other end has closed is as good as that.
   [[nodiscard]] std::uint64_t open_ends() const;
+  /// From now on each edge that is offered has this.
+  void offer_memory(const blob& memory) { memory_ = memory; }
   [[nodiscard]] const options& how() const noexcept { return options_; }
 
   // --- of the edges ---
   [[nodiscard]] expected<std::shared_ptr<wire>> find(std::uint64_t number) const;
-  [[nodiscard]] std::uint64_t make(const edge_options& shape);
+  [[nodiscard]] edge_offer make(const edge_options& shape);
   void send_down(const std::shared_ptr<wire>& on, std::vector<std::byte> frame);
   void send_up(const std::shared_ptr<wire>& on, std::uint64_t released);
   void note(happening what, const wire& on, const process_state* who, micro_batch_id id = {});
@@ -77,6 +79,7 @@ class wire_network {
   recorder& seen_;
   chance& random_;
   std::vector<std::shared_ptr<wire>> wires_;
+  std::optional<blob> memory_;
 };
 
 }  // namespace troupe::simulation

@@ -44,6 +44,21 @@ std::int64_t events_of(const simulator& world, happening what, std::uint64_t val
   return std::ranges::count_if(world.seen(), [&](const event& e) { return e.what == what && e.value == value; });
 }
 
+std::int64_t count_of(const simulator& world, happening what) {
+  return std::ranges::count(world.seen(), what, &event::what);
+}
+
+TEST(simulation_world, workers_are_handed_the_memory_of_their_edges) {
+  simulator world;
+  plan what{.seed = 12, .stages = 2, .replicas = 2, .calls = {20}, .forward_us = 10'000};
+  what.faults = {{.kind = fault_kind::kill, .at_us = 120'000}};
+  what.hands_over_edges = true;
+  EXPECT_EQ(world.run(what).wrong, "");
+  EXPECT_EQ(count_of(world, happening::became_stage), 5) << "nobody died";
+  const std::int64_t of_pages = 2 * count_of(world, happening::became_stage);
+  EXPECT_EQ(count_of(world, happening::order_taken) - of_pages, 6 + 3 + 6) << "of all, of those who live, of all";
+}
+
 /// Two calls, of which the first is in the middle.
 TEST(runs_that_are_stopped, call_partial_what_is_not_complete) {
   simulator world;
