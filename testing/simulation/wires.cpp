@@ -1,7 +1,6 @@
 #include "testing/simulation/wires.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "messages/check.hpp"
@@ -12,9 +11,6 @@ namespace troupe::simulation {
 
 /// What each end knows, and the frames on their way.
 struct wire {
-  wire() = default;
-  wire(const wire&) = delete;
-  wire& operator=(const wire&) = delete;
   /// The bell may be gone by now: a queue that abandons rings none.
   ~wire() {
     if (queue) queue->abandon();
@@ -43,6 +39,7 @@ struct wire {
   end producer;
   /// The network's end of the producer's inproc edge.
   std::unique_ptr<edge_consumer> queue;
+  std::uint64_t queue_in_use = 0;
   std::uint64_t sent = 0;
   std::uint64_t released_known = 0;
   std::deque<std::vector<std::byte>> down;
@@ -90,6 +87,7 @@ class wire_producer final : public edge_producer {
   [[nodiscard]] send_status try_send(activation& message) override {
     if (const send_status status = queue_->try_send(message); status != send_status::sent) return status;
     ++wire_->sent;
+    ++wire_->queue_in_use;
     const auto out = wire_->queue->try_receive();
     if (!is_heard()) return send_status::sent;
     network_.note(happening::edge_sent, *wire_, wire_->producer.process.get(), out->id);
@@ -186,6 +184,7 @@ class wire_transport final : public transport {
       shape.credits_per_ring = 1;  // each credit comes in a frame of its own
       edge_ends queue = inproc_edge_factory(network_.how().credits).make(shape);
       found->queue = std::move(queue.consumer);
+      found->queue_in_use = 0;  // an order that came twice opens it again
       if (found->producer.peer_closed) found->queue->close();
       return std::make_unique<wire_producer>(network_, std::move(queue.producer), std::move(found));
     });
@@ -310,7 +309,11 @@ void wire_network::arrive_up(const std::shared_ptr<wire>& on) {
     if (on->queue) on->queue->close();
     return;
   }
-  for (; on->released_known < released; ++on->released_known) on->queue->release();
+  for (; on->released_known < released; ++on->released_known) {
+    if (on->queue_in_use == 0) continue;
+    --on->queue_in_use;
+    on->queue->release();
+  }
 }
 
 /// Both ends are silent from then on, and those who live are told.
