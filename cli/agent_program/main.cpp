@@ -1,10 +1,12 @@
 // The program `troupe-agent`: joins a job with a ticket and serves its driver. Links no LibTorch, so that it starts in
 // milliseconds.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -55,6 +57,11 @@ sigset_t ending_signals() {
   return set;
 }
 
+void wait_for_signal(const sigset_t& set, std::chrono::seconds at_most) {
+  const timespec time{.tv_sec = at_most.count(), .tv_nsec = 0};
+  static_cast<void>(::sigtimedwait(&set, nullptr, &time));
+}
+
 /// What started the agent holds the other end of its standard input, and ends with the launch.
 void wait_for_end_of_input() {
   char ignored[256];
@@ -77,10 +84,22 @@ class agent_end {
     if (served_ == nullptr) std::_Exit(status);
     served_->stop();
   }
+  /// A signal asks for the end: an agent that serves exits with `status`, whatever ends it. False while it joins.
+  [[nodiscard]] bool is_asked_while_it_serves(int status) {
+    const std::lock_guard lock{mutex_};
+    status_ = status;
+    return served_ != nullptr;
+  }
+  /// The status of an orderly end.
+  [[nodiscard]] int status() {
+    const std::lock_guard lock{mutex_};
+    return status_;
+  }
 
  private:
   std::mutex mutex_;
   agent* served_ = nullptr;
+  int status_ = 0;
 };
 
 /// Until the end of the process, as the threads that wait for it are.
@@ -95,6 +114,10 @@ expected<void> watch_signals() {
                         const sigset_t set = ending_signals();
                         int number = 0;
                         ::sigwait(&set, &number);
+                        const bool serves = the_end().is_asked_while_it_serves(128 + number);
+                        // a scheduler tells all nodes, and the driver cannot drain without its stages
+                        if (serves && number == SIGTERM)
+                          wait_for_signal(set, std::chrono::floor<std::chrono::seconds>(limits::launch_grace));
                         the_end().come(128 + number);
                       })
       .map([](std::thread&& signals) { signals.detach(); });
@@ -117,10 +140,18 @@ expected<join_ticket> await_ticket(const request& asked) {
   });
 }
 
+/// Until the ticket is void; long enough for an answer where the clocks of two nodes differ.
+std::chrono::milliseconds time_to_join(const join_ticket& ticket) {
+  const std::chrono::seconds expires{ticket.expires_unix_seconds};
+  const auto left =
+      std::chrono::floor<std::chrono::milliseconds>(expires - std::chrono::system_clock::now().time_since_epoch());
+  return std::clamp<std::chrono::milliseconds>(left, limits::join_attempt_timeout, limits::agent_join_timeout);
+}
+
 expected<void> serve(const request& asked) {
   const auto ticket = await_ticket(asked);
   if (!ticket) return tl::make_unexpected(ticket.error());
-  auto joined = join_job(*ticket, version_text(), limits::agent_join_timeout);
+  auto joined = join_job(*ticket, version_text(), time_to_join(*ticket));
   if (!joined) return tl::make_unexpected(joined.error());
   const host_place home{.node = joined->node, .address = joined->own_address};
   const node_network network{
@@ -135,7 +166,7 @@ expected<void> serve(const request& asked) {
   the_end().serves(served);
   const auto ended = served.serve();
   std::fflush(nullptr);
-  if (ended) std::_Exit(0);  // its threads still wait
+  if (ended) std::_Exit(the_end().status());  // its threads still wait
   std::fprintf(stderr, "%s\n", to_string(ended.error()).c_str());
   std::_Exit(static_cast<int>(status_of(ended.error().code)));
 }

@@ -126,7 +126,7 @@ inline constexpr std::array operation = {
         "short time. Restarting it once more would not help. The message has the cause of one of the deaths, and says "
         "of which. If the deaths all fell on one micro-batch, it names that one: its samples make the stage die."},
     error_explanation{
-        error_code::worker_mismatch, exit_status::failure, "worker runs another topology",
+        error_code::worker_mismatch, exit_status::failure, "worker runs another topology or file",
         "A worker process is the same program with the same arguments as its driver, and describes the same stages. "
         "This one described others: the model or configuration file changed during the run, the program builds its "
         "topology from something that is not the same in both (time, random numbers, process ids), or a node has "

@@ -36,8 +36,9 @@ class joining {
       for (host_resolver& host : hosts_) {
         if (auto done = try_host(host, *request)) return std::move(*done);
       }
-      if (left() <= pause) return give_up();
-      std::this_thread::sleep_for(pause);
+      if (left() <= limits::join_retry_min) return give_up();
+      // the last try is shortly before the end, however long the pause has become
+      std::this_thread::sleep_for(std::min(pause, left() - limits::join_retry_min));
       pause = std::min(2 * pause, limits::join_retry_max);
     }
   }

@@ -2,16 +2,28 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "runtime/launch/launch_text.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 namespace {
 
 constexpr std::string_view placement_flag = "--placement";
-constexpr const char* placement_fix = "write for example 0-1=w0,resnet.2=w1";
+constexpr const char* placement_fix = "write for example 0-1=w0,stage.2=w1";
+
+/// A stage `net 1` is net.1 in texts, as in fault plans.
+std::string dotted(std::string name) {
+  std::ranges::replace(name, ' ', '.');
+  return name;
+}
+
+bool is_called(const ranked_stage& stage, std::string_view which) {
+  return stage.name == which || dotted(stage.name) == which;
+}
 
 class placement_reader {
  public:
@@ -79,12 +91,21 @@ class placement_reader {
     const auto replica = slash == which.size() ? std::nullopt : read_digits(which.substr(slash + 1));
     std::vector<std::size_t> found;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      const bool is_whole = ranks_[rank].name == which;
-      const bool is_one = replica && ranks_[rank].name == which.substr(0, slash) && ranks_[rank].replica == *replica;
-      if (is_whole || is_one) found.push_back(rank);
+      const bool is_one =
+          replica && is_called(ranks_[rank], which.substr(0, slash)) && ranks_[rank].replica == *replica;
+      if (is_one || is_called(ranks_[rank], which)) found.push_back(rank);
     }
-    if (found.empty()) return bad(at, fmt::format("there is no stage {}", quote_text(which)), error_code::unknown_name);
-    return found;
+    if (!found.empty()) return found;
+    return fail(error_code::unknown_name, character_place(placement_flag, at),
+                fmt::format("there is no stage {}", quote_text(which)), suggest_fix(which, names()));
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const ranked_stage& each : ranks_) {
+      if (each.replica == 0) all.push_back(dotted(each.name));
+    }
+    return all;
   }
 
   expected<void> put_on(std::size_t rank, std::size_t node, std::size_t at) {

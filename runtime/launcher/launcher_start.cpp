@@ -96,7 +96,9 @@ expected<void> launcher_loop::start_driver(unique_fd driver_end) {
   request.name = request_.command.front();
   request.program = request_.command.front();
   request.arguments = request_.command;
-  request.environment = {{launch_variable, encode(launch_environment{driver_channel_number})}};
+  // as its workers have them, which must describe the same run
+  request.environment = request_.setup.environment;
+  request.environment.emplace_back(launch_variable, encode(launch_environment{driver_channel_number}));
   request.fds.push_back({std::move(driver_end), driver_channel_number});
   if (!lend_standard_descriptors(request)) return no_launch_room("dup");
   auto started = host_->start(std::move(request), driver_);

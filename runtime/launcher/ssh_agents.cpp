@@ -191,9 +191,10 @@ void ssh_agents::on_end(const ended_process& ended, time_point now) {
   if (before == agent_state::joined) {
     const bool is_orderly = ended.report.kind == exit_kind::exited && ended.report.value == 0;
     if (!is_orderly) reports_->on_line(ended.node, options_.command.front() + ": " + ended.report.outcome());
-  } else if (is_unresolved(ended.report) && now + agent.pause < options_.retry_until) {
+  } else if (is_unresolved(ended.report) && now + limits::launch_retry_pause_min < options_.retry_until) {
     agent.state = agent_state::waits;
-    agent.retry_at = now + agent.pause;
+    // the last try is shortly before the end, however long the pause has become
+    agent.retry_at = std::min(now + agent.pause, options_.retry_until - limits::launch_retry_pause_min);
     agent.pause = std::min(2 * agent.pause, limits::launch_retry_pause_max);
   } else {
     fail_agent(ended.node, agent, cause_of(ended.report));

@@ -6,6 +6,7 @@ off in the middle.
 
 nodes_test.py TROUPE SOURCE_DIR [NAME...]
 """
+import json
 import os
 import pathlib
 import random
@@ -293,6 +294,43 @@ def a_launch_is_told_to_end(nodes):
     expect_nothing_left(nodes)
 
 
+def all_parts_of_a_launch_are_told_to_end(nodes):
+    """As a scheduler does before it takes the nodes: the agent waits for its driver, which drains, and no part ends with 0."""
+    journal, join = str(nodes.folder / "drained"), str(nodes.folder / "drained-join")
+    hosts = nodes.hostfile(2, nodes.nodes[:2])
+    command = [TROUPE, "eval", *RESNET, "--stages", "4", "--micro-batch", "4", "--journal", journal, "--json"]
+    by_hand = [[TROUPE, "launch", "--hostfile", hosts, "--no-ssh", "--node-rank", rank, "--join-file", join, "--", *command]
+               for rank in ("0", "1")]
+    run, other = [started(node, words) for node, words in zip(nodes.nodes, by_hand)]
+    run.wait_until_it_runs()
+    for part in (other, run):
+        part.process.send_signal(signal.SIGTERM)
+    assert run.end() == 130 and "E0618" not in run.text(), run.text()
+    assert other.end() == 128 + signal.SIGTERM, other.text()
+    assert json.loads(run.out)["partial"], run.out
+    expect_nothing_left(nodes)
+    expect_same_bits(launch(nodes, 2, [*command[2 + len(RESNET):-1], "--resume"], hosts=nodes.nodes[:2]).result(),
+                     evaluate_alone("--micro-batch", "4"))
+
+
+def an_agent_whose_ticket_is_void_gives_up(nodes):
+    """Its driver is gone, and no one else would say so."""
+    join = nodes.folder / "void-join"
+    words = [TROUPE, "launch", "--hostfile", nodes.hostfile(2, nodes.nodes[:2]), "--no-ssh", "--node-rank", "0", "--join-file",
+             str(join), "--join-timeout", "2", "--", TROUPE, "eval", *RESNET, "--stages", "4"]
+    run = started(nodes.nodes[0], words)
+    ticket = pathlib.Path(f"{join}.1")
+    wait_until(ticket.exists, PATIENCE, "a ticket")
+    kept = nodes.folder / "void-ticket"
+    kept.write_bytes(ticket.read_bytes())
+    kept.chmod(0o600)
+    assert run.end() not in (0, None), run.text()
+    agent = started(nodes.nodes[1], [TROUPE, "agent", "--join-file", str(kept)])
+    with within(BEFORE_THE_SILENCE):
+        assert agent.end() not in (0, None) and "not joined within" in agent.text(), agent.text()
+    expect_nothing_left(nodes)
+
+
 def a_node_that_does_not_answer_is_named(nodes):
     path = nodes.folder / "with-a-silent-address"
     path.write_text(f"{nodes.nodes[0].address} slots=2\n10.89.0.99 slots=2\n")
@@ -338,6 +376,7 @@ TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_activation_takes_longer_than_lost_work_is_waited_for, a_node_is_cut_off_and_returns,
          a_node_of_three_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
          an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
+         all_parts_of_a_launch_are_told_to_end, an_agent_whose_ticket_is_void_gives_up,
          the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end,
          a_node_that_does_not_answer_is_named]
 # So many of TESTS have their turn in one run (tests/support/turns.hpp).

@@ -51,6 +51,16 @@ TEST(explicit_placement, every_other_text_is_an_error_with_its_place) {
   }
 }
 
+TEST(explicit_placement, takes_names_with_a_dot_for_a_space_and_lists_them) {
+  const std::vector<ranked_stage> ranks = {{"net 0", 0}, {"net 1", 0}, {"net 1", 1}};
+  for (const char* text : {"net.1=w1", "net 1=w1"})
+    EXPECT_THAT(place_explicitly(text, ranks, three_nodes).value(), ElementsAre(0, 1, 1)) << text;
+  EXPECT_THAT(place_explicitly("net.1/0=10.0.0.3", ranks, three_nodes).value(), ElementsAre(0, 2, 0));
+  const auto unknown = place_explicitly("vote=w1", ranks, three_nodes);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().fix, "use one of: net.0, net.1");
+}
+
 // --- what a program asks for -----------------------------------------------------------------------------------------
 
 /// As five_ranks, each with the node that it wants.

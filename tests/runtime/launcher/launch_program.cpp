@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   launch_request request;
   request.setup.grace = std::chrono::milliseconds(std::atoi(given.at(0).c_str()));
   request.setup.addresses = {"127.0.0.1"};
+  request.setup.environment = {{"FOR_ALL_NODES", "and for the driver"}};
   std::istringstream names(given.at(1));
   for (std::string name; std::getline(names, name, ',');) request.setup.nodes.push_back({name, {0}});
   if (request.setup.nodes.front().name == "w0") request.setup.driver_node = 0;

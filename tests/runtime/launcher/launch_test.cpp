@@ -38,6 +38,12 @@ TEST(launch, of_any_program_works) {
   EXPECT_THAT(run.said(), IsEmpty());
 }
 
+TEST(launch, gives_its_driver_the_variables_of_all_nodes) {
+  launch_run run({.command = {"/bin/sh", "-c", "echo \"$FOR_ALL_NODES\""}});
+  EXPECT_EQ(run.status(), 0);
+  EXPECT_THAT(run.out(), ElementsAre("and for the driver"));
+}
+
 TEST(launch, of_no_program_fails) {
   launch_run run({.command = {"/no/such/program"}});
   EXPECT_EQ(run.status(), 99);
