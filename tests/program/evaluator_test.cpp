@@ -170,31 +170,33 @@ TEST(evaluator, a_deadline_ends_the_run_with_what_is_done) {
   EXPECT_TRUE(result->partial);
 }
 
-/// The stage fails once the run was told to stop.
+/// The stage waits with a micro-batch until the run was told to stop, and fails then.
 TEST(evaluator, a_failure_is_not_hidden_by_a_stop_that_was_asked_for_before) {
   eval_options options = lenet_options();
-  std::atomic<evaluator*> running{nullptr};
+  std::atomic<bool> is_waiting{false};
   std::atomic<bool> is_stopped{false};
   topology what;
   what.source("loader", options.data)
       .stage("late",
              [&](const at::Tensor& input, const micro_batch_info& which) {
                if (which.id.index < 5) return input.flatten(1).narrow(1, 0, 10);
+               is_waiting = true;
                while (!is_stopped) std::this_thread::yield();
                throw std::runtime_error("thrown on purpose");
              })
       .stage("scored", [](const at::Tensor& input) { return at::log_softmax(input, 1); })  // as the other one waits
       .sink("metrics", {"accuracy"});
-  evaluation_hooks hooks;
-  hooks.on_progress = [&](const progress_update&) {
-    if (running == nullptr) return;
-    running.load()->request_stop(stop_kind::drain);
-    is_stopped = true;
-  };
-  auto created = evaluator::create(what, {.micro_batch = 16, .threads = 1}, hooks);
+  auto created = evaluator::create(what, {.micro_batch = 16, .threads = 1}, {});
   ASSERT_TRUE(created) << to_string(created.error());
-  running = created->get();
+  std::atomic<bool> has_ended{false};
+  const auto stopped = std::async(std::launch::async, [&] {
+    while (!is_waiting && !has_ended) std::this_thread::yield();
+    (*created)->request_stop(stop_kind::drain);
+    is_stopped = true;
+  });
   const auto result = (*created)->run();
+  has_ended = true;
+  stopped.wait();
   ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_TRUE(result->partial);
   ASSERT_EQ(result->errors.size(), 2);
