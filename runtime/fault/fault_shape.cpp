@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/suggest/dotted_name.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -17,11 +18,6 @@ using kind = fault_target_kind;
 /// check_fits() knows where the fault is written.
 tl::unexpected<error> misfit(std::string cause, std::string fix = {}) {
   return fail(error_code::fault_invalid, {}, std::move(cause), std::move(fix));
-}
-
-std::string dotted_name(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '.');
-  return name;
 }
 
 std::vector<std::string> stage_names(const fault_shape& shape) {

@@ -9,6 +9,7 @@
 
 #include "runtime/fault/fault_fields.hpp"
 #include "runtime/fault/fault_table.hpp"
+#include "runtime/suggest/dotted_name.hpp"
 
 namespace troupe {
 namespace {
@@ -30,24 +31,19 @@ std::vector<fault_field> split_fault(std::string_view text) {
   return fields;
 }
 
-std::string dotted(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '.');
-  return name;
-}
-
 std::string target_text(const fault_target& who) {
   std::string text(fault_target_name(who.kind));
   switch (who.kind) {
     case fault_target_kind::edge: {
       const bool has_hyphen = (who.name + who.to).find('-') != std::string::npos;
-      return text + '=' + dotted(who.name) + (has_hyphen ? "->" : "-") + dotted(who.to);
+      return text + '=' + dotted_name(who.name) + (has_hyphen ? "->" : "-") + dotted_name(who.to);
     }
     case fault_target_kind::control:
-      return text + "=driver-" + dotted(who.name);
+      return text + "=driver-" + dotted_name(who.name);
     case fault_target_kind::worker:
       return text + '=' + std::to_string(who.rank);
     case fault_target_kind::stage:
-      text += '=' + dotted(who.name);
+      text += '=' + dotted_name(who.name);
       return who.replica ? text + ",replica=" + std::to_string(*who.replica) : text;
     case fault_target_kind::agent:
     case fault_target_kind::node:

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/launch/launch_text.hpp"
+#include "runtime/suggest/dotted_name.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -15,14 +16,8 @@ namespace {
 constexpr std::string_view placement_flag = "--placement";
 constexpr const char* placement_fix = "write for example 0-1=w0,stage.2=w1";
 
-/// A stage `net 1` is net.1 in texts, as in fault plans.
-std::string dotted(std::string name) {
-  std::ranges::replace(name, ' ', '.');
-  return name;
-}
-
 bool is_called(const ranked_stage& stage, std::string_view which) {
-  return stage.name == which || dotted(stage.name) == which;
+  return stage.name == which || dotted_name(stage.name) == which;
 }
 
 class placement_reader {
@@ -103,7 +98,7 @@ class placement_reader {
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const ranked_stage& each : ranks_) {
-      if (each.replica == 0) all.push_back(dotted(each.name));
+      if (each.replica == 0) all.push_back(dotted_name(each.name));
     }
     return all;
   }

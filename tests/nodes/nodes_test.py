@@ -314,7 +314,7 @@ def all_parts_of_a_launch_are_told_to_end(nodes):
 
 
 def an_agent_whose_ticket_is_void_gives_up(nodes):
-    """Its driver is gone, and no one else would say so."""
+    """Its driver is gone, and only the ticket says when to end."""
     join = nodes.folder / "void-join"
     words = [TROUPE, "launch", "--hostfile", nodes.hostfile(2, nodes.nodes[:2]), "--no-ssh", "--node-rank", "0", "--join-file",
              str(join), "--join-timeout", "2", "--", TROUPE, "eval", *RESNET, "--stages", "4"]

@@ -54,7 +54,7 @@ TEST(simulation_world, workers_are_handed_the_memory_of_their_edges) {
   what.faults = {{.kind = fault_kind::kill, .at_us = 120'000}};
   what.hands_over_edges = true;
   EXPECT_EQ(world.run(what).wrong, "");
-  EXPECT_EQ(count_of(world, happening::became_stage), 5) << "nobody died";
+  EXPECT_EQ(count_of(world, happening::became_stage), 5) << "no worker died";
   const std::int64_t of_pages = 2 * count_of(world, happening::became_stage);
   EXPECT_EQ(count_of(world, happening::order_taken) - of_pages, 6 + 3 + 6) << "of all, of those who live, of all";
 }
