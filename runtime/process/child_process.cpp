@@ -51,9 +51,10 @@ std::array<pollfd, child_process::polled_fds> child_process::polled() const {
 
 // The pipes are read after the death was noticed: whatever the worker itself wrote is then in them.
 void child_process::look(std::span<const pollfd, polled_fds> ready, time_point now) {
-  if (ready[0].revents != 0 || (reap_at_ && now >= *reap_at_)) {
-    reap_at_.reset();
-    if (reap()) {
+  if (!output_until_ && (ready[0].revents != 0 || (reap_at_ && now >= *reap_at_))) {
+    if (!died_at_) died_at_ = now;
+    // Beyond that time nothing waits for a tracer: the process is dead, and how it ended stays unknown.
+    if (reap() || now - *died_at_ >= limits::worker_reap_time_at_exit) {
       output_until_ = now + limits::worker_output_drain_time;
     } else {
       reap_at_ = now + tracer_time;

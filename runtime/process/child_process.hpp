@@ -67,8 +67,9 @@ class child_process {
   line_splitter output_lines_;
   line_splitter error_lines_;
   std::deque<std::string> tail_;
+  std::optional<time_point> died_at_;
   std::optional<time_point> reap_at_;       ///< it has died, and a tracer holds it
-  std::optional<time_point> output_until_;  ///< set once it is reaped
+  std::optional<time_point> output_until_;  ///< set once it is reaped, or given up to its tracer
   bool finished_ = false;
 };
 

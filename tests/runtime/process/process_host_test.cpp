@@ -189,6 +189,22 @@ TEST(process_host, reaps_a_worker_that_a_debugger_holds_beyond_its_death) {
   EXPECT_FALSE(has_children());
 }
 
+/// Its tracer never lets it go, and a run waits for the end of the worker.
+TEST(process_host, tells_the_end_of_a_worker_that_a_debugger_holds_for_ever) {
+  const auto host = new_host();
+  const auto held = std::make_shared<probe_listener>();
+  const auto debugger = std::make_shared<probe_listener>();
+  const auto held_id = host->start(probe({"wait"}), held);
+  ASSERT_TRUE(held_id);
+  ASSERT_TRUE(host->start(probe({"trace", std::to_string(host->pid_of(*held_id).value())}), debugger));
+  ASSERT_TRUE(debugger->await_lines(1));
+  if (debugger->out().front() != "traces") GTEST_SKIP() << "this system lets no process trace another";
+  EXPECT_TRUE(host->kill(*held_id, SIGKILL));
+  const pid_t pid = held->await_exit().pid;
+  EXPECT_TRUE(host->stop(in_time()));
+  EXPECT_EQ(::waitpid(pid, nullptr, 0), pid) << "it is left to its tracer";
+}
+
 TEST(process_host, stop_asks_first) {
   const auto host = new_host();
   const auto listener = std::make_shared<probe_listener>();
