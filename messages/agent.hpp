@@ -127,6 +127,12 @@ struct suffer_fault {
   std::uint64_t lasts_ms = 0;
 };
 
+/// agent -> driver: its node is about to be taken away (SIGTERM). It stays for limits::launch_grace, in which the run
+/// finishes its micro-batches and ends.
+struct end_asked {
+  std::uint32_t signal = 0;
+};
+
 /// agent -> driver: worker_listener::link_lost().
 struct worker_link_lost {
   std::uint32_t rank = 0;

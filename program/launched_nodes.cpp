@@ -256,6 +256,7 @@ void launched_nodes::admit(std::size_t node, const node_link& link) {
     if (members_[node].agent) return link.link->close();
     members_[node].agent = agent;
   }
+  agent->on_end_asked([this, name = link.node] { static_cast<void>(channel_->send(launch_end_asked{name})); });
   agent->set_up(setup_for(node));
   static_cast<void>(channel_->send(launch_joined{link.node}));
   changed_.notify_all();

@@ -84,10 +84,12 @@ class agent_end {
     if (served_ == nullptr) std::_Exit(status);
     served_->stop();
   }
-  /// A signal asks for the end: an agent that serves exits with `status`, whatever ends it. False while it joins.
-  [[nodiscard]] bool is_asked_while_it_serves(int status) {
+  /// A signal asks for the end: an agent that serves exits with 128 + its number, whatever ends it. A scheduler that
+  /// takes the node away (SIGTERM) is told on, so that the run ends before. False while it joins.
+  [[nodiscard]] bool is_asked_while_it_serves(int signal) {
     const std::lock_guard lock{mutex_};
-    status_ = status;
+    status_ = 128 + signal;
+    if (served_ != nullptr && signal == SIGTERM) served_->ask_for_end(signal);
     return served_ != nullptr;
   }
   /// The status of an orderly end.
@@ -114,8 +116,8 @@ expected<void> watch_signals() {
                         const sigset_t set = ending_signals();
                         int number = 0;
                         ::sigwait(&set, &number);
-                        const bool serves = the_end().is_asked_while_it_serves(128 + number);
-                        // a scheduler tells all nodes, and the driver cannot drain without its stages
+                        const bool serves = the_end().is_asked_while_it_serves(number);
+                        // the driver cannot drain without the stages of this node
                         if (serves && number == SIGTERM)
                           wait_for_signal(set, std::chrono::floor<std::chrono::seconds>(limits::launch_grace));
                         the_end().come(128 + number);

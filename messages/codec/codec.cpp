@@ -73,6 +73,7 @@ TROUPE_CODEC(worker_ended);
 TROUPE_CODEC(worker_telemetry);
 TROUPE_CODEC(stop_workers);
 TROUPE_CODEC(workers_stopped);
+TROUPE_CODEC(end_asked);
 TROUPE_CODEC(ask_telemetry);
 TROUPE_CODEC(telemetry_told);
 TROUPE_CODEC(check_file);

@@ -47,6 +47,7 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::signal_worker, "signal_worker", "driver", "agent"},
     {message_kind::suffer_fault, "suffer_fault", "driver", "agent"},
     {message_kind::run_begun, "run_begun", "driver", "worker process"},
+    {message_kind::end_asked, "end_asked", "agent", "driver"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

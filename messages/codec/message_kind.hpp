@@ -50,6 +50,7 @@ enum class message_kind : std::uint8_t {
   signal_worker = 57,
   suffer_fault = 58,
   run_begun = 59,
+  end_asked = 60,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

@@ -373,6 +373,10 @@ expected<void> agent::serve() {
   return core_->serve();
 }
 
+void agent::ask_for_end(int signal) noexcept {
+  core_->workers->tell(end_asked{static_cast<std::uint32_t>(signal)});
+}
+
 void agent::stop() noexcept {
   core_->end(std::nullopt);
 }

@@ -34,6 +34,9 @@ class agent {
   /// Returns once no worker is left. Nothing after stop(), and where the driver has gone after the end of its last run;
   /// else why it is gone, or what it asked for that cannot be. Once.
   [[nodiscard]] expected<void> serve();
+  /// Tells the driver that this node is about to be taken away: the run is to end before. Any thread, but no handler of
+  /// signals; before, during and after serve(), any number of times.
+  void ask_for_end(int signal) noexcept;
   /// Ends serve() as if the driver were gone. Any thread, but no handler of signals.
   void stop() noexcept;
 

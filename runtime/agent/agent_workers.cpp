@@ -28,6 +28,7 @@ template void agent_workers::tell(const agent_ready&) const;
 template void agent_workers::tell(const agent_refusal&) const;
 template void agent_workers::tell(const agent_log&) const;
 template void agent_workers::tell(const workers_stopped&) const;
+template void agent_workers::tell(const end_asked&) const;
 template void agent_workers::tell(const telemetry_told&) const;
 template void agent_workers::tell(const file_answer&) const;
 template void agent_workers::tell(const blob_part_taken&) const;

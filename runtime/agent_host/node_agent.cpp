@@ -185,7 +185,7 @@ void node_agent::take(const codec::bytes& message) {
   if (loss()) return;
   const auto taken =
       dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log, worker_ended,
-               blob_part_taken, workers_stopped, telemetry_told, file_answer, agent_ready, agent_refusal>(
+               blob_part_taken, workers_stopped, telemetry_told, end_asked, file_answer, agent_ready, agent_refusal>(
           message, [this](const auto& said) { handle(said); });
   if (!taken) lose_now({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
 }
@@ -249,6 +249,10 @@ void node_agent::handle(const workers_stopped& said) {
   ++stops_answered_;
   all_ended_ = said.all_ended != 0;
   changed_.notify_all();
+}
+
+void node_agent::handle(const end_asked&) {
+  if (on_end_asked_) on_end_asked_();
 }
 
 void node_agent::handle(const telemetry_told& said) {

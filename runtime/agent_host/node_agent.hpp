@@ -48,6 +48,9 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   [[nodiscard]] std::optional<error> loss() const;
   /// `told` is called when it is lost, or now if it is; before the ends of its workers are told. Not under a lock.
   void on_lost(std::function<void(const error&)> told);
+  /// `told` is called each time that the node is about to be taken away (end_asked), on the thread of its link. Before
+  /// set_up(), once.
+  void on_end_asked(std::function<void()> told) { on_end_asked_ = std::move(told); }
   /// The driver gives it up: it is lost, the agent ends with its link, and its workers are told as lost a moment later,
   /// on the thread of the link.
   void lose(const error& why);
@@ -89,6 +92,7 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   void handle(const worker_ended& said);
   void handle(const worker_telemetry& said);
   void handle(const workers_stopped& said);
+  void handle(const end_asked& said);
   void handle(const telemetry_told& said);
   void handle(const file_answer& said);
   void handle(const blob_part_taken& said);
@@ -118,6 +122,7 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   std::size_t blob_bytes_on_way_ = 0;
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> workers_;
   std::vector<std::function<void(const error&)>> on_lost_;
+  std::function<void()> on_end_asked_;
 };
 
 }  // namespace troupe

@@ -77,6 +77,7 @@ class driver_channel {
   /// ended, or takes nothing for that time.
   [[nodiscard]] expected<void> send(const launch_ticket& ticket) { return send_line(ticket); }
   [[nodiscard]] expected<void> send(const launch_joined& joined) { return send_line(joined); }
+  [[nodiscard]] expected<void> send(const launch_end_asked& asked) { return send_line(asked); }
 
   /// Starts to listen; once. What came before is delivered then. E0614 without a thread.
   [[nodiscard]] expected<void> listen(driver_listener listener);

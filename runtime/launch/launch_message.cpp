@@ -62,6 +62,10 @@ json to_json(const launch_joined& joined) {
   return {{"joined", joined.node}};
 }
 
+json to_json(const launch_end_asked& asked) {
+  return {{"end_asked", asked.node}};
+}
+
 json to_json(const launch_agent_failed& failed) {
   // a cause is what some program has written
   const std::string text = json(failed.cause).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -185,6 +189,7 @@ launch_message message_of(const json& line) {
   const json& value = line.begin().value();
   if (kind == "launch") return setup_of(value);
   if (kind == "joined") return launch_joined{node_of(value)};
+  if (kind == "end_asked") return launch_end_asked{node_of(value)};
   if (kind == "stop") return launch_stop{static_cast<int>(number_of(member_reader(value, 1).at("signal"), 64))};
   const member_reader members(value, 2);
   if (kind == "ticket") return launch_ticket{node_of(members.at("node")), text_of(members.at("text"))};

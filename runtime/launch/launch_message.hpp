@@ -23,6 +23,12 @@ struct launch_joined {
   friend bool operator==(const launch_joined&, const launch_joined&) = default;
 };
 
+/// To the launcher: the node is about to be taken away, so the launch is to end as by SIGTERM.
+struct launch_end_asked {
+  std::string node;
+  friend bool operator==(const launch_end_asked&, const launch_end_asked&) = default;
+};
+
 /// To the driver: no agent came to be on the node, or it has ended before it has joined.
 struct launch_agent_failed {
   std::string node;
@@ -38,7 +44,8 @@ struct launch_stop {
 };
 
 /// launch_setup is the first message to the driver.
-using launch_message = std::variant<launch_setup, launch_ticket, launch_joined, launch_agent_failed, launch_stop>;
+using launch_message =
+    std::variant<launch_setup, launch_ticket, launch_joined, launch_end_asked, launch_agent_failed, launch_stop>;
 
 /// The message as one line of JSON, with its end: {"joined":"w1"}\n. E0103 for a text that is not UTF-8, but in a
 /// cause, where U+FFFD replaces bytes that are not; E0701 for more than limits::launch_line_bytes_max.

@@ -28,7 +28,8 @@ expected<std::optional<launch_message>> launcher_channel::receive() {
   if (!*line) return std::nullopt;
   auto message = parse_launch_message(**line);
   if (!message) return tl::make_unexpected(message.error());
-  if (std::holds_alternative<launch_ticket>(*message) || std::holds_alternative<launch_joined>(*message))
+  if (std::holds_alternative<launch_ticket>(*message) || std::holds_alternative<launch_joined>(*message) ||
+      std::holds_alternative<launch_end_asked>(*message))
     return std::move(*message);
   return fail(error_code::wire_malformed, "launch channel", "the driver says what launchers say");
 }

@@ -90,6 +90,21 @@ void launcher_loop::on_signal(int signal) {
     return;
   }
   if (signals_taken_ >= signals_until_kill) return kill_driver();
+  if (std::exchange(is_told_by_node_, false) && signal == SIGTERM) return;
+  drain(signal);
+}
+
+void launcher_loop::on_end_asked(const std::string& node) {
+  if (phase_ != launch_phase::running) return;
+  request_.say(to_string(log_record{.level = log_level::warning,
+                                    .text = "it is about to be taken away (SIGTERM): the run ends with what is done",
+                                    .stage = node}) +
+               "\n");
+  is_told_by_node_ = true;
+  drain(SIGTERM);
+}
+
+void launcher_loop::drain(int signal) {
   if (phase_ == launch_phase::running) {
     phase_ = launch_phase::draining;
     kill_at_ = steady_clock::now() + request_.setup.grace;
@@ -117,6 +132,7 @@ void launcher_loop::obey(const launch_message& message) {
                     fmt::format("the driver has a ticket for {}, which is no node of the launch", ticket->node), ""});
   }
   if (const auto* joined = std::get_if<launch_joined>(&message)) agents_->on_joined(joined->node);
+  if (const auto* asked = std::get_if<launch_end_asked>(&message)) on_end_asked(asked->node);
 }
 
 /// What the driver says is no message: there is no way to go on with it.

@@ -51,6 +51,8 @@ class launcher_loop {
   void on_signal(int signal);
   void hear_driver();
   void obey(const launch_message& message);
+  void on_end_asked(const std::string& node);
+  void drain(int signal);
   void give_up(error why);
   void look_at_agents(time_point now);
   void tell_driver(const launch_message& message);
@@ -71,6 +73,8 @@ class launcher_loop {
 
   launch_phase phase_ = launch_phase::running;
   int signals_taken_ = 0;
+  /// A node was told to end before this launcher was: a scheduler may tell all parts of a launch, in any order.
+  bool is_told_by_node_ = false;
   bool is_grace_over_ = false;
   std::optional<time_point> kill_at_;
   std::optional<time_point> leave_by_;

@@ -89,6 +89,7 @@ TEST(codec_golden, messages_of_agents) {
                "93 01 2f 9b 01 01 92 00 07 08 c0 01 02 03 04 05 06");
   expect_bytes(stop_workers{5000}, "93 01 30 91 cd 13 88");
   expect_bytes(workers_stopped{1}, "93 01 31 91 01");
+  expect_bytes(end_asked{15}, "93 01 3c 91 0f");
   expect_bytes(ask_telemetry{300}, "93 01 32 91 cd 01 2c");
   expect_bytes(telemetry_told{7}, "93 01 33 91 07");
   expect_bytes(check_file{1, {"/m", "ab", 300}}, "93 01 34 92 01 93 a2 2f 6d a2 61 62 cd 01 2c");

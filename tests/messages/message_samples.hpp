@@ -16,13 +16,12 @@
 
 namespace troupe::testing {
 
-using all_messages =
-    ::testing::Types<stage_ready, open_call, release_call, cancel_call, stop_request, stopped, score_batch, failure,
-                     worker_hello, worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged, agent_setup,
-                     agent_ready, agent_refusal, start_worker, worker_started, worker_message, blob_part,
-                     hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log, worker_ended,
-                     worker_telemetry, stop_workers, workers_stopped, ask_telemetry, telemetry_told, check_file,
-                     file_answer, file_part, blob_part_taken, numbered_message, signal_worker, suffer_fault, run_begun>;
+using all_messages = ::testing::Types<
+    stage_ready, open_call, release_call, cancel_call, stop_request, stopped, score_batch, failure, worker_hello,
+    worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged, agent_setup, agent_ready, agent_refusal,
+    start_worker, worker_started, worker_message, blob_part, hand_over_blobs, drop_blob, kill_worker, worker_link_lost,
+    agent_log, worker_ended, worker_telemetry, stop_workers, workers_stopped, end_asked, ask_telemetry, telemetry_told,
+    check_file, file_answer, file_part, blob_part_taken, numbered_message, signal_worker, suffer_fault, run_begun>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -140,6 +139,7 @@ class sample_maker {
   }
   void fill(stop_workers& m) { m = {u64()}; }
   void fill(workers_stopped& m) { m = {u32()}; }
+  void fill(end_asked& m) { m = {u32()}; }
   void fill(ask_telemetry& m) { m = {u64()}; }
   void fill(telemetry_told& m) { m = {u64()}; }
   void fill(check_file& m) { m = {u64(), {text(), text(), u64()}}; }
@@ -306,6 +306,9 @@ inline auto key(const suffer_fault& m) {
 }
 inline auto key(const workers_stopped& m) {
   return std::tuple(m.all_ended);
+}
+inline auto key(const end_asked& m) {
+  return std::tuple(m.signal);
 }
 
 /// "93 01 02" as bytes.

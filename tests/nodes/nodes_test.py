@@ -313,6 +313,22 @@ def all_parts_of_a_launch_are_told_to_end(nodes):
                      evaluate_alone("--micro-batch", "4"))
 
 
+def one_node_is_told_to_end(nodes):
+    """As a cluster does that takes one node back: its agent tells its driver, and the run is drained for --resume."""
+    journal = str(nodes.folder / "one-told")
+    flags = ["--stages", "4", "--micro-batch", "4", "--journal", journal]
+    run = launch(nodes, 2, flags, hosts=nodes.nodes[:2])
+    run.wait_until_it_runs()
+    for pid in nodes.nodes[1].agents():
+        send(pid, signal.SIGTERM)
+    assert run.end() == 130 and "E0618" not in run.text() and "taken away" in run.text(), run.text()
+    assert json.loads(run.out)["partial"], run.out
+    expect_nothing_left(nodes)
+    again = launch(nodes, 2, [*flags, "--resume"], hosts=nodes.nodes[:2])
+    expect_same_bits(again.result(), evaluate_alone("--micro-batch", "4"))
+    expect_nothing_left(nodes)
+
+
 def an_agent_whose_ticket_is_void_gives_up(nodes):
     """Its driver is gone, and only the ticket says when to end."""
     join = nodes.folder / "void-join"
@@ -376,7 +392,7 @@ TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_activation_takes_longer_than_lost_work_is_waited_for, a_node_is_cut_off_and_returns,
          a_node_of_three_is_cut_off_and_returns, chaos_loses_agents_and_nodes,
          an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
-         all_parts_of_a_launch_are_told_to_end, an_agent_whose_ticket_is_void_gives_up,
+         all_parts_of_a_launch_are_told_to_end, one_node_is_told_to_end, an_agent_whose_ticket_is_void_gives_up,
          the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end,
          a_node_that_does_not_answer_is_named]
 # So many of TESTS have their turn in one run (tests/support/turns.hpp).

@@ -145,6 +145,18 @@ TEST(node_agent, words_of_workers_that_are_not_there_are_left_alone) {
   EXPECT_FALSE(n1.node->loss());
 }
 
+TEST(node_agent, that_is_to_be_taken_away_stays_and_tells_so_each_time) {
+  scripted_node n1;
+  int asked = 0;
+  n1.node->on_end_asked([&] { ++asked; });
+  n1.be_ready();
+  n1.say(end_asked{.signal = 15});
+  n1.say(end_asked{.signal = 15});
+  n1.settle();
+  EXPECT_EQ(asked, 2);
+  EXPECT_FALSE(n1.node->loss());
+}
+
 TEST(node_agent, logs_what_is_said_of_the_node_under_its_name) {
   scripted_node n1;
   n1.be_ready();

@@ -57,6 +57,7 @@ const std::vector<std::pair<launch_message, std::string>>& known_lines() {
       {bare_setup(), bare_line},
       {launch_ticket{"w1", "troupe-join-1:abc"}, R"({"ticket":{"node":"w1","text":"troupe-join-1:abc"}})"},
       {launch_joined{"w1"}, R"({"joined":"w1"})"},
+      {launch_end_asked{"w1"}, R"({"end_asked":"w1"})"},
       {launch_agent_failed{"w1", "Connection refused"},
        R"({"agent_failed":{"node":"w1","cause":"Connection refused"}})"},
       {launch_stop{15}, R"({"stop":{"signal":15}})"},

@@ -56,6 +56,9 @@ class scripted_driver {
   void joined(const std::string& node) {
     if (!channel_->send(launch_joined{node})) end_badly("no word");
   }
+  void end_asked(const std::string& node) {
+    if (!channel_->send(launch_end_asked{node})) end_badly("no word");
+  }
   /// Prints the next event.
   void await_event() {
     std::unique_lock lock(mutex_);
@@ -91,6 +94,7 @@ int main(int argc, char** argv) {
     if (action == "ticket") driver.ticket(next());
     if (action == "real-ticket") driver.real_ticket(next());
     if (action == "joined") driver.joined(next());
+    if (action == "end-asked") driver.end_asked(next());
     if (action == "await") driver.await_event();
     if (action == "pid") tell("pid " + std::to_string(::getpid()));
     if (action == "group") tell(::getpgrp() == ::getpid() ? "own group" : "another group");

@@ -31,6 +31,18 @@ TEST(launch_end, a_signal_goes_to_the_driver_by_both_ways) {
   }
 }
 
+TEST(launch_end, a_node_that_is_taken_away_ends_it_as_a_signal_does) {
+  launch_run run(
+      {.driver = {"open", "block", "end-asked", "w1", "await", "end-asked", "w1", "pid", "await", "exit", "130"}});
+  run.await_line("pid ");
+  run.send(SIGTERM);  // the scheduler tells the launcher, too: that is no second signal to the driver
+  run.send(SIGINT);
+  EXPECT_EQ(run.status(), 130);
+  EXPECT_THAT(run.out(), Contains("stop 15").Times(1));
+  EXPECT_THAT(run.out(), Contains("stop 2"));
+  EXPECT_THAT(run.said(), Contains(HasSubstr("[w1] it is about to be taken away")).Times(1));
+}
+
 TEST(launch_end, a_driver_that_does_not_obey_is_killed_after_its_grace) {
   launch_run run({.grace_ms = "50", .driver = {"open", "block", "pause"}});
   run.await_line("paused");
