@@ -25,7 +25,7 @@ cuda:
 # Fails where the CUDA toolkit, NCCL or LibTorch's CUDA part is missing. Without a GPU, tests that need one are skipped.
 test-cuda: cuda
 	@cmake --preset release -DTROUPE_CUDA=ON >/dev/null
-	@scripts/build.py build/release -j $(JOBS) cuda_test cuda_kernels_test cuda_stages_test ipc_process_test
+	@scripts/build.py build/release -j $(JOBS) cuda_test cuda_kernels_test cuda_stages_test cuda_nccl_test ipc_process_test
 	@ctest --test-dir build/release --output-on-failure -R '^(cuda_|ipc_process)'
 
 # Only the program and what it needs; the tests are built by `make test`.

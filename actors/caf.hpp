@@ -6,7 +6,7 @@
 
 #include <caf/all.hpp>
 
-/// Everything of CAF 0.17 whose name changed in 1.x, in one place (docs/architecture.md, "CAF").
+/// Everything of CAF 0.17 whose name changed in 1.x, in one place.
 namespace troupe {
 
 /// One line of an actor's interface: rpc<In, Out> answers, cast<In...> does not.

@@ -1,6 +1,7 @@
 #include "program/stage_devices.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "runtime/edge/cuda_ipc/ipc_tools.hpp"
 #include "runtime/edge/nccl/nccl_tools.hpp"
 #include "runtime/tensor/device_tensor_codec.hpp"
+#include "runtime/tensor/torch_cuda.hpp"
 #include "runtime/tensor/torch_device.hpp"
 
 namespace troupe {
@@ -56,7 +58,13 @@ expected<bool> can_connect(c10::Device one, c10::Device other, device_reach reac
     const extension_device made = get_extension_device();
     return made.context != nullptr && (reach == device_reach::host || made.collectives.has_value());
   }
-  if (reach == device_reach::everywhere) return true;
+  if (reach == device_reach::everywhere) {
+    // NCCL takes processes with another NCCL_HOSTID for those of another machine.
+    if (one != other || spans_nodes() || std::getenv("NCCL_HOSTID") != nullptr) return true;
+    return fail(error_code::device_unavailable, "--transport nccl",
+                "two neighbours are on " + one.str() + ", and NCCL connects no device with itself",
+                "leave it out: what passes between them stays on the device");
+  }
   return cuda_driver::load().and_then(
       [&](const cuda_driver& driver) { return reach_each_other(driver, one.index(), other.index()); });
 }
@@ -103,12 +111,37 @@ std::string asked_device(const topology& what, const wiring_plan& plan, stage_in
   return part == nullptr ? "cpu" : what.parts().pipelines.at(part->pipeline).options.device;
 }
 
+void load_kernels(const topology& what) {
+  const auto is_cuda = [](const std::string& text) {
+    const auto asked = parse_device(text, "device");
+    return asked && asked->kind == device_kind::cuda;
+  };
+  const bool in_models = std::ranges::any_of(what.parts().pipelines,
+                                             [&](const auto& each) { return is_cuda(each.second.options.device); });
+  const bool in_stages = std::ranges::any_of(what.parts().contents, [&](const auto& each) {
+    const auto* stage = std::get_if<stage_node>(&each.second);
+    return stage != nullptr && is_cuda(stage->options.device);
+  });
+  if (in_models || in_stages) static_cast<void>(load_torch_cuda());
+}
+
 expected<c10::Device> device_of(const topology& what, const wiring_plan& plan, stage_address at) {
   const std::string text = asked_device(what, plan, at.stage);
   const std::string& name = plan.nodes[at.stage].name;
   return parse_device(text, "stage '" + name + "', device").and_then([&](const device_name& asked) {
     return torch_device(asked, "'" + name + "'", place_among(what, plan, at, text));
   });
+}
+
+std::optional<c10::Device> only_device(const topology& what, const wiring_plan& plan) {
+  std::optional<c10::Device> only;
+  for (const wired_instance& each : plan.instances) {
+    if (!is_on_device(what, plan, each.address.stage)) continue;
+    const auto found = device_of(what, plan, each.address);
+    if (!found || (only && *only != *found)) return std::nullopt;
+    only = *found;
+  }
+  return only;
 }
 
 device_layout device_layout::of(const run_options& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,16 @@ enum class device_reach : std::uint8_t {
 /// As the stage's options name it; "cpu" for a join or route.
 [[nodiscard]] std::string asked_device(const topology& what, const wiring_plan& plan, stage_index node);
 
+/// LibTorch's kernels for CUDA, if a stage asks for them: before the model computes anything in this process
+/// (load_torch_cuda()). An error is that of device_of(), which names the stage.
+void load_kernels(const topology& what);
+
 /// Where the replica computes. Replicas that ask for "cuda" get the devices of their machine in turn, in the order of
 /// the plan's instances. E0110 for a device that this machine lacks.
 [[nodiscard]] expected<c10::Device> device_of(const topology& what, const wiring_plan& plan, stage_address at);
+
+/// The device on which all stages with a device are; nothing without any, with several, or where one is missing.
+[[nodiscard]] std::optional<c10::Device> only_device(const topology& what, const wiring_plan& plan);
 
 /// Where the stages of a run are, and what its edges may do. Every process of a run finds the same.
 struct device_layout {

@@ -8,6 +8,7 @@
 #include "program/journal_pins.hpp"
 #include "program/launched_nodes.hpp"
 #include "program/own_thread.hpp"
+#include "program/stage_devices.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/fault/fault_shape.hpp"
@@ -61,6 +62,7 @@ class starter {
         bodies_(what, plan, options.run.threads.value_or(1), device_layout::of(options.run)) {}
 
   expected<started_run> start(const sample_block& first) {
+    load_kernels(what_);
     if (auto ready = options_.report ? adopt() : try_out(first); !ready) return tl::make_unexpected(ready.error());
     auto faults = plan_faults();
     if (!faults) return tl::make_unexpected(faults.error());
@@ -238,6 +240,7 @@ expected<probe_report> try_topology(const topology& what, const run_options& opt
   const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
+  load_kernels(what);
   stage_bodies bodies(what, *plan, options.threads.value_or(1), device_layout::of(options));
   topology_trial trial(what, *plan, bodies, first, journaled_cuts(what, options.journal));
   if (auto tried = trial.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());

@@ -140,7 +140,10 @@ expected<at::Tensor> topology_trial::sample_for(const cut_node& part, const acti
   const auto* file = std::get_if<std::string>(&asked.model);
   const auto dtype = asked.options.dtype;
   return single_input({to_named(input.tensors), {}}, file == nullptr ? part.pipeline : *file)
-      .map([&](const at::Tensor& only) { return dtype && only.is_floating_point() ? only.to(*dtype) : only; });
+      .map([&](const at::Tensor& only) {
+        const at::Tensor here = only.cpu();  // where layers are tried and timed; the stage before may be on a device
+        return dtype && here.is_floating_point() ? here.to(*dtype) : here;
+      });
 }
 
 cut_request topology_trial::request_for(const cut_node& part, std::size_t layers, bool has_input) const {

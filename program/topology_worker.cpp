@@ -155,6 +155,7 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
   auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   keep_freed_memory();
+  load_kernels(what);
   const auto state =
       std::make_shared<worker_state>(what, std::move(*plan), std::move(loss), device_layout::of(options));
   const std::string edges = edge_row_name(state->what, state->plan, options);
@@ -172,6 +173,8 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
             yield_to_stages();
             prepare_pipelines(state->what, state->spare);
             if (state->spare.is_spare()) use_libtorch_once();
+            if (!state->spare.is_spare()) return;
+            if (const auto device = only_device(state->what, state->plan)) use_device_once(*device);
           },
       .make_body =
           [state](const worker_assignment& to, const payload_ptr& warm_up) {

@@ -20,7 +20,7 @@ expected<void*> shared_library::find_address(const char* symbol) const {
   void* address = address_or_null(symbol);
   if (address != nullptr) return address;
   return fail(error_code::library_unusable, name_, std::string("it has no function ") + symbol,
-              "Install the version that docs/errors.md names, or remove the one that is found first");
+              "Install the version that docs/gpu.md names, or remove the one that is found first");
 }
 
 }  // namespace troupe

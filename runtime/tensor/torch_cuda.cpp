@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <string>
 
+#include <ATen/Context.h>
 #include <ATen/Version.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
+#include <torch/csrc/jit/codegen/fuser/interface.h>
 
 #include "runtime/cuda/shared_library.hpp"
 
@@ -20,13 +22,23 @@ std::filesystem::path folder_of_torch() {
   return std::filesystem::path(found.dli_fname).parent_path();
 }
 
+// TorchScript's fuser makes kernels for the shapes that a process has seen, after its first forwards: a spare would
+// compute the micro-batches of a dead worker with other kernels than that one, and with other bits.
+void compute_the_same_in_every_process() {
+  torch::jit::overrideCanFuseOnGPU(false);
+  at::globalContext().setDeterministicCuDNN(true);
+}
+
 expected<void> load_once() {
   const std::string path = (folder_of_torch() / "libtorch_cuda.so").string();
   if (const auto library = shared_library::open(path); !library) {
     return fail(error_code::library_unusable, path, library.error().cause,
                 "Run scripts/setup.sh --cuda, or leave the device out");
   }
-  if (c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) return {};
+  if (c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) {
+    compute_the_same_in_every_process();
+    return {};
+  }
   return fail(error_code::library_unusable, path, "it is loaded, but LibTorch knows no CUDA after it",
               "Install the CUDA part of the same LibTorch");
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include <ATen/Context.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "runtime/cuda/cuda_driver.hpp"
@@ -23,6 +24,15 @@ expected<std::size_t> count_extension() {
   return fail(error_code::library_unusable, "LibTorch", "the program makes no such device known to LibTorch");
 }
 
+/// Loaded, and found by LibTorch.
+expected<void> have_cuda() {
+  if (auto loaded = load_torch_cuda(); !loaded) return loaded;
+  if (at::globalContext().hasCUDA()) return {};
+  return fail(error_code::library_unusable, "libtorch_cuda.so",
+              "LibTorch was asked for CUDA before this library was loaded, and remembers that it has none",
+              "start the run before the program computes anything with LibTorch, or link it with libtorch_cuda.so");
+}
+
 c10::Device numbered(c10::DeviceType type, const device_name& placed) {
   return {type, static_cast<c10::DeviceIndex>(placed.ordinal.value_or(0))};
 }
@@ -33,7 +43,7 @@ expected<c10::Device> torch_device(const device_name& asked, const std::string& 
   switch (asked.kind) {
     case device_kind::cuda:
       return place_stage(asked, stage, index, count_cuda()).and_then([](const device_name& placed) {
-        return load_torch_cuda().map([&] { return numbered(c10::DeviceType::CUDA, placed); });
+        return have_cuda().map([&] { return numbered(c10::DeviceType::CUDA, placed); });
       });
     case device_kind::extension:
       return place_stage(asked, stage, index, count_extension()).map([](const device_name& placed) {

@@ -108,8 +108,8 @@ expected<void> validate(const stage_graph& graph);
 
 /// Whether every edge out of the node carries ids in ascending order: so does a source, a node that keeps order, and a
 /// node each of whose replicas is fed by one replica of such a node. What waits for ids in order may only be fed by
-/// these: then the least id that is not done stands at the head of every edge it is on, and nothing can block it
-/// (docs/topologies.md has the proof). The graph has no cycle.
+/// these: then the least id that is not done stands at the head of every edge it is on, and nothing can block it. The
+/// graph has no cycle.
 bool emits_in_order(const stage_graph& graph, std::size_t node);
 
 /// What may be slow though it is right, a sentence each that names the nodes: a join whose short branch has fewer slots

@@ -106,6 +106,15 @@ void run_now(const c10::OperatorHandle& op, const Stack& given, Stack* stack) {
   for (IValue& each : on_cpu) stack->push_back(std::move(each));
 }
 
+/// As CUDA's kernels do: a number may be on the host, a tensor may not.
+void refuse_mixed(const Stack& given) {
+  const bool is_mixed = std::any_of(given.begin(), given.end(), [](const IValue& each) {
+    return each.isTensor() && each.toTensor().defined() && each.toTensor().is_cpu() && each.toTensor().dim() > 0;
+  });
+  if (is_mixed)
+    throw std::runtime_error("Expected all tensors to be on the same device, but found at least two devices");
+}
+
 /// `computed` gives shapes and numbers; `op` the schema.
 void run_late(const c10::OperatorHandle& computed, const c10::OperatorHandle& op, Stack* stack) {
   const c10::InferenceMode inference;
@@ -113,6 +122,7 @@ void run_late(const c10::OperatorHandle& computed, const c10::OperatorHandle& op
   const std::size_t count = schema.arguments().size();
   const Stack given(stack->end() - static_cast<std::ptrdiff_t>(count), stack->end());
   stack->erase(stack->end() - static_cast<std::ptrdiff_t>(count), stack->end());
+  refuse_mixed(given);
   const Stack shapes = shapes_by(computed, given);
   if (!std::all_of(shapes.begin(), shapes.end(), [](const IValue& each) { return each.isTensor(); })) {
     return run_now(computed, given, stack);

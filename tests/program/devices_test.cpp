@@ -164,6 +164,19 @@ TEST(devices, mix_with_the_cpu_in_a_graph) {
   EXPECT_EQ(words_of(evaluate(graph("privateuseone:1", c10::DeviceType::PrivateUse1))), bits);
 }
 
+TEST(devices, feed_a_model_from_a_stage_of_ones_own) {
+  const auto evaluate = [](const std::string& device) {
+    return troupe::run(topology{}
+                           .source("images", images())
+                           .stage("halves", [](const at::Tensor& x) { return x / 2; }, {.device = device})
+                           .pipeline("lenet", (data_dir() / "mnist/lenet.pt").string(),
+                                     {.stages = 2, .optimize = optimize_mode::none, .device = device})
+                           .sink("scores", {"accuracy", "nll"}),
+                       {.micro_batch = 16, .threads = 1, .limit = 64});
+  };
+  EXPECT_EQ(words_of(evaluate("privateuseone:0")), words_of(evaluate("cpu")));
+}
+
 pipeline_module layers(bool has_weights) {
   pipeline_module made{
       .layers = {layer_spec::function("Flatten", [](const at::Tensor& x) { return x.flatten(1); }),

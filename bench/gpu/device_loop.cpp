@@ -1,0 +1,118 @@
+#include "device_loop.hpp"
+
+#include <chrono>
+#include <deque>
+#include <thread>
+
+#include <c10/core/InferenceMode.h>
+#include <c10/core/StreamGuard.h>
+#include <torch/csrc/jit/codegen/fuser/interface.h>
+
+#include "program/layered_model.hpp"
+#include "runtime/data/data_set_source.hpp"
+#include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/model/optimize.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_stream.hpp"
+#include <troupe/model.hpp>
+
+namespace troupe::bench {
+namespace {
+
+using steady = std::chrono::steady_clock;
+constexpr std::size_t in_flight_max = 4;
+
+struct in_flight {
+  activation input;
+  at::Tensor outputs;
+  std::shared_ptr<context_event> ready;
+};
+
+/// The scores of what has come, in order.
+class sum {
+ public:
+  explicit sum(const std::vector<metric_ptr>& metrics) : scorer_(metrics), fold_(metrics) {}
+
+  expected<void> take(const in_flight& oldest) {
+    for (;;) {
+      const auto passed = oldest.ready->has_passed();
+      if (!passed) return tl::make_unexpected(passed.error());
+      if (*passed) break;
+      std::this_thread::yield();
+    }
+    score counted;
+    counted.id = oldest.input.id;
+    if (auto done = scorer_.evaluate(make_tensors(oldest.outputs), oldest.input, counted); !done) return done;
+    return fold_.fold(counted);
+  }
+  [[nodiscard]] std::vector<metric_value> values() const { return fold_.compute(); }
+
+ private:
+  metric_scorer scorer_;
+  metric_fold fold_;
+};
+
+}  // namespace
+
+expected<device_loop> device_loop::load(const std::string& model, c10::Device device, bool by_layer) {
+  auto chain = load_chain(model);
+  if (!chain) return tl::make_unexpected(chain.error());
+  const layer_chain moved = move_layers(std::move(*chain), device);
+  if (!by_layer) {
+    return fuse_layers(moved.layers, model).map([&](const torch::jit::Module& fused) {
+      return device_loop({fused.get_method("forward")}, device);
+    });
+  }
+  return optimize_layers(moved).map([&](const layer_chain& optimized) {
+    std::vector<torch::jit::Method> forwards;
+    for (const layer& each : optimized.layers) {
+      if (!each.passes_through) forwards.push_back(each.module.get_method("forward"));
+    }
+    return device_loop(std::move(forwards), device);
+  });
+}
+
+expected<std::vector<metric_value>> device_loop::pass(const data_set_ptr& data, std::uint64_t micro_batch,
+                                                      std::uint64_t micro_batches) const {
+  const auto stream = torch_stream::make(device_);
+  if (!stream) return tl::make_unexpected(stream.error());
+  const c10::StreamGuard here(stream->get());
+  data_set_source source(data, micro_batch, micro_batches * micro_batch);
+  sum all(metrics);
+  std::deque<in_flight> given;
+  for (std::uint64_t index = 0;; ++index) {
+    auto loaded = source.next();
+    if (!loaded) return tl::make_unexpected(loaded.error());
+    if (!*loaded) break;
+    activation input{{0, index}, (*loaded)->samples, (*loaded)->tensors, (*loaded)->labels};
+    at::Tensor value = stream->bring(as_tensors(input.tensors).single());
+    for (const torch::jit::Method& forward : forwards_) value = forward({std::move(value)}).toTensor();
+    given.push_back({std::move(input), torch_stream::fetch(value), stream->record()});
+    if (given.size() < in_flight_max) continue;
+    if (auto taken = all.take(given.front()); !taken) return tl::make_unexpected(taken.error());
+    given.pop_front();
+  }
+  for (const in_flight& each : given) {
+    if (auto taken = all.take(each); !taken) return tl::make_unexpected(taken.error());
+  }
+  return all.values();
+}
+
+expected<measurement> device_loop::run(const data_set_ptr& data, std::uint64_t micro_batch, std::uint64_t micro_batches,
+                                       bool fuses) const {
+  return in_new_thread([&]() -> expected<measurement> {
+    const c10::InferenceMode inference;
+    torch::jit::overrideCanFuseOnGPU(fuses);
+    auto warm = pass(data, micro_batch, warm_up_of(micro_batches));
+    torch::jit::overrideCanFuseOnGPU(false);
+    if (!warm) return tl::make_unexpected(warm.error());
+    const auto start = steady::now();
+    auto values = pass(data, micro_batch, micro_batches);
+    const std::chrono::duration<double, std::micro> taken = steady::now() - start;
+    if (!values) return tl::make_unexpected(values.error());
+    return measurement{taken.count() / static_cast<double>(micro_batches), std::move(*values), {}};
+  });
+}
+
+}  // namespace troupe::bench
