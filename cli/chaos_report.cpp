@@ -44,10 +44,15 @@ json faults_of(const chaos_verdict& verdict) {
   if (!verdict.disturbed.resumed) return known;
   std::size_t place = 0;
   for (const fault& one : verdict.plan.faults()) {
+    const bool was_injected = verdict.disturbed.was_injected_before(one);
     if (ends_the_run(one)) {
-      all.push_back(fault_with_note(one, "left out of the resumed evaluation"));
+      all.push_back(fault_with_note(
+          one, was_injected ? "injected; left out of the resumed evaluation" : "left out of the resumed evaluation"));
     } else if (place < known.size()) {
-      all.push_back(std::move(known[place++]));
+      json& last = known[place++];
+      if (was_injected && last.value("times", std::uint64_t{0}) == 0)
+        last["note"] = "injected before the evaluation was resumed; its log has the cost";
+      all.push_back(std::move(last));
     }
   }
   return all;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,12 @@ bool ends_the_run(const fault& one) {
   return one.who.kind == fault_target_kind::driver || one.who.kind == fault_target_kind::journal;
 }
 
+bool chaos_run::was_injected_before(const fault& one) const {
+  const std::string words = "fault " + to_string(one) + " was injected ";
+  return std::ranges::any_of(injected_before,
+                             [&](const std::string& line) { return line.find(words) != std::string::npos; });
+}
+
 expected<chaos_run> chaos_rounds::undisturbed() {
   auto done = evaluate("the undisturbed evaluation", {}, limits::chaos_undisturbed_time, false);
   if (done) undisturbed_seconds_ = done->end.seconds;
@@ -42,6 +49,7 @@ expected<chaos_run> chaos_rounds::undisturbed() {
 expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
   const seconds patience = limits::chaos_time_factor * seconds(undisturbed_seconds_) + limits::chaos_time_extra;
   const bool may_end = std::ranges::any_of(plan.faults(), ends_the_run);
+  injected_.clear();
   arguments words = with_faults(plan, true);
   const std::string journal = (folder_.path() / fmt::format("journal-{}", runs_)).string();
   if (may_end) words.insert(words.end(), {"--journal", journal});
@@ -50,8 +58,11 @@ expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
   say(fmt::format("{}; it goes on with its journal\n", done->end.report.outcome()));
   words = with_faults(plan, false);
   words.insert(words.end(), {"--journal", journal, "--resume"});
+  std::vector<std::string> before = std::exchange(injected_, {});
   done = evaluate("the resumed evaluation", words, patience, true);
-  if (done) done->resumed = true;
+  if (!done) return done;
+  done->resumed = true;
+  done->injected_before = std::move(before);
   return done;
 }
 
@@ -62,9 +73,7 @@ expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const argume
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), {"--output", output.string()});
   // the folder and what it wrote there go with this command
-  const auto line = [own = folder_.path().string()](std::string_view text) {
-    if (!text.starts_with("wrote " + own)) say(fmt::format("  | {}\n", text));
-  };
+  const auto line = [this](std::string_view text) { hear(text); };
   const auto ended =
       children_.run(name, words, std::chrono::duration_cast<std::chrono::steady_clock::duration>(patience),
                     shows_log ? line : child_runner::on_line());
@@ -76,6 +85,13 @@ expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const argume
     if (made.result.is_discarded()) made.result = nullptr;
   }
   return made;
+}
+
+/// The folder, and what a child wrote there, go with this command.
+void chaos_rounds::hear(std::string_view line) {
+  if (line.starts_with("wrote " + folder_.path().string())) return;
+  if (line.find(" was injected ") != std::string_view::npos) injected_.emplace_back(line);
+  say(fmt::format("  | {}\n", line));
 }
 
 std::optional<std::string> objection_to(const chaos_run& disturbed, const chaos_run& undisturbed) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -23,6 +24,11 @@ struct chaos_run {
   std::string how;
   /// The first child ended before it was done, and another one resumed.
   bool resumed = false;
+  /// What the children but the last one have logged, a line for each fault that was injected.
+  std::vector<std::string> injected_before = {};
+
+  /// By a child that ended before the last one.
+  [[nodiscard]] bool was_injected_before(const fault& one) const;
 };
 
 /// Faults that end the program itself, not a part that the program can replace. The resumed evaluation is without them.
@@ -46,10 +52,13 @@ class chaos_rounds {
  private:
   [[nodiscard]] expected<chaos_run> evaluate(const std::string& name, const arguments& more,
                                              std::chrono::duration<double> patience, bool shows_log);
+  void hear(std::string_view line);
 
   child_runner& children_;
   const private_folder& folder_;
   const arguments words_;
+  /// Lines of the children's log under one plan.
+  std::vector<std::string> injected_;
   double undisturbed_seconds_ = 0;
   int runs_ = 0;
 };

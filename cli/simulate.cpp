@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -60,9 +61,10 @@ expected<seed_range> read_seeds(const std::string& text) {
   return made;
 }
 
-/// "0,2": of the plan's faults these stay; "none" of them.
-expected<void> keep_faults(simulation::plan& of, const std::string& text) {
+/// "0,2": of the plan's faults these stay; "none" of them. Gives their numbers.
+expected<std::vector<std::uint64_t>> keep_faults(simulation::plan& of, const std::string& text) {
   std::vector<simulation::fault> kept;
+  std::vector<std::uint64_t> numbers;
   for (std::string_view rest = text == no_faults ? std::string_view() : text; !rest.empty();) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     std::uint64_t number = 0;
@@ -72,10 +74,11 @@ expected<void> keep_faults(simulation::plan& of, const std::string& text) {
                   "give numbers below " + std::to_string(of.faults.size()) + ", as in --faults 0,2");
     }
     kept.push_back(of.faults[number]);
+    numbers.push_back(number);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   of.faults = std::move(kept);
-  return {};
+  return numbers;
 }
 
 /// Seeds that are done, on stderr.
@@ -140,8 +143,12 @@ class simulating {
 
   expected<void> run(std::uint64_t seed) {
     simulation::plan what = draw(seed);
+    std::vector<std::uint64_t> numbers(what.faults.size());
+    std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
     if (picks_faults_) {
-      if (auto kept = keep_faults(what, flags_.faults); !kept) return kept;
+      auto kept = keep_faults(what, flags_.faults);
+      if (!kept) return tl::make_unexpected(kept.error());
+      numbers = std::move(*kept);
     }
     const simulation::run_report report = world_.run(what);
     ++runs_;
@@ -154,18 +161,19 @@ class simulating {
     }
     if (report.wrong.empty()) return {};
     ++failed_;
-    progress_.say_over(failure_text(what, report));
+    progress_.say_over(failure_text(what, numbers, report));
     return {};
   }
 
-  /// The expanded plan, and its smallest part that still fails.
-  std::string failure_text(const simulation::plan& what, const simulation::run_report& report) {
-    const std::vector<std::size_t> least = simulation::shrink(world_, what);
-    std::string numbers;
-    for (const std::size_t each : least) numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", each);
-    if (numbers.empty()) numbers = no_faults;
+  /// The expanded plan, and its smallest part that still fails. `numbers`: of its faults in the plan of the seed.
+  std::string failure_text(const simulation::plan& what, const std::vector<std::uint64_t>& numbers,
+                           const simulation::run_report& report) {
+    std::string least;
+    for (const std::size_t each : simulation::shrink(world_, what))
+      least += fmt::format("{}{}", least.empty() ? "" : ",", numbers[each]);
+    if (least.empty()) least = no_faults;
     return fmt::format("seed {} fails: {}\n{}  the least that fails: troupe simulate --seeds {}..{} --faults {}{}\n",
-                       what.seed, report.wrong, describe(what), what.seed, what.seed, numbers,
+                       what.seed, report.wrong, describe(what), what.seed, what.seed, least,
                        flags_.standard ? " --standard"
                        : flags_.large  ? " --large"
                                        : "");

@@ -117,6 +117,21 @@ void evaluation_run::log_what_is_left() const {
   log(running().reports().take({}));
 }
 
+namespace {
+
+/// Nothing for one that was injected.
+std::optional<std::string> why_not_injected(const fault_record& record, std::size_t number,
+                                            const fault_record::entry& one) {
+  if (one.note || one.times > 0) return one.note;
+  const fault_trigger& when = record.plan().faults()[number].when;
+  const auto began = record.start()->began();
+  if (when.kind == fault_trigger_kind::probability) return "not injected: no lot fell on it";
+  const bool is_due = when.kind == fault_trigger_kind::time && began && run_start::clock::now() - *began >= when.after;
+  return is_due ? "not injected: its target was not there" : "not injected: its moment did not come";
+}
+
+}  // namespace
+
 std::vector<fault_report> evaluation_run::fault_reports() const {
   std::vector<fault_report> made;
   fault_injector* faults = running().faults();
@@ -132,7 +147,7 @@ std::vector<fault_report> evaluation_run::fault_reports() const {
                     .recovery_seconds = one.recovery_seconds,
                     .replayed = one.replayed,
                     .duplicates_dropped = one.duplicates_dropped,
-                    .note = one.note || one.times > 0 ? one.note : "not injected: its moment did not come"});
+                    .note = why_not_injected(faults->record(), number, one)});
   }
   return made;
 }

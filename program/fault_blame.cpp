@@ -57,7 +57,7 @@ error after_faults(error how, fault_injector* faults) {
   for (const std::size_t number : numbers) texts.push_back(to_string(record.plan().faults()[number]));
   how.cause = fmt::format("after the injected fault{} {}: {}", texts.size() == 1 ? "" : "s", fmt::join(texts, " and "),
                           how.cause);
-  how.fix = "take it out of the plan, or let it end sooner (for=, at=)";
+  how.fix = how.fix.empty() ? "take it out of the plan" : how.fix + "; or take the fault out of the plan";
   return how;
 }
 

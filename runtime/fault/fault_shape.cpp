@@ -130,6 +130,12 @@ bool is_once(const fault& one) {
          one.when.kind == fault_trigger_kind::time;
 }
 
+bool is_of_first_replica(const fault& one) {
+  const bool is_counted =
+      one.when.kind == fault_trigger_kind::micro_batch || one.when.kind == fault_trigger_kind::message;
+  return one.who.kind == kind::edge && is_counted;
+}
+
 bool has_edge_faults(const fault_plan& plan) {
   return std::any_of(plan.faults().begin(), plan.faults().end(),
                      [](const fault& one) { return one.who.kind == kind::edge; });

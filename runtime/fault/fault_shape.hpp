@@ -17,6 +17,8 @@ std::optional<std::size_t> find_stage(const fault_shape& shape, const std::strin
 
 /// Messages of an edge suffer it, in the process of the edge's consumer (runtime/inject/faulty_transport.hpp).
 [[nodiscard]] bool has_edge_faults(const fault_plan& plan);
+/// Each replica of the consumer counts its own messages: the third one of an edge is that of the first replica.
+[[nodiscard]] bool is_of_first_replica(const fault& one);
 /// Bytes of an edge change or are missing: its payloads need checksums.
 [[nodiscard]] bool corrupts_edges(const fault_plan& plan);
 

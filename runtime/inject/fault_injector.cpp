@@ -298,7 +298,8 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
     const fault& one = faults()[number];
     const bool cuts_off =
         one.kind == fault_kind::partition && one.who.kind == target::node && one.who.name == worker->home().node;
-    const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || touches(one, at) || cuts_off;
+    const bool hits_messages = touches(one, at) && (at.replica == 0 || !is_of_first_replica(one));
+    const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || hits_messages || cuts_off;
     if (!is_mine || (is_once(one) && record_.is_spent(number))) continue;
     mine.given |= bit_of(number);
     mine.needs_time = mine.needs_time || is_of_messages_at_time(one);

@@ -120,16 +120,18 @@ TEST(chaos, goes_on_after_the_death_of_the_driver) {
 }
 
 TEST(chaos, tells_of_all_faults_where_it_resumed) {
-  const auto outcome = run_troupe({.arguments = chaos_of({"--fault", "slow:stage=stage.1,p=1,ms=1", "--fault",
-                                                          "disk_full:journal,at=mb20", "--json"})});
+  const auto outcome = run_troupe(
+      {.arguments = chaos_of({"--fault", "slow:stage=stage.1,p=1,ms=1", "--fault", "disk_full:journal,at=mb20",
+                              "--fault", "throw:stage=stage.1,at=mb3", "--json"})});
   ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   const json object = json::parse(outcome.out);
   EXPECT_EQ(object["resumed"], true);
   EXPECT_EQ(object["bit_identical"], true);
-  ASSERT_EQ(object["faults"].size(), 2U);
+  ASSERT_EQ(object["faults"].size(), 3U);
   EXPECT_GT(object["faults"][0]["times"], 10) << "in the second evaluation";
   EXPECT_EQ(object["faults"][1]["fault"], "disk_full:journal,at=mb20");
-  EXPECT_EQ(object["faults"][1]["note"], "left out of the resumed evaluation");
+  EXPECT_EQ(object["faults"][1]["note"], "injected; left out of the resumed evaluation");
+  EXPECT_EQ(object["faults"][2]["note"], "injected before the evaluation was resumed; its log has the cost");
 }
 
 TEST(chaos, says_that_a_run_does_not_survive_and_why) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/processes/lenet.hpp"
+#include "tests/processes/lots.hpp"
 #include "tests/processes/marked_run.hpp"
 #include "tests/processes/undisturbed.hpp"
 #include "tests/support/turns.hpp"
@@ -86,17 +87,14 @@ TEST(control_faults, leave_the_bits_as_they_are) {
 TEST(control_faults, of_a_tenth_of_all_messages_leave_the_bits_as_they_are) {
   if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   std::vector<std::string> faults;
+  std::uint64_t seed = 3;
   for (const char* stage : {"0", "1"}) {
     for (const char* kind : {"drop", "duplicate", "reorder"}) {
-      faults.push_back(std::string(kind) + ":control=driver-stage." + stage + ",p=0.1,seed=" + stage + "3");
+      faults.push_back(std::string(kind) + ":control=driver-stage." + stage + tenth_that_hits(seed += 10));
     }
   }
-  marked_run run(under(faults, "shm"));
-  const auto outcome = run.run();
-  SCOPED_TRACE(outcome.err);
-  undisturbed::of(lenet(16, 960)).expect_same(outcome);
+  const auto outcome = expect_survived(faults, "shm");
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["delivery"]["replayed"], 0);
-  run.expect_nothing_left();
 }
 
 TEST(control_faults, that_lose_the_order_to_become_a_stage_cost_no_start_deadline) {
@@ -111,6 +109,19 @@ TEST(half_open_connections, are_replaced) {
                    "half_open:control=driver-stage.0,direction=back,at=msg8",
                    "half_open:control=driver-stage.1,direction=forward,at=msg9"},
                   "tcp");
+}
+
+TEST(closed_connections, are_replaced) {
+  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
+  expect_survived({"close:edge=stage.0-stage.1,direction=forward,at=msg9", "close:edge=loader-stage.0,at=msg30",
+                   "close:control=driver-stage.0,at=msg8"},
+                  "tcp");
+}
+
+TEST(frozen_workers, are_replaced) {
+  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
+  const auto outcome = expect_survived({"stop:stage=stage.1,at=mb9"}, "shm");
+  EXPECT_GT(nlohmann::json::parse(outcome.out)["faults"][0]["recovery_seconds"], 0);
 }
 
 }  // namespace

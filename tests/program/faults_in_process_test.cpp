@@ -72,6 +72,13 @@ TEST_F(faults_in_process, leave_the_bits_as_they_are_and_are_reported) {
   EXPECT_EQ(result->faults[3].replayed + result->faults[4].replayed > 0, result->delivery.replayed > 0);
 }
 
+TEST_F(faults_in_process, that_do_not_come_say_why) {
+  const auto result = run({"throw:stage=stage.0,p=0.000001", "kill:loader,at=300s"});
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(result->faults[0].note, "not injected: no lot fell on it");
+  EXPECT_EQ(result->faults[1].note, "not injected: its moment did not come");
+}
+
 TEST_F(faults_in_process, full_disk_ends_the_run_and_it_goes_on_from_its_journal) {
   const auto whole = undisturbed();
   options_.run.journal.file = journal_.string();

@@ -174,6 +174,13 @@ TEST(fault_injector, what_is_spent_is_neither_assigned_again_nor_injected_by_ano
   EXPECT_EQ(entries[1].times, 2u);
 }
 
+TEST(fault_injector, counts_the_messages_of_an_edge_in_its_first_replica_alone) {
+  const auto faults = injector(
+      {"corrupt:edge=net.0-net.1,at=msg4", "drop:edge=net.0-net.1,p=0.1", "delay:edge=net.0-net.1,at=1s,ms=1"});
+  EXPECT_THAT(numbers(faults->assign({1, 0}, make_worker(0))), ElementsAre(0, 1, 2));
+  EXPECT_THAT(numbers(faults->assign({1, 1}, make_worker(1))), ElementsAre(1, 2));
+}
+
 TEST(fault_injector, books_the_price_on_the_fault_that_caused_the_loss) {
   const auto faults =
       injector({"kill:stage=net.0,at=mb3", "exit:stage=net.1,at=mb3", "kill:loader,at=mb0", "kill:worker=9,at=mb8"});
