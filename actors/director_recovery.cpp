@@ -60,6 +60,7 @@ bool director_state::may_restart(const stage_lost& lost) {
       suspect && calls_.contains(suspect->call) && calls_.at(suspect->call).now != call_book::phase::cancelling;
   if (poison) {
     cancel(suspect->call, *spent);
+    budget_.suspect_is_given_up(lost.address);
   } else {
     fatal(*spent);
   }

@@ -36,6 +36,9 @@ class restart_budget {
   /// was spent by many deaths within the time: the last of them says nothing of the others.
   [[nodiscard]] std::optional<micro_batch_id> suspect(stage_address stage) const;
 
+  /// The suspect is given up, and with it what the stage died of: its next death begins a row.
+  void suspect_is_given_up(stage_address stage) { stages_.at(stage).without_progress = 0; }
+
  private:
   struct record {
     micro_batch_id low_water;

@@ -62,8 +62,11 @@ void judged_workers::check_first_death(const event& each) {
 }
 
 /// Three ends in a row in the forward of one micro-batch name it, whatever ended the workers, and nothing else does.
-void judged_workers::check_naming(const event& each, const std::optional<micro_batch>& named) const {
-  const std::vector<std::uint32_t>& dead = replicas_.at(workers_.at(each.worker).where).dead;
+/// Its call is given up, and the next end begins a row.
+void judged_workers::check_naming(const event& each, const std::optional<micro_batch>& named) {
+  seen_replica& where = replicas_.at(workers_.at(each.worker).where);
+  if (named) where.without_progress = 0;
+  const std::vector<std::uint32_t>& dead = where.dead;
   const auto first = std::ranges::find(dead, each.worker);
   const bool is_row = dead.end() - first >= static_cast<std::ptrdiff_t>(deaths_without_progress);
   const auto of_first = workers_.at(each.worker).died_of;

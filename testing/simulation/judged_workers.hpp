@@ -34,7 +34,7 @@ class judged_workers {
   void check_first_death(const event& blamed);
   /// Of the same: the micro-batch that it names, or that it names none.
   using micro_batch = std::pair<std::uint64_t, std::uint64_t>;
-  void check_naming(const event& blamed, const std::optional<micro_batch>& named) const;
+  void check_naming(const event& blamed, const std::optional<micro_batch>& named);
 
   [[nodiscard]] bool died_often() const;
   [[nodiscard]] bool has_been(std::uint32_t incarnation) const { return incarnations_.contains(incarnation); }

@@ -298,6 +298,19 @@ TEST(restart_budget, names_the_micro_batch_that_all_deaths_fell_on) {
       << "last words may follow the cause";
 }
 
+TEST(restart_budget, counts_anew_once_the_suspect_is_given_up) {
+  restart_budget budget;
+  for (int i = 0; i < 3; ++i) static_cast<void>(budget.note(death({{0, 7}}), {}, {0, 2}));
+  ASSERT_TRUE(budget.suspect({1, 0}));
+  budget.suspect_is_given_up({1, 0});
+  EXPECT_FALSE(budget.suspect({1, 0}));
+  EXPECT_FALSE(budget.note(death({}, "another cause"), {}, {0, 2})) << "the mark has not moved";
+  EXPECT_FALSE(budget.note(death({{0, 9}}), {}, {0, 2}));
+  const auto spent = budget.note(death({{0, 9}}), {}, {0, 2});
+  ASSERT_TRUE(spent);
+  EXPECT_THAT(spent->cause, ::testing::HasSubstr("another cause"));
+}
+
 TEST(restart_budget, is_spent_by_too_many_deaths_in_a_short_time_and_recovers_with_time) {
   restart_budget budget;
   const auto spent_at = [&](std::chrono::nanoseconds step) {
