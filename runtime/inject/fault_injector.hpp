@@ -115,6 +115,8 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   [[nodiscard]] bool hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const;
   [[nodiscard]] bool takes_worker(const fault& one, stage_address at, const hosted_worker& worker) const;
   [[nodiscard]] bool was_over(std::size_t number, const fault_record::entry& known, double seconds_since_loss) const;
+  [[nodiscard]] hosted_worker_ptr lost_worker(stage_address at);
+  [[nodiscard]] std::optional<std::size_t> blame(const recovery_note& note, const hosted_worker_ptr& lost) const;
   void hurt_node(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
   [[nodiscard]] bool touches(const fault& one, stage_address at) const;
   [[nodiscard]] message_triggers triggers_of(fault_target_kind who);

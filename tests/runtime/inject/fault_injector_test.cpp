@@ -211,6 +211,23 @@ TEST(fault_injector, books_the_price_on_the_fault_that_caused_the_loss) {
   EXPECT_FALSE(entries[3].recovery_seconds);
 }
 
+TEST(fault_injector, books_a_loss_on_a_slow_forward_where_nothing_else_is_to_blame) {
+  const auto faults = injector({"slow:stage=net.0,at=mb3,ms=20000", "kill:stage=net.0,at=mb9"});
+  const auto slow = make_worker(0);
+  static_cast<void>(faults->assign({0, 0}, slow));
+  static_cast<void>(slow->inject(0));
+  const auto killed = make_worker(1);
+  static_cast<void>(faults->assign({0, 0}, killed));
+  faults->recovered({.stage = stage_address{0, 0}, .seconds = 2.5, .sent_again = 7, .dropped_so_far = 0});
+  static_cast<void>(killed->inject(1));
+  static_cast<void>(faults->assign({0, 0}, make_worker(2)));
+  faults->recovered({.stage = stage_address{0, 0}, .seconds = 0.5, .sent_again = 3, .dropped_so_far = 0});
+  const auto entries = faults->record().entries();
+  EXPECT_EQ(entries[0].recovery_seconds, 2.5);
+  EXPECT_EQ(entries[0].replayed, 7u);
+  EXPECT_EQ(entries[1].recovery_seconds, 0.5);
+}
+
 TEST(fault_injector, ends_actors_driver_and_disk_at_their_micro_batches) {
   const auto faults = injector(
       {"kill:loader,at=mb1", "kill:aggregator,at=mb2", "kill:driver,at=mb3", "disk_full:journal,at=mb2,bytes=3"});
