@@ -1,10 +1,10 @@
 // Counts the calls by which a program makes its host wait for a GPU. It is independent of Troupe: the loader puts these
 // functions before those of the CUDA runtime (LD_PRELOAD=libsync_counter.so), and each calls the one that it hides.
 //
-// A count that does not grow with the number of micro-batches is zero per micro-batch. At the end of the process a line
-// of JSON goes to the file that SYNC_COUNTER_FILE names, and gpu_bench reads the counts while it runs
-// (sync_counter_total()). Not counted: what libraries do below the CUDA runtime, by the driver or by a runtime that is
-// linked into them.
+// A count that does not grow with the number of micro-batches is zero per micro-batch. gpu_bench reads the counts while
+// it runs (sync_counter_total()). A process that returns from main() also appends a line of JSON to the file that
+// SYNC_COUNTER_FILE names; `troupe eval` computes in a process that does not. Not counted: what libraries do below the
+// CUDA runtime, by the driver or by a runtime that is linked into them.
 #include <array>
 #include <atomic>
 #include <cstddef>
