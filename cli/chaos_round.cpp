@@ -90,7 +90,9 @@ expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const argume
 /// The folder, and what a child wrote there, go with this command.
 void chaos_rounds::hear(std::string_view line) {
   if (line.starts_with("wrote " + folder_.path().string())) return;
-  if (line.find(" was injected ") != std::string_view::npos) injected_.emplace_back(line);
+  // a child tells each fault once; what else a model prints is bounded
+  const bool tells = line.starts_with("warning: fault ") && line.find(" was injected ") != std::string_view::npos;
+  if (tells && injected_.size() < limits::faults_max) injected_.emplace_back(line);
   say(fmt::format("  | {}\n", line));
 }
 

@@ -19,10 +19,17 @@ namespace troupe::bench {
 namespace {
 
 using steady = std::chrono::steady_clock;
-constexpr std::uint32_t warm_up_hops = 20;
-
 /// Counts the hops of both processes. Even numbers are the turns of the first process, odd ones of the second.
 using turn = std::atomic<std::uint64_t>;
+constexpr std::uint32_t warm_up_hops = 20;
+constexpr std::chrono::seconds patience{60};
+
+void await_turn(const turn& both, std::uint64_t number) {
+  const auto limit = steady::now() + patience;
+  while (both.load(std::memory_order_acquire) != number) {
+    if (steady::now() > limit) throw std::runtime_error("the other process does not take its turn");
+  }
+}
 
 std::vector<std::vector<double>> play(const std::vector<std::size_t>& sizes, std::uint32_t hops, turn* both,
                                       std::uint64_t me) {
@@ -37,8 +44,7 @@ std::vector<std::vector<double>> play(const std::vector<std::size_t>& sizes, std
     const auto into = get(device->allocate(bytes));
     made.emplace_back();
     for (std::uint32_t hop = 0; hop < hops + warm_up_hops; ++hop, number += 2) {
-      while (both != nullptr && both->load(std::memory_order_acquire) != number) {
-      }
+      if (both != nullptr) await_turn(*both, number);
       const auto start = steady::now();
       get(stream->copy(into.get(), from.get(), bytes));
       get(event->record_on(*stream));

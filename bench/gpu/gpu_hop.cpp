@@ -109,7 +109,11 @@ ends open_ends(const bench_options& how, std::array<edge_offer, 2> offers, std::
 
 void send(ends& of, const payload_ptr& tensors, std::uint64_t number) {
   activation message{{0, number}, {number, number + 1}, tensors, nullptr};
-  while (of.out->try_send(message) == send_status::no_credit) ::sched_yield();
+  const auto limit = steady::now() + patience;
+  while (of.out->try_send(message) == send_status::no_credit) {
+    if (steady::now() > limit) throw std::runtime_error("no slot came back");
+    ::sched_yield();
+  }
 }
 
 void receive(ends& of) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A transformer encoder with random weights, and data for it: the model of the GPU figures in docs/gpu.md.
 
-    make_encoder.py DIR [--samples N] [--float32]
+    make_encoder.py DIR [--samples N]
 
 Writes DIR/encoder.pt (TorchScript, bfloat16: an embedding, 12 layers of width 768 with 12 heads, a mean over the
 tokens, and 1000 classes), DIR/ids.npy (int64 [N, 128]) and DIR/labels.npy (int64 [N]). The seed is fixed.
@@ -44,14 +44,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("directory")
     parser.add_argument("--samples", type=int, default=2048)
-    parser.add_argument("--float32", action="store_true")
     how = parser.parse_args()
     os.makedirs(how.directory, exist_ok=True)
     torch.manual_seed(20)
     layers = [nn.Embedding(WORDS, WIDTH)] + [EncoderLayer() for _ in range(LAYERS)]
     model = nn.Sequential(*layers, MeanOfTokens(), nn.LayerNorm(WIDTH), nn.Linear(WIDTH, CLASSES)).eval()
-    model = model.to(torch.float32 if how.float32 else torch.bfloat16)
-    torch.jit.script(model).save(os.path.join(how.directory, "encoder.pt"))
+    torch.jit.script(model.to(torch.bfloat16)).save(os.path.join(how.directory, "encoder.pt"))
     draw = numpy.random.default_rng(20)
     ids = draw.integers(0, WORDS, (how.samples, TOKENS))
     labels = draw.integers(0, CLASSES, how.samples)
