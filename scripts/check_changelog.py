@@ -3,15 +3,16 @@
 
     scripts/check_changelog.py
 
-Looks at the commits after the last one that changed CHANGELOG.md. None of them may change the public interface (include/),
-the command line (cli/, runtime/config/option_table.cpp) or its page (docs/cli.md) in more than includes, comments, white
-space and places. A commit that changes nothing that users see says so with a line "Changelog: none" in its message. A shallow
+Looks at the commits after the last one that changed CHANGELOG.md. None of them may change the public interface (include/ and
+that of troupe::simulation), the command line (cli/, the table of options) or its page (docs/cli.md), the tables of metrics and
+data kinds, the texts of errors or the names in results in more than includes, comments, white space and places. A commit that changes nothing that users see says so with a line "Changelog: none" in its message. A shallow
 clone shows what it has: its oldest commit counts as one that changed CHANGELOG.md.
 """
 import subprocess
 import sys
 
-SEEN_BY_USERS = ["include", "cli", "runtime/config/option_table.cpp", "docs/cli.md"]
+SEEN_BY_USERS = ["include", "testing/simulation/include", "cli", "runtime/config/option_table.cpp", "docs/cli.md",
+                 "runtime/metric/metric_table.hpp", "runtime/data/data_kinds.hpp", "runtime/report/json_report.cpp", "messages/explanations"]
 # changes that are not seen: of includes, comments, white space
 UNSEEN = ["-I^[[:space:]]*#[[:space:]]*(include|pragma)", "-I^[[:space:]]*//", "--ignore-blank-lines", "-w"]
 

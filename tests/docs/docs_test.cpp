@@ -94,6 +94,8 @@ TEST_F(planted_page, each_wrong_name_is_found) {
   EXPECT_THAT(findings_of("`runtime/edge/none.hpp`"), ElementsAre("docs/a.md:2: no file runtime/edge/none.hpp"));
   EXPECT_THAT(findings_of("`runtime/{edge,none}`"), ElementsAre("docs/a.md:2: no file runtime/none"));
   EXPECT_THAT(findings_of("`none.hpp`"), ElementsAre("docs/a.md:2: no file none.hpp"));
+  EXPECT_THAT(findings_of("`none()`, `edge.none(1)`"),
+              ElementsAre("docs/a.md:2: no name none", "docs/a.md:2: no name none"));
   EXPECT_THAT(findings_of("`edge::none()`"), ElementsAre("docs/a.md:2: no name edge::none"));
   EXPECT_THAT(findings_of("`edge::micro_batch`"), ElementsAre("docs/a.md:2: no name edge::micro_batch"));
   EXPECT_THAT(findings_of("`edge\nof gone_name`"), ElementsAre("docs/a.md:3: no name gone_name"));

@@ -86,7 +86,7 @@ page read_page(const fs::path& root, const fs::path& file) {
 
 std::vector<page> read_pages(const fs::path& root) {
   std::vector<fs::path> files;
-  for (const char* file : {"README.md", "CONTRIBUTING.md"}) {
+  for (const char* file : {"README.md", "CONTRIBUTING.md", "data/README.md", "testing/simulation/README.md"}) {
     if (fs::exists(root / file)) files.emplace_back(file);
   }
   if (fs::exists(root / "docs")) {

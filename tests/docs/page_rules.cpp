@@ -66,6 +66,7 @@ class page_check {
     for (const page_text& span : page_.spans) {
       check_paths(span);
       check_symbols(span);
+      check_calls(span);
     }
     for (std::size_t i = 0; i < page_.lines.size(); ++i) {
       check_flags({i + 1, page_.lines[i]});
@@ -123,6 +124,17 @@ class page_check {
       for (const std::string& name : runs_of(run.substr(definition), [](char c) { return is_word(c) || c == ':'; })) {
         if (name.find("::") != std::string::npos || name.find('_') != std::string::npos) check_symbol(span.line, name);
       }
+    }
+  }
+
+  /// "prune()": a name that has its parentheses is one of ours, whatever it looks like.
+  void check_calls(const page_text& span) {
+    for (std::size_t open = span.text.find('('); open != std::string::npos; open = span.text.find('(', open + 1)) {
+      std::size_t begin = open;
+      while (begin > 0 && (is_word(span.text[begin - 1]) || span.text[begin - 1] == ':')) --begin;
+      const std::string name = span.text.substr(begin, open - begin);
+      const bool is_checked = name.find("::") != std::string::npos || name.find('_') != std::string::npos;
+      if (begin < open && !is_checked) check_symbol(span.line, name);
     }
   }
 
