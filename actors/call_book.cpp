@@ -27,6 +27,7 @@ call_number call_book::open(const call_ticket_ptr& ticket) {
 
 void call_book::await(call_number number, stage_address at) {
   call& entry = calls_.at(number);
+  // A stage that is replaced while calls are loaded hears of them again: its answer is no condition for these.
   if (entry.now == phase::opening) entry.missing.insert(at);
 }
 
@@ -44,6 +45,7 @@ void call_book::acknowledge_by_aggregator(call_number number) {
   open_if_acknowledged(found->second);
 }
 
+/// A dead stage answers nothing. Its successor is told of the open calls, and acknowledges them then.
 void call_book::excuse(stage_address at) {
   for (auto& [number, entry] : calls_) {
     entry.missing.erase(at);
@@ -61,7 +63,7 @@ std::vector<call_number> call_book::take_loadable(std::chrono::nanoseconds now) 
   for (; next_to_load_ < next_number_; ++next_to_load_) {
     const auto found = calls_.find(next_to_load_);
     if (found == calls_.end() || found->second.now == phase::cancelling) continue;
-    if (found->second.now == phase::opening) break;
+    if (found->second.now == phase::opening) break;  // a later call would overtake it
     found->second.now = phase::loading;
     found->second.started = now;
     loadable.push_back(next_to_load_);
@@ -71,7 +73,7 @@ std::vector<call_number> call_book::take_loadable(std::chrono::nanoseconds now) 
 
 bool call_book::cancel(call_number number, const error& cause) {
   const auto found = calls_.find(number);
-  if (found == calls_.end() || found->second.now == phase::cancelling) return false;
+  if (found == calls_.end() || found->second.now == phase::cancelling) return false;  // the first cause stays
   found->second.now = phase::cancelling;
   found->second.cause = cause;
   return true;
@@ -81,6 +83,7 @@ std::vector<call_number> call_book::cut() {
   cut_below_ = next_number_;
   std::vector<call_number> not_loading;
   for (const auto& [number, entry] : calls_) {
+    // The loader ends those that it has by itself, after what it has sent.
     if (entry.now < phase::loading) not_loading.push_back(number);
   }
   return not_loading;

@@ -50,7 +50,7 @@ inline constexpr std::chrono::nanoseconds score_delay_min = 1ms;
 inline constexpr std::chrono::nanoseconds score_delay_max = 64ms;
 /// The loader runs ahead of the low-water mark by all buffers of all replicas, plus this many micro-batches: one batch
 /// of scores that wait on a stage, and one that the aggregator folds meanwhile.
-inline constexpr std::uint32_t window_extra = 2 * scores_per_message_max;
+inline constexpr std::uint32_t replay_window_slack = 2 * scores_per_message_max;
 /// Most bytes of the window, unless the least buffers alone hold more: a frozen replica stops the low-water mark while
 /// others continue. No loader reads as much within score_delay_max, so held scores do not stop it.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{512} << 20;
@@ -370,7 +370,7 @@ static_assert(control_request_margin > heartbeat_max + 1s, "a worker that is sil
 static_assert(link_first_word_timeout > worker_hello_timeout, "a late worker is ended by its pool, which says so");
 static_assert(link_bytes_queued_max >= 2 * wire_message_bytes_max, "the largest message can wait behind another");
 static_assert(file_bytes_ahead_max >= 2 * blob_part_bytes, "a part of a file is written while the next one is sent");
-static_assert(window_extra >= scores_per_message_max,
+static_assert(replay_window_slack >= scores_per_message_max,
               "a full batch of scores must fit the window, or the loader starves");
 static_assert(score_words_max <= wire_array_items_max, "a score of the largest size must fit a list");
 static_assert(frame_header_bytes_max + 20 + join_message_bytes_max <= frame_buffer_bytes,

@@ -57,7 +57,7 @@ expected<std::shared_ptr<node_agent>> launched_nodes::wait_for(std::size_t node)
 
 expected<std::shared_ptr<worker_host>> launched_nodes::open_own_host(std::size_t node, const worker_setup& workers,
                                                                      const log_function& log) {
-  return local_host::create({.times = {workers.silence_timeout},
+  return local_host::create({.times = {workers.asked.timeout},
                              .log = log,
                              .environment = environment_of(node),
                              .home = home_,
@@ -81,7 +81,7 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_host(std::size_t nod
   if (!agent) return tl::make_unexpected(agent.error());
   return std::make_shared<agent_host>(
       agent_host_options{.agent = std::move(*agent),
-                         .silence = workers.silence_timeout,
+                         .silence = workers.asked.timeout,
                          .log = log,
                          .has_control_faults = workers.faults && workers.faults->around_links() != nullptr,
                          .next_rank = [this] {

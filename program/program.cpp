@@ -46,7 +46,7 @@ bool is_driver() {
 /// Copies return, too. A launched driver waits for its nodes, while the nursery gets ready.
 void make_nursery(bool is_launched) {
   const auto when = is_launched ? nursery_preparation::at_once : nursery_preparation::for_first_copy;
-  own_nursery() = nursery::fork_here(when, &use_libtorch_once);
+  own_nursery() = nursery::fork_here(when, &warm_up_libtorch);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ program::program(int, char**) {
   if (std::exchange(role().known, true)) return;
   reserve_standard_descriptors();
   ignore_file_size_signal();
-  serve_nursery_if_asked(&use_libtorch_once);
+  serve_nursery_if_asked(&warm_up_libtorch);
   auto launch = take_launch_environment();
   if (!launch) end_worker(launch.error());
   if (is_driver()) make_nursery(launch->has_value());

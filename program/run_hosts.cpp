@@ -52,7 +52,7 @@ bool end_workers(run_hosts& hosts, const std::future<void>& stopped, std::chrono
 
 expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log) {
   if (auto* const launched = launched_nodes::get()) return launched->open_hosts(plan, workers, std::move(log));
-  return local_host::create({.times = {workers.silence_timeout},
+  return local_host::create({.times = {workers.asked.timeout},
                              .log = std::move(log),
                              .from = workers.from,
                              .around_link = workers.faults ? workers.faults->around_links() : nullptr})

@@ -53,7 +53,7 @@ struct running_topology::impl {
 
 void running_topology::impl::direct(std::shared_ptr<stage_provider> provider) {
   // Who is silent is replaced, and its successor opens the call: the request must outlast that.
-  const std::chrono::nanoseconds silence = workers ? workers->silence_timeout : std::chrono::nanoseconds{0};
+  const std::chrono::nanoseconds silence = workers ? workers->asked.timeout : std::chrono::nanoseconds{0};
   losses.emplace(workers ? silence + limits::lost_work_margin : limits::lost_work_time);
   director_plan plan{.engines = engines,
                      .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
@@ -106,7 +106,7 @@ expected<void> running_topology::impl::open_to_workers() {
     for (auto& each : hosts.all) each = std::make_shared<watched_host>(each, faults);
   }
   system = std::make_unique<caf::actor_system>(config);
-  const auto patience = std::max(limits::worker_hello_patience, workers->silence_timeout);
+  const auto patience = std::max(limits::worker_hello_patience, workers->asked.timeout);
   for (const auto& each : hosts.all) pools.push_back(system->spawn(worker_pool, each, patience, workers->edges));
   return {};
 }
@@ -173,8 +173,8 @@ void running_topology::watch() {
   if (const auto lost = impl_->losses->look(loader.low_water(), loader.sent(), *engines_->accounts, steady_now())) {
     post(impl_->director, work_lost{*lost, steady_now()});
   }
-  if (!impl_->workers || !impl_->workers->forward_deadline) return;
-  const auto limit = *impl_->workers->forward_deadline;
+  if (!impl_->workers || !impl_->workers->asked.forward_deadline) return;
+  const auto limit = *impl_->workers->asked.forward_deadline;
   // Before the forwards are looked at: who takes a stage after that has no part in them.
   const auto assigned = impl_->registry->all();
   for (const stall& each : impl_->stalls.longer_than(limit, *engines_->accounts, steady_now())) {

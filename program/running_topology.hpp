@@ -50,8 +50,8 @@ class running_topology {
   void request_stop(stop_mode mode);
 
   /// To be called now and then by threads that wait for a call: reports stalled stages in the log, has lost work sent
-  /// again, and ends the workers of stages that have passed worker_setup::forward_deadline. While one thread looks, the
-  /// others come back at once.
+  /// again, and ends the workers of stages that have passed worker_options::forward_deadline. While one thread looks,
+  /// the others come back at once.
   void watch();
 
   /// What stages have done, with the counters of other nodes' stages as they are now.

@@ -167,14 +167,12 @@ class starter {
     // of the files as they were before they were read: workers refuse what came later
     setup->fingerprint = options_.report ? options_.report->fingerprint : plan_fingerprint(plan_, settings_of(what_));
     setup->codec = std::make_shared<tensor_codec>();
-    setup->silence_timeout = asked.timeout;
+    setup->asked = asked;
     setup->from = options_.from;
     if (const auto* launched = launched_nodes::get()) {
       setup->home = launched->home();
       if (auto found = find_files(*setup); !found) return tl::make_unexpected(found.error());
     }
-    setup->start_deadline = asked.start_deadline;
-    setup->forward_deadline = asked.forward_deadline;
     auto edges = open_edges(edge_row_name(what_, plan_, options_.run));
     if (!edges) return tl::make_unexpected(edges.error());
     setup->edges = std::move(*edges);

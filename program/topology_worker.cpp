@@ -172,7 +172,7 @@ expected<worker_description> describe_worker(const topology& what, const run_opt
           [state] {
             yield_to_stages();
             prepare_pipelines(state->what, state->spare);
-            if (state->spare.is_spare()) use_libtorch_once();
+            if (state->spare.is_spare()) warm_up_libtorch();
             if (!state->spare.is_spare()) return;
             if (const auto device = only_device(state->what, state->plan)) use_device_once(*device);
           },

@@ -31,12 +31,12 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
   options_.place.incarnation = options_.incarnation;
   options_.place.name = name_;
   options_.place.loses_ends = options_.setup->edges->loses_ends();
-  want_worker();
+  request_worker();
   return {
       [this](const open_ticket& what) { return open(what); },
       [this](const release_call& end) { over(end); },
       [this](const cancel_call& cancel) { over(cancel); },
-      [](const start_stage_epoch&) {},  // its edges are made where it lives: pass_on
+      [](const start_stage_epoch&) {},  // its edges are made where it lives: forward_to_worker
       [this](const meet_aggregator& meet) { options_.aggregator = meet.aggregator; },
       [this](const stop_request& request) { stop(request); },
       [this](const stage_ready& ready) { tell(self_, options_.director, ready); },
@@ -47,34 +47,34 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
         tell(self_, options_.director, what);
       },
       [this](const worker_said& what) { from_worker(what); },
-      [this](const worker_given& given) { take_worker(given); },
-      [this](const no_worker& what) { refused(what); },
+      [this](const worker_granted& given) { take_worker(given); },
+      [this](const worker_denied& what) { refused(what); },
       [this](const worker_unlinked& what) { link_broke(what); },
       [this](const worker_exited& what) { exited(what); },
       [this](const worker_silent& what) { still_silent(what); },
-      [this](const start_overdue& what) { check_start(what); },
-      [this](const pass_on& what) { pass(what); },
+      [this](const start_timeout& what) { check_start(what); },
+      [this](const forward_to_worker& what) { pass(what); },
   };
 }
 
 // --- the worker becomes the stage ------------------------------------------------------------------------------------
 
-void remote_stage_state::want_worker() {
+void remote_stage_state::request_worker() {
   auto pool = options_.pool();
   if (!pool) return fail_stage(pool.error());
   asked_ = std::move(*pool);
-  tell(self_, asked_, troupe::want_worker{remote_stage_actor{self_}});
+  tell(self_, asked_, troupe::worker_request{remote_stage_actor{self_}});
 }
 
 /// The node may have been lost meanwhile: the stage is placed on another one then.
-void remote_stage_state::refused(const no_worker& what) {
+void remote_stage_state::refused(const worker_denied& what) {
   if (phase_ != phase::waiting) return;
   const auto pool = options_.pool();
-  if (pool && *pool != asked_) return want_worker();
+  if (pool && *pool != asked_) return request_worker();
   fail_stage(pool ? what.cause : pool.error());
 }
 
-void remote_stage_state::take_worker(const worker_given& given) {
+void remote_stage_state::take_worker(const worker_granted& given) {
   worker_ = given.worker;
   if (phase_ != phase::waiting) return worker_->kill();  // the run has ended meanwhile
   phase_ = phase::assigned;
@@ -89,7 +89,7 @@ void remote_stage_state::take_worker(const worker_given& given) {
   wait_for_start(limits::wait_slices - 1);
 }
 
-expected<void> remote_stage_state::assign(const worker_given& given) {
+expected<void> remote_stage_state::assign(const worker_granted& given) {
   options_.accounts->add(options_.at, [worker = worker_] { return worker->telemetry(); });
   options_.registry->put(options_.at, {worker_, given.edge_contact});
   const bool shares_memory = options_.loader_page && worker_->home().node == options_.setup->home.node;
@@ -143,7 +143,7 @@ void remote_stage_state::to_worker(const Message& message) {
   worker_->send(std::move(*bytes));
 }
 
-void remote_stage_state::pass(const pass_on& what) {
+void remote_stage_state::pass(const forward_to_worker& what) {
   if (phase_ != phase::assigned) return;
   std::set<std::size_t> channels;
   for (const auto& [channel, kill] : what.peers) channels.insert(channel);
@@ -258,20 +258,20 @@ void remote_stage_state::link_broke(const worker_unlinked& what) {
 /// A process whose link is gone and that still lives is frozen, or as good as that: it must not wake up again.
 void remote_stage_state::still_silent(const worker_silent& what) {
   if (phase_ != phase::assigned || what.worker != worker_) return;
-  replace_for("it was silent for " + std::to_string(options_.setup->silence_timeout.count()) + " ms");
+  replace_for("it was silent for " + std::to_string(options_.setup->asked.timeout.count()) + " ms");
 }
 
 /// In slices: of a freeze of this process no more than one counts.
 void remote_stage_state::wait_for_start(std::uint32_t slices_left) {
-  tell_after(self_, options_.setup->start_deadline / limits::wait_slices, remote_stage_actor{self_},
-             start_overdue{worker_, slices_left});
+  tell_after(self_, options_.setup->asked.start_deadline / limits::wait_slices, remote_stage_actor{self_},
+             start_timeout{worker_, slices_left});
 }
 
 /// Its heartbeats say that the process lives, not that its stage will ever be there.
-void remote_stage_state::check_start(const start_overdue& what) {
+void remote_stage_state::check_start(const start_timeout& what) {
   if (phase_ != phase::assigned || ready_ || what.worker != worker_) return;
   if (what.slices_left > 0) return wait_for_start(what.slices_left - 1);
-  const double seconds = std::chrono::duration<double>(options_.setup->start_deadline).count();
+  const double seconds = std::chrono::duration<double>(options_.setup->asked.start_deadline).count();
   replace_for(fmt::format("it did not become its stage within {} s", seconds));
 }
 
@@ -313,7 +313,7 @@ void remote_stage_state::ask_for_another(const error& cause) {
   phase_ = phase::waiting;
   if (!first_dead_) first_dead_ = cause;
   if (++dead_when_given_ < limits::workers_dead_when_given_max) {
-    return want_worker();
+    return request_worker();
   }
   fail_stage({error_code::process_failed, first_dead_->where,
               fmt::format("{} workers in a row ended before they began to become it; the first: {}", dead_when_given_,

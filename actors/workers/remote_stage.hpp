@@ -41,9 +41,9 @@ struct remote_stage_options {
 /// far as they can be true (worker_claims); and tells the director how the process ended. Of a worker that has said
 /// what cannot be, nothing more is believed: it is killed, and its end is told as any other's.
 ///
-///   waiting --worker_given--> assigned --stopped--> stopped
+///   waiting --worker_granted--> assigned --stopped--> stopped
 ///   assigned --exit before the worker has begun--> waiting (another one is asked for, without a death)
-///   waiting --no_worker--> waiting (at another place, if there is one) or (failure);   assigned --exit--> lost
+///   waiting --worker_denied--> waiting (at another place, if there is one) or (failure);   assigned --exit--> lost
 class remote_stage_state {
  public:
   static inline const char* name = "remote_stage";
@@ -54,10 +54,10 @@ class remote_stage_state {
  private:
   enum class phase : std::uint8_t { waiting, assigned, stopped, lost };
 
-  void want_worker();
-  void refused(const no_worker& what);
-  void take_worker(const worker_given& given);
-  [[nodiscard]] expected<void> assign(const worker_given& given);
+  void request_worker();
+  void refused(const worker_denied& what);
+  void take_worker(const worker_granted& given);
+  [[nodiscard]] expected<void> assign(const worker_granted& given);
   [[nodiscard]] expected<std::uint64_t> send_warm_up(const payload_ptr& warm_up);
   void from_worker(const worker_said& what);
   template <class Message>
@@ -70,7 +70,7 @@ class remote_stage_state {
   void opened(const call_opened& what);
   template <class Message>
   void to_worker(const Message& message);
-  void pass(const pass_on& what);
+  void pass(const forward_to_worker& what);
   template <class Message>
   void over(const Message& end);
   void stop(const stop_request& request);
@@ -78,7 +78,7 @@ class remote_stage_state {
   void link_broke(const worker_unlinked& what);
   void still_silent(const worker_silent& what);
   void wait_for_start(std::uint32_t slices_left);
-  void check_start(const start_overdue& what);
+  void check_start(const start_timeout& what);
   void exited(const worker_exited& what);
   [[nodiscard]] std::optional<micro_batch_id> working_on() const;
   [[nodiscard]] bool was_dead_before() const;

@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-void send_scores(std::vector<score> scores, work_sign& work, const std::function<void(const score_batch&)>& send) {
+void send_scores(std::vector<score> scores, current_work& work, const std::function<void(const score_batch&)>& send) {
   score_batch part;
   std::size_t words = 0;
   const auto send_part = [&] {

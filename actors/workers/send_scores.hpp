@@ -13,6 +13,6 @@ namespace troupe {
 /// of thousands of classes) do not fit one message together. Encoding them takes its time, as a forward does: meanwhile
 /// `work`, the engine's own, says that it works on the first one of the message, or goes on to show one in flight. On
 /// the engine's thread.
-void send_scores(std::vector<score> scores, work_sign& work, const std::function<void(const score_batch&)>& send);
+void send_scores(std::vector<score> scores, current_work& work, const std::function<void(const score_batch&)>& send);
 
 }  // namespace troupe

@@ -32,7 +32,7 @@ struct worker_description {
   std::shared_ptr<const node_network> network = nullptr;
   /// As worker_options::checksums, of what this worker sends.
   std::optional<bool> payload_crc = std::nullopt;
-  /// As worker_setup::silence_timeout.
+  /// As worker_options::timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
   /// Once, on a thread of its own, in a worker that has waited for limits::worker_idle_before_preparing: makes ready
   /// what becoming a stage takes long for. The assignment may come before, meanwhile, or never. May be null.

@@ -259,7 +259,7 @@ expected<engine_wiring> worker_actor_state::open_edges(const wiring_order& wirin
   const wiring_plan& plan = body_->description.plan;
   std::vector<bool> present(plan.instances.size(), false);
   for (const std::uint64_t instance : wiring.present) present[instance] = true;
-  const end_maker make{
+  const edge_opener make{
       .consumer =
           [&](std::size_t channel) {
             return site_of(wiring, channel, plan.channels[channel].producer)

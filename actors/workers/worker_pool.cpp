@@ -51,11 +51,11 @@ worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer
 worker_pool_actor::behavior_type worker_pool_state::behavior() {
   return {
       [this](worker_said& what) { said(what); },
-      [this](const want_worker& wanted) { want(wanted); },
+      [this](const worker_request& wanted) { want(wanted); },
       [this](const worker_unlinked& what) { unlinked(what); },
       [this](const worker_exited& what) { exited(what); },
-      [this](const hello_late& what) { late(what); },
-      [this](const hello_overdue& what) { overdue(what); },
+      [this](const hello_retry_timeout& what) { late(what); },
+      [this](const hello_timeout& what) { overdue(what); },
   };
 }
 
@@ -80,7 +80,7 @@ void worker_pool_state::hello(const worker_said& what) {
   }));
 }
 
-void worker_pool_state::want(const want_worker& wanted) {
+void worker_pool_state::want(const worker_request& wanted) {
   if (waiting.empty()) budget.begin();
   waiting.push_back(wanted.stage);
   give();
@@ -94,7 +94,7 @@ void worker_pool_state::give() {
     one.now = worker::phase::given;
     one.stage = std::move(waiting.front());
     waiting.pop_front();
-    tell(self, one.stage, worker_given{hosted, one.edge_contact});
+    tell(self, one.stage, worker_granted{hosted, one.edge_contact});
     if (one.is_unlinked) tell(self, one.stage, worker_unlinked{hosted});
   }
 }
@@ -122,8 +122,8 @@ bool worker_pool_state::launch() {
     return false;
   }
   workers.insert_or_assign(*made, worker{});
-  wait_a_slice(self, patience, hello_late{*made, limits::wait_slices - 1});
-  wait_a_slice(self, limits::worker_hello_timeout, hello_overdue{*made, limits::wait_slices - 1});
+  wait_a_slice(self, patience, hello_retry_timeout{*made, limits::wait_slices - 1});
+  wait_a_slice(self, limits::worker_hello_timeout, hello_timeout{*made, limits::wait_slices - 1});
   return true;
 }
 
@@ -152,25 +152,25 @@ void worker_pool_state::exited(const worker_exited& what) {
 
 /// It may still come, and is as welcome then. One that no stage waits for is not replaced: it would be one spare more
 /// on a machine that is slow enough.
-void worker_pool_state::late(const hello_late& what) {
+void worker_pool_state::late(const hello_retry_timeout& what) {
   const auto found = workers.find(what.worker);
   if (found == workers.end() || found->second.now != worker::phase::starting) return;
-  if (what.slices_left > 0) return wait_a_slice(self, patience, hello_late{what.worker, what.slices_left - 1});
+  if (what.slices_left > 0) return wait_a_slice(self, patience, hello_retry_timeout{what.worker, what.slices_left - 1});
   found->second.now = worker::phase::late;
   if (!waiting.empty()) launch_missing();
 }
 
-void worker_pool_state::overdue(const hello_overdue& what) {
+void worker_pool_state::overdue(const hello_timeout& what) {
   const auto found = workers.find(what.worker);
   if (found == workers.end() || found->second.has_said_hello()) return;
   if (what.slices_left > 0) {
-    return wait_a_slice(self, limits::worker_hello_timeout, hello_overdue{what.worker, what.slices_left - 1});
+    return wait_a_slice(self, limits::worker_hello_timeout, hello_timeout{what.worker, what.slices_left - 1});
   }
   what.worker->kill("it said no hello for " + std::to_string(limits::worker_hello_timeout.count()) + " s");
 }
 
 void worker_pool_state::refuse_all(const error& cause) {
-  for (const remote_stage_actor& each : std::exchange(waiting, {})) tell(self, each, no_worker{cause});
+  for (const remote_stage_actor& each : std::exchange(waiting, {})) tell(self, each, worker_denied{cause});
 }
 
 }  // namespace troupe

@@ -14,13 +14,13 @@
 namespace troupe {
 
 /// pool -> stage: this worker is yours.
-struct worker_given {
+struct worker_granted {
   hosted_worker_ptr worker;
   /// worker_hello::edge_contact.
   std::uint64_t edge_contact = 0;
 };
 /// pool -> stage: there will be none.
-struct no_worker {
+struct worker_denied {
   error cause;
 };
 /// host -> pool -> stage that has the worker: worker_listener::said(), but for a hello, which is the pool's.
@@ -41,13 +41,13 @@ struct worker_exited {
 struct worker_silent {
   hosted_worker_ptr worker;
 };
-/// One more slice of worker_setup::start_deadline is over.
-struct start_overdue {
+/// One more slice of worker_options::start_deadline is over.
+struct start_timeout {
   hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
 /// worker_stages -> stage: passed on to the worker, in order with what the director says.
-struct pass_on {
+struct forward_to_worker {
   codec::bytes message;
   /// The epoch of the edges that the order names.
   epoch_number epoch = 0;
@@ -57,20 +57,20 @@ struct pass_on {
 
 /// A stage whose engine is in a worker process.
 using remote_stage_actor =
-    stage_actor::extend<cast<worker_said>, cast<worker_given>, cast<no_worker>, cast<worker_unlinked>,
-                        cast<worker_exited>, cast<worker_silent>, cast<start_overdue>, cast<pass_on>>;
+    stage_actor::extend<cast<worker_said>, cast<worker_granted>, cast<worker_denied>, cast<worker_unlinked>,
+                        cast<worker_exited>, cast<worker_silent>, cast<start_timeout>, cast<forward_to_worker>>;
 
 /// stage -> pool.
-struct want_worker {
+struct worker_request {
   remote_stage_actor stage;
 };
 /// The pool, to itself: one more slice of its patience is over. After the last one the pool counts on it no more.
-struct hello_late {
+struct hello_retry_timeout {
   hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
 /// The pool, to itself: one more slice of the time to have said hello is over.
-struct hello_overdue {
+struct hello_timeout {
   hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
@@ -87,10 +87,10 @@ struct hello_overdue {
 /// made of limits::wait_slices timers, of which a freeze of this process takes one at the most.
 ///
 /// Workers that end before their hello are replaced until the start_budget is spent: then all stages that wait get
-/// no_worker with the first cause. A stage whose worker was dead already asks again. Spares that die are replaced up to
-/// limits::spares_lost_in_window_max; after that a worker is started when a stage wants one.
-using worker_pool_actor = caf::typed_actor<cast<worker_said>, cast<want_worker>, cast<worker_unlinked>,
-                                           cast<worker_exited>, cast<hello_late>, cast<hello_overdue>>;
+/// worker_denied with the first cause. A stage whose worker was dead already asks again. Spares that die are replaced
+/// up to limits::spares_lost_in_window_max; after that a worker is started when a stage wants one.
+using worker_pool_actor = caf::typed_actor<cast<worker_said>, cast<worker_request>, cast<worker_unlinked>,
+                                           cast<worker_exited>, cast<hello_retry_timeout>, cast<hello_timeout>>;
 
 struct worker_pool_state {
   static inline const char* name = "worker_pool";
@@ -99,11 +99,11 @@ struct worker_pool_state {
   worker_pool_actor::behavior_type behavior();
   void said(worker_said& what);
   void hello(const worker_said& what);
-  void want(const want_worker& wanted);
+  void want(const worker_request& wanted);
   void unlinked(const worker_unlinked& what);
   void exited(const worker_exited& what);
-  void late(const hello_late& what);
-  void overdue(const hello_overdue& what);
+  void late(const hello_retry_timeout& what);
+  void overdue(const hello_timeout& what);
   void give();
   void launch_missing();
   bool launch();
@@ -138,14 +138,14 @@ worker_pool_actor::behavior_type worker_pool(worker_pool_actor::stateful_pointer
 
 }  // namespace troupe
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_given)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::no_worker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_granted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_denied)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_unlinked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_exited)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_silent)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_overdue)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::pass_on)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_timeout)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::forward_to_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_said)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::want_worker)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_late)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_overdue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::worker_request)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_retry_timeout)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::hello_timeout)

@@ -18,6 +18,7 @@
 #include "runtime/engine/shared_page.hpp"
 #include "runtime/inject/fault_injector.hpp"
 #include "runtime/process/hosted_worker.hpp"
+#include <troupe/options.hpp>
 
 namespace troupe {
 
@@ -56,12 +57,8 @@ struct worker_setup {
   std::shared_ptr<nursery> from = nullptr;
   /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
   std::map<stage_address, shared_page> local_pages = {};
-  /// Workers must have the same: worker_description::silence_timeout.
-  std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
-  /// A worker that takes longer from its assignment until it is ready loses its place.
-  std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
-  /// A forward that takes longer costs its process; nothing: never.
-  std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
+  /// What the run was asked for. Workers have the same time-out: worker_description::silence_timeout.
+  worker_options asked = {};
 
   /// false only in mutation tests: an order goes out before the memory that it names.
   bool memory_first = true;

@@ -12,9 +12,9 @@ namespace {
 std::map<std::size_t, std::size_t> neighbours_of(const wiring_plan& plan, std::size_t instance,
                                                  const std::vector<bool>& present) {
   std::map<std::size_t, std::size_t> found;
-  const instance_ends ends = ends_of(plan, instance, present);
+  const instance_edges ends = ends_of(plan, instance, present);
   for (const std::size_t channel : ends.inbound) found[channel] = plan.channels[channel].producer;
-  for (const instance_ends::branch& branch : ends.outbound) {
+  for (const instance_edges::branch& branch : ends.outbound) {
     for (const std::size_t channel : branch.channels) found[channel] = plan.channels[channel].consumer;
   }
   return found;
@@ -142,7 +142,7 @@ edge_reach worker_stages::reach_of(std::size_t number) const {
 }
 
 expected<engine_wiring> worker_stages::wire_here(epoch_edges& edges, std::size_t instance) {
-  const end_maker make{
+  const edge_opener make{
       .consumer =
           [&](std::size_t channel) {
             return consumer_here(edges, channel).map([&](std::unique_ptr<edge_consumer>&& end) {
@@ -216,7 +216,7 @@ void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, w
   auto bytes = codec::encode(order);
   if (!bytes) return worker->kill("its edges cannot be told: " + to_string(bytes.error()));
   const stage_address at = engines_->plan.instances[instance].address;
-  post(stage_actors_.at(at), pass_on{std::move(*bytes), order.epoch, peers_of(instance, edges.present)});
+  post(stage_actors_.at(at), forward_to_worker{std::move(*bytes), order.epoch, peers_of(instance, edges.present)});
 }
 
 /// By channel, who is to be killed for what comes from its other end; those who sit there now.

@@ -91,7 +91,7 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
   assembly made;
   made.window = window_for(slots_of_all(plan, options.depths));
   // Edges between stages are deep where activations are small; what the loader keeps for each may be large.
-  made.window_of_large = slots_of_all(plan, {.from_loader = options.depths.from_loader, .between_stages = 1}) + 1;
+  made.window_min = slots_of_all(plan, {.from_loader = options.depths.from_loader, .between_stages = 1}) + 1;
   made.accounts = std::make_shared<stage_accounts>(stages_of(plan));
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {
     const wired_instance& instance = plan.instances[index];
@@ -102,7 +102,7 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
           loader_engine_options{.name = node.name,
                                 .address = instance.address,
                                 .window = made.window,
-                                .window_of_large = made.window_of_large,
+                                .window_min = made.window_min,
                                 .paused = true,
                                 .shared_page = options.page_of ? options.page_of(instance.address) : nullptr});
       continue;

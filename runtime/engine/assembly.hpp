@@ -27,7 +27,7 @@ struct assembly {
   /// All stage instances, wherever they live.
   std::shared_ptr<stage_accounts> accounts;
   std::uint64_t window = 1;
-  std::uint64_t window_of_large = 1;
+  std::uint64_t window_min = 1;
   edge_depths depths;
 
   [[nodiscard]] troupe::ledger_options ledger_options() const {

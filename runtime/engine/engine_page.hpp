@@ -26,7 +26,7 @@ struct alignas(64) stage_counters {
 
 /// What an engine works on right now, and how long it took before. Written by the engine alone. A reader in the middle
 /// of a change may see the id of one micro-batch with the time of another; of a dead engine all is as it was.
-class alignas(64) work_sign {
+class alignas(64) current_work {
  public:
   void begin(micro_batch_id id, std::chrono::nanoseconds now) noexcept {
     call_.store(id.call, std::memory_order_relaxed);
@@ -93,7 +93,7 @@ struct engine_page {
   /// Steady time in ns, written by the node's agent: until then a fault plan cuts the node off from others.
   std::atomic<std::int64_t> cut_off_until{0};
   stage_counters counters;
-  work_sign work;
+  current_work work;
   /// Bounds of what the loader's engine has sent.
   sent_bounds sent;
 

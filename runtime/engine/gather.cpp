@@ -124,6 +124,8 @@ void gather::skip(call_number call) {
   }
 }
 
+/// Calls end in order, so that nothing of this one or an earlier one is awaited any more. `skipped_` and `firsts_` are
+/// emptied up to it, or they would grow with the calls of a long run.
 void gather::forget(call_number call) {
   if (!options_.keeps_order) return;
   first_open_ = std::max(first_open_, call + 1);

@@ -30,7 +30,7 @@ auto guarded(const std::string& name, const Read& read) -> decltype(read()) {
 }  // namespace
 
 std::uint64_t window_for(std::uint64_t slots_of_all_edges) {
-  return slots_of_all_edges + limits::window_extra;
+  return slots_of_all_edges + limits::replay_window_slack;
 }
 
 loader_engine::loader_engine(loader_engine_options options)
@@ -39,7 +39,7 @@ loader_engine::loader_engine(loader_engine_options options)
       bell_(page_->bell, options_.shared_page ? bell_reach::all_processes : bell_reach::this_process),
       commands_(bell_),
       low_water_(bell_),
-      window_(options_.window, options_.window_of_large),
+      window_(options_.window, options_.window_min),
       paused_(options_.paused) {}
 
 step_result loader_engine::step() {

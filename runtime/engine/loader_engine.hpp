@@ -94,7 +94,7 @@ struct loader_engine_options {
   /// Micro-batches that may be sent and not folded; at least 1. See window_for().
   std::uint64_t window = 1;
   /// See replay_window.
-  std::uint64_t window_of_large = 1;
+  std::uint64_t window_min = 1;
   /// Wait for the first loader_command::start_epoch.
   bool paused = false;
   /// Its bell is there, in memory that other processes have mapped; null: the engine has one of its own.

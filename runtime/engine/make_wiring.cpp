@@ -90,8 +90,8 @@ bool serves_every_node(const wiring_plan& plan, const std::vector<bool>& usable)
   return std::ranges::all_of(served, [](bool each) { return each; });
 }
 
-instance_ends ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present) {
-  instance_ends ends;
+instance_edges ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present) {
+  instance_edges ends;
   for (const std::size_t number : plan.instances[instance].inbound) {
     if (present[plan.channels[number].producer]) ends.inbound.push_back(number);
   }
@@ -116,14 +116,14 @@ edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_d
   return {.slots = slots, .credits_per_ring = is_source(plan, one.producer) ? std::max(1u, slots / 2) : 1};
 }
 
-expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_ends& ends, const end_maker& make) {
+expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_edges& ends, const edge_opener& make) {
   engine_wiring made;
   for (const std::size_t channel : ends.inbound) {
     auto end = make.consumer(channel);
     if (!end) return tl::make_unexpected(end.error());
     made.inbound.push_back({plan.channels[channel].input_port, std::move(*end)});
   }
-  for (const instance_ends::branch& each : ends.outbound) {
+  for (const instance_edges::branch& each : ends.outbound) {
     const std::size_t branch = made.outbound.add_branch(each.options);
     for (const std::size_t channel : each.channels) {
       auto end = make.producer(channel);
@@ -146,11 +146,11 @@ std::vector<engine_wiring> make_wiring(const wiring_plan& plan, edge_factory& ed
     }
     return found->second;
   };
-  const end_maker make{.consumer = [&](std::size_t channel) { return std::move(ends_at(channel).consumer); },
-                       .producer = [&](std::size_t channel) { return std::move(ends_at(channel).producer); }};
+  const edge_opener make{.consumer = [&](std::size_t channel) { return std::move(ends_at(channel).consumer); },
+                         .producer = [&](std::size_t channel) { return std::move(ends_at(channel).producer); }};
   std::vector<engine_wiring> made;
   for (std::size_t instance = 0; instance < plan.instances.size(); ++instance) {
-    const instance_ends ends = request.present[instance] ? ends_of(plan, instance, request.present) : instance_ends{};
+    const instance_edges ends = request.present[instance] ? ends_of(plan, instance, request.present) : instance_edges{};
     auto one = wire_instance(plan, ends, make);
     TROUPE_CHECK(one.has_value(), "ends that exist are only handed over");
     made.push_back(std::move(*one));

@@ -36,7 +36,7 @@ struct wiring_request {
 [[nodiscard]] bool serves_every_node(const wiring_plan& plan, const std::vector<bool>& usable);
 
 /// The edges of one instance among those present; every process computes the same of a plan.
-struct instance_ends {
+struct instance_edges {
   struct branch {
     branch_options options;
     /// Positions in wiring_plan::channels.
@@ -45,18 +45,18 @@ struct instance_ends {
   std::vector<std::size_t> inbound;
   std::vector<branch> outbound;
 };
-[[nodiscard]] instance_ends ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present);
+[[nodiscard]] instance_edges ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present);
 
 /// Credits and hysteresis of one channel; bells are the caller's.
 [[nodiscard]] edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_depths& depths);
 
 /// Where the ends of channels come from. An error of either ends the wiring.
-struct end_maker {
+struct edge_opener {
   std::function<expected<std::unique_ptr<edge_consumer>>(std::size_t channel)> consumer;
   std::function<expected<std::unique_ptr<edge_producer>>(std::size_t channel)> producer;
 };
-[[nodiscard]] expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_ends& ends,
-                                                    const end_maker& make);
+[[nodiscard]] expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_edges& ends,
+                                                    const edge_opener& make);
 
 /// Fresh edges for one epoch, by `edges`, with both ends in this process: one wiring per instance, empty for those that
 /// take no part. `present` are usable_instances() that serve every node.

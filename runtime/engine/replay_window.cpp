@@ -9,13 +9,13 @@
 
 namespace troupe {
 
-replay_window::replay_window(std::uint64_t most, std::uint64_t most_of_large)
-    : most_(most), most_of_large_(most_of_large) {
-  TROUPE_CHECK(most >= 1, "at least one micro-batch may be under way");
+replay_window::replay_window(std::uint64_t max_count, std::uint64_t min_count)
+    : max_count_(max_count), min_count_(min_count) {
+  TROUPE_CHECK(max_count >= 1, "at least one micro-batch may be under way");
 }
 
 bool replay_window::has_room() const noexcept {
-  return kept_.size() < most_ && (kept_.size() < most_of_large_ || kept_bytes_ < limits::window_bytes);
+  return kept_.size() < max_count_ && (kept_.size() < min_count_ || kept_bytes_ < limits::window_bytes);
 }
 
 void replay_window::add_calls_to(std::set<call_number>& calls) const {

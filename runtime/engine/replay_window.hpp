@@ -19,10 +19,10 @@ class replay_window {
  public:
   static constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
 
-  /// Capacity: `most_of_large` micro-batches of any size; beyond that up to `most` while their payloads together stay
+  /// Capacity: `min_count` micro-batches of any size; beyond that up to `max_count` while their payloads together stay
   /// below limits::window_bytes. Bytes count even if the tensors are not kept, because the window also bounds repeated
   /// work and scores that wait for earlier ones.
-  replay_window(std::uint64_t most, std::uint64_t most_of_large);
+  replay_window(std::uint64_t max_count, std::uint64_t min_count);
 
   [[nodiscard]] bool has_room() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
@@ -69,8 +69,8 @@ class replay_window {
   [[nodiscard]] entry& next() noexcept { return kept_[kept_.size() - to_replay_]; }
   [[nodiscard]] micro_batch_source* reader_of(call_number call) const noexcept;
 
-  std::uint64_t most_;
-  std::uint64_t most_of_large_;
+  std::uint64_t max_count_;
+  std::uint64_t min_count_;
   /// Entries below forgettable_ are folded; the last to_replay_ entries are to be resent.
   std::deque<entry> kept_;
   std::uint64_t kept_bytes_ = 0;

@@ -45,13 +45,14 @@ step_result stage_engine::step() {
 }
 
 std::chrono::nanoseconds stage_engine::park_limit() const noexcept {
-  const auto limit = held_back_.empty() ? limits::park_max : held_back_.time_left(options_.now());
+  const auto limit = score_batcher_.empty() ? limits::park_max : score_batcher_.time_left(options_.now());
   return flying_.empty() ? limit : std::min<std::chrono::nanoseconds>(limit, limits::device_poll_pause);
 }
 
 bool stage_engine::take_up_command() {
   auto command = commands_.pop();
   if (!command) return false;
+  // After stop() nothing that a command says could have an effect: the edges are closed, and no call gets a score.
   if (phase_ == phase::stopping) return true;
   std::visit([this](auto&& each) { handle(std::forward<decltype(each)>(each)); }, std::move(*command));
   return true;
@@ -77,25 +78,27 @@ void stage_engine::handle(const stage_command::release_call& command) {
 void stage_engine::handle(const stage_command::cancel_call& command) {
   cancelled_.insert(command.call);
   scorers_.erase(command.call);
-  held_back_.drop(command.call);
+  score_batcher_.drop(command.call);
   inbound_.skip(command.call);
   if (phase_ == phase::sending && work_.id().call == command.call) done();
 }
 
 void stage_engine::handle(stage_command::start_epoch&& command) {
+  // Work under way belongs to edges of the old epoch; the loader sends all that is not folded again.
   if (!work_.inputs.empty()) done();
   drop_flying();
   inbound_.start_over(command.from);
   outbound_.abandon();
   for (engine_wiring::input& each : command.edges->inbound) inbound_.add_edge(each.port, std::move(each.edge));
   outbound_ = std::move(command.edges->outbound);
-  held_back_.shorten_delay();
+  // The low-water mark stood still meanwhile, and the loader may wait for room in its window.
+  score_batcher_.shorten_delay();
   flushed_through_.reset();  // the new edges have not heard of any
 }
 
 void stage_engine::handle(const stage_command::stop&) {
   if (phase_ == phase::sending) done();
-  drop_flying();
+  drop_flying();  // before the edges close, to which its slots go back
   inbound_.close();
   if (flying_.empty()) return finish();
   phase_ = phase::stopping;
@@ -151,7 +154,7 @@ void stage_engine::compute() {
     flying_.push_back({std::exchange(work_, {}), std::move(ready)});
   } else if (flying_.empty()) {
     conclude(is_fine, options_.now());
-    pass_on();
+    forward_to_worker();
   } else {
     done();  // it failed, and was reported
   }
@@ -183,7 +186,7 @@ bool stage_engine::land_oldest() {
   if (is_dropped) {
     done();
   } else {
-    pass_on();
+    forward_to_worker();
   }
   if (phase_ == phase::stopping && flying_.empty()) finish();
   return true;
@@ -214,7 +217,7 @@ void stage_engine::conclude(bool is_fine, std::chrono::nanoseconds ran) {
   static_cast<void>(flush_if_due());  // counted before: these scores may be the last of their call
 }
 
-void stage_engine::pass_on() {
+void stage_engine::forward_to_worker() {
   if (outbound_.empty() || phase_ != phase::receiving || is_over(work_.id().call)) return done();
   phase_ = phase::sending;
   static_cast<void>(send());
@@ -317,7 +320,7 @@ void stage_engine::score_outputs() {
   for (std::size_t index = 0; index < scorers.size(); ++index) {
     auto next = score_for(index, *scorers[index]);
     if (!next) return report(next.error(), 1);
-    hold_back(std::move(*next));
+    add_to_batch(std::move(*next));
   }
 }
 
@@ -336,20 +339,20 @@ expected<score> stage_engine::score_for(std::size_t sink_index, scorer& by) try 
   return fail(error_code::metric_failed, options_.name, "the metric threw something that is no std::exception");
 }
 
-void stage_engine::hold_back(score next) {
-  if (!held_back_.fits(next)) flush();
-  held_back_.add(std::move(next), options_.now());
+void stage_engine::add_to_batch(score next) {
+  if (!score_batcher_.fits(next)) flush();
+  score_batcher_.add(std::move(next), options_.now());
 }
 
 bool stage_engine::flush_if_due() {
-  if (held_back_.empty() || !held_back_.due(options_.now())) return false;
+  if (score_batcher_.empty() || !score_batcher_.due(options_.now())) return false;
   flush();
   return true;
 }
 
 void stage_engine::flush() {
-  if (held_back_.empty()) return;
-  std::vector<score> batch = held_back_.take();
+  if (score_batcher_.empty()) return;
+  std::vector<score> batch = score_batcher_.take();
   if (listener_.on_scores) listener_.on_scores(std::move(batch));
 }
 

@@ -22,7 +22,7 @@
 #include "runtime/engine/engine_wiring.hpp"
 #include "runtime/engine/fan_out.hpp"
 #include "runtime/engine/gather.hpp"
-#include "runtime/engine/held_scores.hpp"
+#include "runtime/engine/score_batcher.hpp"
 #include "runtime/engine/stage_body.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/trace/trace_recorder.hpp"
@@ -178,7 +178,7 @@ class stage_engine final : public engine {
   [[nodiscard]] bool is_wanted();
   void compute();
   void conclude(bool is_fine, std::chrono::nanoseconds ran);
-  void pass_on();
+  void forward_to_worker();
   [[nodiscard]] bool is_over(call_number call) const;
   [[nodiscard]] expected<void> run_with_retry();
   [[nodiscard]] expected<void> try_run();
@@ -191,7 +191,7 @@ class stage_engine final : public engine {
   [[nodiscard]] bool scores() const noexcept { return !options_.sinks.empty(); }
 
   bool pass_on_flush(std::optional<call_number> before);
-  void hold_back(score next);
+  void add_to_batch(score next);
   bool flush_if_due();
   void flush();
   void finish();
@@ -218,7 +218,7 @@ class stage_engine final : public engine {
 
   std::map<call_number, std::vector<std::shared_ptr<scorer>>> scorers_;
   std::set<call_number> cancelled_;
-  held_scores held_back_;
+  score_batcher score_batcher_;
 };
 
 }  // namespace troupe

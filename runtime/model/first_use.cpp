@@ -60,7 +60,7 @@ void use_once(c10::Device device) {
 
 }  // namespace
 
-void use_libtorch_once() {
+void warm_up_libtorch() {
   use_once(c10::Device(c10::DeviceType::CPU));
 }
 

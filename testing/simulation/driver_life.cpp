@@ -67,7 +67,7 @@ driver_life::driver_life(const world_parts& parts)
               .left = parts.left} {
   set_up();
   direct();
-  look_after();
+  poll();
 }
 
 void driver_life::set_up() {
@@ -84,7 +84,7 @@ void driver_life::set_up() {
   setup_->is_remote = [](stage_address) { return true; };
   setup_->assignment = [](stage_address) { return assignment_data{}; };
   setup_->fingerprint = 1;
-  setup_->start_deadline = parts_.what.broken == mutant::late_replaced ? no_end_in_sight : start_deadline;
+  setup_->asked.start_deadline = parts_.what.broken == mutant::late_replaced ? no_end_in_sight : start_deadline;
   setup_->memory_first = parts_.what.broken != mutant::blobs_before_orders;
   setup_->awaits_ends = parts_.what.broken != mutant::old_incarnations_fenced;
   setup_->codec = std::make_shared<hash_codec>();
@@ -99,12 +99,12 @@ void driver_life::set_up() {
   parts_.left.watch(leftover::engine, engines_->loader);
   host_ = std::make_shared<simulated_host>(around_);
   losses_.emplace(parts_.what.broken == mutant::lost_work_noticed ? no_end_in_sight
-                                                                  : setup_->silence_timeout + limits::lost_work_margin);
+                                                                  : setup_->asked.timeout + limits::lost_work_margin);
 }
 
 /// As running_topology does.
 void driver_life::direct() {
-  const auto patience = std::max(limits::worker_hello_patience, setup_->silence_timeout);
+  const auto patience = std::max(limits::worker_hello_patience, setup_->asked.timeout);
   pool_ = parts_.system.spawn(worker_pool, host_, patience, setup_->edges);
   auto ledger = engines_->ledger_options();
   ledger.deduplicate = parts_.what.broken != mutant::deduplication;
@@ -119,7 +119,7 @@ void driver_life::direct() {
                         [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
                     .reports = std::make_shared<report_box>(),
                     .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
-                                                             setup_->silence_timeout + limits::control_request_margin),
+                                                             setup_->asked.timeout + limits::control_request_margin),
                     .restarts = restarts_of(parts_.what.broken),
                     .on_child = [this](const caf::actor& child) { meet(child); },
                     .on_stopped = [this] { is_stopped_ = true; }});
@@ -186,7 +186,7 @@ std::uint64_t driver_life::window() const noexcept {
   if (parts_.what.micro_batch_bytes == 0) return engines_->window;
   const std::uint64_t fitting =
       (limits::window_bytes + parts_.what.micro_batch_bytes - 1) / parts_.what.micro_batch_bytes;
-  return std::min(engines_->window, std::max(engines_->window_of_large, fitting));
+  return std::min(engines_->window, std::max(engines_->window_min, fitting));
 }
 
 void driver_life::kill_actor(bool aggregates) {
@@ -369,8 +369,8 @@ void driver_life::note_cause(std::uint64_t call, const error& cause) {
 }
 
 /// As running_topology::watch().
-void driver_life::look_after() {
-  later_.at(around_.now + look_interval, [this] { look_after(); });
+void driver_life::poll() {
+  later_.at(around_.now + look_interval, [this] { poll(); });
   if (is_stopped_ || !director_) return;
   loader_engine& loader = *engines_->loader;
   if (const auto lost = losses_->look(loader.low_water(), loader.sent(), *engines_->accounts, around_.now)) {

@@ -88,7 +88,7 @@ class driver_life {
   void watch_answers();
   void note_given_up(std::uint64_t call, error_code reason);
   void note_cause(std::uint64_t call, const error& cause);
-  void look_after();
+  void poll();
   void note_left();
   void keep_an_end();
   void keep_timers();

@@ -64,7 +64,7 @@ graph_report run_on_threads(const graph_case& given) {
     report.outcomes.push_back(report.deadlock ? call_outcome{} : each.get());
   }
   report.window = running->engines().window;
-  report.window_of_large = running->engines().window_of_large;
+  report.window_min = running->engines().window_min;
   report.kept_max = running->engines().loader->counters().kept_max;
   const stop_mode mode = report.deadlock ? stop_mode::abort : stop_mode::drain;
   report.deadlock = !running->stop(mode, stop_max) || report.deadlock;

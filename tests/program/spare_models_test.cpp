@@ -48,7 +48,7 @@ at::Tensor output_of(const layered_model_ptr& model, bool is_replacement) {
 }
 
 TEST(spare_models, makes_the_same_stage) {
-  use_libtorch_once();
+  warm_up_libtorch();
   spare_models spare;
   spare.prepare("lenet", lenet, load_optimized);
   auto prepared = spare.take("lenet");

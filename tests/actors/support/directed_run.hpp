@@ -93,12 +93,12 @@ struct noting_provider final : local_stages {
   std::vector<micro_batch_id> from;
   epoch_number epoch = 0;
   bool broken = false;
-  /// Faces that are made from now on answer nothing.
+  /// Stages that are made from now on answer nothing.
   bool deaf = false;
   bool has_processes = false;
   std::vector<std::string> ended_for;
   std::shared_ptr<int> times_asked = std::make_shared<int>(0);
-  /// The same faces.
+  /// What each of these stages was told.
   std::shared_ptr<std::vector<stop_mode>> told_to_stop = std::make_shared<std::vector<stop_mode>>();
 };
 

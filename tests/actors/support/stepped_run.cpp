@@ -150,7 +150,7 @@ class stepped_run {
     report_.replayed = engines_->loader->counters().replayed;
     report_.kept_max = engines_->loader->counters().kept_max;
     report_.window = engines_->window;
-    report_.window_of_large = engines_->window_of_large;
+    report_.window_min = engines_->window_min;
     if (auto trace = trace_of(*engines_)) report_.trace = std::move(*trace);
     note(report_.trace.size(), report_.replayed);
   }
@@ -176,7 +176,7 @@ class stepped_run {
 std::uint64_t kept_limit(const stepped_report& report, std::uint64_t micro_batch_bytes) {
   if (micro_batch_bytes == 0) return report.window;
   const std::uint64_t fit = (limits::window_bytes + micro_batch_bytes - 1) / micro_batch_bytes;
-  return std::min(report.window, std::max(report.window_of_large, fit));
+  return std::min(report.window, std::max(report.window_min, fit));
 }
 
 stepped_report run_stepped(stepped_options options) {

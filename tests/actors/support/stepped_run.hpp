@@ -48,7 +48,7 @@ struct stepped_report {
   std::uint64_t replayed = 0;
   std::uint64_t kept_max = 0;
   std::uint64_t window = 0;
-  std::uint64_t window_of_large = 0;
+  std::uint64_t window_min = 0;
   std::vector<trace_event> trace;
 };
 

@@ -47,14 +47,14 @@ struct assigned_worker {
                                                             .director = system.spawn(director, this),
                                                             .aggregator = system.spawn(aggregator, this)});
     run();
-    post(stage, worker_given{worker, 1});
+    post(stage, worker_granted{worker, 1});
     run();
     worker->now.has_begun = true;  // it begins to become the stage
     auto ticket = std::make_shared<call_ticket>();
     ticket->number = 1;
     ticket->score_words = {3};
     post(stage, open_ticket{ticket});
-    post(stage, pass_on{{}, epoch, {{1, [this](const error& why) { accused_for = to_string(why); }}}});
+    post(stage, forward_to_worker{{}, epoch, {{1, [this](const error& why) { accused_for = to_string(why); }}}});
     run();
     told.clear();
   }
@@ -107,8 +107,8 @@ struct assigned_worker {
   }
   static worker_pool_actor::behavior_type pool(worker_pool_actor::pointer self, assigned_worker* world) {
     world->others.push_back(caf::actor_cast<caf::actor>(self));
-    return {[](const worker_said&) {},   [](const want_worker&) {}, [](const worker_unlinked&) {},
-            [](const worker_exited&) {}, [](const hello_late&) {},  [](const hello_overdue&) {}};
+    return {[](const worker_said&) {},   [](const worker_request&) {},      [](const worker_unlinked&) {},
+            [](const worker_exited&) {}, [](const hello_retry_timeout&) {}, [](const hello_timeout&) {}};
   }
 
   testing_config config;

@@ -123,9 +123,9 @@ TEST(remote_stage, gives_a_worker_its_time_to_become_the_stage_and_no_more) {
   fake_workers workers(1);
   workers.says_hello(workers.all()[0]);
   workers.begins(first);
-  workers.freeze(2 * workers.setup().start_deadline);
+  workers.freeze(2 * workers.setup().asked.start_deadline);
   EXPECT_EQ(workers.all()[0].worker->killed_for(), "") << "this process was frozen, not only the worker";
-  workers.pass(workers.setup().start_deadline);
+  workers.pass(workers.setup().asked.start_deadline);
   EXPECT_THAT(workers.all()[0].worker->killed_for(), HasSubstr("it did not become its stage within"));
 }
 

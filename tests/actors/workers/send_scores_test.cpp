@@ -21,7 +21,7 @@ score score_of(std::uint64_t index, std::size_t words) {
 
 TEST(send_scores, splits_where_a_message_would_be_too_large) {
   constexpr std::size_t most = limits::score_words_max;
-  work_sign work;
+  current_work work;
   std::vector<std::vector<std::uint64_t>> sent;
   send_scores({score_of(0, 1), score_of(1, most - 1), score_of(2, 1), score_of(3, most), score_of(4, 0)}, work,
               [&](const score_batch& part) {

@@ -47,7 +47,7 @@ std::string fault_in_call(const graph_case& given, const graph_report& report, c
 std::uint64_t kept_limit(const graph_report& report, std::uint64_t micro_batch_bytes) {
   if (micro_batch_bytes == 0) return report.window;
   const std::uint64_t fit = (limits::window_bytes + micro_batch_bytes - 1) / micro_batch_bytes;
-  return std::min(report.window, std::max(report.window_of_large, fit));
+  return std::min(report.window, std::max(report.window_min, fit));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ struct graph_report {
   bool deadlock = false;
   std::uint64_t kept_max = 0;
   std::uint64_t window = 0;
-  std::uint64_t window_of_large = 0;
+  std::uint64_t window_min = 0;
 };
 
 /// Empty if every sink folded every micro-batch of every call once, in order, with the numbers that a plain evaluation

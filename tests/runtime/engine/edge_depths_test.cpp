@@ -79,8 +79,8 @@ TEST(edge_depths, of_stages_are_in_the_window_but_not_in_that_of_large_micro_bat
   const auto made = assemble(*expand(make_chain({.stages = 3})), std::make_shared<inproc_edge_factory>(),
                              [](stage_address) { return std::make_shared<silent_body>(); }, {.depths = deep});
   ASSERT_TRUE(made) << to_string(made.error());
-  EXPECT_EQ(made->window, 50u + 20 + 20 + limits::window_extra);
-  EXPECT_EQ(made->window_of_large, 50u + 2 + 2 + 1);
+  EXPECT_EQ(made->window, 50u + 20 + 20 + limits::replay_window_slack);
+  EXPECT_EQ(made->window_min, 50u + 2 + 2 + 1);
 }
 
 TEST(edge_depths, follow_the_size_of_what_passes) {

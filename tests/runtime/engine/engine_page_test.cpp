@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-TEST(work_sign, says_what_is_in_work_and_since_when) {
-  work_sign sign;
+TEST(current_work, says_what_is_in_work_and_since_when) {
+  current_work sign;
   EXPECT_FALSE(sign.working_on());
   sign.begin({1, 7}, 5ms);
   EXPECT_EQ(sign.working_on(), (micro_batch_id{1, 7}));
@@ -26,8 +26,8 @@ TEST(work_sign, says_what_is_in_work_and_since_when) {
   EXPECT_FALSE(sign.since());
 }
 
-TEST(work_sign, has_the_median_of_the_last_forwards) {
-  work_sign sign;
+TEST(current_work, has_the_median_of_the_last_forwards) {
+  current_work sign;
   for (std::uint64_t i = 0; i + 1 < limits::stall_forwards_min; ++i) sign.end(1ms);
   EXPECT_FALSE(sign.median()) << "too few to say";
   sign.end(900ms);

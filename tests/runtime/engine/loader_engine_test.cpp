@@ -195,7 +195,7 @@ TEST(loader_engine, so_does_one_that_cannot_carry_it_again) {
 /// One branch with room for all, whose other end forgets what arrives; remembers what the source gave.
 struct open_loader {
   explicit open_loader(std::uint64_t window, std::uint64_t of_large = 1)
-      : engine({.name = "loader", .address = {}, .window = window, .window_of_large = of_large}) {
+      : engine({.name = "loader", .address = {}, .window = window, .window_min = of_large}) {
     engine.outbound().add_edge(engine.outbound().add_branch({}),
                                std::make_unique<testing::refusing_producer>(1u << 20, sent));
   }

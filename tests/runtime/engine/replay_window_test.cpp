@@ -209,7 +209,7 @@ struct replaying_loader {
   inproc_edge_factory edges;
   std::vector<failure> failures;
   std::unique_ptr<edge_consumer> receiver;
-  loader_engine engine{{.name = "loader", .address = {}, .window = 100, .window_of_large = 100, .paused = true}};
+  loader_engine engine{{.name = "loader", .address = {}, .window = 100, .window_min = 100, .paused = true}};
 };
 
 TEST(replaying_loader, goes_on_where_it_was_after_it_has_read_again) {

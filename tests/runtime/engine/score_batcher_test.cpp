@@ -1,6 +1,6 @@
 // Goal: scores wait for each other, for ever longer but never too long, and a message never grows too large. Method: a
 // clock that the test moves.
-#include "runtime/engine/held_scores.hpp"
+#include "runtime/engine/score_batcher.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ score made_of(call_number call, std::size_t words = 1) {
   return made;
 }
 
-TEST(held_scores, wait_twice_as_long_from_message_to_message) {
-  held_scores held;
+TEST(score_batcher, wait_twice_as_long_from_message_to_message) {
+  score_batcher held;
   std::chrono::nanoseconds now = 5s;
   for (std::chrono::nanoseconds delay = limits::score_delay_min; delay < 4 * limits::score_delay_max; delay *= 2) {
     const auto expected = std::min(delay, limits::score_delay_max);
@@ -36,14 +36,14 @@ TEST(held_scores, wait_twice_as_long_from_message_to_message) {
   EXPECT_EQ(held.time_left(now), limits::score_delay_min);
 }
 
-TEST(held_scores, an_engine_with_none_looks_around_as_usual) {
-  const held_scores held;
+TEST(score_batcher, an_engine_with_none_looks_around_as_usual) {
+  const score_batcher held;
   EXPECT_TRUE(held.empty());
   EXPECT_EQ(held.time_left(1s), limits::park_max);
 }
 
-TEST(held_scores, a_message_is_full_by_count) {
-  held_scores held;
+TEST(score_batcher, a_message_is_full_by_count) {
+  score_batcher held;
   for (std::uint32_t i = 0; i < limits::scores_per_message_max; ++i) {
     EXPECT_FALSE(held.due(1s));
     ASSERT_TRUE(held.fits(made_of(0)));
@@ -55,8 +55,8 @@ TEST(held_scores, a_message_is_full_by_count) {
   EXPECT_TRUE(held.fits(made_of(0)));
 }
 
-TEST(held_scores, a_message_is_full_by_words_whatever_was_dropped_or_taken_before) {
-  held_scores held;
+TEST(score_batcher, a_message_is_full_by_words_whatever_was_dropped_or_taken_before) {
+  score_batcher held;
   const std::size_t most = limits::score_words_per_message;
   held.add(made_of(0, most - 1), 1s);
   EXPECT_FALSE(held.due(1s));
@@ -73,8 +73,8 @@ TEST(held_scores, a_message_is_full_by_words_whatever_was_dropped_or_taken_befor
   EXPECT_TRUE(held.due(1s));
 }
 
-TEST(held_scores, of_a_dropped_call_nothing_is_sent) {
-  held_scores held;
+TEST(score_batcher, of_a_dropped_call_nothing_is_sent) {
+  score_batcher held;
   held.add(made_of(3), 1s);
   held.add(made_of(4), 1s);
   held.add(made_of(3), 1s);

@@ -12,7 +12,7 @@ namespace troupe {
 /// the cores more than a small stage does, so they wait for each other: limits::score_delay_min at first, so that
 /// results are seen at once after a start and after a recovery, and from message to message twice as long, up to
 /// limits::score_delay_max. Times are the caller's. Threads: the engine's.
-class held_scores {
+class score_batcher {
  public:
   /// Whether a message can hold `next` with those that wait. An empty one holds any.
   [[nodiscard]] bool fits(const score& next) const noexcept;
