@@ -17,6 +17,15 @@ std::vector<std::string> names_of(const std::vector<metric_choice>& metrics) {
   return names;
 }
 
+expected<void> check_names(const std::vector<metric_choice>& metrics) {
+  for (const metric_choice& each : metrics) {
+    const auto* name = std::get_if<std::string>(&each);
+    if (name == nullptr) continue;
+    if (auto made = make_metric(*name, classes_assumed); !made) return tl::make_unexpected(made.error());
+  }
+  return {};
+}
+
 tl::unexpected<error> no_use(const char* option, const char* cause, const char* fix) {
   return fail(error_code::flags_contradict, option, cause, fix);
 }
@@ -42,12 +51,11 @@ expected<void> check_call_options(const pipeline_engine_options& options) {
   if (options.call_timeout <= std::chrono::nanoseconds{0}) {
     return fail(error_code::value_out_of_range, "call_timeout", "it is not positive", "give calls some time");
   }
-  for (const metric_choice& each : options.metrics) {
-    const auto* name = std::get_if<std::string>(&each);
-    if (name == nullptr) continue;
-    if (auto made = make_metric(*name, classes_assumed); !made) return tl::make_unexpected(made.error());
+  auto fine = check_names(options.metrics);
+  for (const eval_sink& each : options.sinks) {
+    if (fine) fine = check_names(each.metrics);
   }
-  return {};
+  return fine;
 }
 
 expected<std::optional<std::vector<std::string>>> metrics_to_tell(const pipeline_engine_options& options,
@@ -63,14 +71,13 @@ expected<std::optional<std::vector<std::string>>> metrics_to_tell(const pipeline
 }
 
 expected<void> check_module_options(const pipeline_engine_options& options, const module_shape& shape) {
-  const pipeline_engine_options defaults;
-  if (options.stages != defaults.stages && options.stages != shape.stages) {
+  if (options.stages.value_or(shape.stages) != shape.stages) {
     return no_use("stages", "the module says how many there are", "set pipeline_module::num_stages");
   }
-  if (options.replicas != defaults.replicas && options.replicas != shape.replicas) {
+  if (options.replicas.value_or(shape.replicas) != shape.replicas) {
     return no_use("replicas", "the module's topology says how many there are", "set its axis \"data\"");
   }
-  if (options.partition != defaults.partition) {
+  if (options.partition) {
     return no_use("partition", "the module says how it is cut", "set pipeline_module::partition_method");
   }
   return {};

@@ -3,8 +3,14 @@
 #include <utility>
 
 #include "program/topology_parts.hpp"
+#include "runtime/data/cast_names.hpp"
 
 namespace troupe {
+
+std::optional<c10::ScalarType> dtype_of(const eval_options& options) {
+  const c10::ScalarType found = cast_type(options.dtype);
+  return found == c10::ScalarType::Undefined ? std::nullopt : std::optional(found);
+}
 
 topology topology_of(const eval_options& options, const eval_objects& objects) {
   std::vector<metric_choice> metrics(options.metrics.begin(), options.metrics.end());
@@ -17,7 +23,7 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
                  .partition = options.partition,
                  .optimize = options.optimize,
                  .num_pipe_buffers = options.num_pipe_buffers,
-                 .dtype = objects.dtype,
+                 .dtype = dtype_of(options),
                  .device = options.device,
                  .allow_effects = options.allow_effects})
       .sink("metrics", std::move(metrics));

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <optional>
+
 #include <troupe/evaluator.hpp>
 
 namespace troupe {
 
 /// What `troupe eval` runs: source "loader", pipeline "stage", sink "metrics".
 [[nodiscard]] topology topology_of(const eval_options& options, const eval_objects& objects = {});
+
+/// The type that eval_options::dtype names, which is one of the table of options; nothing for "auto".
+[[nodiscard]] std::optional<c10::ScalarType> dtype_of(const eval_options& options);
 
 /// The way back, for results: what of a run has a place in eval_options.
 [[nodiscard]] eval_options config_of(const topology& what, const run_options& options);

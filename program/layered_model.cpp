@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "runtime/model/chain_summary.hpp"
 #include "runtime/model/layer_stack.hpp"
 #include "runtime/model/layers_body.hpp"
 #include "runtime/model/libtorch_error.hpp"
@@ -216,6 +217,7 @@ layer_chain cast_layers(layer_chain chain, c10::ScalarType dtype) {
   for (layer& each : chain.layers) {
     each.module = each.module.clone();
     each.module.to(dtype);
+    count_bytes(each);
   }
   return chain;
 }

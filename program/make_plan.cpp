@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
 #include "program/cut_model.hpp"
+#include "program/eval_topology.hpp"
+#include "program/layered_model.hpp"
 #include "program/own_thread.hpp"
 #include "program/plan_report.hpp"
 #include "runtime/data/sample_block.hpp"
@@ -38,13 +41,14 @@ expected<measured> measure(const eval_options& options, const layer_chain& chain
   if (!block) return tl::make_unexpected(block.error());
   const auto input = single_input(*block, chain.file);
   if (!input) return tl::make_unexpected(input.error());
-  found.inputs = *input;
+  const auto dtype = dtype_of(options);
+  found.inputs = dtype && input->is_floating_point() ? input->to(*dtype) : *input;
   found.input_bytes = input->nbytes();
   found.label_bytes = bytes_of(block->labels);
-  auto shapes = probe_chain(chain, *input);
+  auto shapes = probe_chain(chain, found.inputs);
   if (!shapes) return tl::make_unexpected(shapes.error());
   found.shapes = std::move(*shapes);
-  auto profile = profile_layers(chain, options.optimize, *input, threads);
+  auto profile = profile_layers(chain, options.optimize, found.inputs, threads);
   if (!profile) return tl::make_unexpected(profile.error());
   found.seconds = std::move(*profile);
   return found;
@@ -126,8 +130,9 @@ void plan_call(plan_report& plan, std::uint64_t samples) {
 }  // namespace
 
 expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores) {
-  const auto chain = load_chain(options.model, {.allow_effects = options.allow_effects});
+  auto chain = load_chain(options.model, {.allow_effects = options.allow_effects});
   if (!chain) return tl::make_unexpected(chain.error());
+  if (const auto dtype = dtype_of(options)) chain = cast_layers(std::move(*chain), *dtype);
   plan_report plan;
   plan.threads = resolve_threads(options, cores);
   std::optional<measured> found;

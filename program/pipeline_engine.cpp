@@ -6,7 +6,7 @@
 #include "messages/limits.hpp"
 #include "program/abandoned_threads.hpp"
 #include "program/engine_checks.hpp"
-#include "program/eval_topology.hpp"
+#include "program/engine_topology.hpp"
 #include "program/evaluation_run.hpp"
 #include "program/fault_blame.hpp"
 #include "program/journal_pins.hpp"
@@ -25,35 +25,6 @@
 
 namespace troupe {
 namespace {
-
-topology topology_of(model_source model, const pipeline_engine_options& options) {
-  topology made;
-  made.source("loader", data_set_ptr())
-      .pipeline("stage", std::move(model),
-                {.stages = options.stages,
-                 .replicas = options.replicas,
-                 .partition = options.partition,
-                 .optimize = options.optimize,
-                 .num_pipe_buffers = options.num_pipe_buffers,
-                 .dtype = options.dtype,
-                 .device = options.device,
-                 .allow_effects = options.allow_effects})
-      .sink("metrics", options.metrics);
-  for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics);
-  return made;
-}
-
-eval_options config_for(const topology& what, const pipeline_engine_options& options, std::string model) {
-  eval_options config = config_of(what, options.run);
-  config.model = std::move(model);
-  config.stages = options.stages;
-  config.replicas = options.replicas;
-  config.optimize = options.optimize;
-  config.partition = options.partition;
-  config.num_pipe_buffers = options.num_pipe_buffers;
-  config.device = options.device;
-  return config;
-}
 
 score_content content_of(const loss_request& request) {
   if (!request.keep_outputs) return score_content::loss;
@@ -317,7 +288,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const pipelin
   if (module.layers.empty()) {
     return fail(error_code::topology_invalid, "pipeline_module", "there is no layer", "give it layers");
   }
-  const auto shape = shape_of(module, options.replicas);
+  const auto shape = shape_of(module, options.replicas.value_or(1));
   if (!shape) return tl::make_unexpected(shape.error());
   if (auto fine = check_module_options(options, *shape); !fine) return tl::make_unexpected(fine.error());
   options.stages = shape->stages;
@@ -359,7 +330,7 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
 }
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uint64_t micro_batch,
-                                               const std::vector<metric_choice>& metrics) {
+                                               const std::vector<metric_choice>& metrics, evaluation_hooks hooks) {
   auto told = metrics_to_tell(impl_->options, metrics);
   if (!told) return tl::make_unexpected(told.error());
   run_request of = impl_->request;
@@ -367,7 +338,7 @@ expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uin
   pipeline_engine_options others = impl_->options;
   others.metrics = metrics;
   of.what = topology_of(impl_->model, others);
-  return impl_->evaluate(of, data, {}, std::move(*told));
+  return impl_->evaluate(of, data, std::move(hooks), std::move(*told));
 }
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {
@@ -394,7 +365,7 @@ expected<std::vector<trace_event>> pipeline_engine::finish() {
 }
 
 std::uint32_t pipeline_engine::num_stages() const noexcept {
-  return impl_->options.stages;
+  return impl_->request.config.stages;
 }
 
 }  // namespace troupe

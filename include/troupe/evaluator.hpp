@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +25,6 @@ struct eval_objects {
   std::vector<metric_ptr> metrics = {};
   /// Behind the sink "metrics".
   std::vector<eval_sink> sinks = {};
-  /// Parameters and inputs of the model are cast to it; nothing: both stay as they are.
-  std::optional<c10::ScalarType> dtype = std::nullopt;
 };
 
 struct run_request;

@@ -74,8 +74,8 @@ class metric {
   [[nodiscard]] virtual metric_value compute_words(std::span<const std::uint64_t> total) const = 0;
 
   /// Called with the first micro-batch before a run, and when a call begins, after update_words() has accepted it for a
-  /// state that is not counted. Return E0108 for values that
-  /// can be computed but have no meaning, such as nll of outputs that are no log-probabilities.
+  /// state that is not counted. Return E0108 for values that can be computed but have no meaning, such as nll of
+  /// outputs that are no log-probabilities.
   [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const at::Tensor& outputs,
                                              [[maybe_unused]] const at::Tensor& labels) const {
     return {};

@@ -42,8 +42,9 @@ struct layer_chain {
 /// Loads a TorchScript file and finds its layers by the graph of `forward`. A chain is `forward(self, input)` that
 /// calls each child once, in sequence, on the output of the one before, and does nothing else. A child whose own
 /// forward is such a chain is flattened; any other child is one layer, whatever it computes inside (residual blocks). A
-/// model that calls no children at all is one layer. Errors: those of check_model_file; E0210 LibTorch cannot load it;
-/// E0208 no chain, always, also for a run with one stage: it names the node and says what to do. Any thread.
+/// model that calls no children at all is one layer. Errors: E0201 to E0207 and E0212 to E0214 the file; E0210 LibTorch
+/// cannot load it; E0208 no chain, always, also for a run with one stage: it names the node and says what to do. Any
+/// thread.
 expected<layer_chain> load_chain(const std::filesystem::path& file, const model_loading& how = {});
 
 /// The layers of a module that is in memory already, which is put into eval mode; `name` stands for the file in errors.
@@ -54,7 +55,8 @@ expected<layer_chain> make_chain(const torch::jit::Module& module, std::string n
 /// tuple of tensors named by position. A dtype in the context casts the module. Every replica has a clone.
 stage_factory torchscript(const torch::jit::Module& module);
 
-/// The same from a file, read once per replica. The factory throws std::runtime_error in the words of check_model_file.
+/// The same from a file, read once per replica. The factory throws std::runtime_error with the text of load_chain()'s
+/// error.
 stage_factory torchscript_file(std::filesystem::path file, model_loading how = {});
 
 }  // namespace troupe

@@ -19,11 +19,13 @@ class named_tensors {
   named_tensors() = default;
   /// One tensor, without a name.
   named_tensors(at::Tensor only) { entries_.emplace_back(std::string{}, std::move(only)); }
+  /// Names must differ: of two entries with one name, find() gives the first.
   named_tensors(std::initializer_list<entry> entries) : entries_(entries) {}
 
   /// Adds it, or replaces the one of that name.
   void set(std::string name, at::Tensor tensor);
 
+  /// Null where there is none of that name.
   [[nodiscard]] const at::Tensor* find(const std::string& name) const noexcept;
   /// Throws std::out_of_range that lists the names there are.
   [[nodiscard]] const at::Tensor& at(const std::string& name) const;

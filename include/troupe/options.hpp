@@ -64,7 +64,7 @@ struct worker_options {
   std::chrono::milliseconds timeout = limits::worker_silence_timeout;
   /// From its assignment until a worker has read, made and warmed up its layers; then it is replaced.
   std::chrono::milliseconds start_deadline = limits::worker_start_deadline;
-  /// One forward; a longer one costs its process. Nothing: for ever.
+  /// One forward; a worker whose forward takes longer is replaced. Nothing: for ever.
   std::optional<std::chrono::nanoseconds> forward_deadline = std::nullopt;
   /// Checksums over all that edges between processes carry, in shared memory, too: a damaged micro-batch is sent again.
   /// Nothing: on tcp edges without TLS, which has its own, and nowhere else.
@@ -80,7 +80,7 @@ struct run_options {
   std::optional<std::uint64_t> limit = std::nullopt;
   /// From evaluator::create(), or an engine's call, until the run ends with E0605 and a partial result.
   std::optional<std::chrono::nanoseconds> deadline = std::nullopt;
-  /// Records what each stage does (run_result::trace); E0104 with worker processes.
+  /// Records what each stage does (run_result::trace, pipeline_engine::finish()); E0104 with worker processes.
   bool trace = false;
   journal_options journal = {};
   log_options log = {};
@@ -103,6 +103,8 @@ struct eval_options {
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// As stage_options has it; for all stages.
   std::string device = "cpu";
+  /// float32 | float16 | bfloat16: parameters and inputs of the model are cast to it. "auto": both stay as they are.
+  std::string dtype = "auto";
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
   /// See model_loading.
   bool allow_effects = false;

@@ -22,8 +22,9 @@ namespace troupe {
 
 /// How an engine is set up. Defaults are DeepSpeed's where it has one.
 struct pipeline_engine_options {
-  std::uint32_t stages = 1;
-  std::uint32_t replicas = 1;
+  /// Not set: 1, or what the module says.
+  std::optional<std::uint32_t> stages = std::nullopt;
+  std::optional<std::uint32_t> replicas = std::nullopt;
   /// Micro-batches of a call over all replicas, unless the call says otherwise.
   std::uint64_t num_micro_batches = 1;
   /// Threads, trace and workers hold for all calls. micro_batch, limit and journal hold for evaluate(); eval_batch()
@@ -32,8 +33,9 @@ struct pipeline_engine_options {
   /// file or stderr soon after they happen, also between calls; a hook of evaluate() gets those since the last call.
   run_options run = {};
   optimize_mode optimize = optimize_mode::layer;
-  /// See cut_options; "auto" without a sample is "parameters".
-  std::string partition = "auto";
+  /// See cut_options. Not set: "auto", or what the module says. "auto" without a sample is "parameters", and "profile"
+  /// without one E0104.
+  std::optional<std::string> partition = std::nullopt;
   /// See model_loading.
   bool allow_effects = false;
   /// As eval_options has it.
@@ -59,13 +61,11 @@ enum class reduction : std::uint8_t {
 /// The parameters of eval_batch (docs/pipeline_engine.md compares each with DeepSpeed's).
 struct eval_batch_options {
   /// Give the last stage's outputs, of all micro-batches, besides the loss. From worker processes 8 MiB per micro-batch
-  /// at the most (E0603), as without compute_loss.
+  /// at the most (E0603). Without compute_loss the outputs have the same limit.
   bool return_logits = false;
-  /// false: give the outputs instead of the loss. Labels are not needed then.
+  /// false: give the outputs instead of the loss. Labels are not needed then. true without a loss function is E0603.
   bool compute_loss = true;
   reduction reduce_output = reduction::avg;
-  /// Kept for DeepSpeed's callers; without effect, as the calling process has the result.
-  bool bcast_loss = true;
   /// Micro-batches of this call over all replicas; at least 1.
   std::optional<std::uint64_t> num_micro_batches = std::nullopt;
 };
@@ -115,7 +115,7 @@ class pipeline_engine {
                                                                          pipeline_engine_options options = {},
                                                                          loss_function loss = {});
   /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. E0104 for
-  /// options that give other stages or replicas, another partition, allow_effects or optimize_mode::stage.
+  /// options that give other stages or replicas, or any partition, allow_effects or optimize_mode::stage.
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,
                                                                          pipeline_engine_options options = {});
 
@@ -144,8 +144,8 @@ class pipeline_engine {
   /// The same with other metrics for this call. E0104 for metric objects with worker processes, which have only those
   /// of the options.
   [[nodiscard]] expected<run_result> evaluate(const data_choice& data, std::uint64_t micro_batch,
-                                              const std::vector<metric_choice>& metrics = {"accuracy",
-                                                                                           "cross_entropy"});
+                                              const std::vector<metric_choice>& metrics = {"accuracy", "cross_entropy"},
+                                              evaluation_hooks hooks = {});
   /// Any thread may call this. Ends all open calls, and the engine takes more. evaluate() gives a partial result;
   /// eval_batch() finishes all in flight, whatever the kind, and sets eval_output::stopped.
   void request_stop(stop_kind kind) noexcept;
@@ -155,9 +155,6 @@ class pipeline_engine {
   [[nodiscard]] expected<std::vector<trace_event>> finish();
 
   [[nodiscard]] std::uint32_t num_stages() const noexcept;
-  /// Whether this process feeds the first stage and has the results of the last one; always true.
-  [[nodiscard]] bool is_first_stage() const noexcept { return true; }
-  [[nodiscard]] bool is_last_stage() const noexcept { return true; }
 
  private:
   struct impl;

@@ -17,7 +17,9 @@ namespace troupe {
 struct delivery_report {
   std::uint64_t expected = 0;
   std::uint64_t folded = 0;
+  /// Micro-batches that were sent again after a loss.
   std::uint64_t replayed = 0;
+  /// Results that came again for a micro-batch that was folded before; they were not counted.
   std::uint64_t duplicates_dropped = 0;
   std::uint64_t lost = 0;
   /// Folded micro-batches that came from the journal of an earlier run.
@@ -97,7 +99,8 @@ struct run_result {
   bool partial = false;
   /// Causes of a partial result.
   std::vector<error> errors;
-  /// Instructions of the stage engines, if config.run.trace is set (trace.jsonl; not in result.json).
+  /// Instructions of the stage engines, if config.run.trace is set (trace.jsonl; not in result.json). Empty in what
+  /// pipeline_engine::evaluate() gives: its stages go on, and finish() gives the trace of all calls.
   std::vector<trace_event> trace;
 
   /// A metric of the first sink. An unknown name throws error_exception (E0102), which lists the names.

@@ -142,8 +142,9 @@ class topology {
   topology& stage(const std::string& name, stage_recipe what, const stage_options& options = {});
   /// Stages "NAME 0", "NAME 1"...; edges to and from NAME mean the first and the last of them.
   topology& pipeline(std::string name, model_source model, cut_options options = {});
-  /// Reunites the parts of a route in sample order: `inputs` are its ports, one for each part. E0602 for a sample that
-  /// comes twice. A stage with several inputs takes what branches made of the same samples.
+  /// Reunites in sample order what a route split: `inputs` are its ports, one for each case. E0602 for a sample that
+  /// comes twice; one that is missing is waited for. A stage with several inputs takes what branches made of the same
+  /// samples.
   topology& join(std::string name, std::vector<std::string> inputs, stage_options options = {});
   /// Splits each micro-batch by sample: it goes to the first case that takes it. The last case has no predicate and
   /// takes the rest. Each case names an output. Each replica has copies of the predicates, and calls them on its
@@ -155,7 +156,8 @@ class topology {
 
   /// From "node" or "node.port" to "node" or "node.port"; ports left out are "out" and "in".
   topology& edge(const std::string& from, const std::string& to);
-  /// Number of copies of a stage, join or route. Copies share the work; the one with free credit gets the next part.
+  /// Number of copies of a stage, join or route. Copies share the work; the one with free credit gets the next
+  /// micro-batch.
   topology& replicate(const std::string& name, std::uint32_t replicas);
 
   /// Checks everything that needs no file: names, ports, edges, order (E0501 to E0506), devices (E0103), dtypes,

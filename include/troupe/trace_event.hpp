@@ -11,7 +11,8 @@ namespace troupe {
 
 /// One instruction that one engine executed. Stages are numbered 0 to S-1; the loader and the sinks record nothing.
 struct trace_event {
-  /// From the run's trace_clock; when it is drawn is part of the contract, see trace_recorder.
+  /// A number from one counter of the run. A send draws it before the micro-batch leaves, and a receive after it came,
+  /// so that causes have smaller numbers than effects.
   std::uint64_t order = 0;
   stage_address where;
   instruction_kind what = instruction_kind::load_micro_batch;

@@ -34,6 +34,12 @@ bool is_known(const std::string& name, const std::vector<std::string>& known) {
 
 }  // namespace
 
+void check_name(const option_value& value, const std::string& what, const std::vector<std::string>& known,
+                std::vector<value_problem>& problems) {
+  const auto& name = std::get<std::string>(value);
+  if (!is_known(name, known)) problems.push_back(unknown(what, name, known));
+}
+
 void check_data_kind(const option_value& value, std::vector<value_problem>& problems) {
   const auto& text = std::get<std::string>(value);
   const std::size_t colon = text.find(':');
@@ -53,23 +59,19 @@ void check_data_kind(const option_value& value, std::vector<value_problem>& prob
 }
 
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems) {
-  const auto& name = std::get<std::string>(value);
-  if (!is_known(name, optimize_names)) problems.push_back(unknown("optimize mode", name, optimize_names));
+  check_name(value, "optimize mode", optimize_names, problems);
 }
 
 void check_transport(const option_value& value, std::vector<value_problem>& problems) {
-  const auto& name = std::get<std::string>(value);
-  if (!is_known(name, transport_names)) problems.push_back(unknown("transport", name, transport_names));
+  check_name(value, "transport", transport_names, problems);
 }
 
 void check_log_format(const option_value& value, std::vector<value_problem>& problems) {
-  const auto& name = std::get<std::string>(value);
-  if (!is_known(name, log_formats)) problems.push_back(unknown("format of the log", name, log_formats));
+  check_name(value, "format of the log", log_formats, problems);
 }
 
 void check_log_level(const option_value& value, std::vector<value_problem>& problems) {
-  const auto& name = std::get<std::string>(value);
-  if (!is_known(name, log_levels)) problems.push_back(unknown("level of the log", name, log_levels));
+  check_name(value, "level of the log", log_levels, problems);
 }
 
 void check_device_name(const option_value& value, std::vector<value_problem>& problems) {

@@ -7,7 +7,10 @@
 
 namespace troupe {
 
-/// The option_table's rules about names: each appends the problems of a value of the right type.
+/// The rules about names in the table of options: each appends the problems of a value of the right type.
+/// One of `known`, which are the names of a `what`: E0102.
+void check_name(const option_value& value, const std::string& what, const std::vector<std::string>& known,
+                std::vector<value_problem>& problems);
 void check_data_kind(const option_value& value, std::vector<value_problem>& problems);
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems);
 void check_transport(const option_value& value, std::vector<value_problem>& problems);

@@ -112,6 +112,10 @@ struct faults {
 
 using words = std::vector<std::string>;
 
+void check_dtype(const option_value& value, std::vector<value_problem>& problems) {
+  check_name(value, "dtype", {"auto", "float32", "float16", "bfloat16"}, problems);
+}
+
 template <class Access>
 constexpr option row(std::string_view name, option_kind kind, std::string_view value_name, double minimum,
                      double maximum, std::string_view example, std::string_view help,
@@ -155,6 +159,9 @@ const std::array options_in_order = {
     row<plain<std::string, &o::device>>("device", k::text, "NAME", 0, 0, "cuda",
                                         "Where stages compute: cpu, cuda:N, or cuda for all of the machine in turn",
                                         &check_device_name),
+    row<plain<std::string, &o::dtype>>("dtype", k::text, "NAME", 0, 0, "bfloat16",
+                                       "Cast the model and its inputs: float32, float16 or bfloat16; auto leaves both",
+                                       &check_dtype),
     row<plain<words, &o::metrics>>("metrics", k::list, "A,B", 0, 0, "accuracy,cross_entropy", metrics_help,
                                    &check_metric_names),
     row<plain<bool, &o::allow_effects>>("allow_effects", k::toggle, "", 0, 0, "true",
@@ -163,7 +170,7 @@ const std::array options_in_order = {
                                                     "Evaluate only the first N samples"),
     row<plain<bool, &o::run, &r::workers, &w::enabled>>(
         "processes", k::toggle, "", 0, 0, "true",
-        "Run every stage replica in a worker process of its own, which may die"),
+        "Run every stage replica in a worker process of its own; a worker that dies is replaced"),
     row<transport>("transport", k::text, "KIND", 0, 0, "auto",
                    "What carries micro-batches between stages: auto, inproc, shm, tcp or nccl", &check_transport),
     row<duration<&o::run, &r::workers, &w::timeout>>("worker_timeout", k::seconds, "SECONDS",
@@ -174,7 +181,7 @@ const std::array options_in_order = {
         "A worker that takes longer to become its stage is replaced"),
     row<optional_duration<&o::run, &r::workers, &w::forward_deadline>>(
         "forward_deadline", k::seconds, "SECONDS", limits::deadline_seconds_min, limits::deadline_seconds_max, "30",
-        "A forward in a worker that takes longer costs its process"),
+        "Kill and replace a worker whose forward pass takes longer"),
     row<checksums>("checksums", k::toggle, "", 0, 0, "true",
                    "Find flipped bits in what worker processes pass on, in shared memory, too; without it, in tcp "
                    "edges that have no TLS"),

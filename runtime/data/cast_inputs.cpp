@@ -14,7 +14,7 @@ class cast_set final : public data_set {
   [[nodiscard]] std::uint64_t size() const noexcept override { return base_->size(); }
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return base_->sample_shape(); }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return base_->classes(); }
-  [[nodiscard]] std::string name() const override { return base_->name() + "," + name_of(dtype_); }
+  [[nodiscard]] std::string name() const override { return base_->name() + "," + cast_name_of(dtype_); }
   [[nodiscard]] std::vector<std::string> files() const override { return base_->files(); }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override try {
@@ -32,13 +32,6 @@ class cast_set final : public data_set {
   }
 
  private:
-  static std::string name_of(at::ScalarType dtype) {
-    for (const cast_name& each : cast_names) {
-      if (each.dtype == dtype) return std::string(each.name);
-    }
-    return c10::toString(dtype);
-  }
-
   data_set_ptr base_;
   at::ScalarType dtype_;
 };

@@ -96,11 +96,10 @@ expected<npy_paths> parse_paths(const std::string& text) {
 
 expected<at::ScalarType> parse_dtype(const npy_paths& paths) {
   if (paths.dtype.empty()) return at::ScalarType::Undefined;
+  const at::ScalarType found = cast_type(paths.dtype);
+  if (found != at::ScalarType::Undefined) return found;
   std::vector<std::string> known;
-  for (const cast_name& each : cast_names) {
-    if (each.name == paths.dtype) return each.dtype;
-    known.emplace_back(each.name);
-  }
+  for (const cast_name& each : cast_names) known.emplace_back(each.name);
   return fail(error_code::value_out_of_range, "npy:" + paths.inputs + "," + paths.labels + "," + paths.dtype,
               "expected npy:INPUTS,LABELS[,DTYPE], and there is no type \"" + paths.dtype + "\"",
               suggest_fix(paths.dtype, known));

@@ -7,6 +7,7 @@
 
 namespace troupe {
 
+struct layer;
 struct layer_shape;
 struct layer_chain;
 
@@ -34,6 +35,9 @@ struct chain_summary {
   std::uint64_t parameter_bytes = 0;
   std::uint64_t buffer_bytes = 0;
 };
+
+/// Sets the bytes of parameters and buffers to those that the layer's module has now.
+void count_bytes(layer& of);
 
 /// `shapes` is empty or has one entry per layer (probe.hpp).
 chain_summary summarize(const layer_chain& chain, const std::vector<layer_shape>& shapes);

@@ -1,6 +1,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "runtime/model/chain_graph.hpp"
+#include "runtime/model/chain_summary.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/model_file.hpp"
 #include "runtime/model/model_output.hpp"
@@ -24,13 +25,18 @@ layer describe(const found_layer& found, std::size_t index) {
     const auto count = static_cast<std::uint64_t>(parameter.numel());
     made.parameters += count;
     made.trainable += parameter.requires_grad() ? count : 0;
-    made.parameter_bytes += bytes_of(parameter);
   }
-  for (const at::Tensor& buffer : found.module.buffers()) made.buffer_bytes += bytes_of(buffer);
+  count_bytes(made);
   return made;
 }
 
 }  // namespace
+
+void count_bytes(layer& of) {
+  of.parameter_bytes = of.buffer_bytes = 0;
+  for (const at::Tensor& parameter : of.module.parameters()) of.parameter_bytes += bytes_of(parameter);
+  for (const at::Tensor& buffer : of.module.buffers()) of.buffer_bytes += bytes_of(buffer);
+}
 
 std::string to_string(const layer& l) {
   return "layer " + std::to_string(l.index) + " (" + l.name + " " + l.type + ")";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -27,9 +28,20 @@ std::size_t items(const field& item) {
   return item.is_count ? item.counts.size() : item.reals.size();
 }
 
+bool is_list(const field& each) {
+  return each.is_list;
+}
+
+/// It has no number for the summary.
 bool is_listed(const metric_value& metric) {
-  return !metric.fields.empty() &&
-         std::all_of(metric.fields.begin(), metric.fields.end(), [](const field& each) { return each.is_list; });
+  return !metric.fields.empty() && std::ranges::all_of(metric.fields, is_list);
+}
+
+/// A list is one of classes where its metric or it says so in its name.
+bool is_per_class(const metric_value& metric) {
+  return metric.name.starts_with("per_class") || std::ranges::any_of(metric.fields, [](const field& each) {
+           return each.is_list && each.name.starts_with("per_class");
+         });
 }
 
 const field* find_field(const metric_value& metric, const std::string& name) {
@@ -99,15 +111,19 @@ std::string summary(const run_result& result, std::size_t width) {
 }
 
 std::string list_table(const metric_value& metric, std::size_t width) {
+  std::vector<field> lists;
+  std::ranges::copy_if(metric.fields, std::back_inserter(lists), is_list);
   std::size_t rows = 0;
-  for (const field& each : metric.fields) rows = std::max(rows, items(each));
-  std::vector<std::string> header = {metric.name == "per_class_accuracy" ? "class" : "index"};
-  for (const field& each : metric.fields) header.push_back(each.name);
+  std::vector<std::string> header = {is_per_class(metric) ? "class" : "index"};
+  for (const field& each : lists) {
+    rows = std::max(rows, items(each));
+    header.push_back(each.name);
+  }
   text_table table(std::vector<align>(header.size(), align::right));
   table.add(std::move(header));
   for (std::size_t i = 0; i < std::min(rows, list_rows_max); ++i) {
     std::vector<std::string> cells = {fmt::format("{}", i)};
-    for (const field& each : metric.fields) cells.push_back(item_text(each, i));
+    for (const field& each : lists) cells.push_back(item_text(each, i));
     table.add(std::move(cells));
   }
   std::string text = metric.name + "\n" + table.text(width);
@@ -145,7 +161,8 @@ std::string result_table(const run_result& result, std::size_t width) {
   width = std::max(width, width_min);
   std::string text = summary(result, width);
   for (const metric_value& metric : result.metrics) {
-    if (is_listed(metric) && result.samples > 0) text += fmt::format("\n{}", list_table(metric, width));
+    if (result.samples == 0 || std::ranges::none_of(metric.fields, is_list)) continue;
+    text += fmt::format("\n{}", list_table(metric, width));
   }
   if (!result.faults.empty()) text += fmt::format("\n{}", fault_table(result.faults, width));
   if (!result.stages.empty()) text += fmt::format("\n{}", stage_table(result.stages, width));

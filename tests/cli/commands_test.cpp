@@ -208,13 +208,24 @@ TEST(plan, shows_a_model_with_and_without_data) {
   EXPECT_THAT(good({"plan", "--model", model, "--stages", "3"}).out, HasSubstr("auto, here parameters"));
 }
 
+TEST(plan, halves_the_weights_of_a_model_that_is_cast) {
+  const std::string model = (data_dir() / "mnist/lenet.pt").string();
+  const auto bytes = [&](const std::string& dtype) {
+    const json plan = json::parse(good({"plan", "--model", model, "--dtype", dtype, "--json"}).out);
+    return plan["stages"][0]["weight_bytes"].get<std::uint64_t>();
+  };
+  EXPECT_GT(bytes("bfloat16"), 0U);
+  EXPECT_EQ(bytes("auto"), 2 * bytes("bfloat16"));
+  EXPECT_EQ(bytes("float32"), bytes("auto")) << "it is what the file has";
+}
+
 TEST(plan, has_no_flag_that_changes_nothing_and_takes_the_file_of_an_evaluation) {
   const std::string help = good({"plan", "--help"}).out;
   for (const option& each : all_options()) {
     const bool is_for_plan =
         std::ranges::count(
             std::vector<std::string_view>{"model", "data", "stages", "replicas", "micro_batch", "threads", "optimize",
-                                          "partition", "num_pipe_buffers", "allow_effects", "limit", "json"},
+                                          "partition", "num_pipe_buffers", "dtype", "allow_effects", "limit", "json"},
             each.name) > 0;
     EXPECT_EQ(help.find("  " + flag_name(each) + " ") != std::string::npos, is_for_plan) << each.name;
   }

@@ -100,6 +100,24 @@ TEST(eval, takes_its_options_from_file_environment_and_flags) {
   EXPECT_EQ(outcome.err.find(warning), outcome.err.rfind(warning)) << "workers repeat it: " << outcome.err;
 }
 
+TEST(eval, casts_the_model_where_a_dtype_is_asked_for) {
+  const auto sum = [](const std::string& dtype) {
+    const auto outcome =
+        run_troupe({.arguments = lenet({"--limit", "500", "--metrics", "nll", "--json", "--dtype", dtype})});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const json result = json::parse(outcome.out);
+    EXPECT_EQ(result["config"]["dtype"], dtype);
+    return result["metrics"]["nll"]["sum"].get<double>();
+  };
+  const double in_float32 = sum("auto");
+  EXPECT_EQ(sum("float32"), in_float32) << "it is what the file has";
+  EXPECT_NE(sum("bfloat16"), in_float32);
+  EXPECT_NEAR(sum("bfloat16"), in_float32, 0.1 * in_float32) << "8 bits of significance";
+  const auto refused = run_troupe({.arguments = lenet({"--dtype", "float64"})});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("there is no dtype \"float64\""));
+}
+
 TEST(eval, writes_the_object_it_prints_and_a_trace) {
   const scratch directory;
   program_call call{.arguments = lenet({"--limit", "100", "--output", "a/b", "--trace", "--json"})};

@@ -333,6 +333,8 @@ TEST(an_iterator, has_no_journal_and_no_limit) {
 
 TEST(a_module, says_itself_how_it_is_cut) {
   for (const pipeline_engine_options& options : {pipeline_engine_options{.stages = 3},
+                                                 {.stages = 1},
+                                                 {.partition = "auto"},
                                                  {.optimize = optimize_mode::stage},
                                                  {.partition = "uniform"},
                                                  {.allow_effects = true}}) {

@@ -79,15 +79,14 @@ TEST(eval_batch, every_combination_of_its_six_parameters_equals_a_plain_loop) {
   options.num_micro_batches = 4;
   const auto engine = make_engine(options);
   const auto all = batches_of(*digits(), 20, 100);  // five of them
-  for (unsigned bits = 0; bits < 64; ++bits) {
+  for (unsigned bits = 0; bits < 32; ++bits) {
     SCOPED_TRACE(bits);
     const bool own_iterator = (bits & 1) != 0;
     const eval_batch_options call{
         .return_logits = (bits & 2) != 0,
         .compute_loss = (bits & 4) != 0,
         .reduce_output = (bits & 8) != 0 ? reduction::avg : reduction::none,
-        .bcast_loss = (bits & 16) != 0,
-        .num_micro_batches = (bits & 32) != 0 ? std::optional<std::uint64_t>{3} : std::nullopt};
+        .num_micro_batches = (bits & 16) != 0 ? std::optional<std::uint64_t>{3} : std::nullopt};
     const std::size_t count = call.num_micro_batches.value_or(4);
     const reference expected_values{{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)}};
 
@@ -255,8 +254,6 @@ TEST(eval_batch, wrong_use_is_an_error_that_says_what_to_do) {
   EXPECT_EQ(engine->eval_batch(batch_list{batches}, {.num_micro_batches = 0}).error().code,
             error_code::value_out_of_range);
   EXPECT_TRUE(engine->eval_batch(batch_list{batches}, {.compute_loss = false}));
-  EXPECT_TRUE(engine->is_first_stage());
-  EXPECT_TRUE(engine->is_last_stage());
   EXPECT_EQ(engine->num_stages(), 1);
   const auto too_many = pipeline_engine::create(lenet().string(), {.stages = 16}, {});
   ASSERT_FALSE(too_many);
@@ -272,6 +269,18 @@ TEST(pipeline_engine, options_of_its_calls_are_checked_before_anything_starts) {
   EXPECT_THAT(told({.num_micro_batches = 0}), HasSubstr("E0103: num_micro_batches: it is 0"));
   EXPECT_THAT(told({.call_timeout = std::chrono::seconds{0}}), HasSubstr("E0103: call_timeout: it is not positive"));
   EXPECT_THAT(told({.metrics = {"acuracy"}}), HasSubstr("E0102: metric acuracy"));
+  EXPECT_THAT(told({.sinks = {{"other", {"acuracy"}}}}), HasSubstr("E0102: metric acuracy"));
+  EXPECT_THAT(told({.partition = "profile"}), HasSubstr("E0104: partition"));
+}
+
+TEST(evaluation_by_an_engine, tells_the_progress_of_one_call_with_other_metrics) {
+  const auto engine = make_engine({.stages = 2});
+  std::atomic<std::uint64_t> done{0};
+  const auto result = engine->evaluate(digits(), 500, {"accuracy"},
+                                       {.on_progress = [&](const progress_update& now) { done = now.samples_done; }});
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_GT(result->samples, 0U);
+  EXPECT_EQ(done, result->samples) << "the last state is told";
 }
 
 /// An engine starts without data, so no try-out has seen it.

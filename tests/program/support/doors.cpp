@@ -2,9 +2,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <torch/nn/modules/linear.h>
+
+#include "runtime/data/cast_names.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -32,7 +35,8 @@ expected<run_result> by_options(const request& asked) {
   options.stages = 2;
   options.partition = asked.partition;
   options.run = asked.run;
-  eval_objects objects{.sinks = asked.sinks, .dtype = asked.dtype};
+  if (asked.dtype) options.dtype = cast_name_of(*asked.dtype);
+  eval_objects objects{.sinks = asked.sinks};
   if (const auto* name = std::get_if<std::string>(&asked.data)) options.data = *name;
   if (const auto* data = std::get_if<data_set_ptr>(&asked.data)) objects.data = *data;
   options.metrics.clear();
@@ -91,7 +95,7 @@ expected<run_result> by_module(const request& asked) {
   pipeline_module module = layers();
   module.partition_method = asked.partition;
   pipeline_engine_options options = engine_options(asked);
-  options.partition = pipeline_engine_options{}.partition;
+  options.partition = std::nullopt;
   return run_engine(pipeline_engine::create(module, std::move(options)), asked);
 }
 

@@ -55,6 +55,7 @@ TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
   const metric_value f1{"f1", {real_field("macro", 0.5), real_field("micro", 0.75), real_list("per_class", {0.5})}};
   result.metrics = {f1, {"alone", {real_field("value", 2)}}};
   EXPECT_THAT(result_table(result, 100), HasSubstr("f1        0.5  (macro, micro 0.75)\n"));
+  EXPECT_THAT(result_table(result, 100), HasSubstr("f1\nclass  per_class\n    0        0.5\n"));
   EXPECT_THAT(result_table(result, 100), HasSubstr("alone     2\n"));
   result.samples = 0;
   EXPECT_THAT(result_table(result, 100), HasSubstr("f1        -\n"));
