@@ -27,8 +27,8 @@ endif()
 # neither may count; a precompiled header is taken by its content.
 find_program(TROUPE_CCACHE ccache)
 if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(troupe_ccache_settings ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
+  set(troupe_ccache_in_place ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
+  set(troupe_ccache_settings ${troupe_ccache_in_place} CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${troupe_ccache_settings} ${TROUPE_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # __FILE__ is a path of the tree: where the clone lies would be content of each test and of each TROUPE_CHECK.
@@ -84,6 +84,10 @@ function(troupe_pch name header)
   target_precompile_headers(${name} PRIVATE ${header})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache would miss in a fresh clone
+    # clang's header names the files of its clone, which may be gone when another one gets it: it is for clones at the same path
+    if(TROUPE_CCACHE AND troupe_ccache_in_place)
+      set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${troupe_ccache_in_place};${TROUPE_CCACHE}")
+    endif()
   endif()
 endfunction()
 
@@ -130,9 +134,8 @@ endfunction()
 # why); the product and the programs by the compiler that CMake was given. ThreadSanitizer's calls are those of one compiler.
 find_program(TROUPE_CLANG clang++)
 if(TROUPE_CLANG AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT TROUPE_SANITIZE AND PROJECT_IS_TOP_LEVEL)
-  set(troupe_test_launcher ${troupe_ccache_settings})
-  if(TROUPE_CCACHE)
-    list(APPEND troupe_test_launcher TROUPE_CCACHE=${TROUPE_CCACHE})
+  if(troupe_ccache_settings)
+    set(troupe_test_launcher ${troupe_ccache_settings} TROUPE_CCACHE=${TROUPE_CCACHE})
   endif()
   list(APPEND troupe_test_launcher ${PROJECT_SOURCE_DIR}/scripts/clang_in_place.sh)
 endif()

@@ -17,7 +17,9 @@ if [ "$is_header" ]; then
     [ "$before" != -o ] || rm -f "$argument"
     before=$argument
   done
-  # Without the time in it, a header of a fresh clone is one that ccache knows.
+  # Without the time in it, a header of a fresh clone at the same path is one that ccache knows. At another path it must not be:
+  # it names the files of its clone.
+  unset CCACHE_BASEDIR CCACHE_NOHASHDIR
   set -- -Xclang -fno-pch-timestamp -fpch-instantiate-templates "$@"
 fi
 exec ${TROUPE_CCACHE:+"$TROUPE_CCACHE"} clang++ -Wno-unknown-warning-option -Wno-unused-command-line-argument \

@@ -99,6 +99,7 @@ expected<at::ScalarType> parse_dtype(const npy_paths& paths) {
   const at::ScalarType found = cast_type(paths.dtype);
   if (found != at::ScalarType::Undefined) return found;
   std::vector<std::string> known;
+  known.reserve(cast_names.size());
   for (const cast_name& each : cast_names) known.emplace_back(each.name);
   return fail(error_code::value_out_of_range, "npy:" + paths.inputs + "," + paths.labels + "," + paths.dtype,
               "expected npy:INPUTS,LABELS[,DTYPE], and there is no type \"" + paths.dtype + "\"",
