@@ -154,7 +154,7 @@ void stage_engine::compute() {
     flying_.push_back({std::exchange(work_, {}), std::move(ready)});
   } else if (flying_.empty()) {
     conclude(is_fine, options_.now());
-    forward_to_worker();
+    begin_sending();
   } else {
     done();  // it failed, and was reported
   }
@@ -186,7 +186,7 @@ bool stage_engine::land_oldest() {
   if (is_dropped) {
     done();
   } else {
-    forward_to_worker();
+    begin_sending();
   }
   if (phase_ == phase::stopping && flying_.empty()) finish();
   return true;
@@ -217,7 +217,7 @@ void stage_engine::conclude(bool is_fine, std::chrono::nanoseconds ran) {
   static_cast<void>(flush_if_due());  // counted before: these scores may be the last of their call
 }
 
-void stage_engine::forward_to_worker() {
+void stage_engine::begin_sending() {
   if (outbound_.empty() || phase_ != phase::receiving || is_over(work_.id().call)) return done();
   phase_ = phase::sending;
   static_cast<void>(send());

@@ -178,7 +178,7 @@ class stage_engine final : public engine {
   [[nodiscard]] bool is_wanted();
   void compute();
   void conclude(bool is_fine, std::chrono::nanoseconds ran);
-  void forward_to_worker();
+  void begin_sending();
   [[nodiscard]] bool is_over(call_number call) const;
   [[nodiscard]] expected<void> run_with_retry();
   [[nodiscard]] expected<void> try_run();
