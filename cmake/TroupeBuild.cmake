@@ -17,7 +17,7 @@ endif()
 # done once for all of them. Names in anonymous namespaces are therefore unique within a target.
 option(TROUPE_UNITY "Compile several sources of a target as one" ${PROJECT_IS_TOP_LEVEL})
 set(CMAKE_UNITY_BUILD ${TROUPE_UNITY})
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 if(TROUPE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ takes an included source for a header, whose anonymous namespaces would differ from file to file.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
@@ -130,23 +130,10 @@ function(troupe_objects name)
   troupe_use_pch(${name} ${arg_PCH})
 endfunction()
 
-# The tests' own files are compiled by clang where it is found, which takes it less than half of what g++ takes (the script says
-# why); the product and the programs by the compiler that CMake was given. ThreadSanitizer's calls are those of one compiler.
-find_program(TROUPE_CLANG clang++)
-if(TROUPE_CLANG AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT TROUPE_SANITIZE AND PROJECT_IS_TOP_LEVEL)
-  if(troupe_ccache_settings)
-    set(troupe_test_launcher ${troupe_ccache_settings} TROUPE_CCACHE=${TROUPE_CCACHE})
-  endif()
-  list(APPEND troupe_test_launcher ${PROJECT_SOURCE_DIR}/scripts/clang_in_place.sh)
-endif()
-
 # How the tests' own files differ from what they test. -O0: optimising them takes the compiler longer than it saves the tests. Without
 # UndefinedBehaviorSanitizer, which nearly doubles the time of compiling: it stays on for all that users get (messages, runtime, actors, program,
 # cli), and AddressSanitizer for everything. Without -g: lines of the product are what a report needs.
 function(troupe_test_code name)
-  if(troupe_test_launcher)
-    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${troupe_test_launcher}")
-  endif()
   if(CMAKE_BUILD_TYPE STREQUAL "Release" OR TROUPE_SANITIZE STREQUAL "thread")
     target_compile_options(${name} PRIVATE -O0)
   endif()

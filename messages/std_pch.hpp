@@ -22,3 +22,6 @@
 #include <vector>
 
 #include <tl/expected.hpp>
+
+#include "messages/limits.hpp"
+#include <troupe/error.hpp>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""clang-tidy over the files that changed.
+"""clang-tidy and g++ over the files that changed. clang compiles the program (CMakePresets.json); users may take g++.
 
     scripts/check_tidy.py BUILD_DIR [--all]
 
@@ -12,6 +12,7 @@ import concurrent.futures
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from check_headers import Tree, torch_flags
 from memory import Memory
 
 SECONDS = 100  # for starting: each source takes 3 to 20 s
+GCC_FALSE_ALARMS = ["-Wno-maybe-uninitialized", "-Wno-restrict", "-Wno-stringop-overflow", "-Wno-array-bounds"]  # TroupeBuild.cmake
 CHECKED = ("messages/", "runtime/", "program/", "actors/", "cli/", "testing/", "examples/")
 
 
@@ -55,32 +57,39 @@ def separate_sources(entry):
     return [entry | {"file": source, "command": entry["command"].replace(entry["file"], source)} for source in included]
 
 
-def clang_commands(build_dir, folder):
-    """The build's commands without what only g++ knows."""
+def plain_commands(build_dir, folder):
+    """Leaves in `folder` the build's commands for clang-tidy, and returns those for g++, by source: neither has a launcher or a
+    precompiled header."""
     with open(os.path.join(build_dir, "compile_commands.json"), encoding="utf-8") as file:
-        commands = json.load(file)
+        commands = [one for each in json.load(file) for one in separate_sources(each)]
+    for_gcc = {}
     for each in commands:
-        command = re.sub(r"^.*?(?=\S*\+\+ )", "", each["command"])  # a launcher
-        command = re.sub(r" -include \S+\.hxx", "", command)
-        command = re.sub(r" -(fpch-preprocess|Winvalid-pch|W\S+)(?= )", "", command)
-        each["command"] = command
-    commands = [one for each in commands for one in separate_sources(each)]
+        command = re.sub(r"^.*?(?=\S*\+\+ )", "", each["command"])
+        command = re.sub(r" -Xclang \S+| -include \S+\.hxx| -f(pch|macro-prefix)\S+| --param=\S+| -Winvalid-pch", "", command)
+        arguments = shlex.split(command)
+        for_gcc[os.path.relpath(each["file"])] = ["g++", *GCC_FALSE_ALARMS, *arguments[1:], "-fsyntax-only"]
+        each["command"] = re.sub(r" -W\S+(?= )", "", command)
     with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as file:
         json.dump(commands, file)
+    return for_gcc
 
 
-def tidy(folder, source, deadline):
+def look_at(folder, source, gcc_command, deadline):
+    """Whether both found nothing, and what they said; None: no time was left."""
     if time.monotonic() > deadline:
         return None, ""
     done = subprocess.run(["clang-tidy", "--quiet", "-p", folder, source], capture_output=True, text=True, check=False)
-    return done.returncode == 0, done.stdout + ("" if done.stdout else done.stderr)
+    if done.returncode != 0 or gcc_command is None:
+        return done.returncode == 0, done.stdout or done.stderr
+    done = subprocess.run(gcc_command, capture_output=True, text=True, check=False, cwd=folder)
+    return done.returncode == 0, done.stderr
 
 
 def main():
     build_dir = sys.argv[1]
     folder = os.path.join(build_dir, "lint")
     os.makedirs(folder, exist_ok=True)
-    clang_commands(build_dir, folder)
+    for_gcc = plain_commands(build_dir, folder)
     tree = Tree()
     memory = Memory("lint-tidy", "clang-tidy", [tree.read(".clang-tidy"), *torch_flags(build_dir)])
     wanted = sources() if "--all" in sys.argv else changed_sources()
@@ -89,7 +98,7 @@ def main():
     failed, unseen = 0, []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         deadline = time.monotonic() + (SECONDS if "--all" not in sys.argv else float("inf"))
-        jobs = {pool.submit(tidy, folder, source, deadline): source for source in work}
+        jobs = {pool.submit(look_at, folder, source, for_gcc.get(source), deadline): source for source in work}
         for job in concurrent.futures.as_completed(jobs):
             good, said = job.result()
             if good is None:
@@ -100,7 +109,7 @@ def main():
                 failed += 1
                 print(said, file=sys.stderr)
     memory.forget_old()
-    print(f"lint: clang-tidy looked at {len(work) - len(unseen)} of {len(wanted)} changed sources, {failed} failed", file=sys.stderr)
+    print(f"lint: clang-tidy and g++ looked at {len(work) - len(unseen)} of {len(wanted)} changed sources, {failed} failed", file=sys.stderr)
     if os.path.exists(left_out_file(build_dir)):
         os.remove(left_out_file(build_dir))
     if unseen:

@@ -15,13 +15,13 @@ torch_version=2.11.0
 cache_dir=${TROUPE_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/troupe}
 torch_root=$cache_dir/libtorch-$torch_version-cpu
 packages=(
-  g++ cmake ninja-build make git ca-certificates unzip python3 python3-pip ccache lld
+  clang g++ cmake ninja-build make git ca-certificates unzip python3 python3-pip ccache lld
   libcaf-dev libasio-dev libmsgpack-cxx-dev libgtest-dev libgmock-dev libcli11-dev libtomlplusplus-dev
   nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev zlib1g-dev
 )
 bench_packages=(libgloo-dev)
-lint_packages=(clang clang-format clang-tidy)
-asan_packages=(clang libclang-rt-dev)
+lint_packages=(clang-format clang-tidy)
+asan_packages=(libclang-rt-dev)
 node_packages=(iproute2 openssh-client openssh-server)
 
 say() { printf 'setup: %s\n' "$*" >&2; }

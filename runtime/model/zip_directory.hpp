@@ -4,6 +4,7 @@
 #include <istream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -24,6 +25,13 @@ struct zip_fault {
 
 template <class Value>
 using zip_expected = tl::expected<Value, zip_fault>;
+
+[[nodiscard]] inline tl::unexpected<zip_fault> zip_damaged(std::string cause) {
+  return tl::make_unexpected(zip_fault{zip_fault::kind::damaged, std::move(cause)});
+}
+
+/// In a field of 32 bits: the number stands in the entry's or the directory's zip64 record.
+constexpr std::uint64_t zip64_marker = 0xffffffff;
 
 /// One file inside of a zip file.
 struct zip_entry {

@@ -17,14 +17,9 @@ constexpr std::uint64_t end_bytes = 22;
 constexpr std::uint64_t comment_bytes_max = 0xffff;
 constexpr std::uint64_t locator64_bytes = 20;
 constexpr std::uint64_t end64_bytes = 56;
-constexpr std::uint64_t in_zip64 = 0xffffffff;
 
 tl::unexpected<zip_fault> truncated(std::string cause) {
   return tl::make_unexpected(zip_fault{zip_fault::kind::truncated, std::move(cause)});
-}
-
-tl::unexpected<zip_fault> damaged(std::string cause) {
-  return tl::make_unexpected(zip_fault{zip_fault::kind::damaged, std::move(cause)});
 }
 
 tl::unexpected<zip_fault> beyond_end() {
@@ -46,7 +41,7 @@ zip_expected<std::optional<zip_directory_place>> find_directory64(std::istream& 
   if (at > end || end - at < end64_bytes) return truncated("its zip64 end record lies beyond the end of the file");
   const auto record = read_zip_bytes(file, at, end64_bytes);
   if (!record) return tl::make_unexpected(record.error());
-  if (!record->starts_with(end64_signature)) return damaged("its zip64 end record is missing");
+  if (!record->starts_with(end64_signature)) return zip_damaged("its zip64 end record is missing");
   return zip_directory_place{zip_number(*record, 48, 8), zip_number(*record, 40, 8)};
 }
 
@@ -79,18 +74,19 @@ zip_expected<zip_directory_place> find_zip_directory(std::istream& file, std::ui
   }
   const std::uint64_t end = bytes - tail_bytes + at;
   const zip_directory_place narrow{zip_number(*tail, at + 16, 4), zip_number(*tail, at + 12, 4)};
-  const bool is_wide = narrow.offset == in_zip64 || narrow.bytes == in_zip64;
+  const bool is_wide = narrow.offset == zip64_marker || narrow.bytes == zip64_marker;
   if (!is_wide && !lies_before(narrow, end)) return beyond_end();
   const auto wide = find_directory64(file, end);
   if (!wide) return tl::make_unexpected(wide.error());
-  if (is_wide && !*wide) return damaged("its zip64 locator is missing");
+  if (is_wide && !*wide) return zip_damaged("its zip64 locator is missing");
   const zip_directory_place place = wide->value_or(narrow);
   if (!lies_before(place, end)) return beyond_end();
-  if ((narrow.offset != in_zip64 && narrow.offset != place.offset) ||
-      (narrow.bytes != in_zip64 && narrow.bytes != place.bytes)) {
-    return damaged("it has two zip central directories");
+  if ((narrow.offset != zip64_marker && narrow.offset != place.offset) ||
+      (narrow.bytes != zip64_marker && narrow.bytes != place.bytes)) {
+    return zip_damaged("it has two zip central directories");
   }
-  if (place.bytes > limits::model_directory_bytes_max) return damaged("its zip central directory is absurdly large");
+  if (place.bytes > limits::model_directory_bytes_max)
+    return zip_damaged("its zip central directory is absurdly large");
   return place;
 }
 

@@ -22,7 +22,7 @@ constexpr std::array<std::uint32_t, 256> make_table() {
   }
   return table;
 }
-constexpr auto table = make_table();
+constexpr auto byte_table = make_table();
 
 #if defined(__x86_64__)
 // Processors begin one such instruction per cycle and have its result three cycles later, so that a single chain leaves
@@ -34,7 +34,7 @@ constexpr std::size_t lane_bytes = 1024;
 using lane_shift = std::array<std::array<std::uint32_t, 256>, 4>;
 
 constexpr std::uint32_t after_lane_of_zeros(std::uint32_t state) {
-  for (std::size_t i = 0; i < lane_bytes; ++i) state = (state >> 8u) ^ table[state & 0xffu];
+  for (std::size_t i = 0; i < lane_bytes; ++i) state = (state >> 8u) ^ byte_table[state & 0xffu];
   return state;
 }
 
@@ -92,7 +92,7 @@ const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
 
 std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t before) noexcept {
   std::uint32_t crc = ~before;
-  for (const std::byte b : bytes) crc = (crc >> 8u) ^ table[(crc ^ std::to_integer<std::uint32_t>(b)) & 0xffu];
+  for (const std::byte b : bytes) crc = (crc >> 8u) ^ byte_table[(crc ^ std::to_integer<std::uint32_t>(b)) & 0xffu];
   return ~crc;
 }
 

@@ -17,19 +17,20 @@
 namespace troupe {
 namespace {
 
-constexpr const char* where = "channel between driver and worker";
+constexpr const char* channel_place = "channel between driver and worker";
 constexpr std::size_t fds_bytes_max = limits::channel_fds_max * sizeof(int);
 // Exactly as much as a message in order needs, so that the kernel itself cuts off the excess.
 constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(fds_bytes_max);
 
 tl::unexpected<error> refused(std::string cause) {
-  return fail(error_code::wire_handshake, where, std::move(cause), "let only the driver and its workers use it");
+  return fail(error_code::wire_handshake, channel_place, std::move(cause),
+              "let only the driver and its workers use it");
 }
 
 expected<void> ask_for_credentials(int socket) {
   const int on = 1;
   if (::setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0) return {};
-  return fail(error_code::process_failed, where, "setsockopt(SO_PASSCRED): " + errno_text());
+  return fail(error_code::process_failed, channel_place, "setsockopt(SO_PASSCRED): " + errno_text());
 }
 
 /// Everything that the kernel put beside the tag. The descriptors are owned at once, so that none leaks.
@@ -60,7 +61,7 @@ control_data take_control(msghdr& header) {
 expected<std::pair<fd_channel, unique_fd>> fd_channel::make() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {
-    return fail(error_code::process_failed, where, "socketpair: " + errno_text(),
+    return fail(error_code::process_failed, channel_place, "socketpair: " + errno_text(),
                 "raise the limit of open files (ulimit -n)");
   }
   unique_fd mine(ends[0]);
@@ -72,7 +73,7 @@ expected<std::pair<fd_channel, unique_fd>> fd_channel::make() {
 }
 
 expected<fd_channel> fd_channel::adopt(unique_fd socket, pid_t maker) {
-  auto adopted = adopt_socket(std::move(socket), SOCK_SEQPACKET, maker, where);
+  auto adopted = adopt_socket(std::move(socket), SOCK_SEQPACKET, maker, channel_place);
   if (!adopted) return tl::make_unexpected(std::move(adopted).error());
   if (auto asked = ask_for_credentials(adopted->get()); !asked) return tl::make_unexpected(asked.error());
   fd_channel made(std::move(*adopted));
@@ -82,7 +83,7 @@ expected<fd_channel> fd_channel::adopt(unique_fd socket, pid_t maker) {
 
 expected<channel_status> fd_channel::send(std::string_view tag, std::span<const int> fds) {
   if (tag.empty() || tag.size() > limits::channel_tag_bytes_max || fds.size() > limits::channel_fds_max) {
-    return fail(error_code::wire_too_large, where,
+    return fail(error_code::wire_too_large, channel_place,
                 "a message of " + std::to_string(tag.size()) + " bytes and " + std::to_string(fds.size()) +
                     " descriptors, 1 to " + std::to_string(limits::channel_tag_bytes_max) + " and up to " +
                     std::to_string(limits::channel_fds_max) + " are allowed");
@@ -106,7 +107,7 @@ expected<channel_status> fd_channel::send(std::string_view tag, std::span<const 
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return channel_status::empty;
     if (errno == EPIPE || errno == ECONNRESET) return channel_status::closed;
-    return fail(error_code::process_failed, where, "sendmsg: " + errno_text());
+    return fail(error_code::process_failed, channel_place, "sendmsg: " + errno_text());
   }
   return channel_status::done;
 }
@@ -126,12 +127,13 @@ expected<channel_input> fd_channel::receive() {
   } while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN) return channel_input{};
   if (got < 0 && errno == ECONNRESET) return channel_input{channel_status::closed, {}};
-  if (got < 0) return fail(error_code::process_failed, where, "recvmsg: " + errno_text());
+  if (got < 0) return fail(error_code::process_failed, channel_place, "recvmsg: " + errno_text());
   control_data with = take_control(header);
   // The end is no packet and has no sender; an empty packet has one.
   if (got == 0 && !with.sender) return channel_input{channel_status::closed, {}};
   if (got == 0 || !with.sender || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    return fail(error_code::wire_malformed, where, "a message that is empty, too long, or has too many descriptors");
+    return fail(error_code::wire_malformed, channel_place,
+                "a message that is empty, too long, or has too many descriptors");
   }
   if (with.sender->uid != ::geteuid() || (sender_ && with.sender->pid != *sender_)) {
     return refused("a message from process " + std::to_string(with.sender->pid) + " of user " +

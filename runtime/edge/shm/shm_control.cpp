@@ -9,19 +9,20 @@
 namespace troupe::shm {
 namespace {
 
-constexpr const char* place = "shared-memory edge";
+constexpr const char* edge_place = "shared-memory edge";
 constexpr const char* same_version = "Check that both ends run the same version of Troupe";
 
 expected<void> check(const identity& id) {
-  if (id.magic != magic) return fail(error_code::wire_malformed, place, "the memory holds no edge", same_version);
+  if (id.magic != magic) return fail(error_code::wire_malformed, edge_place, "the memory holds no edge", same_version);
   if (id.version != version) {
     return fail(
-        error_code::wire_wrong_version, place,
+        error_code::wire_wrong_version, edge_place,
         "the memory is laid out as in version " + std::to_string(id.version) + ", not " + std::to_string(version),
         same_version);
   }
   if (id.slots < 1 || id.slots > limits::pipe_buffers_max || id.credits_per_ring < 1) {
-    return fail(error_code::wire_malformed, place, "an edge of " + std::to_string(id.slots) + " slots", same_version);
+    return fail(error_code::wire_malformed, edge_place, "an edge of " + std::to_string(id.slots) + " slots",
+                same_version);
   }
   return {};
 }

@@ -9,12 +9,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const std::vector<node_slots> three_nodes = {{"w0", {0, 1}}, {"w1", {0, 1}}, {"10.0.0.3", {4}}};
+const std::vector<node_slots> some_slots = {{"w0", {0, 1}}, {"w1", {0, 1}}, {"10.0.0.3", {4}}};
 const std::vector<ranked_stage> five_ranks = {
     {"resnet.0", 0}, {"resnet.0", 1}, {"resnet.1", 0}, {"resnet.1", 1}, {"vote", 0}};
 
 std::vector<std::size_t> placed(std::string_view text) {
-  auto made = place_explicitly(text, five_ranks, three_nodes);
+  auto made = place_explicitly(text, five_ranks, some_slots);
   EXPECT_TRUE(made) << text << ": " << to_string(made.error());
   return made.value_or(std::vector<std::size_t>{});
 }
@@ -44,7 +44,7 @@ TEST(explicit_placement, every_other_text_is_an_error_with_its_place) {
       {"0-1=10.0.0.3", error_code::value_out_of_range, "--placement, character 1"},
   };
   for (const auto& [text, code, where] : cases) {
-    const auto made = place_explicitly(text, five_ranks, three_nodes);
+    const auto made = place_explicitly(text, five_ranks, some_slots);
     ASSERT_FALSE(made) << text;
     EXPECT_EQ(made.error().code, code) << text << ": " << to_string(made.error());
     EXPECT_EQ(made.error().where, where) << text;
@@ -54,9 +54,9 @@ TEST(explicit_placement, every_other_text_is_an_error_with_its_place) {
 TEST(explicit_placement, takes_names_with_a_dot_for_a_space_and_lists_them) {
   const std::vector<ranked_stage> ranks = {{"net 0", 0}, {"net 1", 0}, {"net 1", 1}};
   for (const char* text : {"net.1=w1", "net 1=w1"})
-    EXPECT_THAT(place_explicitly(text, ranks, three_nodes).value(), ElementsAre(0, 1, 1)) << text;
-  EXPECT_THAT(place_explicitly("net.1/0=10.0.0.3", ranks, three_nodes).value(), ElementsAre(0, 2, 0));
-  const auto unknown = place_explicitly("vote=w1", ranks, three_nodes);
+    EXPECT_THAT(place_explicitly(text, ranks, some_slots).value(), ElementsAre(0, 1, 1)) << text;
+  EXPECT_THAT(place_explicitly("net.1/0=10.0.0.3", ranks, some_slots).value(), ElementsAre(0, 2, 0));
+  const auto unknown = place_explicitly("vote=w1", ranks, some_slots);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().fix, "use one of: net.0, net.1");
 }
@@ -68,7 +68,7 @@ expected<std::vector<std::size_t>> wished(const std::vector<std::string>& nodes,
                                           std::optional<std::string_view> flag = std::nullopt) {
   std::vector<ranked_stage> ranks = five_ranks;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].wanted = nodes[rank];
-  return place_explicitly(flag, ranks, three_nodes);
+  return place_explicitly(flag, ranks, some_slots);
 }
 
 TEST(wished_placement, without_wishes_is_the_order_of_ranks) {
