@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "messages/nccl_limits.hpp"
@@ -14,6 +15,8 @@ using namespace std::chrono_literals;
 inline constexpr std::uint64_t ipc_block_unit = 2u << 20;
 /// All slots of one edge.
 inline constexpr std::uint64_t ipc_ring_bytes_max = 4 * nccl_message_bytes_max;
+/// Allocations of a stage's own tensors that the consumer of an edge has open. Messages in further ones are copied.
+inline constexpr std::size_t ipc_lent_allocations_max = 16;
 /// From the announcement of a message until the device of its producer has written it.
 inline constexpr std::chrono::milliseconds ipc_arrival_timeout = 20s;
 /// The slots of a producer that is gone stay while a consumer still has some, but no longer than this: a consumer of

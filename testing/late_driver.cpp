@@ -1,5 +1,6 @@
 #include "testing/late_driver.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -62,7 +63,7 @@ std::shared_ptr<late_event> event_of(cuda_event event) {
 }
 cuda_event handle_of(std::shared_ptr<late_event> event) {
   state().events.emplace(++state().last_event, std::move(event));
-  return reinterpret_cast<cuda_event>(state().last_event);
+  return std::bit_cast<cuda_event>(state().last_event);
 }
 
 template <class Handle, class Value>
@@ -102,7 +103,7 @@ void add_memory(driver_functions& into) {
     const cuda_result result = reserve(&made, bytes);
     return *address = reinterpret_cast<std::uintptr_t>(made), result;
   };
-  into.mem_free = [](cuda_address address) { return give_back(reinterpret_cast<void*>(std::uintptr_t(address))); };
+  into.mem_free = [](cuda_address address) { return give_back(std::bit_cast<void*>(std::uintptr_t{address})); };
   into.mem_get_info = [](std::size_t* free, std::size_t* total) {
     *total = state().memory_bytes;
     return *free = *total - state().used(), cuda_result::success;
@@ -111,7 +112,7 @@ void add_memory(driver_functions& into) {
   into.mem_free_host = &give_back;
   into.memcpy_async = [](cuda_address to, cuda_address from, std::size_t bytes, cuda_stream stream) {
     queue_of(stream).emplace_back([=] {
-      std::memmove(reinterpret_cast<void*>(std::uintptr_t(to)), reinterpret_cast<void*>(std::uintptr_t(from)), bytes);
+      std::memmove(std::bit_cast<void*>(std::uintptr_t{to}), std::bit_cast<void*>(std::uintptr_t{from}), bytes);
       return true;
     });
     return cuda_result::success;
@@ -153,22 +154,24 @@ constexpr auto no_such_thing = static_cast<cuda_result>(1);
 void add_sharing(driver_functions& into) {
   into.device_can_access_peer = [](int* can, int, int) { return *can = 1, cuda_result::success; };
   into.mem_get_address_range = [](cuda_address* base, std::size_t* bytes, cuda_address within) {
-    const auto found = state().memory.find(reinterpret_cast<void*>(std::uintptr_t(within)));
-    if (found == state().memory.end()) return no_such_thing;
-    *base = within;
-    return *bytes = found->second->size(), cuda_result::success;
+    for (const auto& [begin, content] : state().memory) {
+      *base = std::bit_cast<std::uintptr_t>(begin);
+      *bytes = content->size();
+      if (within >= *base && within - *base < *bytes) return cuda_result::success;
+    }
+    return no_such_thing;
   };
   into.ipc_get_mem_handle = [](cuda_memory_handle* handle, cuda_address address) {
     return write_handle(*handle, address), cuda_result::success;
   };
   into.ipc_open_mem_handle = [](cuda_address* address, cuda_memory_handle handle, unsigned int) {
     *address = read_handle<cuda_address>(handle);
-    if (!state().memory.contains(reinterpret_cast<void*>(std::uintptr_t(*address)))) return no_such_thing;
+    if (!state().memory.contains(std::bit_cast<void*>(std::uintptr_t{*address}))) return no_such_thing;
     return ++state().opened_memory, cuda_result::success;
   };
   into.ipc_close_mem_handle = [](cuda_address) { return --state().opened_memory, cuda_result::success; };
   into.ipc_get_event_handle = [](cuda_event_handle* handle, cuda_event event) {
-    return write_handle(*handle, event), cuda_result::success;
+    return write_handle(*handle, std::bit_cast<std::uintptr_t>(event)), cuda_result::success;
   };
   into.ipc_open_event_handle = [](cuda_event* event, cuda_event_handle handle) {
     const auto number = read_handle<std::uintptr_t>(handle);

@@ -29,6 +29,10 @@ class driver_shared_event final : public driver_event_as<shared_event> {
   sharing_handle handle_{};
 };
 
+cuda_address address_of(const std::byte* at) {
+  return static_cast<cuda_address>(std::uintptr_t(at));
+}
+
 class driver_sharing final : public device_sharing {
  public:
   explicit driver_sharing(device_ptr device) : device_(std::move(device)) {}
@@ -43,12 +47,32 @@ class driver_sharing final : public device_sharing {
     auto memory = allocate_on(device_, made.bytes);
     if (!memory) return tl::make_unexpected(std::move(memory).error());
     made.memory = std::move(*memory);
+    return share(made.memory.get()).map([&](const sharing_handle& handle) {
+      made.handle = handle;
+      return std::move(made);
+    });
+  }
+
+  [[nodiscard]] expected<device_allocation> allocation_of(const std::byte* at) override {
+    cuda_address base = 0;
+    device_allocation found;
+    const cuda_result result = device_->call().mem_get_address_range(&base, &found.bytes, address_of(at));
+    return device_->done(result, "cuMemGetAddressRange").map([&] {
+      found.base = std::bit_cast<const std::byte*>(std::uintptr_t{base});
+      return found;
+    });
+  }
+
+  [[nodiscard]] expected<sharing_handle> share(const std::byte* base) override {
+    const auto all = allocation_of(base);
+    if (!all) return tl::make_unexpected(all.error());
+    if (all->bytes % limits::ipc_block_unit != 0) {
+      return fail(error_code::device_failed, "cuda_ipc",
+                  fmt::format("an allocation of {} bytes is no whole pages of the device", all->bytes));
+    }
     cuda_memory_handle handle{};
-    const auto address = static_cast<cuda_address>(std::uintptr_t(made.memory.get()));
-    auto got = device_->done(device_->call().ipc_get_mem_handle(&handle, address), "cuIpcGetMemHandle");
-    if (!got) return tl::make_unexpected(std::move(got).error());
-    made.handle = std::bit_cast<sharing_handle>(handle);
-    return made;
+    const cuda_result result = device_->call().ipc_get_mem_handle(&handle, address_of(base));
+    return device_->done(result, "cuIpcGetMemHandle").map([&] { return std::bit_cast<sharing_handle>(handle); });
   }
 
   [[nodiscard]] expected<std::unique_ptr<shared_event>> make_event() override {
@@ -74,12 +98,10 @@ class driver_sharing final : public device_sharing {
                      held->enter();
                      static_cast<void>(held->call().ipc_close_mem_handle(address));
                    }};
-    cuda_address base = 0;
-    std::size_t bytes = 0;
-    auto known = device_->done(device_->call().mem_get_address_range(&base, &bytes, address), "cuMemGetAddressRange");
-    if (!known) return tl::make_unexpected(std::move(known).error());
-    made.bytes = base + bytes - address;
-    return made;
+    return allocation_of(made.memory.get()).map([&](const device_allocation& all) {
+      made.bytes = static_cast<std::uint64_t>(all.base + all.bytes - made.memory.get());
+      return std::move(made);
+    });
   }
 
   [[nodiscard]] expected<std::shared_ptr<context_event>> open_event(const sharing_handle& handle) override {

@@ -21,6 +21,12 @@ struct shared_block {
   sharing_handle handle{};
 };
 
+/// Memory of a device that was allocated at once, by whatever means.
+struct device_allocation {
+  const std::byte* base = nullptr;
+  std::uint64_t bytes = 0;
+};
+
 /// An event that other processes can open. It stands for its newest record; before the first one it has passed.
 class shared_event : public context_event {
  public:
@@ -42,6 +48,12 @@ class device_sharing {
   /// device_context::allocate(). It is freed after all others have closed it, or their processes have ended.
   [[nodiscard]] virtual expected<shared_block> allocate(std::size_t bytes) = 0;
   [[nodiscard]] virtual expected<std::unique_ptr<shared_event>> make_event() = 0;
+
+  /// The allocation that has `at` in it. The device itself is not asked, so this takes no time. E0902 for other memory.
+  [[nodiscard]] virtual expected<device_allocation> allocation_of(const std::byte* at) = 0;
+  /// By which others open the allocation that begins at `base`, as a whole. It must not be freed while one of them has
+  /// it open. E0902 for one that cannot be shared: it is no whole pages, or was opened itself.
+  [[nodiscard]] virtual expected<sharing_handle> share(const std::byte* base) = 0;
 
   /// Opens memory of another process; the device says `bytes`, not the peer. E0902 for a handle that opens nothing.
   [[nodiscard]] virtual expected<shared_block> open_memory(const sharing_handle& handle) = 0;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -102,6 +104,36 @@ class late_shared_event final : public shared_event, public late_waitable {
   const sharing_handle handle_;
 };
 
+struct shared_blocks {
+  struct block {
+    std::uint64_t bytes;
+    sharing_handle handle;
+  };
+  std::mutex guard;
+  std::map<const std::byte*, block> by_base;
+
+  static shared_blocks& all() {
+    static shared_blocks one;
+    return one;
+  }
+  void keep(shared_block& made) {
+    const std::lock_guard lock{guard};
+    by_base[made.memory.get()] = {made.bytes, made.handle};
+    made.memory = {made.memory.get(), [kept = made.memory](const std::byte* base) {
+                     const std::lock_guard gone{all().guard};
+                     all().by_base.erase(base);
+                   }};
+  }
+  expected<std::pair<const std::byte*, block>> with(const std::byte* at) {
+    const std::lock_guard lock{guard};
+    auto found = by_base.upper_bound(at);
+    if (found == by_base.begin()) return refused("it is no shared memory");
+    --found;
+    if (static_cast<std::uint64_t>(at - found->first) >= found->second.bytes) return refused("it is no shared memory");
+    return *found;
+  }
+};
+
 class late_sharing final : public device_sharing {
  public:
   expected<shared_block> allocate(std::size_t bytes) override {
@@ -110,8 +142,18 @@ class late_sharing final : public device_sharing {
         .and_then(map_whole)
         .map([](const file_ptr& made) {
           std::memset(made->pages.bytes().data(), late_block_byte, made->pages.bytes().size());
-          return block_of(made, handle_of(kind::memory, *made));
+          shared_block block = block_of(made, handle_of(kind::memory, *made));
+          shared_blocks::all().keep(block);
+          return block;
         });
+  }
+  expected<device_allocation> allocation_of(const std::byte* at) override {
+    return shared_blocks::all().with(at).map([](const auto& found) {
+      return device_allocation{found.first, found.second.bytes};
+    });
+  }
+  expected<sharing_handle> share(const std::byte* base) override {
+    return shared_blocks::all().with(base).map([](const auto& found) { return found.second.handle; });
   }
   expected<std::unique_ptr<shared_event>> make_event() override {
     return shared_memory::create("late-event", sizeof(event_words))

@@ -15,10 +15,12 @@ namespace troupe::ipc {
 struct place {
   /// The flush before this message, as call + 1; 0: none.
   std::uint64_t flushed_before = 0;
-  /// Number of the ring's block, from 1. A block with a greater number takes the place of all before.
+  /// Number of the ring's block, from 1. A block with a greater number takes the place of all before. 0: the tensors
+  /// are lent, and lie where the stage made them; `memory` opens that allocation, and there is no event.
   std::uint64_t block = 0;
   std::uint64_t slot = 0;
-  /// From the start of the block: a multiple of limits::payload_alignment, as that of each extent behind it.
+  /// From the start of the block or allocation: a multiple of limits::payload_alignment, as that of each extent behind
+  /// it.
   std::uint64_t offset = 0;
   sharing_handle memory{};
   /// It passes when the tensors are there.

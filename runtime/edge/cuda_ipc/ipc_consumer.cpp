@@ -78,6 +78,7 @@ class consumer_end final : public edge_consumer {
     std::shared_ptr<const announcement> said;
     std::vector<std::byte*> places;
     std::shared_ptr<const void> owner;
+    /// Null: it was finished when it was sent.
     std::shared_ptr<context_event> filled;
     std::chrono::steady_clock::time_point limit;
     bool is_watched = false;
@@ -119,6 +120,7 @@ class consumer_end final : public edge_consumer {
   // Edges hand on finished tensors (decision 0014), and no stream may wait for another process's event: that process
   // may die before it passes. The engine looks; when it sleeps, the poller rings.
   [[nodiscard]] expected<bool> has_arrived() {
+    if (next_->filled == nullptr) return true;
     auto passed = next_->filled->has_passed();
     if (!passed || *passed) return passed;
     if (std::chrono::steady_clock::now() >= next_->limit) {

@@ -39,7 +39,7 @@ class producer_end final : public edge_producer {
     next_ = &next;
     const send_status status = announce(sent);
     if (status != send_status::sent) return status;
-    ring_->was_sent(static_cast<std::uint32_t>(next.said->where.slot));
+    ring_->was_sent(next.said->where);
     message = activation{};
     return send_status::sent;
   }

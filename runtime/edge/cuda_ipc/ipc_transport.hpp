@@ -9,17 +9,19 @@
 
 namespace troupe {
 
-/// Edges between two devices of one host that reach each other's memory, or one device. Tensors lie in a ring of slots
-/// in memory of the producer's device, which the consumer opens and views in place; everything else (ids, rows, labels,
+/// Edges between two devices of one host that reach each other's memory, or one device. A tensor lies where
+/// the stage made it, or is copied to a ring of slots in memory of the producer's device (slot_ring.hpp); the consumer
+/// opens that memory and views it in place. Everything else (ids, rows, labels,
 /// shapes, where the tensors are, flushes, credits, closes) goes over an announcing edge in shared memory
 /// (shm_edge.hpp). Slots of both are the same. The memory of the announcing edge is the offer; a process has no
 /// contact.
 ///
 /// Beyond edge.hpp:
-/// - try_send gives its stream a copy into the slot and returns; the payload is kept until it was copied, and no longer
-///   than until the slot is sent again. It throws what the codecs throw, and std::runtime_error where the device has no
-///   memory, and leaves message and edge as they were.
-/// - A message is handed on when its event has passed. No stream waits for another process.
+/// - A message is finished when it is sent: the work that makes it is done. try_send lends it and keeps the payload
+///   until the slot is sent again (lent_memory.hpp), or gives its stream a copy into the slot and keeps the payload
+///   until it was copied. It throws what the codecs throw, and std::runtime_error where the device has no memory, and
+///   leaves message and edge as they were.
+/// - A message is handed on when the event of its copy has passed. No stream waits for another process.
 /// - A slot comes back as that of a shm edge, and not before ipc_tools::readers has passed the drop of the last view.
 /// - What comes is untrusted: nonsense is told as on_damaged (E0701, E0702), once; then the end is silent. What the
 ///   device refuses (E0902), and a message that does not arrive in its time (E0708), loses the end.

@@ -15,11 +15,11 @@ class opened_ring {
   opened_ring(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots) : tools_(std::move(tools)), events_(slots) {}
 
   struct view {
-    /// The memory of the block. The last owner closes it.
+    /// The memory of the block or allocation. The last owner closes it.
     std::shared_ptr<std::byte> memory;
     /// One for each extent.
     std::vector<std::byte*> places;
-    /// Passes when they are filled.
+    /// Passes when they are filled; null: they are.
     std::shared_ptr<context_event> filled;
   };
   /// Takes the announcement as untrusted: every field is checked before something is opened, and the size against what
@@ -32,9 +32,14 @@ class opened_ring {
     std::shared_ptr<context_event> event;
   };
   [[nodiscard]] expected<void> open_block(const place& where);
+  [[nodiscard]] expected<const shared_block*> open_lent(const place& where);
+  /// The memory that the place is in.
+  [[nodiscard]] expected<const shared_block*> open_memory(const place& where);
   [[nodiscard]] expected<std::shared_ptr<context_event>> open_event(const place& where);
 
   const std::shared_ptr<const ipc_tools> tools_;
+  /// limits::ipc_lent_allocations_max at most.
+  std::vector<shared_block> lent_;
   shared_block block_;
   std::uint64_t number_ = 0;
   std::vector<known_event> events_;

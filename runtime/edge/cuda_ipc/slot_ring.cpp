@@ -37,6 +37,7 @@ bool slot_ring::is_in_use(const block& old) const noexcept {
 }
 
 void slot_ring::came_back(std::uint32_t slot) noexcept {
+  lent_.came_back(slot);
   known_ = std::max(known_, std::exchange(slots_[slot].block, 0));
   std::erase_if(blocks_, [this](const block& each) { return each.number < known_ && !is_in_use(each); });
 }
@@ -55,6 +56,11 @@ void slot_ring::grow(std::uint64_t room) {
 }
 
 place slot_ring::fill(std::uint32_t slot, const device_parts& parts, std::uint64_t room) {
+  const auto lent = lent_.lend(slot, parts, room);
+  return lent ? *lent : copy(slot, parts, room);
+}
+
+place slot_ring::copy(std::uint32_t slot, const device_parts& parts, std::uint64_t room) {
   if (blocks_.empty() || room > blocks_.back().slot_bytes) grow(room);
   const block& in = blocks_.back();
   auto& [filled, source, unused] = slots_[slot];

@@ -34,6 +34,23 @@ TEST_F(driver_sharing_test, memory_is_whole_pages_and_opened_with_its_size) {
   EXPECT_EQ(opened.bytes, made.bytes) << "as the driver says";
 }
 
+TEST_F(driver_sharing_test, what_another_allocated_is_found_and_opened_whole) {
+  const auto made = get(device->allocate(2 * limits::ipc_block_unit));
+  const auto all = get(sharing->allocation_of(made.get() + limits::ipc_block_unit));
+  EXPECT_EQ(all.base, made.get());
+  EXPECT_EQ(all.bytes, 2 * limits::ipc_block_unit);
+  EXPECT_EQ(get(sharing->open_memory(get(sharing->share(all.base)))).memory.get(), made.get());
+}
+
+TEST_F(driver_sharing_test, parts_of_a_page_are_not_shared_as_others_would_be_with_them) {
+  const auto made = get(device->allocate(limits::ipc_block_unit + 512));
+  const auto refused = sharing->share(made.get());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::device_failed);
+  EXPECT_EQ(refused.error().cause, "an allocation of 2097664 bytes is no whole pages of the device");
+  EXPECT_FALSE(sharing->allocation_of(made.get() + limits::ipc_block_unit + 512)) << "behind its end";
+}
+
 TEST_F(driver_sharing_test, an_opened_event_passes_with_the_record_of_its_maker) {
   const auto made = get(sharing->make_event());
   const auto opened = get(sharing->open_event(made->handle()));

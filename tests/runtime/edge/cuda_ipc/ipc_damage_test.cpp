@@ -115,6 +115,42 @@ TEST_F(ipc_damage, a_block_that_is_none_or_older) {
   expect_damage("block 1");
 }
 
+TEST_F(ipc_damage, what_is_lent_is_viewed_at_once_and_needs_no_event) {
+  ipc::place where = right_place();
+  where.block = 0;
+  where.offset = 128;
+  where.event = {};
+  say(announcing(where));
+  const auto got = consumer->try_receive();
+  ASSERT_TRUE(got);
+  block.memory.get()[128 + 63] = std::byte{78};
+  EXPECT_EQ(dynamic_cast<const viewed_payload&>(*got->tensors).bytes[63], std::byte{78}) << "a copy was made";
+}
+
+TEST_F(ipc_damage, what_is_lent_beyond_the_end_of_its_allocation) {
+  ipc::place where = right_place();
+  where.block = 0;
+  where.offset = block.bytes - bytes + limits::payload_alignment;
+  say(announcing(where));
+  expect_damage("of a block of 4096");
+}
+
+TEST_F(ipc_damage, more_allocations_than_may_be_lent) {
+  std::vector<shared_block> all;
+  for (std::size_t each = 0; each <= limits::ipc_lent_allocations_max; ++each) {
+    all.push_back(*(*side.device->sharing())->allocate(1000));
+    ipc::place where = right_place();
+    where.block = 0;
+    where.memory = all.back().handle;
+    say(announcing(where));
+    if (each == limits::ipc_lent_allocations_max) break;
+    ASSERT_TRUE(consumer->try_receive());
+    consumer->release();
+    EXPECT_TRUE(eventually([&] { return by_hand->has_credit(); }));
+  }
+  expect_damage("more than 16 allocations are lent");
+}
+
 TEST_F(ipc_damage, more_bytes_than_a_message_may_have) {
   say(announcing(right_place(), ~std::uint64_t{0}, {~std::uint64_t{0} / 2, nccl::element::float64}));
   expect_damage("more than", error_code::wire_too_large);

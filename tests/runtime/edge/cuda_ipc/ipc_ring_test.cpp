@@ -19,6 +19,8 @@ class counted_sharing final : public device_sharing {
     return made;
   }
   expected<std::unique_ptr<shared_event>> make_event() override { return late_->make_event(); }
+  expected<device_allocation> allocation_of(const std::byte* at) override { return late_->allocation_of(at); }
+  expected<sharing_handle> share(const std::byte* base) override { return late_->share(base); }
   expected<shared_block> open_memory(const sharing_handle& handle) override {
     ++opened;
     return late_->open_memory(handle);
@@ -161,8 +163,7 @@ struct bare_ring {
   void send(std::uint32_t slot, std::size_t bytes) const {
     ring->came_back(slot);
     const auto parts = tools->codec->split(std::make_shared<number_payload>(1, bytes - sizeof(std::uint64_t)));
-    static_cast<void>(ring->fill(slot, parts, *nccl::room_of(parts.extents)));
-    ring->was_sent(slot);
+    ring->was_sent(ring->fill(slot, parts, *nccl::room_of(parts.extents)));
     EXPECT_TRUE(eventually([&] { return device->is_idle(); }));
   }
 
@@ -203,6 +204,82 @@ TEST(ipc_bare_ring, has_a_limit) {
   const bare_ring of(2);
   const device_parts none;
   EXPECT_THROW(static_cast<void>(of.ring->fill(0, none, limits::ipc_ring_bytes_max)), std::runtime_error);
+}
+
+class ipc_lent : public ::testing::Test {
+ protected:
+  using owner_ptr = std::shared_ptr<const void>;
+
+  /// A stage's tensor of `bytes` somewhere in an allocation; the owner is one of its own.
+  [[nodiscard]] static device_parts tensor_at(const std::byte* place, std::uint64_t bytes = 64) {
+    return {.description = {},
+            .extents = {{bytes, nccl::element::uint8}},
+            .places = {place},
+            .owner = std::make_shared<const int>(1)};
+  }
+  [[nodiscard]] shared_block allocate() const { return *of.tools->sharing->allocate(8000); }
+  [[nodiscard]] ipc::place send(std::uint32_t slot, const device_parts& parts) const {
+    of.ring->came_back(slot);
+    const ipc::place where = of.ring->fill(slot, parts, *nccl::room_of(parts.extents));
+    of.ring->was_sent(where);
+    return where;
+  }
+  void expect_copied(const device_parts& parts) const {
+    EXPECT_NE(send(0, parts).block, 0u);
+    EXPECT_TRUE(eventually([&] { return of.device->is_idle(); }));
+  }
+
+  const bare_ring of{2};
+  const shared_block in = allocate();
+};
+
+TEST_F(ipc_lent, lies_where_the_stage_made_it) {
+  EXPECT_TRUE(of.ring->is_empty());
+  const ipc::place where = send(1, tensor_at(in.memory.get() + 1024));
+  EXPECT_EQ(where.block, 0u);
+  EXPECT_EQ(where.slot, 1u);
+  EXPECT_EQ(where.memory, in.handle);
+  EXPECT_EQ(where.offset, 1024u);
+  EXPECT_EQ(of.ring->bytes(), 0u) << "nothing is copied";
+  EXPECT_FALSE(of.ring->is_empty()) << "a consumer may read it";
+}
+
+TEST_F(ipc_lent, stays_until_its_slot_is_used_again_and_the_newest_of_an_allocation_for_good) {
+  std::weak_ptr<const void> owners[3];
+  for (std::uint32_t each = 0; each < 3; ++each) {
+    const device_parts parts = tensor_at(in.memory.get());
+    owners[each] = parts.owner;
+    static_cast<void>(send(each % 2, parts));
+    of.ring->drop_copied();
+  }
+  EXPECT_TRUE(owners[0].expired()) << "its slot has another message";
+  EXPECT_FALSE(owners[1].expired() || owners[2].expired());
+  of.ring->came_back(0);
+  of.ring->came_back(1);
+  EXPECT_TRUE(owners[1].expired());
+  EXPECT_FALSE(owners[2].expired()) << "the allocation could be freed while the consumer has it open";
+}
+
+TEST_F(ipc_lent, is_nothing_that_the_consumer_could_not_read_alone) {
+  expect_copied(tensor_at(in.memory.get() + 8));
+  expect_copied(tensor_at(in.memory.get() + in.bytes - 64, 65));
+  EXPECT_EQ(send(0, tensor_at(in.memory.get() + in.bytes - 64, 64)).block, 0u) << "the last that fits";
+  const auto alone = *of.device->allocate(64);
+  expect_copied(tensor_at(alone.get()));
+  device_parts two = tensor_at(in.memory.get());
+  two.extents.push_back(two.extents.front());
+  two.places.push_back(in.memory.get() + 64);
+  expect_copied(two);
+}
+
+TEST_F(ipc_lent, has_a_limit_of_allocations) {
+  std::vector<shared_block> all;
+  for (std::size_t each = 0; each < limits::ipc_lent_allocations_max; ++each) {
+    all.push_back(allocate());
+    EXPECT_EQ(send(0, tensor_at(all.back().memory.get())).block, 0u);
+  }
+  expect_copied(tensor_at(in.memory.get()));
+  EXPECT_EQ(send(0, tensor_at(all.front().memory.get())).block, 0u) << "a known one";
 }
 
 TEST(ipc_bare_ring, keeps_what_is_copied_from_though_the_slot_comes_back_early) {

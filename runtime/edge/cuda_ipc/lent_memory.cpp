@@ -1,0 +1,31 @@
+#include "runtime/edge/cuda_ipc/lent_memory.hpp"
+
+#include <algorithm>
+
+namespace troupe::ipc {
+
+// A known allocation cannot have been freed, so what stands at its base is the same.
+lent_memory::allocation* lent_memory::find(const std::byte* at) {
+  const auto all = tools_->sharing->allocation_of(at);
+  if (!all) return nullptr;
+  const auto known = std::ranges::find(allocations_, all->base, [](const allocation& each) { return each.all.base; });
+  if (known != allocations_.end()) return &*known;
+  if (allocations_.size() == limits::ipc_lent_allocations_max) return nullptr;
+  const auto handle = tools_->sharing->share(all->base);
+  if (!handle) return nullptr;
+  return &allocations_.emplace_back(allocation{*all, *handle, nullptr});
+}
+
+std::optional<place> lent_memory::lend(std::uint32_t slot, const device_parts& parts, std::uint64_t room) {
+  if (parts.places.size() != 1) return std::nullopt;
+  allocation* const in = find(parts.places.front());
+  if (in == nullptr) return std::nullopt;
+  const auto offset = static_cast<std::uint64_t>(parts.places.front() - in->all.base);
+  if (offset % limits::payload_alignment != 0 || room > in->all.bytes - offset) return std::nullopt;
+  in->newest = parts.owner;
+  on_their_way_[slot] = parts.owner;
+  return place{
+      .flushed_before = 0, .block = 0, .slot = slot, .offset = offset, .memory = in->handle, .event = sharing_handle{}};
+}
+
+}  // namespace troupe::ipc

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/edge/cuda_ipc/ipc_announcement.hpp"
+#include "runtime/edge/cuda_ipc/ipc_tools.hpp"
+
+namespace troupe::ipc {
+
+/// Messages that the consumer reads where the stage made them, without a copy. Each stays alive until its slot is used
+/// again. Threads: one at a time.
+///
+/// The consumer opens whole allocations and keeps them open, since opening takes longer than a copy. None of them may
+/// be freed before it has closed them: the newest message in each stays alive as long as this object.
+class lent_memory {
+ public:
+  lent_memory(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots)
+      : tools_(std::move(tools)), on_their_way_(slots) {}
+
+  /// Nothing where the parts must be copied: there are several, the device cannot share their memory, or the consumer
+  /// has limits::ipc_lent_allocations_max others open. The parts are finished; `room` is nccl::room_of() of them.
+  [[nodiscard]] std::optional<place> lend(std::uint32_t slot, const device_parts& parts, std::uint64_t room);
+  /// The last message in this slot has come back.
+  void came_back(std::uint32_t slot) noexcept { on_their_way_[slot].reset(); }
+  /// Nothing has been lent yet.
+  [[nodiscard]] bool is_empty() const noexcept { return allocations_.empty(); }
+
+ private:
+  struct allocation {
+    device_allocation all;
+    sharing_handle handle{};
+    std::shared_ptr<const void> newest;
+  };
+  [[nodiscard]] allocation* find(const std::byte* at);
+
+  const std::shared_ptr<const ipc_tools> tools_;
+  /// The owner of the message in each slot.
+  std::vector<std::shared_ptr<const void>> on_their_way_;
+  std::vector<allocation> allocations_;
+};
+
+}  // namespace troupe::ipc
