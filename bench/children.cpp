@@ -15,9 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A worker that waits for its stage has so many.
+/// A worker that waits for its stage has so many; the nursery, which workers are copied from, has one.
 constexpr unsigned threads_of_a_worker = 4;
-constexpr std::chrono::milliseconds watched{300};
+constexpr std::chrono::milliseconds moment{300};
 /// Heartbeats.
 constexpr unsigned ticks_at_rest = 1;
 constexpr std::chrono::seconds patience{60};
@@ -52,35 +52,34 @@ unsigned threads_of(pid_t pid) {
 
 }  // namespace
 
-std::set<pid_t> children() {
+std::set<pid_t> workers() {
   std::set<pid_t> found;
   std::error_code ignored;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     std::ifstream in(task.path() / "children");
     for (pid_t child = 0; in >> child;) {
       const auto stat = stat_of(child);
-      if (!stat.empty() && stat[state_at] != "Z") found.insert(child);
+      if (!stat.empty() && stat[state_at] != "Z" && threads_of(child) >= threads_of_a_worker) found.insert(child);
     }
   }
   return found;
 }
 
-bool are_at_rest(const std::set<pid_t>& workers) {
+bool are_at_rest(const std::set<pid_t>& watched) {
   const auto ticks = [&] {
     std::vector<unsigned long long> found;
-    std::ranges::transform(workers, std::back_inserter(found), processor_ticks);
+    std::ranges::transform(watched, std::back_inserter(found), processor_ticks);
     return found;
   };
-  if (std::ranges::any_of(workers, [](pid_t pid) { return threads_of(pid) < threads_of_a_worker; })) return false;
   const auto before = ticks();
-  std::this_thread::sleep_for(watched);
+  std::this_thread::sleep_for(moment);
   return std::ranges::equal(ticks(), before, [](auto now, auto then) { return now - then <= ticks_at_rest; });
 }
 
 bool await_rest(std::size_t count) {
   const auto limit = std::chrono::steady_clock::now() + patience;
   while (std::chrono::steady_clock::now() < limit) {
-    const auto all = children();
+    const auto all = workers();
     if (all.size() == count && are_at_rest(all)) return true;
     std::this_thread::sleep_for(20ms);
   }

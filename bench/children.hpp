@@ -6,12 +6,12 @@
 
 namespace troupe::bench {
 
-/// Of this process, whichever of its threads started them; ended ones without a wait() are left out.
-std::set<pid_t> children();
+/// Workers of this process that have started all their threads; ended ones without a wait() are left out.
+std::set<pid_t> workers();
 
-/// Whether these have started all their threads and take hardly any time of a processor: watches for a moment.
-bool are_at_rest(const std::set<pid_t>& workers);
-/// Waits until so many children are there, and at rest. False after a minute.
+/// Whether these take hardly any time of a processor: watches for a moment.
+bool are_at_rest(const std::set<pid_t>& watched);
+/// Waits until so many workers are there, and at rest. False after a minute.
 bool await_rest(std::size_t count);
 
 }  // namespace troupe::bench

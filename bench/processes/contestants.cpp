@@ -25,7 +25,7 @@ const std::string& pipeline_of(const std::string& name) {
 }
 
 expected<pipeline_variant> start_workers(const workload& work, const worker_case& which) {
-  const std::size_t there = children().size();
+  const std::size_t there = workers().size();
   announce(which);
   auto made = pipeline_variant::start(work, {.stages = which.stages, .workers = options_of(which)});
   if (!made) return made;

@@ -40,7 +40,7 @@ void add_process(thread_times& to, const std::string& process, pid_t pid, double
 void add_all(thread_times& to, double sign) {
   add_process(to, "driver", ::getpid(), sign);
   std::size_t worker = 0;
-  for (const pid_t pid : children()) add_process(to, "worker " + std::to_string(worker++), pid, sign);
+  for (const pid_t pid : workers()) add_process(to, "worker " + std::to_string(worker++), pid, sign);
 }
 
 std::string table_of(const thread_times& times, double micro_batches) {

@@ -85,7 +85,7 @@ expected<kill_times> killing_run::kill(std::uint32_t stage) {
 // --- the spare -------------------------------------------------------------------------------------------------------
 
 std::optional<pid_t> killing_run::spare() const {
-  auto all = children();
+  auto all = workers();
   if (all.size() != which_.stages + 1) return std::nullopt;
   for (const auto& [stage, step] : made_) all.erase(step.pid);
   return all.size() == 1 ? std::optional(*all.begin()) : std::nullopt;
