@@ -32,6 +32,8 @@ class counted_sharing final : public device_sharing {
  public:
   explicit counted_sharing(std::shared_ptr<device_sharing> all) : all_(std::move(all)) {}
   expected<shared_block> allocate(std::size_t bytes) override { return all_->allocate(bytes); }
+  expected<device_allocation> allocation_of(const std::byte* at) override { return all_->allocation_of(at); }
+  expected<sharing_handle> share(const std::byte* base) override { return all_->share(base); }
   expected<std::unique_ptr<shared_event>> make_event() override { return all_->make_event(); }
   expected<shared_block> open_memory(const sharing_handle& handle) override {
     ++opened_blocks;

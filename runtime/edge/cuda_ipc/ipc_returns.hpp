@@ -12,8 +12,8 @@
 /// How the two ends wait for a device without waiting: the poller looks for them.
 namespace troupe::ipc {
 
-/// What of a message its reader's device is at. Destroyed from the last to the first: the block, which may be closed
-/// then, and the hold on the slot of the announcing edge, which the producer may use then.
+/// What of a message its reader's device is at. Destroyed from the last to the first: the block or allocation, which
+/// may be closed then, and the hold on the slot of the announcing edge, which the producer may use then.
 struct parts_in_use {
   std::shared_ptr<const void> slot;
   std::shared_ptr<std::byte> block;

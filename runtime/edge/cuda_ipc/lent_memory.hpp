@@ -13,15 +13,17 @@ namespace troupe::ipc {
 /// Messages that the consumer reads where the stage made them, without a copy. Each stays alive until its slot is used
 /// again. Threads: one at a time.
 ///
-/// The consumer opens whole allocations and keeps them open, since opening takes longer than a copy. None of them may
-/// be freed before it has closed them: the newest message in each stays alive as long as this object.
+/// The consumer opens whole allocations, with all that is in them, and keeps them open, since opening takes longer than
+/// a copy. None of them may be freed meanwhile: the newest message in each stays alive as long as this object. It takes
+/// no more than half of its allocation, so that newer ones find room there and take its place.
 class lent_memory {
  public:
   lent_memory(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots)
       : tools_(std::move(tools)), on_their_way_(slots) {}
 
-  /// Nothing where the parts must be copied: there are several, the device cannot share their memory, or the consumer
-  /// has limits::ipc_lent_allocations_max others open. The parts are finished; `room` is nccl::room_of() of them.
+  /// Nothing where the parts must be copied: there are several, they take more than half of their allocation or begin
+  /// at no multiple of limits::payload_alignment, the device cannot share it, or the consumer has
+  /// limits::ipc_lent_allocations_max others open. The parts are finished; `room` is nccl::room_of() of them.
   [[nodiscard]] std::optional<place> lend(std::uint32_t slot, const device_parts& parts, std::uint64_t room);
   /// The last message in this slot has come back.
   void came_back(std::uint32_t slot) noexcept { on_their_way_[slot].reset(); }
@@ -30,11 +32,12 @@ class lent_memory {
 
  private:
   struct allocation {
-    device_allocation all;
-    sharing_handle handle{};
+    const std::byte* base;
+    sharing_handle handle;
+    /// Not null once find() has returned.
     std::shared_ptr<const void> newest;
   };
-  [[nodiscard]] allocation* find(const std::byte* at);
+  [[nodiscard]] allocation* find(const std::byte* base);
 
   const std::shared_ptr<const ipc_tools> tools_;
   /// The owner of the message in each slot.

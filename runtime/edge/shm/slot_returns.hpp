@@ -43,7 +43,7 @@ class slot_returns {
 
   const control_view shared_;
   const std::shared_ptr<doorbell> producer_bell_;
-  /// (position << 2) | reasons why the slot is in use; no reason: it is the producer's.
+  /// (position << 3) | reasons why the slot is in use; no reason: it is the producer's.
   std::vector<std::atomic<std::uint64_t>> words_;
   std::atomic<bool> muted_{false};
 };

@@ -42,7 +42,7 @@ TEST_F(driver_sharing_test, what_another_allocated_is_found_and_opened_whole) {
   EXPECT_EQ(get(sharing->open_memory(get(sharing->share(all.base)))).memory.get(), made.get());
 }
 
-TEST_F(driver_sharing_test, parts_of_a_page_are_not_shared_as_others_would_be_with_them) {
+TEST_F(driver_sharing_test, what_is_no_whole_pages_is_not_shared) {
   const auto made = get(device->allocate(limits::ipc_block_unit + 512));
   const auto refused = sharing->share(made.get());
   ASSERT_FALSE(refused);

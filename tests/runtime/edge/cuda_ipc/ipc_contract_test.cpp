@@ -1,5 +1,6 @@
 // Goal: the cuda_ipc edge keeps the edge contract. Method: the contract suites over both ends in one process, on a
-// device whose streams are late: every tensor is copied to a slot and viewed there.
+// device whose streams are late: once every tensor is copied to a slot and viewed there, once most are viewed where
+// they were made, in memory that is used again as soon as it may be.
 #include "../edge_close_contract.hpp"
 #include "../edge_contract.hpp"
 #include "../edge_random_contract.hpp"
@@ -9,6 +10,7 @@
 namespace troupe::testing {
 namespace {
 
+template <bool is_lending>
 class ipc_factory final : public edge_factory {
  public:
   edge_ends make(const edge_options& options) override {
@@ -24,13 +26,14 @@ class ipc_factory final : public edge_factory {
     if (news_.count() > 0) ADD_FAILURE() << to_string(*news_.take());
   }
 
-  const ipc_side side{{}};
+  const ipc_side side{{.is_lending = is_lending}};
 
  private:
   error_box news_;
 };
 
-class ipc_backend {
+template <bool is_lending>
+class ipc_backend_as {
  public:
   static constexpr bool copies = true;
   static constexpr bool views = true;
@@ -46,13 +49,19 @@ class ipc_backend {
   }
 
  private:
-  ipc_factory factory_;
+  ipc_factory<is_lending> factory_;
 };
+using ipc_backend = ipc_backend_as<false>;
+using lending_ipc_backend = ipc_backend_as<true>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda_ipc, edge_contract, ipc_backend);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda_ipc, edge_close_contract, ipc_backend);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda_ipc, edge_random_contract, ipc_backend);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda_ipc, edge_thread_contract, ipc_backend);
+INSTANTIATE_TYPED_TEST_SUITE_P(lending_cuda_ipc, edge_contract, lending_ipc_backend);
+INSTANTIATE_TYPED_TEST_SUITE_P(lending_cuda_ipc, edge_close_contract, lending_ipc_backend);
+INSTANTIATE_TYPED_TEST_SUITE_P(lending_cuda_ipc, edge_random_contract, lending_ipc_backend);
+INSTANTIATE_TYPED_TEST_SUITE_P(lending_cuda_ipc, edge_thread_contract, lending_ipc_backend);
 
 }  // namespace
 }  // namespace troupe::testing

@@ -73,7 +73,7 @@ struct device_process {
     pattern(index, bytes).fill({host.get(), bytes});
     // Memory of whole pages is read where it is, other memory is copied.
     const auto made =
-        index % 2 == 0 ? get(device->allocate(bytes)) : get(get(device->sharing())->allocate(bytes)).memory;
+        index % 2 == 0 ? get(device->allocate(bytes)) : get(get(device->sharing())->allocate(3 * bytes)).memory;
     get(stream->copy(made.get(), host.get(), bytes));
     await_stream();
     return std::make_shared<const device_bytes>(made, bytes);

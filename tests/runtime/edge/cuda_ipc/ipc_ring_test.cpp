@@ -264,6 +264,8 @@ TEST_F(ipc_lent, is_nothing_that_the_consumer_could_not_read_alone) {
   expect_copied(tensor_at(in.memory.get() + 8));
   expect_copied(tensor_at(in.memory.get() + in.bytes - 64, 65));
   EXPECT_EQ(send(0, tensor_at(in.memory.get() + in.bytes - 64, 64)).block, 0u) << "the last that fits";
+  EXPECT_EQ(send(0, tensor_at(in.memory.get(), in.bytes / 2)).block, 0u);
+  expect_copied(tensor_at(in.memory.get(), in.bytes / 2 + 1));  // it would stay, and no other find room
   const auto alone = *of.device->allocate(64);
   expect_copied(tensor_at(alone.get()));
   device_parts two = tensor_at(in.memory.get());
@@ -276,6 +278,7 @@ TEST_F(ipc_lent, has_a_limit_of_allocations) {
   std::vector<shared_block> all;
   for (std::size_t each = 0; each < limits::ipc_lent_allocations_max; ++each) {
     all.push_back(allocate());
+    expect_copied(tensor_at(allocate().memory.get() + 8));  // what was refused does not count
     EXPECT_EQ(send(0, tensor_at(all.back().memory.get())).block, 0u);
   }
   expect_copied(tensor_at(in.memory.get()));

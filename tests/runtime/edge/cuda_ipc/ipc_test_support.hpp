@@ -1,8 +1,11 @@
 // Support of the tests of cuda_ipc edges: a side of an edge with a late device of its own, and an edge between two.
 #pragma once
 
+#include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +15,66 @@
 
 namespace troupe::testing {
 
+/// Parts of blocks that can be shared, used again as soon as they are free, as LibTorch uses its memory again.
+class reused_parts : public std::enable_shared_from_this<reused_parts> {
+ public:
+  static constexpr std::size_t part_bytes = 16 << 10;
+  explicit reused_parts(std::shared_ptr<device_sharing> from) : from_(std::move(from)) {}
+
+  [[nodiscard]] std::shared_ptr<std::byte> take() {
+    const std::scoped_lock lock(guard_);
+    if (free_.empty()) {
+      blocks_.push_back(std::move(from_->allocate(4 * part_bytes)->memory));
+      for (std::size_t part = 0; part < 4; ++part) free_.push_back(blocks_.back().get() + part * part_bytes);
+    }
+    std::byte* const place = free_.back();
+    free_.pop_back();
+    return {place, [parts = shared_from_this()](std::byte* back) {
+              std::memset(back, 0xDD, part_bytes);
+              const std::scoped_lock lock(parts->guard_);
+              parts->free_.push_back(back);
+            }};
+  }
+
+ private:
+  const std::shared_ptr<device_sharing> from_;
+  std::mutex guard_;
+  std::vector<std::shared_ptr<std::byte>> blocks_;
+  std::vector<std::byte*> free_;
+};
+
+/// What another codec makes in one extent lies in such a part, and can be lent.
+class lending_codec final : public device_codec {
+ public:
+  lending_codec(std::shared_ptr<const device_codec> all, std::shared_ptr<device_sharing> from)
+      : all_(std::move(all)), parts_(std::make_shared<reused_parts>(std::move(from))) {}
+  void check(const payload& value) const override { all_->check(value); }
+  [[nodiscard]] device_parts split(const payload_ptr& value) const override {
+    device_parts made = all_->split(value);
+    if (made.extents.size() != 1 ||
+        made.extents.front().count * bytes_of(made.extents.front().type) > parts_->part_bytes)
+      return made;
+    const auto place = parts_->take();
+    std::memcpy(place.get(), made.places.front(), made.extents.front().count * bytes_of(made.extents.front().type));
+    made.places = {place.get()};
+    made.owner = place;
+    return made;
+  }
+  [[nodiscard]] expected<void> matches(std::span<const std::byte> description,
+                                       std::span<const device_extent> extents) const override {
+    return all_->matches(description, extents);
+  }
+  [[nodiscard]] expected<payload_ptr> join(std::span<const std::byte> description,
+                                           std::span<const device_extent> extents, std::span<std::byte* const> places,
+                                           std::shared_ptr<const void> owner) const override {
+    return all_->join(description, extents, places, std::move(owner));
+  }
+
+ private:
+  const std::shared_ptr<const device_codec> all_;
+  const std::shared_ptr<reused_parts> parts_;
+};
+
 /// One process's side, but that it may be in this one.
 struct ipc_side {
   struct ways {
@@ -19,6 +82,8 @@ struct ipc_side {
     std::chrono::milliseconds linger_timeout = limits::ipc_linger_timeout;
     /// Null: that of the device.
     std::shared_ptr<device_sharing> sharing = nullptr;
+    /// Messages lie in memory that can be shared.
+    bool is_lending = false;
   };
   explicit ipc_side(const ways& how) : readers(std::move(*device->make_stream())) {
     ipc_tools made{.device = device,
@@ -27,6 +92,7 @@ struct ipc_side {
                    .readers = readers,
                    .arrival_timeout = how.arrival_timeout,
                    .linger_timeout = how.linger_timeout};
+    if (how.is_lending) made.codec = std::make_shared<const lending_codec>(made.codec, made.sharing);
     const auto tools = std::make_shared<const ipc_tools>(std::move(made));
     edges = ipc_transport::open([tools] { return tools; }, codec);
   }
