@@ -23,8 +23,8 @@ if(TROUPE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 
-# Compiled objects are shared by all clones and build modes of this machine. A fresh clone has new file times and another path, so
-# neither may count; a precompiled header is taken by its content.
+# Compiled objects are shared by the clones of this machine: those of g++ by all, those of clang by all that had the same path
+# (troupe_pch). A fresh clone has new file times, so they may not count; a precompiled header is taken by its content.
 find_program(TROUPE_CCACHE ccache)
 if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(troupe_ccache_in_place ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)

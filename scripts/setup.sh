@@ -2,7 +2,7 @@
 # Installs what a Debian 12 machine lacks to build Troupe: Debian packages, and LibTorch for the CPU.
 # Idempotent: when everything is there it only looks, and takes well under a second. With --bench also what benchmarks
 # compare with; they are built without it where it cannot be installed. With --lint also the tools of `make lint`, with
-# --asan the compiler of `make test-asan`, with --nodes what tests of several nodes need, with --cuda LibTorch's kernels for
+# --asan the libraries of its sanitizers, with --nodes what tests of several nodes need, with --cuda LibTorch's kernels for
 # GPUs (1.0 GB more; the CUDA 13 toolkit and NCCL must be there).
 #
 # LibTorch comes out of the PyPI wheel torch==2.11.0, which is only unpacked: no Python runs later. Wheels are pinned by
