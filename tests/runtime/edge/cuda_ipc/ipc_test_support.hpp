@@ -31,7 +31,7 @@ class reused_parts : public std::enable_shared_from_this<reused_parts> {
     free_.pop_back();
     return {place, [parts = shared_from_this()](std::byte* back) {
               std::memset(back, 0xDD, part_bytes);
-              const std::scoped_lock lock(parts->guard_);
+              const std::scoped_lock until_free(parts->guard_);
               parts->free_.push_back(back);
             }};
   }
