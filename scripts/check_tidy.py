@@ -19,7 +19,7 @@ import time
 
 from changes import changed_lines, git, left_out_file
 from check_headers import Tree, torch_flags
-from memory import Memory
+from memory import Memory, output_of
 
 SECONDS = 100  # for starting: each source takes 3 to 20 s
 GCC_FALSE_ALARMS = ["-Wno-maybe-uninitialized", "-Wno-restrict", "-Wno-stringop-overflow", "-Wno-array-bounds"]  # TroupeBuild.cmake
@@ -91,7 +91,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     for_gcc = plain_commands(build_dir, folder)
     tree = Tree()
-    memory = Memory("lint-tidy", "clang-tidy", [tree.read(".clang-tidy"), *torch_flags(build_dir)])
+    memory = Memory("lint-tidy", "clang-tidy", [tree.read(".clang-tidy"), *torch_flags(build_dir), output_of("g++", "--version")])
     wanted = sources() if "--all" in sys.argv else changed_sources()
     keys = {source: memory.key(source, tree.content(tree.closure(source)[0])) for source in wanted}
     work = [source for source in wanted if keys[source] not in memory.passed]
