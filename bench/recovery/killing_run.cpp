@@ -23,12 +23,13 @@ double milliseconds(std::chrono::nanoseconds from, std::chrono::nanoseconds to) 
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-/// "(process 4711)" in the driver's line about a lost worker.
+/// 4711 of "stage 0 (..., process 4711) was lost ...".
 std::optional<pid_t> lost_process(const std::string& line) {
-  constexpr std::string_view mark = "(process ";
-  const auto at = line.find(mark);
+  constexpr std::string_view name = "process ";
+  const auto end = line.find(") was lost");
+  const auto at = end == std::string::npos ? end : line.rfind(name, end);
   if (at == std::string::npos) return std::nullopt;
-  return static_cast<pid_t>(std::strtol(line.c_str() + at + mark.size(), nullptr, 10));
+  return static_cast<pid_t>(std::strtol(line.c_str() + at + name.size(), nullptr, 10));
 }
 
 /// Without a worker process.

@@ -43,9 +43,9 @@ void say_step(const std::string& name, stage_index stage, std::chrono::nanosecon
 }
 
 std::optional<worker_step> parse_step(std::string_view line) {
-  const auto at = line.find(mark);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::istringstream text{std::string(line.substr(at + mark.size()))};
+  // the driver quotes the last lines of a lost worker in its own
+  if (!line.starts_with(mark)) return std::nullopt;
+  std::istringstream text{std::string(line.substr(mark.size()))};
   worker_step step;
   std::int64_t begin = 0;
   std::int64_t end = 0;

@@ -25,7 +25,7 @@ struct worker_step {
 
 /// In a worker.
 void say_step(const std::string& name, stage_index stage, std::chrono::nanoseconds begin);
-/// In the driver: of a line of its log, whatever stands before it.
+/// In the driver: of a line of its log that is such a step and nothing else.
 std::optional<worker_step> parse_step(std::string_view line);
 
 /// A body that says when it has started and when it has run for the first time.
