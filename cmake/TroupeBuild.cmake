@@ -27,7 +27,7 @@ endif()
 # (troupe_pch). A fresh clone has new file times, so they may not count; a precompiled header is taken by its content.
 find_program(TROUPE_CCACHE ccache)
 if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(troupe_ccache_in_place ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
+  set(troupe_ccache_in_place ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
   set(troupe_ccache_settings ${troupe_ccache_in_place} CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${troupe_ccache_settings} ${TROUPE_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
