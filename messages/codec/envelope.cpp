@@ -16,8 +16,8 @@ expected<std::size_t> skip_value(input_bytes input, std::size_t offset) {
   std::array<std::uint64_t, limits::wire_depth_max> items_left{};
   std::size_t depth = 0;
   do {
-    const auto item = read_head(input, offset);
-    if (!item) return tl::make_unexpected(item.error());
+    const auto item = find_head(input, offset);
+    if (!item) return tl::make_unexpected(read_head(input, offset).error());
     if (depth > 0) --items_left[depth - 1];
     if (item->type == item_type::array) {
       if (depth == limits::wire_depth_max) {

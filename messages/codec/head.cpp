@@ -36,11 +36,19 @@ constexpr std::array formats = {
     format{0xc0, 0xc0, item_type::nil, 0},
 };
 
-const format* find_format(std::uint8_t first) noexcept {
-  for (const format& f : formats) {
-    if (first >= f.first && first <= f.last) return &f;
+/// By first byte: one more than the format's place; 0 if no format begins with it.
+constexpr std::array<std::uint8_t, 256> make_places() {
+  std::array<std::uint8_t, 256> places{};
+  for (std::uint8_t place = 0; place < formats.size(); ++place) {
+    for (unsigned byte = formats[place].first; byte <= formats[place].last; ++byte) places[byte] = place + 1;
   }
-  return nullptr;
+  return places;
+}
+constexpr auto places = make_places();
+
+const format* find_format(std::uint8_t first) noexcept {
+  const std::uint8_t place = places[first];
+  return place == 0 ? nullptr : &formats[place - 1u];
 }
 
 tl::unexpected<error> cut_short(std::span<const std::byte> input, std::size_t offset, const std::string& what) {
@@ -48,19 +56,32 @@ tl::unexpected<error> cut_short(std::span<const std::byte> input, std::size_t of
                  what + " goes beyond the end of the message, which has " + std::to_string(input.size()) + " bytes");
 }
 
-std::size_t most_of(item_type type) {
+std::size_t most_of(item_type type) noexcept {
   if (type == item_type::string) return limits::wire_string_bytes_max;
   return type == item_type::binary ? limits::wire_message_bytes_max : limits::wire_array_items_max;
 }
 
-expected<head> check_size(std::span<const std::byte> input, std::size_t offset, const head& found) {
-  if (found.type == item_type::nil || found.type == item_type::unsigned_integer) return found;
+bool has_content(const head& found) noexcept {
+  return found.type != item_type::nil && found.type != item_type::unsigned_integer;
+}
+
+/// Of a head with content that find_head() has refused.
+tl::unexpected<error> refuse_size(std::span<const std::byte> input, std::size_t offset, const head& found) {
   const std::size_t most = most_of(found.type);
-  if (found.value <= most && found.value <= input.size() - found.end) return found;
   const std::string what = std::string(name_of(found.type)) + " of " + std::to_string(found.value) +
                            (found.type == item_type::array ? " items" : " bytes");
   if (found.value <= most) return cut_short(input, offset, what);
   return fail_at(error_code::wire_too_large, offset, what + ", the limit is " + std::to_string(most));
+}
+
+/// All bytes of the head are there.
+head head_of(const format& f, std::span<const std::byte> input, std::size_t offset) noexcept {
+  const auto first = std::to_integer<std::uint8_t>(input[offset]);
+  head found{f.type, static_cast<std::uint64_t>(first - f.first), offset + 1 + f.number_bytes};
+  for (std::size_t i = offset + 1; i < found.end; ++i) {
+    found.value = found.value << 8u | std::to_integer<std::uint64_t>(input[i]);
+  }
+  return found;
 }
 
 std::string hex(std::uint8_t byte) {
@@ -91,7 +112,18 @@ std::string_view name_of(item_type type) noexcept {
   return "value";
 }
 
+std::optional<head> find_head(std::span<const std::byte> input, std::size_t offset) noexcept {
+  if (offset >= input.size()) return std::nullopt;
+  const format* f = find_format(std::to_integer<std::uint8_t>(input[offset]));
+  if (f == nullptr || f->number_bytes > input.size() - offset - 1) return std::nullopt;
+  const head found = head_of(*f, input, offset);
+  if (has_content(found) && (found.value > most_of(f->type) || found.value > input.size() - found.end))
+    return std::nullopt;
+  return found;
+}
+
 expected<head> read_head(std::span<const std::byte> input, std::size_t offset) {
+  if (const auto found = find_head(input, offset)) return *found;
   if (offset >= input.size()) return cut_short(input, offset, "a value");
   const auto first = std::to_integer<std::uint8_t>(input[offset]);
   const format* f = find_format(first);
@@ -99,11 +131,7 @@ expected<head> read_head(std::span<const std::byte> input, std::size_t offset) {
     return fail_at(error_code::wire_malformed, offset, "byte " + hex(first) + " starts a type that no message uses");
   }
   if (f->number_bytes > input.size() - offset - 1) return cut_short(input, offset, std::string(name_of(f->type)));
-  head found{f->type, static_cast<std::uint64_t>(first - f->first), offset + 1 + f->number_bytes};
-  for (std::size_t i = offset + 1; i < found.end; ++i) {
-    found.value = found.value << 8u | std::to_integer<std::uint64_t>(input[i]);
-  }
-  return check_size(input, offset, found);
+  return refuse_size(input, offset, head_of(*f, input, offset));
 }
 
 }  // namespace troupe::codec

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -24,6 +25,8 @@ struct head {
 
 /// Reads the head at `offset`. What it announces fits the limits and, at one byte per item, the bytes that are there.
 expected<head> read_head(std::span<const std::byte> input, std::size_t offset);
+/// The same for loops over many values: nothing where read_head() has an error.
+std::optional<head> find_head(std::span<const std::byte> input, std::size_t offset) noexcept;
 
 /// "string", "array"...
 std::string_view name_of(item_type type) noexcept;

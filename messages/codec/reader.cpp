@@ -7,8 +7,7 @@ void reader::read(std::string& value) {
   const auto found = take(item_type::string);
   if (!found) return;
   const auto content = input_.subspan(found->end, static_cast<std::size_t>(found->value));
-  value.reserve(content.size());
-  for (const std::byte b : content) value.push_back(static_cast<char>(b));
+  value.assign(reinterpret_cast<const char*>(content.data()), content.size());
   offset_ += content.size();
 }
 
@@ -67,7 +66,7 @@ void reader::array_of(std::size_t items) {
 
 bool reader::skip_nil() {
   if (problem_) return true;
-  const auto found = read_head(input_, offset_);
+  const auto found = find_head(input_, offset_);
   if (!found || found->type != item_type::nil) return false;
   offset_ = found->end;
   return true;
@@ -75,9 +74,9 @@ bool reader::skip_nil() {
 
 std::optional<head> reader::take(item_type type) {
   if (problem_) return std::nullopt;
-  const auto found = read_head(input_, offset_);
+  const auto found = find_head(input_, offset_);
   if (!found) {
-    problem_ = found.error();
+    problem_ = read_head(input_, offset_).error();
     return std::nullopt;
   }
   if (found->type != type) {

@@ -73,9 +73,9 @@ class field_reader {
   std::optional<codec::head> take(codec::item_type type) {
     if (problem_) return std::nullopt;
     last_ = offset_;
-    const auto found = codec::read_head(input_, offset_);
+    const auto found = codec::find_head(input_, offset_);
     if (!found) {
-      problem_ = found.error();
+      problem_ = codec::read_head(input_, offset_).error();
     } else if (found->type != type) {
       refuse(error_code::wire_malformed,
              "expected " + std::string(name_of(type)) + ", found " + std::string(name_of(found->type)));
@@ -86,7 +86,7 @@ class field_reader {
     return std::nullopt;
   }
   bool take_nil() {
-    const auto found = codec::read_head(input_, offset_);
+    const auto found = codec::find_head(input_, offset_);
     if (!found || found->type != codec::item_type::nil) return false;
     offset_ = found->end;
     return true;
