@@ -5,7 +5,7 @@
 namespace troupe {
 
 expected<void> engine_threads::start(std::shared_ptr<engine> engine) {
-  const bool spins = dynamic_cast<stage_engine*>(engine.get()) != nullptr;
+  const bool spins = stages_spin_ && dynamic_cast<stage_engine*>(engine.get()) != nullptr;
   auto thread =
       engine_thread::start(*engine, {.spin_budget = spins ? limits::spin_budget : std::chrono::nanoseconds{0}});
   if (!thread) return tl::make_unexpected(thread.error());

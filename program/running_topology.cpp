@@ -90,7 +90,7 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
   auto state = std::make_unique<impl>(std::move(engines));
   state->workers = std::move(workers);
   state->faults = state->workers->faults;
-  state->threads = std::make_shared<engine_threads>();
+  state->threads = std::make_shared<engine_threads>(!state->workers->edges->has_thread());
   if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
   state->direct(std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry,
                                                 state->find_pools()));

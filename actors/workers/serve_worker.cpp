@@ -31,7 +31,7 @@ void close_all_in_exec() {
 
 class this_process final : public worker_process {
  public:
-  explicit this_process(descriptor_box& descriptors) : descriptors_(descriptors) {}
+  this_process(descriptor_box& descriptors, bool stages_spin) : descriptors_(descriptors), threads_(stages_spin) {}
   [[nodiscard]] std::uint32_t pid() const override { return static_cast<std::uint32_t>(::getpid()); }
   [[nodiscard]] expected<void> make_room(std::uint32_t threads) override { return ensure_room(room_of_stage(threads)); }
   [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) override {
@@ -73,7 +73,6 @@ void serve_worker(const worker_environment& environment, worker_description desc
   if (!links) end_worker(links.error());
   const auto to_driver = number_messages((*links)->open(std::move(*link), link_side::worker));
 
-  this_process process(descriptors);
   actor_config config;
   caf::actor_system system{config};
   auto edges = description.edges->between({.codec = description.codec,
@@ -82,6 +81,7 @@ void serve_worker(const worker_environment& environment, worker_description desc
                                            .silence = description.silence_timeout,
                                            .devices = description.devices});
   if (!edges) end_worker(edges.error());
+  this_process process(descriptors, !(*edges)->has_thread());
   close_all_in_exec();
   prepare_when_idle(description.prepare);
   const worker_actor_type worker = system.spawn(

@@ -54,6 +54,7 @@ class tcp_half {
   [[nodiscard]] std::uint16_t port() const { return endpoint_->port(); }
 
   [[nodiscard]] std::unique_ptr<lane_end> connect(std::uint16_t port, const edge_key& out, patience wait) {
+    wait.spin = {};  // as a stage whose edges have a thread (transport::has_thread())
     auto producer = must(endpoint_->connect(loopback, port, out, edge_options_of(bell_.get(), nullptr)));
     return make_edge_lane({std::move(endpoint_), bell_, trouble_, std::move(producer), std::move(consumer_)},
                           std::move(wait));

@@ -89,7 +89,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds-per-measurement", options.measured.seconds, "About, of each transport, size and figure")
       ->check(CLI::Range(0.001, 60.0))
       ->capture_default_str();
-  app.add_option("--spin-us", options.spin_us, "How long an end of an edge spins before it parks")
+  app.add_option("--spin-us", options.spin_us,
+                 "How long an end of an edge in memory spins before it parks; of tcp none does")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   try {

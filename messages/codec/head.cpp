@@ -65,7 +65,7 @@ bool has_content(const head& found) noexcept {
   return found.type != item_type::nil && found.type != item_type::unsigned_integer;
 }
 
-/// Of a head with content that find_head() has refused.
+/// The error about a head with content that find_head() has refused.
 tl::unexpected<error> refuse_size(std::span<const std::byte> input, std::size_t offset, const head& found) {
   const std::size_t most = most_of(found.type);
   const std::string what = std::string(name_of(found.type)) + " of " + std::to_string(found.value) +

@@ -69,6 +69,9 @@ class transport {
   [[nodiscard]] virtual bool may_be_contact(std::uint64_t said) const noexcept = 0;
   /// Whether an end can be lost while both processes live.
   [[nodiscard]] virtual bool loses_ends() const noexcept = 0;
+  /// Whether a thread of this process moves what comes and goes. A stage that waits leaves its core to that thread
+  /// rather than spin.
+  [[nodiscard]] virtual bool has_thread() const noexcept { return false; }
 
   /// A new edge, between any two processes of the run that are so far apart. E0614 where the system refuses; E0404 for
   /// a transport that does not reach so far.

@@ -33,6 +33,7 @@ class cut_off_transport final : public transport {
   std::uint64_t contact() const noexcept override { return edges_->contact(); }
   bool may_be_contact(std::uint64_t said) const noexcept override { return edges_->may_be_contact(said); }
   bool loses_ends() const noexcept override { return edges_->loses_ends(); }
+  bool has_thread() const noexcept override { return edges_->has_thread(); }
   expected<edge_offer> offer(const edge_options& shape, edge_reach reach) override {
     return edges_->offer(shape, reach);
   }

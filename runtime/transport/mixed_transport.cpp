@@ -23,6 +23,8 @@ class mixed_transport final : public transport {
   bool loses_ends() const noexcept override {
     return std::ranges::any_of(members_, [](const auto& each) { return each && each->loses_ends(); });
   }
+  /// A stage on a device waits for the device, too, which no thread moves on.
+  bool has_thread() const noexcept override { return !members_[device_member] && members_[far_member]->has_thread(); }
 
   expected<edge_offer> offer(const edge_options& shape, edge_reach reach) override {
     const std::size_t member = member_for(reach);

@@ -23,6 +23,7 @@ class tcp_transport final : public transport {
     return said >= 1 && said <= std::numeric_limits<std::uint16_t>::max();
   }
   bool loses_ends() const noexcept override { return true; }
+  bool has_thread() const noexcept override { return true; }
 
   expected<edge_offer> offer(const edge_options&, edge_reach) override {
     return edge_offer{.words = {secret_.words().begin(), secret_.words().end()}};

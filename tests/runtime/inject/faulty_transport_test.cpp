@@ -251,6 +251,7 @@ class noting_transport final : public transport {
   std::uint64_t contact() const noexcept override { return 0; }
   bool may_be_contact(std::uint64_t) const noexcept override { return true; }
   bool loses_ends() const noexcept override { return false; }
+  bool has_thread() const noexcept override { return true; }
   expected<edge_offer> offer(const edge_options&, edge_reach) override { return edge_offer{}; }
   expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
     faults = site.faults;
@@ -262,6 +263,12 @@ class noting_transport final : public transport {
   }
   std::shared_ptr<arrival_faults> faults;
 };
+
+TEST(faulty_transport, has_the_thread_of_what_it_stands_before) {
+  const auto below = std::make_shared<noting_transport>();
+  EXPECT_TRUE(make_faulty_transport(below, [](std::size_t) { return message_triggers{}; })->has_thread());
+  EXPECT_TRUE(cut_off_edges(below, std::make_shared<engine_page>())->has_thread());
+}
 
 TEST(cut_off_edges, both_ends_are_silent_as_long_as_the_page_says) {
   const auto below = std::make_shared<noting_transport>();

@@ -27,6 +27,14 @@ TEST(transport_table, counts_what_a_row_takes) {
   EXPECT_GT(between_processes("tcp").files, 0u) << "it listens";
 }
 
+TEST(transport_table, says_which_rows_have_a_thread_that_moves_what_comes) {
+  const transport_options options{std::make_shared<const testing::pattern_codec>(), std::nullopt};
+  const auto has_thread = [](const expected<std::shared_ptr<transport>>& edges) { return (*edges)->has_thread(); };
+  EXPECT_FALSE(has_thread(between_processes("shm").between(options)));
+  EXPECT_TRUE(has_thread(between_processes("tcp").between(options)));
+  EXPECT_TRUE(has_thread(between_nodes("auto").between(options)));
+}
+
 TEST(transport_table, chooses_the_kind_of_an_edge_by_the_nodes_of_its_ends) {
   const auto edges = between_nodes("auto").between({std::make_shared<const testing::pattern_codec>(), std::nullopt});
   ASSERT_TRUE(edges);
