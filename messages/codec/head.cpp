@@ -39,8 +39,9 @@ constexpr std::array formats = {
 /// By first byte: one more than the format's place; 0 if no format begins with it.
 constexpr std::array<std::uint8_t, 256> make_places() {
   std::array<std::uint8_t, 256> places{};
-  for (std::uint8_t place = 0; place < formats.size(); ++place) {
-    for (unsigned byte = formats[place].first; byte <= formats[place].last; ++byte) places[byte] = place + 1;
+  for (std::size_t place = 0; place < formats.size(); ++place) {
+    for (unsigned byte = formats[place].first; byte <= formats[place].last; ++byte)
+      places[byte] = static_cast<std::uint8_t>(place + 1);
   }
   return places;
 }

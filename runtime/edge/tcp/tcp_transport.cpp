@@ -83,7 +83,7 @@ expected<std::shared_ptr<tcp_endpoint>> open_endpoint(const tcp_transport_option
 
 }  // namespace
 
-expected<std::shared_ptr<transport>> open_tcp_transport(tcp_transport_options options) {
+expected<std::shared_ptr<transport>> open_tcp_transport(const tcp_transport_options& options) {
   const auto secret = random_secret::make();
   if (!secret) return tl::make_unexpected(secret.error());
   const bool has_network = options.network != nullptr || options.endpoint != nullptr;

@@ -26,6 +26,6 @@ struct tcp_transport_options {
 /// Edges over tcp connections (tcp_endpoint.hpp). The contact is the port. The offer is the secret of the run, the same
 /// for all edges that one process offers. Nothing waits for the other side. With a network the other end of an edge
 /// must show the certificate of the node that its contact names. Errors: tcp_endpoint::open().
-[[nodiscard]] expected<std::shared_ptr<transport>> open_tcp_transport(tcp_transport_options options);
+[[nodiscard]] expected<std::shared_ptr<transport>> open_tcp_transport(const tcp_transport_options& options);
 
 }  // namespace troupe

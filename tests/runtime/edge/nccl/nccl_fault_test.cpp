@@ -240,7 +240,7 @@ class nccl_announcements : public nccl_fault {
       *ground.edges->open_consumer(ground.site(offer, two_slots, channel, news.put()));
   const std::shared_ptr<transport> by_hand = [this] {
     tcp_transport_options options{nccl::announcing_codec(ground.codec)};
-    return *open_tcp_transport(std::move(options));
+    return *open_tcp_transport(options);
   }();
   std::unique_ptr<edge_producer> producer = *by_hand->open_producer(ground.site(offer, {.slots = 3}, channel, {}));
 

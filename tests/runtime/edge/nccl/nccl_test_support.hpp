@@ -31,7 +31,7 @@ struct nccl_ground {
                                                 endpoint = must_open(std::move(options));
                                                 tcp_transport_options both{std::move(announcing)};
                                                 both.endpoint = endpoint;
-                                                return open_tcp_transport(std::move(both));
+                                                return open_tcp_transport(both);
                                               }))) {}
   nccl_ground() : nccl_ground(stand_in_tools(std::make_shared<const number_codec>())) {}
 
