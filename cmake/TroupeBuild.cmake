@@ -25,6 +25,7 @@ endif()
 
 # Compiled objects are shared by the clones of this machine: those of g++ by all, those of clang by all that had the same path
 # (troupe_pch). A fresh clone has new file times, so they may not count; a precompiled header is taken by its content.
+# CCACHE_DEPEND: what it does not have is compiled at once; the compiler's own list of headers says what it depends on.
 find_program(TROUPE_CCACHE ccache)
 if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(troupe_ccache_in_place ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)

@@ -95,7 +95,7 @@ inline constexpr std::chrono::microseconds device_poll_pause = 50us;
 inline constexpr std::chrono::seconds first_device_forward_max = 300s;
 /// Longer than a preemption by the loader or an actor, because a parked stage costs a wake-up through the kernel and
 /// may move to its neighbour's core. A spinning engine yields its core, so spinning also helps with more stages than
-/// cores.
+/// cores; not where the thread of an edge needs that core, as with tcp, whose stages park at once.
 inline constexpr std::chrono::nanoseconds spin_budget = 500us;
 inline constexpr std::chrono::seconds control_request_timeout = 30s;
 /// With workers: added to the time-out of a silent worker, so that the news of its end arrives first.

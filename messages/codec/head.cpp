@@ -62,7 +62,7 @@ std::size_t most_of(item_type type) noexcept {
   return type == item_type::binary ? limits::wire_message_bytes_max : limits::wire_array_items_max;
 }
 
-bool has_content(const head& found) noexcept {
+bool announces_size(const head& found) noexcept {
   return found.type != item_type::nil && found.type != item_type::unsigned_integer;
 }
 
@@ -118,7 +118,7 @@ std::optional<head> find_head(std::span<const std::byte> input, std::size_t offs
   const format* f = find_format(std::to_integer<std::uint8_t>(input[offset]));
   if (f == nullptr || f->number_bytes > input.size() - offset - 1) return std::nullopt;
   const head found = head_of(*f, input, offset);
-  if (has_content(found) && (found.value > most_of(f->type) || found.value > input.size() - found.end))
+  if (announces_size(found) && (found.value > most_of(f->type) || found.value > input.size() - found.end))
     return std::nullopt;
   return found;
 }

@@ -69,8 +69,8 @@ class transport {
   [[nodiscard]] virtual bool may_be_contact(std::uint64_t said) const noexcept = 0;
   /// Whether an end can be lost while both processes live.
   [[nodiscard]] virtual bool loses_ends() const noexcept = 0;
-  /// Whether a thread of this process moves what comes and goes. A stage that waits leaves its core to that thread
-  /// rather than spin.
+  /// Whether a stage that waits leaves its core to a thread of this process that moves what comes and goes, rather than
+  /// spin. Not asked of edges between devices: their threads wait for the device.
   [[nodiscard]] virtual bool has_thread() const noexcept { return false; }
 
   /// A new edge, between any two processes of the run that are so far apart. E0614 where the system refuses; E0404 for
