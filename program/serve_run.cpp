@@ -18,16 +18,16 @@
 namespace troupe {
 namespace {
 
-expected<probe_report> probe(const run_request& request, const trial_note& note) try {
+expected<probe_report> probe(const run_request& request, const probe_note& note) try {
   if (auto fine = request.what.check(); !fine) return tl::make_unexpected(fine.error());
   run_options options = request.options;
   options.threads = threads_of(request.what, options, usable_cores());
-  if (is_open(request.what)) return try_topology(request.what, options, 0, request.first, note);
+  if (is_open(request.what)) return probe_topology(request.what, options, 0, request.first, note);
   const auto data = open_choice(*request.what.parts().data);
   if (!data) return tl::make_unexpected(data.error());
   const auto first = first_block(**data, options);
   if (!first) return tl::make_unexpected(first.error());
-  return try_topology(request.what, options, (*data)->classes(), *first, note);
+  return probe_topology(request.what, options, (*data)->classes(), *first, note);
 } catch (const std::exception& e) {
   return fail(error_code::internal, "try-out", e.what(), "report this with the model");
 } catch (...) {

@@ -38,8 +38,8 @@ expected<void> make_local_pages(worker_setup& setup, const wiring_plan& plan) {
   return {};
 }
 
-probe_report report_of(const stage_bodies& bodies, const topology_trial& trial) {
-  probe_report made{.cuts = {}, .between_bytes = trial.between_bytes()};
+probe_report report_of(const stage_bodies& bodies, const topology_probe& probe) {
+  probe_report made{.cuts = {}, .between_bytes = probe.between_bytes()};
   for (const auto& [name, cut] : bodies.cuts()) made.cuts.push_back(report_of(cut, name));
   return made;
 }
@@ -102,9 +102,9 @@ class starter {
 
  private:
   expected<void> try_out(const sample_block& first) {
-    topology_trial trial(what_, plan_, bodies_, first, journaled_cuts(what_, options_.run.journal));
-    return trial.run(options_.classes, nullptr, options_.stop).and_then([&] {
-      reported_ = report_of(bodies_, trial);
+    topology_probe probe(what_, plan_, bodies_, first, journaled_cuts(what_, options_.run.journal));
+    return probe.run(options_.classes, nullptr, options_.stop).and_then([&] {
+      reported_ = report_of(bodies_, probe);
       return find_device_channels(reported_, what_, plan_, options_.run);
     });
   }
@@ -115,7 +115,7 @@ class starter {
     return fault_injector::start(options_.run.faults, fault_shape_of(what_, options_.run, plan_), options_.log);
   }
 
-  /// Takes the report of try_topology() in another process, in place of a try-out here.
+  /// Takes the report of probe_topology() in another process, in place of a try-out here.
   expected<void> adopt() {
     reported_ = *options_.report;
     const auto is_none = [&](std::uint64_t channel) { return channel >= plan_.channels.size(); };
@@ -233,16 +233,16 @@ expected<started_run> start_topology(const topology& what, const topology_start_
                        [&] { return starter(what, *plan, options).start(first); });
 }
 
-expected<probe_report> try_topology(const topology& what, const run_options& options, std::uint32_t classes,
-                                    const sample_block& first, const trial_note& note) {
+expected<probe_report> probe_topology(const topology& what, const run_options& options, std::uint32_t classes,
+                                      const sample_block& first, const probe_note& note) {
   const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
   load_kernels(what);
   stage_bodies bodies(what, *plan, options.threads.value_or(1), device_layout::of(options));
-  topology_trial trial(what, *plan, bodies, first, journaled_cuts(what, options.journal));
-  if (auto tried = trial.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());
-  probe_report made = report_of(bodies, trial);
+  topology_probe probe(what, *plan, bodies, first, journaled_cuts(what, options.journal));
+  if (auto tried = probe.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());
+  probe_report made = report_of(bodies, probe);
   made.fingerprint = fingerprint;
   if (auto found = find_device_channels(made, what, *plan, options); !found) return tl::make_unexpected(found.error());
   return made;

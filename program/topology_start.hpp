@@ -10,7 +10,7 @@
 #include "program/spare_models.hpp"
 #include "program/stage_devices.hpp"
 #include "program/started_run.hpp"
-#include "program/topology_trial.hpp"
+#include "program/topology_probe.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/options.hpp>
 #include <troupe/topology.hpp>
@@ -24,7 +24,7 @@ struct topology_start_options {
   run_options run = {};
   /// The classes of the data set, for metrics by name in the try-out.
   std::uint32_t classes = 0;
-  /// What try_topology() said, in another process. Nothing is tried out here then.
+  /// What probe_topology() said, in another process. Nothing is tried out here then.
   std::optional<probe_report> report = std::nullopt;
   /// The nursery of this program, for workers of this host; null: they are executed.
   std::shared_ptr<nursery> from = nullptr;
@@ -35,8 +35,8 @@ struct topology_start_options {
 };
 
 /// The one way in which anything starts: makes the stages of a topology, tries them out on its first micro-batch
-/// (topology_trial), cuts its pipelines by what arrives there, and starts the run. Errors: those of check() and of
-/// topology_trial; E0614. Without inputs in `first` nothing is tried out, and pipelines are cut without a sample. With
+/// (topology_probe), cuts its pipelines by what arrives there, and starts the run. Errors: those of check() and of
+/// topology_probe; E0614. Without inputs in `first` nothing is tried out, and pipelines are cut without a sample. With
 /// options.report the stages of this process are made and not tried, and those of workers are not even made. E0702 for
 /// a report of something else.
 expected<started_run> start_topology(const topology& what, const topology_start_options& options,
@@ -44,8 +44,8 @@ expected<started_run> start_topology(const topology& what, const topology_start_
 
 /// The first half of start_topology(), for a driver in another process. Threads and journal of the options count here;
 /// threads are resolved.
-expected<probe_report> try_topology(const topology& what, const run_options& options, std::uint32_t classes,
-                                    const sample_block& first, const trial_note& note);
+expected<probe_report> probe_topology(const topology& what, const run_options& options, std::uint32_t classes,
+                                      const sample_block& first, const probe_note& note);
 
 /// The body that an assignment speaks of, in a worker: what start_topology() makes in one process. Of the model that
 /// `spare` has, if it has it.

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Every micro-batch that a stage computes, beside the first one of the trial.
+/// Every micro-batch that a stage computes, beside the first one of the probe.
 struct counted_stage {
   std::shared_ptr<std::atomic<int>> runs = std::make_shared<std::atomic<int>>(0);
   at::Tensor operator()(const at::Tensor& x) const {
@@ -38,7 +38,7 @@ TEST(misfit, is_told_before_anything_is_evaluated) {
         misfit_of(topology{}.source("numbers", numbers(10)).stage("copy", counted).sink("all", {metric}));
     EXPECT_EQ(found.code, error_code::metric_does_not_fit) << metric;
     EXPECT_THAT(found.where, HasSubstr("first micro-batch, metric " + metric));
-    EXPECT_EQ(*counted.runs, 1) << "the trial alone";
+    EXPECT_EQ(*counted.runs, 1) << "the probe alone";
   }
 }
 

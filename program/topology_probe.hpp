@@ -15,30 +15,30 @@
 namespace troupe {
 
 /// Told the place that is tried out next: a node's name, or the file of the pipeline that it begins.
-using trial_note = std::function<void(const std::string& place)>;
+using probe_note = std::function<void(const std::string& place)>;
 
 /// Sends the first micro-batch of a run through one copy of each stage, in their order and on the calling thread, and
 /// cuts pipelines by the input that reaches them (cut()).
-class topology_trial {
+class topology_probe {
  public:
   /// `what`, `plan` and `bodies` outlive it. `first` has the run's first micro-batch; without inputs no stage is tried,
   /// and pipelines are cut without a sample. `journaled_cuts`, boundaries by pipeline (journal_pins.hpp): a resumed run
   /// is cut where it was, and not measured again.
-  topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies, const sample_block& first,
+  topology_probe(const topology& what, const wiring_plan& plan, stage_bodies& bodies, const sample_block& first,
                  std::map<std::string, std::string> journaled_cuts);
 
   /// Once. Adds the cuts of all pipelines to the bodies. Errors: E0602, naming the stage; those of open_model() and
   /// cut(); E0108 for a metric that does not fit its outputs, where the data is known; E0607 after `stop`. A stage that
   /// gets no sample, because a route sends none to it, is not tried; a pipeline there is cut by `parameters` where it
   /// asks for `profile`.
-  [[nodiscard]] expected<void> run(std::uint32_t classes, const trial_note& note, const std::stop_token& stop);
+  [[nodiscard]] expected<void> run(std::uint32_t classes, const probe_note& note, const std::stop_token& stop);
 
   /// After run(): most bytes of a whole micro-batch on an edge whose slots are counted by its bytes (follows_size()); 0
   /// where that is not known.
   [[nodiscard]] std::uint64_t between_bytes() const;
 
  private:
-  [[nodiscard]] expected<void> try_node(stage_index node, const trial_note& note, const std::stop_token& stop);
+  [[nodiscard]] expected<void> probe_node(stage_index node, const probe_note& note, const std::stop_token& stop);
   [[nodiscard]] expected<void> cut_here(const cut_node& part, const activation& input, const std::stop_token& stop);
   [[nodiscard]] cut_request request_for(const cut_node& part, std::size_t layers, bool has_input) const;
   [[nodiscard]] expected<at::Tensor> sample_for(const cut_node& part, const activation& input) const;

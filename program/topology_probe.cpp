@@ -1,4 +1,4 @@
-#include "program/topology_trial.hpp"
+#include "program/topology_probe.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -73,7 +73,7 @@ activation loaded_activation(const sample_block& block) {
   return loaded;
 }
 
-topology_trial::topology_trial(const topology& what, const wiring_plan& plan, stage_bodies& bodies,
+topology_probe::topology_probe(const topology& what, const wiring_plan& plan, stage_bodies& bodies,
                                const sample_block& first, std::map<std::string, std::string> journaled_cuts)
     : what_(what),
       plan_(plan),
@@ -87,23 +87,23 @@ topology_trial::topology_trial(const topology& what, const wiring_plan& plan, st
   }
 }
 
-expected<void> topology_trial::run(std::uint32_t classes, const trial_note& note, const std::stop_token& stop) {
+expected<void> topology_probe::run(std::uint32_t classes, const probe_note& note, const std::stop_token& stop) {
   for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
     if (plan_.nodes[node].kind == node_kind::source) continue;
     if (stop.stop_requested()) return stopped_early("topology");
-    if (auto tried = try_node(node, note, stop); !tried) return tried;
+    if (auto tried = probe_node(node, note, stop); !tried) return tried;
   }
   return is_open(what_) ? expected<void>{} : judge_sinks(what_, plan_, outputs_, classes);
 }
 
-std::string topology_trial::place_of(stage_index node) const {
+std::string topology_probe::place_of(stage_index node) const {
   const cut_node* part = bodies_.part_at(node);
   const std::string* file =
       part == nullptr ? nullptr : std::get_if<std::string>(&what_.parts().pipelines.at(part->pipeline).model);
   return file == nullptr ? plan_.nodes[node].name : *file;
 }
 
-expected<void> topology_trial::try_node(stage_index node, const trial_note& note, const std::stop_token& stop) {
+expected<void> topology_probe::probe_node(stage_index node, const probe_note& note, const std::stop_token& stop) {
   const cut_node* part = bodies_.part_at(node);
   const bool cuts = part != nullptr && part->part == 0;
   const std::vector<activation> inputs = inputs_of(node);
@@ -118,13 +118,13 @@ expected<void> topology_trial::try_node(stage_index node, const trial_note& note
   return compute(node, inputs);
 }
 
-expected<void> topology_trial::compute(stage_index node, std::span<const activation> inputs) {
+expected<void> topology_probe::compute(stage_index node, std::span<const activation> inputs) {
   auto body = bodies_.make({node, 0});
   if (!body) return tl::make_unexpected(body.error());
   return run_once(**body, inputs, outputs_[node], plan_.nodes[node].name);
 }
 
-std::vector<activation> topology_trial::inputs_of(stage_index node) const {
+std::vector<activation> topology_probe::inputs_of(stage_index node) const {
   std::vector<activation> inputs(plan_.nodes[node].inputs.size());
   for (const wired_channel& channel : plan_.channels) {
     if (plan_.instances[channel.consumer].address != stage_address{node, 0}) continue;
@@ -134,7 +134,7 @@ std::vector<activation> topology_trial::inputs_of(stage_index node) const {
   return inputs;
 }
 
-expected<at::Tensor> topology_trial::sample_for(const cut_node& part, const activation& input) const {
+expected<at::Tensor> topology_probe::sample_for(const cut_node& part, const activation& input) const {
   if (!has_sample_ || input.is_empty_part()) return at::Tensor();
   const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
   const auto* file = std::get_if<std::string>(&asked.model);
@@ -146,7 +146,7 @@ expected<at::Tensor> topology_trial::sample_for(const cut_node& part, const acti
       });
 }
 
-cut_request topology_trial::request_for(const cut_node& part, std::size_t layers, bool has_input) const {
+cut_request topology_probe::request_for(const cut_node& part, std::size_t layers, bool has_input) const {
   cut_request request = bodies_.request_of(what_.parts().pipelines.at(part.pipeline));
   const auto asked = parse_partition_method(request.partition);
   if (!asked || !may_be_measured(*asked)) return request;
@@ -159,7 +159,7 @@ cut_request topology_trial::request_for(const cut_node& part, std::size_t layers
   return request;
 }
 
-expected<void> topology_trial::cut_here(const cut_node& part, const activation& input, const std::stop_token& stop) {
+expected<void> topology_probe::cut_here(const cut_node& part, const activation& input, const std::stop_token& stop) {
   const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
   auto model = open_model(asked, part.pipeline);
   if (!model) return tl::make_unexpected(model.error());
@@ -171,7 +171,7 @@ expected<void> topology_trial::cut_here(const cut_node& part, const activation& 
   });
 }
 
-std::uint64_t topology_trial::between_bytes() const {
+std::uint64_t topology_probe::between_bytes() const {
   std::uint64_t largest = 0;
   for (const wired_channel& channel : plan_.channels) {
     if (!follows_size(plan_, channel)) continue;
