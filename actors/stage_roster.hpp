@@ -9,7 +9,8 @@
 
 namespace troupe {
 
-/// Which incarnation of every stage there is, and who of them is wired: what the director knows of its stages.
+/// The newest incarnation of every stage replica (a member), and whether it is wired: what the director knows of its
+/// stages.
 ///
 ///   starting --ready--> ready <--wire()--> wired    (ready: another node has no member yet)
 ///   any of them --lost--> lost --start--> starting;   any of them --stopped--> gone
@@ -30,7 +31,7 @@ class stage_roster {
 
   [[nodiscard]] const std::map<stage_address, member>& members() const noexcept { return members_; }
 
-  /// The next incarnation is on its way behind this actor.
+  /// `actor` stands for the next incarnation, which is starting.
   void start(stage_address at, stage_actor actor);
   [[nodiscard]] incarnation_number next_incarnation(stage_address at) const;
 
@@ -43,14 +44,14 @@ class stage_roster {
   [[nodiscard]] bool needs_wiring() const noexcept { return stale_; }
   /// The edges must be new although all are there: something that went over the control plane was lost.
   void require_wiring() noexcept { stale_ = true; }
-  /// Those who are there can serve every node (usable_instances). The first time all must be there.
+  /// The members that are ready or wired can serve every node (usable_instances). The first time all of them must be.
   [[nodiscard]] bool can_be_wired() const;
-  /// Exactly those that are there and can work are wired now.
+  /// The members that are ready or wired, and can work, are wired from now on. Gives their addresses.
   [[nodiscard]] std::vector<stage_address> wire();
   [[nodiscard]] bool was_wired() const noexcept { return was_wired_; }
 
   [[nodiscard]] bool is_stage_actor(const caf::actor_addr& address) const;
-  /// All have gone or are lost for good.
+  /// Every member is lost or gone: none of them runs.
   [[nodiscard]] bool all_gone() const;
 
  private:

@@ -14,7 +14,8 @@ namespace troupe {
 class transport;
 
 /// Holds what a driver says against what a worker knows of the run, as worker_claims does on the other side: numbers
-/// that no run has are E0702, and end the worker instead of breaking an invariant of what it is made of. Threads: one.
+/// that no run has are E0702. The worker ends with that error, as an actor or engine that is given such a number stops
+/// the process (TROUPE_CHECK). Threads: one.
 class driver_orders {
  public:
   /// Both outlive it.

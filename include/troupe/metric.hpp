@@ -64,9 +64,10 @@ class metric {
   /// Number of words of a state; constant. A new state has zeros only.
   [[nodiscard]] virtual std::size_t words() const noexcept = 0;
   /// Adds one micro-batch to a zero state. outputs and labels have the samples as dimension 0, on the CPU, in any
-  /// strides. Tensors that do not fit are E0603, with the sample if one is at fault; the state is then unchanged. The
-  /// metrics of this library loop over the memory in a fixed order: a LibTorch operation costs 6-8 us per micro-batch
-  /// and may change the order of a sum.
+  /// strides. For tensors that do not fit return E0603, with the sample if one is at fault; the state is then
+  /// unchanged. Of the first micro-batch the run makes it E0108, before the start. The metrics of this library loop
+  /// over the memory in a fixed order: a LibTorch operation costs 6-8 us per micro-batch and may change the order of a
+  /// sum.
   [[nodiscard]] virtual expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
                                                     std::span<std::uint64_t> state) const = 0;
   /// total += part. The caller merges in id order: floating-point sums depend on it.

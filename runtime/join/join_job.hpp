@@ -28,7 +28,7 @@ struct joined_node {
 ///
 /// Blocks the thread, at most for about `at_most`. Errors: E0708, if the driver was not reached until then; E0707, if
 /// it refuses limits::join_refusals_max times, or if only other programs answered; E0617, naming both versions; E0702
-/// for an answer that is none; E0601, E0614.
+/// for an answer that is none; E0601 if OpenSSL fails; E0614 without a descriptor.
 [[nodiscard]] expected<joined_node> join_job(const join_ticket& ticket, const std::string& version,
                                              std::chrono::milliseconds at_most);
 
