@@ -123,8 +123,8 @@ inline constexpr std::array operation = {
     error_explanation{
         error_code::restarts_spent, exit_status::work_lost, "stage died too often",
         "A stage died again and again without a single micro-batch being finished in between, or far too often in a "
-        "short time. Restarting it once more would not help. The message has the cause of one of the deaths, and says "
-        "of which. If the deaths all fell on one micro-batch, it names that one: its samples make the stage die."},
+        "short time. Restarting it once more would not help. The message has the cause of the first of these "
+        "deaths. If the deaths all fell on one micro-batch, it names that one: its samples make the stage die."},
     error_explanation{
         error_code::worker_mismatch, exit_status::failure, "worker runs another topology or file",
         "A worker process is the same program with the same arguments as its driver, and describes the same stages. "

@@ -7,11 +7,10 @@
 namespace troupe {
 namespace {
 
-/// The cause of one death stands at the end: it may be many lines.
-error spent(std::string count, const error& one, const std::string& which,
-            const std::optional<micro_batch_id>& suspect) {
+/// The cause of the first death stands at the end: it may be many lines.
+error spent(std::string count, const error& first, const std::optional<micro_batch_id>& suspect) {
   if (suspect) count += "; it worked on this micro-batch every time";
-  error made{error_code::restarts_spent, one.where, std::move(count) + "; the " + which + " time: " + one.cause,
+  error made{error_code::restarts_spent, first.where, std::move(count) + "; the first time: " + first.cause,
              "look at its last words, and restart the run when the cause is gone"};
   if (!suspect) return made;
   made.where += (made.where.empty() ? "" : ", ") + to_string(*suspect);
@@ -32,17 +31,17 @@ std::optional<error> restart_budget::note(const stage_lost& death, std::chrono::
   }
   if (stage.suspect != death.working_on) stage.suspect.reset();
   ++stage.without_progress;
-  stage.recent.push_back(now);
-  while (now - stage.recent.front() > limits::death_window) stage.recent.pop_front();
+  stage.recent.push_back({now, death.cause});
+  while (now - stage.recent.front().at > limits::death_window) stage.recent.pop_front();
 
   if (stage.without_progress >= most_.deaths_without_progress_max) {
     return spent("it died " + std::to_string(stage.without_progress) + " times without a micro-batch being finished",
-                 stage.first_cause, "first", stage.suspect);
+                 stage.first_cause, stage.suspect);
   }
   if (stage.recent.size() >= most_.deaths_in_window_max) {
     return spent("it died " + std::to_string(stage.recent.size()) + " times within " +
                      std::to_string(limits::death_window.count()) + " s",
-                 death.cause, "last", std::nullopt);
+                 stage.recent.front().cause, std::nullopt);
   }
   return std::nullopt;
 }

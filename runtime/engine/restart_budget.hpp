@@ -27,8 +27,8 @@ class restart_budget {
   explicit restart_budget(restart_limits most = {}) : most_(most) {}
 
   /// `low_water`: everything below it was folded at the time of the death. Nothing: start it again. An error (E0616):
-  /// the budget is spent; it has the first cause of a row of deaths without progress, and names the micro-batch if all
-  /// of them fell on the same one, or the last cause of many within the time.
+  /// the budget is spent; it has the cause of the first of these deaths. Of a row without progress it names the
+  /// micro-batch if all of them fell on the same one.
   [[nodiscard]] std::optional<error> note(const stage_lost& death, std::chrono::nanoseconds now,
                                           micro_batch_id low_water);
 
@@ -40,12 +40,16 @@ class restart_budget {
   void suspect_is_given_up(stage_address stage) { stages_.at(stage).without_progress = 0; }
 
  private:
+  struct past_death {
+    std::chrono::nanoseconds at;
+    error cause;
+  };
   struct record {
     micro_batch_id low_water;
     error first_cause;
     std::uint32_t without_progress = 0;
     std::optional<micro_batch_id> suspect;
-    std::deque<std::chrono::nanoseconds> recent;
+    std::deque<past_death> recent;
   };
   restart_limits most_;
   std::map<stage_address, record> stages_;

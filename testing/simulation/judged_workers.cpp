@@ -13,6 +13,8 @@ constexpr std::size_t deaths_in_window = 20;
 constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
 constexpr std::size_t recent_at_most = deaths_in_window + 1;
 constexpr std::int64_t death_window_ns = 60'000'000'000;
+/// A death is told a moment after the product has counted it.
+constexpr std::int64_t told_after_ns_max = 1'000'000'000;
 constexpr std::size_t attempts = 2;
 /// Two for its hello, one for its start, one for its silence; and one for what either end of a lost edge says. They end
 /// by themselves. There are none that calls or micro-batches have left.
@@ -56,9 +58,17 @@ void judged_workers::check_first_death(const event& each) {
   }
   const std::vector<std::uint32_t>& dead = replicas_[found->second.where].dead;
   const auto behind = static_cast<std::size_t>(dead.end() - std::ranges::find(dead, each.worker));
-  if (behind >= deaths_without_progress || dead.size() >= deaths_in_window) return;
+  if (behind >= deaths_without_progress) return;
   broken("first-cause", "call {} names worker {}, the end of which was number {} from the last of its stage", each.call,
          each.worker, behind);
+}
+
+/// Its deaths within a minute end the run, whatever they fell on.
+bool judged_workers::spent_in_window(const seen_replica& where) {
+  const auto counts = [&](std::int64_t at_ns) {
+    return where.recent.back() - at_ns <= death_window_ns + told_after_ns_max;
+  };
+  return std::ranges::count_if(where.recent, counts) >= static_cast<std::ptrdiff_t>(deaths_in_window);
 }
 
 /// Three ends in a row in the forward of one micro-batch name it, whatever ended the workers, and nothing else does.
@@ -77,7 +87,7 @@ void judged_workers::check_naming(const event& each, const std::optional<micro_b
     broken("poison-named", "micro-batch {} of call {} is named, and {} workers in a row did not end in its forward",
            named->second, named->first, deaths_without_progress);
   }
-  if (!named && is_one && dead.size() < deaths_in_window) {
+  if (!named && is_one && !spent_in_window(where)) {
     broken("poison-named", "micro-batch {} of call {} ended {} workers in a row, and is not named", of_first->second,
            of_first->first, deaths_without_progress);
   }

@@ -81,6 +81,7 @@ class judged_workers {
     std::uint64_t freed = 0;
   };
 
+  [[nodiscard]] static bool spent_in_window(const seen_replica& where);
   void hear_throw(const event& each);
   void check_forward(const event& each);
   void tell_end(const event& each, seen_worker& worker);

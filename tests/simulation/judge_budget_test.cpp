@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-/// A worker after the other is stage 0 and ends; between two of them a call ends, as its user gives it up.
-std::string after_deaths(std::uint32_t count, std::int64_t apart_ns) {
+/// A worker after the other is stage 0 and ends; between two of them a call ends, as its user gives it up. At the end a
+/// call fails for the deaths, and names the last one.
+std::string after_deaths(std::uint32_t count, std::int64_t apart_ns, bool names_the_last = false) {
   plan calls{.seed = 11, .stages = 1, .replicas = 1, .calls = {}};
   history seen{{.what = happening::driver_started, .other = 99}};
   for (std::uint32_t number = 0; number <= count; ++number) {
@@ -26,6 +27,14 @@ std::string after_deaths(std::uint32_t count, std::int64_t apart_ns) {
     seen.push_back({.at_ns = now_ns, .what = happening::answered, .call = number, .value = 606});
     if (number < count) seen.push_back({.at_ns = now_ns, .what = happening::end_told, .worker = worker});
   }
+  if (names_the_last) {
+    calls.calls.push_back(9);
+    const std::uint32_t last = count + 1;
+    seen.push_back({.at_ns = count * apart_ns, .what = happening::end_told, .worker = last});
+    seen.push_back({.at_ns = count * apart_ns, .what = happening::submitted, .call = last});
+    seen.push_back({.at_ns = count * apart_ns, .what = happening::answered, .call = last, .value = 616});
+    seen.push_back({.at_ns = count * apart_ns, .what = happening::blamed, .worker = last, .call = last});
+  }
   const auto found = judge(calls, seen);
   return found ? found->invariant : "";
 }
@@ -37,6 +46,12 @@ TEST(budget_of_restarts, is_spent_by_many_deaths_within_a_minute) {
 
 TEST(budget_of_restarts, is_not_spent_by_as_many_over_a_longer_time) {
   EXPECT_EQ(after_deaths(60, 4 * second_ns), "");
+}
+
+TEST(budget_of_restarts, has_its_first_cause_also_after_many_deaths) {
+  EXPECT_EQ(after_deaths(3, 4 * second_ns, true), "first-cause");
+  EXPECT_EQ(after_deaths(60, 4 * second_ns, true), "first-cause");
+  EXPECT_EQ(after_deaths(20, second_ns, true), "first-cause");
 }
 
 }  // namespace
