@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,27 @@ arguments with_faults(const fault_plan& plan, bool and_those_that_end_the_run) {
 
 bool has_ended_well(const child_end& end) {
   return !end.overdue && end.report.kind == exit_kind::exited && end.report.value == 0;
+}
+
+/// A launch ends with the status that a shell has for the signal.
+bool was_killed(const exit_report& end) {
+  const int of_shell = 128 + SIGKILL;
+  return (end.kind == exit_kind::signalled && end.value == SIGKILL) ||
+         (end.kind == exit_kind::exited && end.value == of_shell);
+}
+
+bool found_full_disk(const exit_report& end) {
+  const std::string code = code_name(error_code::journal_unwritable);
+  return end.kind == exit_kind::exited && end.value == static_cast<int>(exit_status::failure) &&
+         std::ranges::any_of(end.last_lines,
+                             [&](const std::string& line) { return line.find(code) != std::string::npos; });
+}
+
+/// As a fault of the plan ends a run. What ends it otherwise is what the plan has found.
+bool ended_as_planned(const fault_plan& plan, const exit_report& end) {
+  return std::ranges::any_of(plan.faults(), [&](const fault& each) {
+    return ends_the_run(each) && (each.who.kind == fault_target_kind::driver ? was_killed(end) : found_full_disk(end));
+  });
 }
 
 }  // namespace
@@ -54,7 +76,7 @@ expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
   const std::string journal = (folder_.path() / fmt::format("journal-{}", runs_)).string();
   if (may_end) words.insert(words.end(), {"--journal", journal});
   auto done = evaluate("the disturbed evaluation", words, patience, true);
-  if (!done || !may_end || done->end.overdue || has_ended_well(done->end)) return done;
+  if (!done || done->end.overdue || !ended_as_planned(plan, done->end.report)) return done;
   say(fmt::format("{}; it goes on with its journal\n", done->end.report.outcome()));
   words = with_faults(plan, false);
   words.insert(words.end(), {"--journal", journal, "--resume"});

@@ -46,7 +46,7 @@ class chaos_rounds {
   /// Errors: child_runner::run().
   [[nodiscard]] expected<chaos_run> undisturbed();
   /// A run that takes far longer than the undisturbed one is killed. If the plan ends the driver or fills the disk of
-  /// the journal, and the run ends by that, it is resumed without these faults.
+  /// the journal, and the run ends as by that, it is resumed without these faults.
   [[nodiscard]] expected<chaos_run> under(const fault_plan& plan);
 
  private:

@@ -147,6 +147,16 @@ TEST(chaos, says_that_a_run_does_not_survive_and_why) {
   EXPECT_THAT(object["faults"][0]["note"].get<std::string>(), HasSubstr("ended with an error"));
 }
 
+/// The end of the driver is in the plan, and its moment does not come.
+TEST(chaos, does_not_go_on_after_an_end_that_is_not_the_plans) {
+  const auto outcome =
+      run_troupe({.arguments = chaos_of({"--processes", "--fault", "kill:stage=stage.1,p=1", "--fault",
+                                         "kill:driver,at=mb39", "--fault", "disk_full:journal,at=mb39", "--json"})});
+  EXPECT_EQ(outcome.status, 4) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("goes on with its journal")));
+  EXPECT_THAT(json::parse(outcome.out)["objection"].get<std::string>(), HasSubstr("exited with status 4"));
+}
+
 TEST(chaos, refuses_what_contradicts_it) {
   const auto journal = run_troupe({.arguments = chaos_of({"--journal", "x"})});
   EXPECT_EQ(journal.status, 2);
