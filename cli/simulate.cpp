@@ -185,12 +185,12 @@ class simulating {
     const double time_ratio = simulated_seconds_ / core_seconds;
     if (flags_.json) {
       return fmt::format(
-          "{{\"runs\": [{}\n], \"failed\": {}, \"seeds_per_second\": {:.0f}, \"simulated_seconds_per_second\": "
-          "{:.0f}{}}}\n",
+          "{{\"runs\": [{}\n], \"failed\": {}, \"seeds_per_second\": {:.2f}, \"simulated_seconds_per_second\": "
+          "{:.2f}{}}}\n",
           rows_, failed_, seeds_per_second, time_ratio, partial_ ? ", \"partial\": true" : "");
     }
     return fmt::format(
-        "{}{} runs, {} failed, {} steps in {:.2f} s of a core: {:.0f} seeds per second, {:.0f} simulated seconds per "
+        "{}{} runs, {} failed, {} steps in {:.2f} s of a core: {:.2f} seeds per second, {:.2f} simulated seconds per "
         "second\n",
         partial_ ? "partial: " : "", runs_, failed_, steps_, core_seconds, seeds_per_second, time_ratio);
   }
