@@ -38,7 +38,7 @@ struct director_plan {
   restart_limits restarts = {};
   /// For tests that make actors die: the loader's actor and the aggregator, each time one is made. May be empty.
   std::function<void(const caf::actor& child)> on_child = {};
-  /// The run is whole again after a loss. May be empty; must not wait.
+  /// The run is whole again after a loss, or its last call has ended before. May be empty; must not wait.
   std::function<void(const recovery_note& note)> on_recovered = {};
   /// Called once, when a stop was asked for, every engine has finished and every child was told to exit.
   std::function<void()> on_stopped;
@@ -130,6 +130,8 @@ class director_state {
   struct loss {
     std::chrono::nanoseconds since{0};
     stage_lost newest;
+    /// Micro-batches, by the epochs since then: other replicas may go on before it is replaced.
+    std::uint64_t sent_again = 0;
   };
   std::map<stage_address, loss> losses_;
   /// The time of the oldest loss (of the loader, the aggregator, or edges between living stages) without new edges.

@@ -45,7 +45,7 @@ void director_state::stage_is_lost(const stage_lost& lost) {
     return tell(self_, monitor_, std::move(record));
   }
   tell(self_, monitor_, std::move(record));
-  losses_.try_emplace(lost.address, loss{steady_now(), lost}).first->second.newest = lost;
+  losses_.try_emplace(lost.address, loss{.since = steady_now(), .newest = lost}).first->second.newest = lost;
   start_stage(lost.address);
   start_epoch_if_needed();
   load_in_order();
@@ -111,34 +111,53 @@ void director_state::start_epoch(const loading_paused& paused) {
 
 /// The loader has paused: what it has sent from `from` on is what it sends again.
 void director_state::tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from) {
-  const std::uint64_t again = plan_.engines->loader->sent().count_from(from);
+  const std::uint64_t again_now = plan_.engines->loader->sent().count_from(from);
+  for (auto& [at, open] : losses_) open.sent_again += again_now;
   for (const stage_address& at : present) {
     const auto found = losses_.find(at);
     if (found == losses_.end()) continue;
+    const std::uint64_t again = found->second.sent_again;
     const stage_lost& lost = found->second.newest;
-    const double seconds = std::chrono::duration<double>(steady_now() - found->second.since).count();
+    const auto took = steady_now() - found->second.since;
     tell(self_, monitor_,
-         log_record{log_level::warning,
-                    fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.name, seconds,
-                                again, again == 1 ? "" : "es", lost.cause.cause),
-                    lost.rank, plan_.engines->accounts->at(at).name});
-    if (plan_.on_recovered) plan_.on_recovered({at, seconds, again, plan_.ledger->duplicates_dropped()});
+         log_record{
+             log_level::warning,
+             fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.name,
+                         std::chrono::duration<double>(took).count(), again, again == 1 ? "" : "es", lost.cause.cause),
+             lost.rank, plan_.engines->accounts->at(at).name});
+    if (plan_.on_recovered)
+      plan_.on_recovered({.stage = at,
+                          .rank = lost.rank,
+                          .took = took,
+                          .sent_again = again,
+                          .dropped_so_far = plan_.ledger->duplicates_dropped()});
     losses_.erase(found);
   }
 }
 
 void director_state::tell_of_other_losses(micro_batch_id from) {
   if (const auto since = std::exchange(lost_since_, {}); since && plan_.on_recovered) {
-    plan_.on_recovered({std::nullopt, std::chrono::duration<double>(steady_now() - *since).count(),
-                        plan_.engines->loader->sent().count_from(from), plan_.ledger->duplicates_dropped()});
+    plan_.on_recovered({.stage = std::nullopt,
+                        .rank = std::nullopt,
+                        .took = steady_now() - *since,
+                        .sent_again = plan_.engines->loader->sent().count_from(from),
+                        .dropped_so_far = plan_.ledger->duplicates_dropped()});
   }
 }
 
-/// The run may end with its last call, and with it the wait for the replacement. Into the box at once: the answer to
-/// the call follows.
+/// The run may end with its last call, and with it the wait for the replacement. What was sent again meanwhile counts.
+/// Into the box at once: the answer to the call follows.
 void director_state::tell_of_losses_left() {
   for (const auto& [at, left] : losses_) {
     const error& cause = left.newest.cause;
+    if (plan_.on_recovered) {
+      plan_.on_recovered({.stage = at,
+                          .rank = left.newest.rank,
+                          .took = steady_now() - left.since,
+                          .is_whole = false,
+                          .sent_again = left.sent_again,
+                          .dropped_so_far = plan_.ledger->duplicates_dropped()});
+    }
     plan_.reports->put(log_record{
         log_level::warning, left.newest.name + " was lost, and not replaced before the call ended: " + cause.cause,
         left.newest.rank, plan_.engines->accounts->at(at).name});

@@ -44,7 +44,10 @@ expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t 
   auto result = call(micro_batches, journal);
   if (!result) return tl::make_unexpected(result.error());
   const auto after = running.engines().accounts->usage();
-  measurement taken{result->wall_seconds * 1e6 / static_cast<double>(micro_batches), std::move(result->metrics), {}};
+  measurement taken{
+      std::chrono::duration<double, std::micro>(result->wall_time).count() / static_cast<double>(micro_batches),
+      std::move(result->metrics),
+      {}};
   for (std::size_t stage = 0; stage < before.size(); ++stage) {
     const auto done =
         static_cast<double>(std::max<std::uint64_t>(1, after[stage].micro_batches - before[stage].micro_batches));

@@ -91,28 +91,29 @@ run_result evaluation::result(const call_outcome& outcome) const {
                      .duplicates_dropped = outcome.tally.duplicates_dropped,
                      .lost = lost_of(outcome),
                      .resumed = std::min(micro_batches_resumed(), outcome.tally.folded)};
-  result.wall_seconds = std::chrono::duration<double>(outcome.wall).count();
+  result.wall_time = outcome.wall;
   const std::uint64_t evaluated = result.samples - samples_in(result.delivery.resumed);
-  if (result.wall_seconds > 0) result.samples_per_second = static_cast<double>(evaluated) / result.wall_seconds;
+  if (outcome.wall.count() > 0) {
+    result.samples_per_second = static_cast<double>(evaluated) / std::chrono::duration<double>(outcome.wall).count();
+  }
   return result;
 }
 
 std::vector<stage_report> stage_reports(const stage_accounts& accounts, const std::vector<stage_usage>& before,
-                                        const std::vector<stage_usage>& after, double wall_seconds,
+                                        const std::vector<stage_usage>& after, std::chrono::nanoseconds wall,
                                         const std::vector<std::vector<std::string>>& layers) {
-  constexpr double seconds_per_ns = 1e-9;
   std::vector<stage_report> reports;
   for (std::size_t index = 0; index < accounts.owners().size(); ++index) {
     const stage_accounts::owner& stage = accounts.owners()[index];
-    const double busy_seconds = static_cast<double>(rise(before[index].busy_ns, after[index].busy_ns)) * seconds_per_ns;
-    reports.push_back({.name = stage.name,
-                       .replica = stage.address.replica,
-                       .layers = layers[stage.address.stage],
-                       .forward_seconds = static_cast<double>(rise(before[index].forward_ns, after[index].forward_ns)) *
-                                          seconds_per_ns,
-                       .busy_fraction = wall_seconds > 0 ? std::min(1.0, busy_seconds / wall_seconds) : 0.0,
-                       .micro_batches = rise(before[index].micro_batches, after[index].micro_batches),
-                       .samples = rise(before[index].samples, after[index].samples)});
+    const auto busy_ns = static_cast<double>(rise(before[index].busy_ns, after[index].busy_ns));
+    reports.push_back(
+        {.name = stage.name,
+         .replica = stage.address.replica,
+         .layers = layers[stage.address.stage],
+         .forward_time = std::chrono::nanoseconds(rise(before[index].forward_ns, after[index].forward_ns)),
+         .busy_fraction = wall.count() > 0 ? std::min(1.0, busy_ns / static_cast<double>(wall.count())) : 0.0,
+         .micro_batches = rise(before[index].micro_batches, after[index].micro_batches),
+         .samples = rise(before[index].samples, after[index].samples)});
   }
   return reports;
 }

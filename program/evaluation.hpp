@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,10 +71,10 @@ class evaluation {
   call_ticket_ptr ticket_;
 };
 
-/// One report per stage replica for what it did between two moments of a call that took `wall_seconds`; `layers` by
+/// One report per stage replica for what it did between two moments of a call that took `wall`; `layers` by
 /// stage.
 std::vector<stage_report> stage_reports(const stage_accounts& accounts, const std::vector<stage_usage>& before,
-                                        const std::vector<stage_usage>& after, double wall_seconds,
+                                        const std::vector<stage_usage>& after, std::chrono::nanoseconds wall,
                                         const std::vector<std::vector<std::string>>& layers);
 
 }  // namespace troupe

@@ -7,6 +7,7 @@
 
 #include "messages/limits.hpp"
 #include "program/fault_blame.hpp"
+#include "runtime/fault/fault_shape.hpp"
 
 namespace troupe {
 namespace {
@@ -127,7 +128,9 @@ std::optional<std::string> why_not_injected(const fault_record& record, std::siz
   const auto began = record.start()->began();
   if (when.kind == fault_trigger_kind::probability) return "not injected: no lot fell on it";
   const bool is_due = when.kind == fault_trigger_kind::time && began && run_start::clock::now() - *began >= when.after;
-  return is_due ? "not injected: its target was not there" : "not injected: its moment did not come";
+  if (!is_due) return "not injected: its moment did not come";
+  return is_of_messages(record.plan().faults()[number]) ? "not injected: no message came in its time"
+                                                        : "not injected: its target was not there";
 }
 
 }  // namespace
@@ -142,9 +145,9 @@ std::vector<fault_report> evaluation_run::fault_reports() const {
     const fault_record::entry& one = entries[number];
     made.push_back({.fault = to_string(faults->record().plan().faults()[number]),
                     .times = one.times,
-                    .seconds = one.seconds,
+                    .after = one.after,
                     .micro_batch = one.micro_batch ? std::optional(one.micro_batch->index) : std::nullopt,
-                    .recovery_seconds = one.recovery_seconds,
+                    .recovery_time = one.recovery_time,
                     .replayed = one.replayed,
                     .duplicates_dropped = one.duplicates_dropped,
                     .note = why_not_injected(faults->record(), number, one)});
@@ -173,8 +176,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.config = parts_.config;
   const assembly& engines = running().engines();
   result.cut_by = parts_.stages.cut_by;
-  result.stages =
-      stage_reports(*engines.accounts, before, running().usage(), result.wall_seconds, parts_.stages.layers);
+  result.stages = stage_reports(*engines.accounts, before, running().usage(), result.wall_time, parts_.stages.layers);
   result.faults = fault_reports();
   if (const auto failed = failure_of(outcome)) {
     result.partial = true;

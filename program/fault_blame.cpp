@@ -32,10 +32,10 @@ std::vector<std::size_t> suspects(const fault_record& record) {
   std::vector<std::size_t> found;
   for (std::size_t number = 0; number < entries.size(); ++number) {
     const fault& one = record.plan().faults()[number];
-    const bool is_over = entries[number].recovery_seconds && !is_for_ever(one);
+    const bool is_over = entries[number].recovery_time && !is_for_ever(one);
     if (entries[number].times > 0 && !is_over && !is_harmless(one.kind)) found.push_back(number);
   }
-  std::ranges::stable_sort(found, {}, [&](std::size_t number) { return *entries[number].seconds; });
+  std::ranges::stable_sort(found, {}, [&](std::size_t number) { return *entries[number].after; });
   return found;
 }
 

@@ -49,8 +49,9 @@ std::shared_ptr<stage_body> with_faults(std::shared_ptr<stage_body> body, const 
     if (is_of_forward(one)) faults.push_back({each.number, one});
   }
   if (faults.empty()) return body;
-  const auto injected = [page](std::size_t number, bool once, micro_batch_id) {
+  const auto injected = [page](std::size_t number, bool once, micro_batch_id at) {
     const std::uint64_t bit = std::uint64_t{1} << number;
+    if ((page->faults.load(std::memory_order_relaxed) & bit) == 0) page->first_hits.at(number).set(at);
     return (page->faults.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0 || !once;
   };
   const std::uint64_t lot = (std::uint64_t{to.incarnation} << 32U) + to.address.replica;

@@ -89,7 +89,8 @@ nlohmann::ordered_json measure(const bench_options& how) {
     const run_result piped = evaluate(*pipeline, data, how, how.micro_batches);
     waits += total() - before;
     plain_us.push_back(plain.us_per_micro_batch);
-    piped_us.push_back(piped.wall_seconds * 1e6 / static_cast<double>(how.micro_batches));
+    piped_us.push_back(std::chrono::duration<double, std::micro>(piped.wall_time).count() /
+                       static_cast<double>(how.micro_batches));
     ratios.push_back(100 * plain_us.back() / piped_us.back());
     is_same = is_same && same_bits(plain.values, piped.metrics);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,8 +31,8 @@ struct stage_report {
   std::string name;  ///< "stage 0"
   std::uint32_t replica = 0;
   std::vector<std::string> layers;  ///< "0 Conv2d", in order
-  double forward_seconds = 0;
-  /// Time in forward passes and scoring over wall_seconds, 0 to 1.
+  std::chrono::nanoseconds forward_time{0};
+  /// Time in forward passes and scoring over run_result::wall_time, 0 to 1.
   double busy_fraction = 0;
   std::uint64_t micro_batches = 0;
   /// Samples that this replica computed; behind a route fewer than its micro-batches have.
@@ -45,11 +46,11 @@ struct fault_report {
   /// How often it was injected, as far as its driver knows. 0: its moment did not come.
   std::uint64_t times = 0;
   /// The time of the first injection, since the first micro-batch was sent.
-  std::optional<double> seconds = std::nullopt;
+  std::optional<std::chrono::nanoseconds> after = std::nullopt;
   /// Index of the micro-batch that it hit first.
   std::optional<std::uint64_t> micro_batch = std::nullopt;
   /// From the loss that it caused until the run was whole again. Nothing: it caused no loss.
-  std::optional<double> recovery_seconds = std::nullopt;
+  std::optional<std::chrono::nanoseconds> recovery_time = std::nullopt;
   /// Micro-batches that were sent again for it.
   std::uint64_t replayed = 0;
   /// Results that came a second time, after its recovery and before the next one.
@@ -89,7 +90,7 @@ struct run_result {
   /// By pipeline, the partition method that cut it: the one asked for, or what "auto" became.
   std::map<std::string, std::string> cut_by;
   /// From the first micro-batch sent to the last folded; without loading, optimizing and warm-up.
-  double wall_seconds = 0;
+  std::chrono::nanoseconds wall_time{0};
   double samples_per_second = 0;
   /// In the order of the plan.
   std::vector<fault_report> faults;

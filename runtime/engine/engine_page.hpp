@@ -78,6 +78,24 @@ class alignas(64) current_work {
   std::array<std::atomic<std::int64_t>, limits::stall_forwards_kept> last_ns_{};
 };
 
+/// A micro-batch, if any. Written once, by one thread.
+class micro_batch_mark {
+ public:
+  void set(micro_batch_id id) noexcept {
+    call_.store(id.call, std::memory_order_relaxed);
+    index_and_one_.store(id.index + 1, std::memory_order_release);
+  }
+  [[nodiscard]] std::optional<micro_batch_id> get() const noexcept {
+    const std::uint64_t index_and_one = index_and_one_.load(std::memory_order_acquire);
+    if (index_and_one == 0) return std::nullopt;
+    return micro_batch_id{call_.load(std::memory_order_relaxed), index_and_one - 1};
+  }
+
+ private:
+  std::atomic<std::uint64_t> call_{0};
+  std::atomic<std::uint64_t> index_and_one_{0};
+};
+
 /// What the outside has of an engine without asking it: the bell that wakes it, and what it does. Lies in memory that
 /// other processes have mapped where the engine or a neighbour is in another one (shared_page.hpp); a page serves one
 /// incarnation.
@@ -90,6 +108,8 @@ struct engine_page {
   std::atomic<std::uint64_t> arrived_bytes{0};
   /// stage_telemetry::faults, written by what injects them.
   std::atomic<std::uint64_t> faults{0};
+  /// By number of a fault: what it hit first, where a forward injected it; written before its bit of `faults`.
+  std::array<micro_batch_mark, limits::faults_max> first_hits;
   /// Steady time in ns, written by the node's agent: until then a fault plan cuts the node off from others.
   std::atomic<std::int64_t> cut_off_until{0};
   stage_counters counters;

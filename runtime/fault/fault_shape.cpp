@@ -125,6 +125,10 @@ bool is_of_forward(const fault& one) {
   return (one.who.kind == kind::stage || one.who.kind == kind::worker) && one.when.kind != fault_trigger_kind::time;
 }
 
+bool is_of_messages(const fault& one) {
+  return one.who.kind == kind::edge || one.who.kind == kind::control;
+}
+
 bool is_once(const fault& one) {
   return one.when.kind == fault_trigger_kind::micro_batch || one.when.kind == fault_trigger_kind::message ||
          one.when.kind == fault_trigger_kind::time;

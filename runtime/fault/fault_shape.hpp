@@ -12,6 +12,8 @@ std::optional<std::size_t> find_stage(const fault_shape& shape, const std::strin
 
 /// It happens in a forward, and a stage injects it into itself (runtime/inject/faulty_body.hpp).
 [[nodiscard]] bool is_of_forward(const fault& one);
+/// It is of messages between stages, or of the driver and a stage.
+[[nodiscard]] bool is_of_messages(const fault& one);
 /// It is injected once in a run.
 [[nodiscard]] bool is_once(const fault& one);
 

@@ -26,10 +26,6 @@ bool is_of_place(const fault& one) {
   return one.who.kind == target::agent || one.who.kind == target::node;
 }
 
-bool is_of_messages(const fault& one) {
-  return one.who.kind == target::edge || one.who.kind == target::control;
-}
-
 /// Injected by the worker at the end of the edge, or by the agent of the worker's node.
 bool is_of_messages_at_time(const fault& one) {
   return is_of_messages(one) && one.when.kind == fault_trigger_kind::time;
@@ -316,6 +312,13 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
   return given;
 }
 
+/// Pages of other nodes do not come: of those a fault at a micro-batch alone is known.
+std::optional<micro_batch_id> fault_injector::first_hit(std::size_t number, const engine_page* page) const {
+  const fault_trigger& when = faults()[number].when;
+  if (when.kind == fault_trigger_kind::micro_batch) return micro_batch_id{0, when.number};
+  return page == nullptr ? std::nullopt : page->first_hits.at(number).get();
+}
+
 /// What one has injected once, the other replicas must not inject again: a mark on their pages says so.
 void fault_injector::look() {
   std::vector<std::pair<std::size_t, std::optional<micro_batch_id>>> found;
@@ -328,9 +331,7 @@ void fault_injector::look() {
       each.seen |= fresh;
       for (std::size_t number = 0; number < faults().size(); ++number) {
         if ((fresh & bit_of(number)) == 0) continue;
-        const fault_trigger& when = faults()[number].when;
-        const bool is_known = when.kind == fault_trigger_kind::micro_batch;
-        found.emplace_back(number, is_known ? micro_batch_id{0, when.number} : now.working_on);
+        found.emplace_back(number, first_hit(number, each.page.get()));
         if (is_once(faults()[number])) spent |= bit_of(number);
       }
     }

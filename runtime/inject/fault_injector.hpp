@@ -27,11 +27,15 @@
 
 namespace troupe {
 
-/// How long the run needed to be whole again after a loss.
+/// What a loss has cost: the run is whole again, or its last call has ended before.
 struct recovery_note {
   /// Nothing: the actor of the loader or of the aggregator was lost, or edges between stages that live.
   std::optional<stage_address> stage;
-  double seconds = 0;
+  /// The worker that was lost.
+  std::optional<std::uint32_t> rank = std::nullopt;
+  /// Since the loss.
+  std::chrono::nanoseconds took{0};
+  bool is_whole = true;
   std::uint64_t sent_again = 0;
   /// Results that came a second time, until now.
   std::uint64_t dropped_so_far = 0;
@@ -114,8 +118,10 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return record_.plan().faults(); }
   [[nodiscard]] bool hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const;
   [[nodiscard]] bool takes_worker(const fault& one, stage_address at, const hosted_worker& worker) const;
-  [[nodiscard]] bool was_over(std::size_t number, const fault_record::entry& known, double seconds_since_loss) const;
-  [[nodiscard]] hosted_worker_ptr lost_worker(stage_address at);
+  [[nodiscard]] bool was_over(std::size_t number, const fault_record::entry& known,
+                              std::chrono::nanoseconds since_loss) const;
+  [[nodiscard]] std::optional<micro_batch_id> first_hit(std::size_t number, const engine_page* page) const;
+  [[nodiscard]] hosted_worker_ptr lost_worker(const recovery_note& note);
   [[nodiscard]] std::optional<std::size_t> blame(const recovery_note& note, const hosted_worker_ptr& lost) const;
   void hurt_node(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
   [[nodiscard]] bool touches(const fault& one, stage_address at) const;

@@ -15,12 +15,12 @@ using target = fault_target_kind;
 }  // namespace
 
 /// A freeze or a silence that was over before.
-bool fault_injector::was_over(std::size_t number, const fault_record::entry& known, double seconds_since_loss) const {
+bool fault_injector::was_over(std::size_t number, const fault_record::entry& known,
+                              std::chrono::nanoseconds since_loss) const {
   const auto& lasts = faults()[number].lasts;
   const auto began = record_.start()->began();
-  if (!lasts || !known.seconds || !began) return false;
-  const std::chrono::duration<double> end = std::chrono::duration<double>(*known.seconds) + *lasts;
-  return end < steady::now() - *began - std::chrono::duration<double>(seconds_since_loss);
+  if (!lasts || !known.after || !began) return false;
+  return *known.after + *lasts < steady::now() - *began - since_loss;
 }
 
 void fault_injector::dropped(std::uint64_t so_far) {
@@ -30,14 +30,11 @@ void fault_injector::dropped(std::uint64_t so_far) {
   if (priced_last_) record_.dropped(*priced_last_, more);
 }
 
-/// The newest worker is the replacement.
-hosted_worker_ptr fault_injector::lost_worker(stage_address at) {
+hosted_worker_ptr fault_injector::lost_worker(const recovery_note& note) {
   const std::lock_guard lock{mutex_};
-  bool is_newest = true;
-  for (auto each = watched_.rbegin(); each != watched_.rend(); ++each) {
-    if (each->at == at && !std::exchange(is_newest, false)) return each->worker;
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(
+      watched_, [&](const watched_worker& each) { return each.at == note.stage && each.worker->rank() == note.rank; });
+  return found == watched_.end() ? nullptr : found->worker;
 }
 
 /// The first fault that hit this, was not over by then and has no price yet; else one that has, else one that was.
@@ -56,7 +53,7 @@ std::optional<std::size_t> fault_injector::blame(const recovery_note& note, cons
                    : one.who.kind == target::loader || one.who.kind == target::aggregator || breaks_messages(one);
     if (!is_deadly) continue;
     const auto doubts = [&](std::size_t about) {
-      return std::pair(was_over(about, entries[about], note.seconds), entries[about].recovery_seconds.has_value());
+      return std::pair(was_over(about, entries[about], note.took), entries[about].recovery_time.has_value());
     };
     if (!who || doubts(number) < doubts(*who)) who = number;
   }
@@ -65,11 +62,11 @@ std::optional<std::size_t> fault_injector::blame(const recovery_note& note, cons
 
 void fault_injector::recovered(const recovery_note& note) {
   look();
-  const std::optional<std::size_t> who = blame(note, note.stage ? lost_worker(*note.stage) : nullptr);
+  const std::optional<std::size_t> who = blame(note, lost_worker(note));
   dropped(note.dropped_so_far);
   const std::lock_guard lock{mutex_};
   priced_last_ = who;
-  if (who) record_.cost(*who, note.seconds, note.sent_again);
+  if (who) record_.cost(*who, note.is_whole ? std::optional(note.took) : std::nullopt, note.sent_again);
 }
 
 }  // namespace troupe

@@ -27,7 +27,7 @@ bool fault_record::count(std::size_t number, std::optional<micro_batch_id> at, b
     entry& one = entries_[number];
     if (only_once && one.times > 0) return false;
     if (++one.times > 1) return true;
-    one.seconds = began ? std::chrono::duration<double>(run_start::clock::now() - *began).count() : 0;
+    one.after = began ? run_start::clock::now() - *began : std::chrono::nanoseconds{0};
     one.micro_batch = at;
     now = one;
   }
@@ -40,7 +40,8 @@ bool fault_record::count(std::size_t number, std::optional<micro_batch_id> at, b
 void fault_record::tell(std::size_t number, const entry& now) const {
   if (!log_) return;
   log_({.level = log_level::warning,
-        .text = fmt::format("fault {} was injected after {:.3f} s{}", to_string(plan_.faults()[number]), *now.seconds,
+        .text = fmt::format("fault {} was injected after {:.3f} s{}", to_string(plan_.faults()[number]),
+                            std::chrono::duration<double>(*now.after).count(),
                             now.micro_batch ? ", at " + to_string(*now.micro_batch) : "")});
 }
 
@@ -51,10 +52,11 @@ void fault_record::give_up(std::size_t number, std::string why) {
   entries_[number].note = std::move(why);
 }
 
-void fault_record::cost(std::size_t number, double recovery_seconds, std::uint64_t replayed) {
+void fault_record::cost(std::size_t number, std::optional<std::chrono::nanoseconds> recovery_time,
+                        std::uint64_t replayed) {
   const std::lock_guard lock{mutex_};
   entry& one = entries_[number];
-  one.recovery_seconds = one.recovery_seconds.value_or(0) + recovery_seconds;
+  if (recovery_time) one.recovery_time = one.recovery_time.value_or(std::chrono::nanoseconds{0}) + *recovery_time;
   one.replayed += replayed;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,11 +22,11 @@ class fault_record {
  public:
   struct entry {
     /// Since the first micro-batch was sent, of the first time; nothing: not yet.
-    std::optional<double> seconds;
+    std::optional<std::chrono::nanoseconds> after;
     std::optional<micro_batch_id> micro_batch;
     std::uint64_t times = 0;
     /// From the loss that it caused until the run had new edges.
-    std::optional<double> recovery_seconds;
+    std::optional<std::chrono::nanoseconds> recovery_time;
     std::uint64_t replayed = 0;
     std::uint64_t duplicates_dropped = 0;
     /// Why it was not injected though its moment came.
@@ -45,8 +46,8 @@ class fault_record {
   void note(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
   /// Its moment came, and it is not injected any more.
   void give_up(std::size_t number, std::string why);
-  /// Fault `number` cost this.
-  void cost(std::size_t number, double recovery_seconds, std::uint64_t replayed);
+  /// Fault `number` cost this; no time where the run ended before it was whole again.
+  void cost(std::size_t number, std::optional<std::chrono::nanoseconds> recovery_time, std::uint64_t replayed);
   /// So many results came a second time for it.
   void dropped(std::size_t number, std::uint64_t duplicates);
 

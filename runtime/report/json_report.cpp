@@ -50,6 +50,10 @@ json metrics_json(const std::vector<metric_value>& metrics, number_writer& numbe
   return object;
 }
 
+json in_seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 json delivery_json(const delivery_report& delivery) {
   return {{"expected", delivery.expected}, {"folded", delivery.folded},
           {"replayed", delivery.replayed}, {"duplicates_dropped", delivery.duplicates_dropped},
@@ -63,25 +67,22 @@ json stages_json(const std::vector<stage_report>& stages, number_writer& number)
     list.push_back({{"name", stage.name},
                     {"replica", stage.replica},
                     {"layers", stage.layers},
-                    {"forward_seconds", number(stage.forward_seconds, fmt::format("stages[{}].forward_seconds", i))},
+                    {"forward_seconds", in_seconds(stage.forward_time)},
                     {"busy_fraction", number(stage.busy_fraction, fmt::format("stages[{}].busy_fraction", i))},
                     {"micro_batches", stage.micro_batches}});
   }
   return list;
 }
 
-json faults_json(const std::vector<fault_report>& faults, number_writer& number) {
+json faults_json(const std::vector<fault_report>& faults) {
   json list = json::array();
-  const auto seconds = [&](const std::optional<double>& value, const std::string& name) {
-    return value ? number(*value, name) : json(nullptr);
-  };
   for (std::size_t i = 0; i < faults.size(); ++i) {
     const fault_report& one = faults[i];
     list.push_back({{"fault", one.fault},
                     {"times", one.times},
-                    {"seconds", seconds(one.seconds, fmt::format("faults[{}].seconds", i))},
+                    {"seconds", one.after ? in_seconds(*one.after) : json(nullptr)},
                     {"micro_batch", one.micro_batch ? json(*one.micro_batch) : json(nullptr)},
-                    {"recovery_seconds", seconds(one.recovery_seconds, fmt::format("faults[{}].recovery_seconds", i))},
+                    {"recovery_seconds", one.recovery_time ? in_seconds(*one.recovery_time) : json(nullptr)},
                     {"replayed", one.replayed},
                     {"duplicates_dropped", one.duplicates_dropped},
                     {"note", one.note ? json(*one.note) : json(nullptr)}});
@@ -136,9 +137,9 @@ json_report result_json(const run_result& result) {
     object["sinks"] = std::move(sinks);
     for (std::size_t i = 0; i < result.stages.size(); ++i) object["stages"][i]["samples"] = result.stages[i].samples;
   }
-  object["wall_seconds"] = number(result.wall_seconds, "wall_seconds");
+  object["wall_seconds"] = in_seconds(result.wall_time);
   object["samples_per_second"] = number(result.samples_per_second, "samples_per_second");
-  object["faults"] = faults_json(result.faults, number);
+  object["faults"] = faults_json(result.faults);
   object["config"] = options_json(result.config);
   if (result.partial) {
     object["partial"] = true;

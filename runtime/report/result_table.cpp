@@ -87,6 +87,10 @@ void add_metrics(text_table& table, const std::vector<metric_value>& metrics, st
   }
 }
 
+std::string seconds(std::chrono::nanoseconds time) {
+  return fmt::format("{:.3f} s", std::chrono::duration<double>(time).count());
+}
+
 std::string summary(const run_result& result, std::size_t width) {
   text_table table({align::left, align::left});
   if (result.partial) table.add({"PARTIAL", "not everything that was asked for was evaluated"});
@@ -94,7 +98,7 @@ std::string summary(const run_result& result, std::size_t width) {
   table.add({"data", result.data});
   table.add({"samples", fmt::format("{} in {} micro-batch{}", result.samples, result.micro_batches,
                                     result.micro_batches == 1 ? "" : "es")});
-  table.add({"time", fmt::format("{:.3f} s, {:.1f} samples/s", result.wall_seconds, result.samples_per_second)});
+  table.add({"time", fmt::format("{}, {:.1f} samples/s", seconds(result.wall_time), result.samples_per_second)});
   const delivery_report& d = result.delivery;
   const std::string resumed = d.resumed > 0 ? fmt::format(", {} of them from the journal", d.resumed) : "";
   table.add({"delivery", fmt::format("{} of {} micro-batches folded{}, {} replayed, {} lost", d.folded, d.expected,
@@ -136,8 +140,7 @@ std::string stage_table(const std::vector<stage_report>& stages, std::size_t wid
   table.add({"stage", "replica", "busy", "forward", "micro-batches", "layers"});
   for (const stage_report& stage : stages) {
     table.add({stage.name, fmt::format("{}", stage.replica), fmt::format("{:.1f} %", 100 * stage.busy_fraction),
-               fmt::format("{:.3f} s", stage.forward_seconds), fmt::format("{}", stage.micro_batches),
-               listed(stage.layers)});
+               seconds(stage.forward_time), fmt::format("{}", stage.micro_batches), listed(stage.layers)});
   }
   return table.text(width);
 }
@@ -145,11 +148,11 @@ std::string stage_table(const std::vector<stage_report>& stages, std::size_t wid
 std::string fault_table(const std::vector<fault_report>& faults, std::size_t width) {
   text_table table({align::left, align::right, align::right, align::right, align::right});
   table.add({"fault", "times", "after", "recovered in", "replayed"});
-  const auto seconds = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.3f} s", *value) : std::string(no_value);
+  const auto known = [](const std::optional<std::chrono::nanoseconds>& time) {
+    return time ? seconds(*time) : std::string(no_value);
   };
   for (const fault_report& one : faults) {
-    table.add({one.fault, fmt::format("{}", one.times), seconds(one.seconds), seconds(one.recovery_seconds),
+    table.add({one.fault, fmt::format("{}", one.times), known(one.after), known(one.recovery_time),
                fmt::format("{}", one.replayed)});
   }
   return table.text(width);

@@ -51,6 +51,26 @@ TEST(faults, of_processes_leave_the_bits_as_they_are) {
   run.expect_nothing_left();
 }
 
+TEST(faults, have_the_first_micro_batch_that_they_hit) {
+  marked_run run(
+      with_faults(with(lenet(16, 960), {"--stages", "2"}), {"slow:stage=stage.0,p=1,ms=1", "throw:stage=stage.1,p=1"}));
+  const auto outcome = run.run();
+  SCOPED_TRACE(outcome.err);
+  undisturbed::of(lenet(16, 960)).expect_same(outcome);
+  for (const auto& each : nlohmann::json::parse(outcome.out)["faults"]) EXPECT_EQ(each["micro_batch"], 0) << each;
+}
+
+/// The other replica goes on before the killed one is replaced: micro-batches are sent again for that, too.
+TEST(faults, of_one_replica_have_all_that_was_sent_again_for_them) {
+  marked_run run(
+      with_faults(with(lenet(16, 960), {"--stages", "2", "--replicas", "2"}), {"kill:stage=stage.1,at=mb9"}));
+  const auto outcome = run.run();
+  SCOPED_TRACE(outcome.err);
+  undisturbed::of(lenet(16, 960)).expect_same(outcome);
+  const auto result = nlohmann::json::parse(outcome.out);
+  EXPECT_GE(result["faults"][0]["replayed"], result["delivery"]["replayed"]);
+}
+
 TEST(faults, killed_driver_goes_on_from_its_journal) {
   const auto arguments = with(lenet(16, 960), {"--journal", killer::journal});
   marked_run run(with_faults(arguments, {"kill:driver,at=mb30"}));

@@ -63,11 +63,11 @@ TEST_F(faults_in_process, leave_the_bits_as_they_are_and_are_reported) {
   ASSERT_EQ(result->faults.size(), faults.size());
   for (std::size_t i = 0; i < faults.size(); ++i) {
     EXPECT_EQ(result->faults[i].times > 0, true) << faults[i];
-    EXPECT_TRUE(result->faults[i].seconds) << faults[i];
+    EXPECT_TRUE(result->faults[i].after) << faults[i];
   }
   EXPECT_EQ(result->faults[0].fault, faults[0]);
   EXPECT_EQ(result->faults[0].micro_batch, 5u);
-  EXPECT_FALSE(result->faults[0].recovery_seconds);
+  EXPECT_FALSE(result->faults[0].recovery_time);
   // The run may end before it has new edges, and has replayed nothing then.
   EXPECT_EQ(result->faults[3].replayed + result->faults[4].replayed > 0, result->delivery.replayed > 0);
 }

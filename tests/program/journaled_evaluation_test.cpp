@@ -101,7 +101,8 @@ TEST_P(stopped_journal, goes_on_and_shows_only_its_own_work_as_rate) {
   EXPECT_EQ(whole->delivery.lost, 0);
   EXPECT_EQ(whole->stages.front().micro_batches, 600 - kept);
   EXPECT_GE(least_done, kept * 4) << "progress begins at what the journal had";
-  EXPECT_DOUBLE_EQ(whole->samples_per_second, static_cast<double>(2400 - kept * 4) / whole->wall_seconds);
+  EXPECT_DOUBLE_EQ(whole->samples_per_second,
+                   static_cast<double>(2400 - kept * 4) / std::chrono::duration<double>(whole->wall_time).count());
   EXPECT_TRUE(whole->config.run.journal.resume);
 }
 

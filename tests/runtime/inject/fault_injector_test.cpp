@@ -13,6 +13,8 @@
 namespace troupe {
 namespace {
 
+using namespace std::chrono_literals;
+
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -36,7 +38,8 @@ class pretended_worker final : public hosted_worker {
   }
 
   /// As the body of its stage does.
-  bool inject(std::size_t fault) {
+  bool inject(std::size_t fault, micro_batch_id at = {}) {
+    page_.page()->first_hits.at(fault).set(at);
     const std::uint64_t bit = std::uint64_t{1} << fault;
     return (page_.page()->faults.fetch_or(bit) & bit) == 0;
   }
@@ -163,7 +166,7 @@ TEST(fault_injector, what_is_spent_is_neither_assigned_again_nor_injected_by_ano
   static_cast<void>(faults->assign({1, 0}, first));
   static_cast<void>(faults->assign({1, 1}, other));
   ASSERT_TRUE(first->inject(0));
-  ASSERT_TRUE(first->inject(1));
+  ASSERT_TRUE(first->inject(1, {0, 5}));
   faults->look();
   EXPECT_FALSE(other->inject(0));
   EXPECT_TRUE(other->inject(1));
@@ -172,6 +175,7 @@ TEST(fault_injector, what_is_spent_is_neither_assigned_again_nor_injected_by_ano
   EXPECT_EQ(entries[0].times, 1u);
   EXPECT_EQ(entries[0].micro_batch, (micro_batch_id{0, 3}));
   EXPECT_EQ(entries[1].times, 2u);
+  EXPECT_EQ(entries[1].micro_batch, (micro_batch_id{0, 5})) << "as the page says, not what is worked on";
 }
 
 TEST(fault_injector, counts_the_messages_of_an_edge_in_its_first_replica_alone) {
@@ -189,26 +193,26 @@ TEST(fault_injector, books_the_price_on_the_fault_that_caused_the_loss) {
   static_cast<void>(faults->assign({0, 0}, dying));
   static_cast<void>(dying->inject(0));
   static_cast<void>(faults->assign({0, 0}, make_worker(9)));
-  faults->recovered({.stage = stage_address{0, 0}, .seconds = 0.5, .sent_again = 7, .dropped_so_far = 1});
+  faults->recovered({.stage = stage_address{0, 0}, .rank = 0, .took = 500ms, .sent_again = 7, .dropped_so_far = 1});
   static_cast<void>((*faults->wrap(std::make_shared<endless_source>(), 0)).next());
-  faults->recovered({.stage = std::nullopt, .seconds = 0.25, .sent_again = 3, .dropped_so_far = 5});
+  faults->recovered({.stage = std::nullopt, .took = 250ms, .sent_again = 3, .dropped_so_far = 5});
   const auto later = make_worker(1);
   static_cast<void>(faults->assign({1, 0}, later));
   static_cast<void>(later->inject(1));
   static_cast<void>(faults->assign({1, 0}, make_worker(2)));
-  faults->recovered({.stage = stage_address{1, 0}, .seconds = 0.125, .sent_again = 1, .dropped_so_far = 8});
-  faults->recovered({.stage = stage_address{1, 0}, .seconds = 0.125, .sent_again = 1, .dropped_so_far = 10});
+  faults->recovered({.stage = stage_address{1, 0}, .rank = 1, .took = 125ms, .sent_again = 1, .dropped_so_far = 8});
+  faults->recovered({.stage = stage_address{1, 0}, .rank = 1, .took = 125ms, .sent_again = 1, .dropped_so_far = 10});
   faults->dropped(15);
   const auto entries = faults->record().entries();
-  EXPECT_EQ(entries[0].recovery_seconds, 0.5);
+  EXPECT_EQ(entries[0].recovery_time, 500ms);
   EXPECT_EQ(entries[0].replayed, 7u);
   EXPECT_EQ(entries[0].duplicates_dropped, 4u) << "from its recovery to the next";
   EXPECT_EQ(entries[2].duplicates_dropped, 3u);
   EXPECT_EQ(entries[1].duplicates_dropped, 2u + 5u);
-  EXPECT_EQ(entries[2].recovery_seconds, 0.25);
-  EXPECT_EQ(entries[1].recovery_seconds, 0.25) << "the second loss, too, is no other fault's";
+  EXPECT_EQ(entries[2].recovery_time, 250ms);
+  EXPECT_EQ(entries[1].recovery_time, 250ms) << "the second loss, too, is no other fault's";
   EXPECT_EQ(entries[3].times, 0u);
-  EXPECT_FALSE(entries[3].recovery_seconds);
+  EXPECT_FALSE(entries[3].recovery_time);
 }
 
 TEST(fault_injector, books_a_loss_on_a_slow_forward_where_nothing_else_is_to_blame) {
@@ -218,14 +222,14 @@ TEST(fault_injector, books_a_loss_on_a_slow_forward_where_nothing_else_is_to_bla
   static_cast<void>(slow->inject(0));
   const auto killed = make_worker(1);
   static_cast<void>(faults->assign({0, 0}, killed));
-  faults->recovered({.stage = stage_address{0, 0}, .seconds = 2.5, .sent_again = 7, .dropped_so_far = 0});
+  faults->recovered({.stage = stage_address{0, 0}, .rank = 0, .took = 2500ms, .sent_again = 7, .dropped_so_far = 0});
   static_cast<void>(killed->inject(1));
   static_cast<void>(faults->assign({0, 0}, make_worker(2)));
-  faults->recovered({.stage = stage_address{0, 0}, .seconds = 0.5, .sent_again = 3, .dropped_so_far = 0});
+  faults->recovered({.stage = stage_address{0, 0}, .rank = 1, .took = 500ms, .sent_again = 3, .dropped_so_far = 0});
   const auto entries = faults->record().entries();
-  EXPECT_EQ(entries[0].recovery_seconds, 2.5);
+  EXPECT_EQ(entries[0].recovery_time, 2500ms);
   EXPECT_EQ(entries[0].replayed, 7u);
-  EXPECT_EQ(entries[1].recovery_seconds, 0.5);
+  EXPECT_EQ(entries[1].recovery_time, 500ms);
 }
 
 TEST(fault_injector, ends_actors_driver_and_disk_at_their_micro_batches) {
@@ -302,10 +306,10 @@ TEST(fault_injector, books_the_loss_of_stages_on_the_fault_of_their_node) {
   static_cast<void>(faults->wrap(std::make_shared<endless_source>(), 0)->next());
   static_cast<void>(faults->wrap(std::make_shared<no_fold>())->fold({}));
   static_cast<void>(faults->assign({0, 0}, make_worker(1, "w2")));
-  faults->recovered({.stage = stage_address{0, 0}, .seconds = 0, .sent_again = 7});
+  faults->recovered({.stage = stage_address{0, 0}, .rank = 0, .took = 0ms, .sent_again = 7});
   const auto entries = faults->record().entries();
-  EXPECT_FALSE(entries[0].recovery_seconds || entries[1].recovery_seconds);
-  EXPECT_EQ(entries[2].recovery_seconds, 0.0);
+  EXPECT_FALSE(entries[0].recovery_time || entries[1].recovery_time);
+  EXPECT_EQ(entries[2].recovery_time, 0ms);
   EXPECT_EQ(entries[2].replayed, 7u);
 }
 

@@ -21,7 +21,7 @@ run_result known_result() {
 
 TEST(first_difference, is_nothing_for_the_same_metrics_at_other_times) {
   run_result other = known_result();
-  other.wall_seconds = 9;
+  other.wall_time = std::chrono::seconds(9);
   other.delivery.replayed = 4;
   EXPECT_EQ(first_difference(known_result(), other), std::nullopt);
 }

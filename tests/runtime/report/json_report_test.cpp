@@ -14,6 +14,8 @@
 namespace troupe {
 namespace {
 
+using namespace std::chrono_literals;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -39,8 +41,8 @@ run_result sample_result() {
         {"correct", true, true, {}, {5, 4}},
         {"total", true, true, {}, {5, 5}}}}};
   result.delivery = {3, 3, 1, 2, 0};
-  result.stages = {{"stage 0", 0, {"0 Conv2d", "1 ReLU"}, 0.25, 0.5, 3}};
-  result.wall_seconds = 0.1 + 0.2;
+  result.stages = {{"stage 0", 0, {"0 Conv2d", "1 ReLU"}, 250ms, 0.5, 3}};
+  result.wall_time = 1234567891ns;
   result.samples_per_second = 1.0 / 3.0;
   result.config.run.threads = 1;
   return result;
@@ -83,7 +85,7 @@ TEST(result_json, says_what_became_of_each_fault) {
   run_result result = sample_result();
   result.faults = {{.fault = "kill:loader,at=mb3",
                     .times = 1,
-                    .seconds = 0.5,
+                    .after = 500ms,
                     .micro_batch = 3,
                     .replayed = 7,
                     .duplicates_dropped = 2},
@@ -103,7 +105,7 @@ TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {
   EXPECT_EQ(object["metrics"]["accuracy"]["correct"], 9);
   EXPECT_EQ(object["metrics"]["per_class_accuracy"]["correct"], json::parse("[5, 4]"));
   EXPECT_EQ(object["delivery"]["duplicates_dropped"], 2);
-  EXPECT_EQ(object["wall_seconds"].get<double>(), 0.1 + 0.2);
+  EXPECT_EQ(object["wall_seconds"].get<double>(), 1.234567891);
   EXPECT_EQ(object["samples_per_second"].get<double>(), 1.0 / 3.0);
   EXPECT_EQ(object["stages"][0]["layers"], json::parse(R"(["0 Conv2d", "1 ReLU"])"));
   EXPECT_TRUE(object["faults"].is_array());

@@ -12,6 +12,8 @@
 namespace troupe {
 namespace {
 
+using namespace std::chrono_literals;
+
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -34,7 +36,7 @@ run_result result_of_two_stages() {
                       {"correct", true, true, {}, {2, 1}},
                       {"total", true, true, {}, {4, 4}}}}};
   result.delivery = {157, 157, 0, 0, 0};
-  result.stages = {{"stage 0", 1, {"0 Conv2d", "1 ReLU"}, 0.25, 0.934, 157}};
+  result.stages = {{"stage 0", 1, {"0 Conv2d", "1 ReLU"}, 250ms, 0.934, 157}};
   result.samples_per_second = 3121.23;
   return result;
 }
@@ -92,7 +94,7 @@ TEST(result_table, labels_what_is_partial) {
 
 TEST(result_table, has_a_row_for_each_fault) {
   run_result result;
-  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .seconds = 0.5, .recovery_seconds = 0.25, .replayed = 7},
+  result.faults = {{.fault = "kill:loader,at=mb3", .times = 1, .after = 500ms, .recovery_time = 250ms, .replayed = 7},
                    {.fault = "kill:driver,at=1s"}};
   const std::string table = result_table(result, 100);
   EXPECT_THAT(table, HasSubstr("kill:loader,at=mb3      1  0.500 s       0.250 s         7\n"));
