@@ -91,10 +91,11 @@ expected<exit_status> leave(expected<exit_status> status) {
   std::_Exit(static_cast<int>(status ? *status : status_of(status.error().code)));
 }
 
-/// Where the result goes is the command's affair.
+/// Where the result goes, and in which form the log is written, is the command's affair.
 eval_options without_output(eval_options options) {
   options.output.clear();
   options.json = false;
+  if (options.run.log.file.empty()) options.run.log.format = log_format::text;
   return options;
 }
 
@@ -112,6 +113,7 @@ expected<exit_status> evaluate(const eval_options& options) {
   if (result) {
     result->config.output = options.output;
     result->config.json = options.json;
+    result->config.run.log.format = options.run.log.format;
   }
   if (!evaluation.stuck()) (*live)->finish();
   auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));

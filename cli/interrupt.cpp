@@ -6,15 +6,27 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "messages/limits.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/start_thread.hpp"
 
 namespace troupe::cli {
+namespace {
+
+/// Keys of a terminal have no sender, and a process that sends to itself means each.
+bool may_repeat(const signalfd_siginfo& signal) {
+  return signal.ssi_pid != 0 && signal.ssi_pid != static_cast<std::uint32_t>(::getpid());
+}
+
+bool is_repeat(const signalfd_siginfo& first, const signalfd_siginfo& next) {
+  return next.ssi_signo == first.ssi_signo && next.ssi_pid == first.ssi_pid;
+}
+
+}  // namespace
 
 expected<std::unique_ptr<interrupt_watch>> interrupt_watch::start(std::function<void(int times)> on_interrupt) {
   if (auto room = ensure_room({.where = "interrupt watch", .threads = 1, .descriptors = 2}); !room) {
@@ -51,12 +63,23 @@ interrupt_watch::~interrupt_watch() {
 }
 
 void interrupt_watch::watch(const std::function<void(int)>& on_interrupt) const {
+  for (int times = 0; const auto first = next(-1);) {
+    // A reader of what the call says may answer it with a signal: so repeats are those that come before the call.
+    const auto second =
+        may_repeat(*first) ? next(static_cast<int>(limits::interrupt_repeat_time.count())) : std::nullopt;
+    on_interrupt(++times);
+    if (second && !is_repeat(*first, *second)) on_interrupt(++times);
+  }
+}
+
+std::optional<signalfd_siginfo> interrupt_watch::next(int time_out_ms) const {
   std::array<pollfd, 2> waited = {{{signals_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
-  for (int times = 0;;) {
-    if (::poll(waited.data(), waited.size(), -1) < 0) continue;
-    if (waited[1].revents != 0) return;
+  for (;;) {
+    const int ready = ::poll(waited.data(), waited.size(), time_out_ms);
+    if (ready < 0) continue;
+    if (ready == 0 || waited[1].revents != 0) return std::nullopt;
     signalfd_siginfo received{};
-    if (::read(signals_.get(), &received, sizeof received) == sizeof received) on_interrupt(++times);
+    if (::read(signals_.get(), &received, sizeof received) == sizeof received) return received;
   }
 }
 

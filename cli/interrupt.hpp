@@ -3,7 +3,10 @@
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
+
+#include <sys/signalfd.h>
 
 #include "runtime/os/unique_fd.hpp"
 #include <troupe/error.hpp>
@@ -17,8 +20,9 @@ namespace troupe::cli {
 class interrupt_watch {
  public:
   /// The process must not have another thread yet. `on_interrupt` gets 1 for the first signal, 2 for the second, and so
-  /// on, SIGINT and SIGTERM counted together; one call at a time. Equal signals that come during a call count as one.
-  /// E0614 without a descriptor or a thread; the signals are then as before.
+  /// on, SIGINT and SIGTERM counted together; one call at a time. Equal signals that come during a call count as one,
+  /// and two that another process sends within limits::interrupt_repeat_time, as GNU timeout does. E0614 without a
+  /// descriptor or a thread; the signals are then as before.
   [[nodiscard]] static expected<std::unique_ptr<interrupt_watch>> start(std::function<void(int times)> on_interrupt);
   interrupt_watch(const interrupt_watch&) = delete;
   interrupt_watch& operator=(const interrupt_watch&) = delete;
@@ -30,6 +34,8 @@ class interrupt_watch {
  private:
   interrupt_watch() = default;
   void watch(const std::function<void(int)>& on_interrupt) const;
+  /// The next signal; nothing after `time_out`, or when the watch is to end. Negative: for ever.
+  [[nodiscard]] std::optional<signalfd_siginfo> next(int time_out_ms) const;
 
   sigset_t before_{};
   unique_fd signals_;

@@ -200,6 +200,8 @@ inline constexpr std::chrono::milliseconds worker_stop_grace = 5s;
 /// From SIGKILL until the system has ended a process; longer only in an uninterruptible system call.
 inline constexpr std::chrono::milliseconds worker_reap_time = 2s;
 inline constexpr std::chrono::seconds worker_reap_time_at_exit = 20s;
+/// Between two equal signals of one process that count as one interrupt.
+inline constexpr std::chrono::milliseconds interrupt_repeat_time = 10ms;
 /// Greatest number of an inherited descriptor of a worker.
 inline constexpr int worker_inherited_fd_max = 63;
 inline constexpr std::size_t worker_environment_bytes_max = 256;

@@ -37,6 +37,12 @@ expected<prepared_run> prepare_in_time(const eval_options& config, const std::op
   return std::move(**made);
 }
 
+expected<void> check_format(const log_options& log, const evaluation_hooks& hooks) {
+  if (log.format == log_format::text || !log.file.empty() || !hooks.on_log) return {};
+  return fail(error_code::flags_contradict, "log.format", "the hook on_log gets records, and no line is written",
+              "leave the format out, or name a file");
+}
+
 }  // namespace
 
 struct evaluator::impl {
@@ -60,6 +66,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
   if (auto fine = check_run(request.what, request.options); !fine) return tl::make_unexpected(fine.error());
   const auto deadline = request.options.deadline ? std::optional(steady::now() + *request.options.deadline)
                                                  : std::optional<steady::time_point>();
+  if (auto fine = check_format(request.options.log, hooks); !fine) return tl::make_unexpected(fine.error());
   const auto log = run_log::open(request.options.log);
   if (!log) return tl::make_unexpected(log.error());
   auto courier = report_courier::start(log->attach(std::move(hooks)));

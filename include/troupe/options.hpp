@@ -49,7 +49,7 @@ struct journal_options {
 struct log_options {
   /// Lines are appended to it; empty: stderr, or evaluation_hooks::on_log where there is one.
   std::string file = {};
-  /// The form of the lines in the file or on stderr.
+  /// The form of the lines in the file or on stderr; E0104 where evaluation_hooks::on_log is in the place of both.
   log_format format = log_format::text;
   /// The lowest that is told; nothing: warning, and info for evaluation_hooks::on_log.
   std::optional<log_level> level = std::nullopt;

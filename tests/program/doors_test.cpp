@@ -331,6 +331,16 @@ TEST(an_iterator, has_no_journal_and_no_limit) {
   EXPECT_EQ(error_of_batch({.run = {.threads = 1, .limit = 5}}).code, error_code::flags_contradict);
 }
 
+/// Of an engine, lines that no hook gets go to stderr: it has no hook for all of them.
+TEST(an_evaluator, has_no_form_of_lines_that_a_hook_takes) {
+  eval_options options{.model = (data_dir() / "mnist/lenet.pt").string(), .data = digits};
+  options.run.log.format = log_format::json;
+  const auto refused = evaluator::create(options, {.on_progress = {}, .on_log = [](const log_record&) {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::flags_contradict);
+  EXPECT_THAT(to_string(refused.error()), ::testing::HasSubstr("log.format: the hook on_log gets records"));
+}
+
 TEST(a_module, says_itself_how_it_is_cut) {
   for (const pipeline_engine_options& options : {pipeline_engine_options{.stages = 3},
                                                  {.stages = 1},
