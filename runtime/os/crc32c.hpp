@@ -7,10 +7,7 @@
 namespace troupe {
 
 /// CRC32C (Castagnoli), as iSCSI uses it: RFC 3720, section 12.1 and appendix B.4. To go on over a second piece, give
-/// what the first returned as `before`. Threads: pure. Uses the processor's instruction where it has one (SSE4.2).
+/// what the first returned as `before`. Threads: pure. By ISA-L, in the widest instructions that the processor has.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
-
-/// The same without the instruction, for processors that lack it and for tests that compare.
-[[nodiscard]] std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
 
 }  // namespace troupe
