@@ -31,7 +31,7 @@ class moment {
  public:
   explicit moment(std::uint64_t seed) : draw_(seed) {}
   /// ",at=mb17", ",at=msg9".
-  std::string micro_batch() { return ",at=mb" + std::to_string(between(1, 55)); }
+  std::string micro_batch(int first = 1) { return ",at=mb" + std::to_string(between(first, 55)); }
   std::string message(int from, int to) { return ",at=msg" + std::to_string(between(from, to)); }
   int between(int from, int to) { return std::uniform_int_distribution<int>(from, to)(draw_); }
 
@@ -56,8 +56,9 @@ const std::vector<fault_scenario> survived = {
     {"last_stage", [](moment& when) { return arguments{"kill:stage=stage.2" + when.micro_batch()}; }},
     {"stage_and_its_spare",
      [](moment& when) {
-       return arguments{"kill:worker=3,at=0.0" + std::to_string(when.between(1, 9)) + "s",
-                        "kill:stage=stage.1" + when.micro_batch()};
+       // the spare first: its successor takes a while to be there
+       return arguments{"kill:worker=3,at=0.00" + std::to_string(when.between(1, 9)) + "s",
+                        "kill:stage=stage.1" + when.micro_batch(24)};
      }},
     {"loader", [](moment& when) { return arguments{"kill:loader" + when.micro_batch()}; }},
     {"aggregator", [](moment& when) { return arguments{"kill:aggregator" + when.micro_batch()}; }},
