@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -185,13 +186,44 @@ TEST(chaos, refuses_a_plan_that_does_not_fit_before_it_evaluates) {
   }
 }
 
-/// Of a process that lives, whose command line has this text.
-bool is_in_a_command_line(const std::string& text) {
+/// That live, and in whose command line this text is.
+std::vector<pid_t> processes_with(const std::string& text) {
+  std::vector<pid_t> found;
   for (const auto& each : fs::directory_iterator("/proc")) {
     std::ifstream line(each.path() / "cmdline", std::ios::binary);
-    if (std::string(std::istreambuf_iterator<char>(line), {}).find(text) != std::string::npos) return true;
+    const bool has_text = std::string(std::istreambuf_iterator<char>(line), {}).find(text) != std::string::npos;
+    if (has_text) found.push_back(std::stoi(each.path().filename()));
   }
-  return false;
+  return found;
+}
+
+/// Without an end it would go on for an hour.
+TEST(chaos, ends_with_the_first_seed_that_fails) {
+  if (sanitized) GTEST_SKIP() << "the other tests run the same code";
+  const scratch temporary;
+  program_call call{.arguments = chaos_of({"--processes", "--seed", "7", "--minutes", "60", "--json"}),
+                    .environment = {"TMPDIR=" + temporary.path().string()}};
+  bool is_due = false;
+  call.on_stderr = [&](const std::string& so_far) {
+    is_due = so_far.find("disturbed, seed 8") != std::string::npos;
+    return std::vector<int>{};
+  };
+  call.on_tick = [&] {
+    if (!is_due) return std::vector<int>{};
+    for (const pid_t each : processes_with(temporary.path().string())) ::kill(each, SIGKILL);
+    return std::vector<int>{};
+  };
+  const auto outcome = run_troupe(call);
+  EXPECT_NE(outcome.status, 0) << outcome.out;
+  std::vector<json> verdicts;
+  for (std::istringstream objects(outcome.out); objects >> std::ws && !objects.eof();) {
+    objects >> verdicts.emplace_back();
+  }
+  ASSERT_GE(verdicts.size(), 2u) << outcome.err;
+  EXPECT_EQ(verdicts.back()["bit_identical"], false);
+  EXPECT_THAT(verdicts.back()["objection"].get<std::string>(), HasSubstr("SIGKILL"));
+  verdicts.pop_back();
+  for (const json& each : verdicts) EXPECT_EQ(each["bit_identical"], true) << each;
 }
 
 /// Signals chaos as soon as it has a folder.
@@ -210,14 +242,14 @@ TEST(chaos, killed_leaves_no_process_and_the_next_one_removes_its_folder) {
   const scratch temporary;
   const auto killed = run_troupe(signalled_chaos(temporary, SIGKILL));
   ASSERT_EQ(killed.status, 128 + SIGKILL) << killed.err;
-  while (is_in_a_command_line(temporary.path().string())) std::this_thread::yield();
+  while (!processes_with(temporary.path().string()).empty()) std::this_thread::yield();
   const auto left = temporary.entries();
   ASSERT_FALSE(left.empty());
   fs::last_write_time(temporary.path() / *left.begin(), fs::file_time_type::clock::now() - std::chrono::minutes(2));
   const auto ended = run_troupe(signalled_chaos(temporary, SIGTERM));
   EXPECT_EQ(ended.status, 130) << ended.err;
   EXPECT_TRUE(temporary.entries().empty());
-  EXPECT_FALSE(is_in_a_command_line(temporary.path().string()));
+  EXPECT_TRUE(processes_with(temporary.path().string()).empty());
 }
 
 }  // namespace
