@@ -176,10 +176,11 @@ endfunction()
 #   [OPTIMIZED] [QUICK] [DAILY] [ONE_THREAD] [TURNS even|odd])
 # One program and one ctest entry per NAME. RUNS: programs that the test starts. COST: what it takes, where that is 5 s or more (else
 # a hundredth of TIMEOUT); the longest start first, so that none runs alone at the end. OPTIMIZED: compiled as the product is. With a
-# TIMEOUT of ten minutes or more it has the label slow, which `make quick` leaves out, unless it is QUICK. TURNS: one day it runs in
-# release, the next day with AddressSanitizer; even: in release on even days (scripts/run_tests.py). With TROUPE_DAY every program has
-# its turns but those that are DAILY, as one configuration alone has them. ONE_THREAD: neither the test nor what it tests has a second
-# thread or is shared by threads, so ThreadSanitizer has nothing to find. Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
+# TIMEOUT of ten minutes or more, or a COST of ten seconds, it has the label slow, which `make quick` leaves out, unless it is QUICK.
+# TURNS: one day it runs in release, the next day with AddressSanitizer; even: in release on even days (scripts/run_tests.py). With
+# TROUPE_DAY every program has its turns but those that are DAILY, as one configuration alone has them. ONE_THREAD: neither the test nor
+# what it tests has a second thread or is shared by threads, so ThreadSanitizer has nothing to find. Tests that need files find the tree
+# in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
 function(troupe_test name)
   cmake_parse_arguments(arg "OPTIMIZED;QUICK;DAILY;ONE_THREAD" "PCH;TURNS;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
   if(arg_ONE_THREAD AND TROUPE_SANITIZE STREQUAL "thread")
@@ -192,14 +193,15 @@ function(troupe_test name)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
-  elseif(arg_TIMEOUT GREATER_EQUAL 600 AND NOT arg_QUICK)
-    list(APPEND arg_LABELS slow)
   endif()
   if(arg_TURNS)
     list(APPEND arg_LABELS turns_${arg_TURNS})
   endif()
   if(NOT arg_COST)
     math(EXPR arg_COST "${arg_TIMEOUT} / 100")
+  endif()
+  if((arg_TIMEOUT GREATER_EQUAL 600 OR arg_COST GREATER_EQUAL 10) AND NOT arg_QUICK)
+    list(APPEND arg_LABELS slow)
   endif()
   add_executable(${name} ${is_left_out} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE troupe_warnings ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
