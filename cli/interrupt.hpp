@@ -34,7 +34,7 @@ class interrupt_watch {
  private:
   interrupt_watch() = default;
   void watch(const std::function<void(int)>& on_interrupt) const;
-  /// The next signal; nothing after `time_out`, or when the watch is to end. Negative: for ever.
+  /// The next signal; nothing after `time_out_ms`, or when the watch is to end. Negative: for ever.
   [[nodiscard]] std::optional<signalfd_siginfo> next(int time_out_ms) const;
 
   sigset_t before_{};
