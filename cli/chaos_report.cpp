@@ -15,18 +15,25 @@ std::uint64_t count_of(const json& result, const char* name) {
 
 /// "injected 2 times, recovered in 0.09 s, 208 sent again", as far as the result says.
 std::string effect_of(const json& one) {
+  const json note = one.value("note", json());
+  if (note.is_string()) return note.get<std::string>();
   const auto times = one.value("times", std::uint64_t{0});
   std::string text = times == 0 ? "not injected" : fmt::format("injected {} time{}", times, times == 1 ? "" : "s");
   const json seconds = one.value("recovery_seconds", json());
   if (seconds.is_number()) text += fmt::format(", recovered in {:.2f} s", seconds.get<double>());
   const json replayed = one.value("replayed", json());
   if (replayed.is_number() && replayed != 0) text += fmt::format(", {} sent again", replayed.get<std::uint64_t>());
-  const json note = one.value("note", json());
-  return note.is_string() ? note.get<std::string>() : text;
+  return text;
 }
 
+/// The members of result.json; what an evaluation without a result would have told is null.
 json fault_with_note(const fault& one, const char* note) {
-  return {{"fault", to_string(one)}, {"note", note}};
+  json all = {{"fault", to_string(one)}, {"note", note}};
+  for (const char* unknown :
+       {"times", "seconds", "micro_batch", "recovery_seconds", "replayed", "duplicates_dropped"}) {
+    all[unknown] = nullptr;
+  }
+  return all;
 }
 
 /// In the order of the plan. What ended the first evaluation is not in the one that was resumed; one that ended with an

@@ -134,6 +134,10 @@ TEST(chaos, tells_of_all_faults_where_it_resumed) {
   EXPECT_GT(object["faults"][0]["times"], 10) << "in the second evaluation";
   EXPECT_EQ(object["faults"][1]["fault"], "disk_full:journal,at=mb20");
   EXPECT_EQ(object["faults"][1]["note"], "injected; left out of the resumed evaluation");
+  for (const auto& [member, of_first] : object["faults"][0].items()) {
+    EXPECT_TRUE(object["faults"][1].contains(member)) << member;
+  }
+  EXPECT_EQ(object["faults"][1]["times"], nullptr) << "its log has it";
   EXPECT_EQ(object["faults"][2]["note"], "injected before the evaluation was resumed; its log has the cost");
 }
 
