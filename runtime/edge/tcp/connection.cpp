@@ -44,7 +44,9 @@ tl::unexpected<error> is_closed(std::error_code why) {
   return fail(error_code::peer_lost, {}, "connection closed: " + why.message());
 }
 
+/// A write may be the first to hear that the peer has ended.
 tl::unexpected<error> cannot_write(std::error_code why) {
+  if (why == std::errc::connection_reset || why == std::errc::broken_pipe) return is_closed(why);
   return fail(error_code::peer_lost, {}, "cannot write: " + why.message());
 }
 
