@@ -35,6 +35,8 @@ inline constexpr std::size_t tcp_chunk_bytes = 2u << 20;
 inline constexpr std::size_t tls_chunk_bytes = 256u << 10;
 /// The reader of a payload that lacks at least twice as much is woken after so many bytes.
 inline constexpr std::size_t tcp_wake_bytes = 1u << 20;
+/// So long after the latest bytes of any other payload its reader looks for more: to be woken would take as long.
+inline constexpr std::chrono::microseconds tcp_read_patience = 20us;
 /// Places that a chunk is gathered from.
 inline constexpr std::size_t tcp_chunk_pieces_max = 64;
 /// Chunks of one connection before others have their turn.

@@ -23,8 +23,9 @@ class edge_lane final : public lane_end {
 
   void send() override {
     activation message{{0, sent_++}, {0, 1}, std::make_shared<const block>(source().first(bytes_)), nullptr};
+    const bool has_time = std::exchange(has_waited_, false);
     await([&] {
-      const send_status status = parts_.producer->try_send(message);
+      const send_status status = has_time ? parts_.producer->try_send_now(message) : parts_.producer->try_send(message);
       if (status == send_status::closed) throw transport_failure("the peer has closed its edge");
       return status == send_status::sent;
     });
@@ -32,7 +33,7 @@ class edge_lane final : public lane_end {
 
   std::uint64_t receive() override {
     std::optional<activation> got;
-    await([&] { return (got = parts_.consumer->try_receive()).has_value(); });
+    has_waited_ = await([&] { return (got = parts_.consumer->try_receive()).has_value(); });
     const std::uint64_t sum = touched(block_codec::bytes_of(*got->tensors).first(bytes_));
     got.reset();
     parts_.consumer->release();
@@ -46,9 +47,10 @@ class edge_lane final : public lane_end {
 
  private:
   /// As engine_thread drives an engine: spins and yields for a while, then announces, looks once more, and parks.
+  /// False: there was nothing to wait for.
   template <class Attempt>
-  void await(Attempt attempt) {
-    if (attempt()) return;
+  bool await(Attempt attempt) {
+    if (attempt()) return false;
     const auto start = clock_type::now();
     auto next_look = start + park_max;
     while (!spin(attempt) && !park(attempt)) {
@@ -59,6 +61,7 @@ class edge_lane final : public lane_end {
       if (wait_.look_after_peer) wait_.look_after_peer();
       if (now > start + wait_.limit) throw transport_failure("the peer was silent for too long");
     }
+    return true;
   }
 
   template <class Attempt>
@@ -86,6 +89,8 @@ class edge_lane final : public lane_end {
   const patience wait_;
   std::size_t bytes_ = 0;
   std::uint64_t sent_ = 0;
+  /// For the latest message, as a stage whose input it was: then it writes its output itself.
+  bool has_waited_ = false;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ void fan_out::add_edge(std::size_t to, std::unique_ptr<edge_producer> edge) {
   branches_[to].edges.push_back({std::move(edge), false});
 }
 
-fan_out::outcome fan_out::send(std::span<activation> outputs) {
+fan_out::outcome fan_out::send(std::span<activation> outputs, caller by) {
   const micro_batch_id id = outputs.front().id;
   if (half_sent_ != id) {
     half_sent_.reset();
@@ -28,7 +28,7 @@ fan_out::outcome fan_out::send(std::span<activation> outputs) {
     if (!has_room(outputs)) return outcome::no_credit;
     for (branch& each : branches_) {
       if (!each.pending) continue;
-      const send_status status = send_on(each, outputs[each.options.port]);
+      const send_status status = send_on(each, outputs[each.options.port], by);
       // The room that was there is gone: the link of the edge is lost, or its other end damaged.
       if (status == send_status::no_credit) return outcome::no_credit;
       each.pending = status == send_status::closed;
@@ -50,16 +50,19 @@ bool fan_out::has_room(std::span<const activation> outputs) const {
   });
 }
 
-send_status fan_out::send_on(branch& on, activation& output) {
+send_status fan_out::send_on(branch& on, activation& output, caller by) {
   const auto replica = choose(on, output.id);
   if (!replica) return send_status::no_credit;
   edge_state& edge = on.edges[*replica];
+  const auto send = [&](activation& message) {
+    return by == caller::has_time ? edge.producer->try_send_now(message) : edge.producer->try_send(message);
+  };
   send_status status = send_status::closed;
   if (branches_.size() == 1) {
-    status = edge.producer->try_send(output);
+    status = send(output);
   } else {
     activation copy = output;
-    status = edge.producer->try_send(copy);
+    status = send(copy);
   }
   edge.closed = status == send_status::closed;
   if (status == send_status::sent) on.last = *replica;

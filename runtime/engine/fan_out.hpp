@@ -31,14 +31,15 @@ class fan_out {
     no_credit,   ///< nothing was sent on the remaining branches; a doorbell rings when there is room
     all_closed,  ///< every receiver is closed: a stop has begun
   };
+  enum class caller : std::uint8_t { is_busy, has_time };
 
   /// Call these before the first send: branch by branch, with the edges of a branch in the order of its replicas.
   std::size_t add_branch(branch_options options);
   void add_edge(std::size_t to, std::unique_ptr<edge_producer> edge);
 
   /// Sends outputs[port] on every branch, and moves from an output with a single branch. All outputs have one id. After
-  /// `no_credit` call it again with the same or other outputs.
-  [[nodiscard]] outcome send(std::span<activation> outputs);
+  /// `no_credit` call it again with the same or other outputs. `by`: edge_producer::try_send_now().
+  [[nodiscard]] outcome send(std::span<activation> outputs, caller by = caller::is_busy);
   /// Whether each branch still missing has room or a closed receiver. send() may still answer `no_credit` if an edge is
   /// lost in between.
   [[nodiscard]] bool has_room(std::span<const activation> outputs) const;
@@ -69,7 +70,7 @@ class fan_out {
   [[nodiscard]] static std::optional<std::size_t> choose(const branch& among, micro_batch_id id);
   [[nodiscard]] static bool all_closed(const branch& among);
   /// `closed`: the branch must choose again.
-  [[nodiscard]] send_status send_on(branch& on, activation& output);
+  [[nodiscard]] send_status send_on(branch& on, activation& output, caller by);
 
   std::vector<branch> branches_;
   std::optional<micro_batch_id> half_sent_;

@@ -107,13 +107,16 @@ void stage_engine::handle(const stage_command::stop&) {
 // --- receive -> run -> score, send -----------------------------------------------------------------------------------
 
 step_result stage_engine::receive() {
-  if (has_room_in_flight() && inbound_.take(work_.inputs)) {
+  const bool has_room = has_room_in_flight();
+  if (has_room && inbound_.take(work_.inputs)) {
     work_.take = inbound_.last_take();
+    work_.was_awaited = std::exchange(waits_for_input_, false);
     work_.buffer = static_cast<std::uint32_t>(taken_++ % options_.num_pipe_buffers);
     static_cast<void>(pass_on_flush(work_.id().call));
     take_up();
     return phase_ == phase::finished ? step_result::finished : step_result::progressed;
   }
+  waits_for_input_ = waits_for_input_ || has_room;
   if (pass_on_flush(std::nullopt) || flush_if_due()) return step_result::progressed;
   if (!flying_.empty() || !inbound_.exhausted()) return step_result::idle;
   finish();
@@ -249,7 +252,7 @@ step_result stage_engine::send() {
 
 /// An edge into another process may have no memory for it, or the outputs may be beyond what it can carry.
 expected<fan_out::outcome> stage_engine::try_send() try {
-  return outbound_.send(work_.outputs);
+  return outbound_.send(work_.outputs, work_.was_awaited ? fan_out::caller::has_time : fan_out::caller::is_busy);
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, options_.name, std::string{"its outputs cannot be sent: "} + e.what(),
               "return dense tensors of the CPU, use smaller micro-batches, or give the machine more memory");

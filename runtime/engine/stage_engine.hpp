@@ -149,6 +149,8 @@ class stage_engine final : public engine {
     /// gather::last_take().
     std::uint64_t take = 0;
     std::uint32_t buffer = 0;
+    /// The stage waited for it, and will wait for the next one.
+    bool was_awaited = false;
 
     [[nodiscard]] micro_batch_id id() const { return inputs.front().id; }
   };
@@ -209,6 +211,7 @@ class stage_engine final : public engine {
   fan_out outbound_;
   std::uint64_t taken_ = 0;
   work work_;
+  bool waits_for_input_ = false;
   /// In the order of their takes.
   std::deque<flying_work> flying_;
   /// When the micro-batch whose work the page shows began; while others wait for room, none of those in flight.

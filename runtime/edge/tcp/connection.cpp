@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include <asio/post.hpp>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <sys/socket.h>
 
 namespace troupe {
@@ -87,6 +89,15 @@ bool connection::is_idle(std::chrono::milliseconds at_least) const {
   return std::chrono::milliseconds(std::min(known.tcpi_last_data_recv, known.tcpi_last_data_sent)) >= at_least;
 }
 
+/// What the system calls later: under the guard, unless the connection has ended.
+template <class Act>
+auto connection::handler(Act act) {
+  return [self = shared_from_this(), act = std::move(act)](auto... outcome) {
+    const std::scoped_lock lock(self->guard_);
+    if (!self->ended_) std::invoke(act, *self, outcome...);
+  };
+}
+
 void connection::serve() {
   std::error_code failed;
   const auto peer = stream_->socket().remote_endpoint(failed);
@@ -98,25 +109,27 @@ void connection::serve() {
 void connection::dial(const tcp::endpoint& to) {
   peer_ = name_of(to);
   watch(limits_.handshake);
-  stream_->socket().async_connect(wire_socket::endpoint_type(to), [self = shared_from_this()](std::error_code failed) {
-    if (self->ended_) return;
-    if (failed) return self->fail(error_code::peer_lost, "cannot connect: " + failed.message());
-    self->begin(false);
-  });
+  stream_->socket().async_connect(wire_socket::endpoint_type(to), handler(&connection::on_connected));
+}
+
+void connection::on_connected(std::error_code failed) {
+  if (failed) return fail(error_code::peer_lost, "cannot connect: " + failed.message());
+  begin(false);
 }
 
 void connection::begin(bool as_server) {
   connected_ = true;
   std::error_code ignored;
   stream_->socket().set_option(tcp::no_delay(true), ignored);
-  stream_->handshake(as_server, [self = shared_from_this()](std::error_code failed) {
-    if (self->ended_) return;
-    if (failed) return self->fail(error_code::wire_handshake, "TLS handshake: " + failed.message());
-    self->secured_ = true;
-    if (const auto fits = self->role_->on_handshake(*self); !fits) return self->fail(fits.error());
-    self->pump();
-    if (!self->ended_) self->read();
-  });
+  stream_->handshake(as_server, handler(&connection::on_handshake));
+}
+
+void connection::on_handshake(std::error_code failed) {
+  if (failed) return fail(error_code::wire_handshake, "TLS handshake: " + failed.message());
+  secured_ = true;
+  if (const auto fits = role_->on_handshake(*this); !fits) return fail(fits.error());
+  pump();
+  if (!ended_) read();
 }
 
 void connection::assume(std::shared_ptr<connection_role> role, const std::optional<connection_limits>& limits) {
@@ -138,9 +151,11 @@ void connection::read() {
     if (!more) return fail(more.error());
     pump();
     if (ended_) return;
-    if (!*more) return wait_to_read();
+    if (*more) continue;
+    if (!expects_more()) return wait_to_read();
+    sched_yield();
   }
-  after_others([](connection& self) { self.read(); });
+  after_others(&connection::read);
 }
 
 /// False if nothing is there now.
@@ -161,28 +176,34 @@ expected<bool> connection::read_chunk() {
   return true;
 }
 
+/// The rest of a payload is on its way.
+bool connection::expects_more() const {
+  const std::size_t missing = decoder_.missing();
+  return missing > 0 && missing < 2 * limits::tcp_wake_bytes && clock::now() - last_read_ < limits::tcp_read_patience;
+}
+
 void connection::wait_to_read() {
   wake_level_.raise(stream_->socket(), decoder_.missing());
-  stream_->wait_readable([self = shared_from_this()](std::error_code failed) {
-    if (self->ended_) return;
-    if (failed) return self->fail(error_code::peer_lost, "cannot wait: " + failed.message());
-    self->read();
-  });
+  stream_->wait_readable(handler(&connection::on_readable));
+}
+
+void connection::on_readable(std::error_code failed) {
+  if (failed) return fail(error_code::peer_lost, "cannot wait: " + failed.message());
+  read();
 }
 
 void connection::wait_to_write() {
-  stream_->wait_writable([self = shared_from_this()](std::error_code failed) {
-    if (self->ended_) return;
-    if (failed) return self->fail(error_code::peer_lost, "cannot wait: " + failed.message());
-    self->write();
-  });
+  stream_->wait_writable(handler(&connection::on_writable));
+}
+
+void connection::on_writable(std::error_code failed) {
+  if (failed) return fail(error_code::peer_lost, "cannot wait: " + failed.message());
+  write();
 }
 
 template <class Act>
 void connection::after_others(Act act) {
-  asio::post(executor(), [self = shared_from_this(), act] {
-    if (!self->ended_) act(*self);
-  });
+  asio::post(executor(), handler(std::move(act)));
 }
 
 expected<void> connection::take() {
@@ -222,8 +243,29 @@ expected<void> connection::deliver(std::span<const std::byte> payload) {
 }
 
 void connection::pump() {
+  const std::scoped_lock lock(guard_);
   if (ended_ || writing_ || !secured_ || finishing_) return;
   if (begin_next()) write();
+}
+
+/// A write that is under way, or left to the I/O thread, goes on with what the role has by then.
+bool connection::pump_here() {
+  const std::unique_lock lock(guard_, std::try_to_lock);
+  if (!lock.owns_lock() || ended_ || finishing_ || !established_) return false;
+  for (std::size_t turn = 0; turn < limits::tcp_chunks_per_turn && !writing_; ++turn) {
+    const auto more = role_->next(out_);
+    if (!more) {
+      writing_ = true;  // nothing follows
+      after_others([why = more.error()](connection& self) { self.fail(why); });
+      return true;
+    }
+    if (!*more) return !role_->finished();
+    writing_ = out_counts_ = true;
+    // An error comes again on the I/O thread.
+    if (out_.bytes_left() <= limits::tcp_chunk_bytes) static_cast<void>(write_chunk());
+    if (writing_) after_others(&connection::write);
+  }
+  return writing_;
 }
 
 /// False if there is nothing to say, or no more.
@@ -246,7 +288,7 @@ void connection::write() {
     if (!*goes_on) return wait_to_write();
     if (!writing_ && !begin_next()) return;
   }
-  after_others([](connection& self) { self.write(); });
+  after_others(&connection::write);
 }
 
 /// False if the socket takes nothing now.
@@ -276,6 +318,7 @@ void connection::finish() {
 }
 
 void connection::drop() {
+  const std::scoped_lock lock(guard_);
   if (std::exchange(ended_, true)) return;
   std::error_code ignored;
   timer_.cancel();
@@ -300,9 +343,9 @@ void connection::fail(const error& why) {
 
 void connection::watch(std::chrono::milliseconds after) {
   timer_.expires_after(after);
-  timer_.async_wait([self = shared_from_this()](std::error_code cancelled) {
-    if (!cancelled && !self->ended_) self->look_at_the_clock();
-  });
+  timer_.async_wait(handler([](connection& self, std::error_code cancelled) {
+    if (!cancelled) self.look_at_the_clock();
+  }));
 }
 
 void connection::look_at_the_clock() {

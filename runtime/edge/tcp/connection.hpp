@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,8 +25,8 @@ namespace troupe {
 
 class connection;
 
-/// What a connection is about: an untrusted peer, a caller, the sending or the receiving end of an edge. I/O thread
-/// only.
+/// What a connection is about: an untrusted peer, a caller, the sending or the receiving end of an edge. One thread at
+/// a time: the I/O thread, and in next() also one that calls connection::pump_here().
 class connection_role {
  public:
   connection_role() = default;
@@ -63,12 +65,12 @@ struct connection_limits {
 
 /// Frames but pings, over all connections of an endpoint.
 struct frame_traffic {
-  std::uint64_t written = 0;
-  std::uint64_t handled = 0;
+  std::atomic<std::uint64_t> written{0};
+  std::atomic<std::uint64_t> handled{0};
 };
 
 /// One socket: frames in and out, one at a time each way, deadlines and keep-alive. Lives until it ends, held by its
-/// own handlers. I/O thread only.
+/// own handlers. I/O thread only, but for pump_here().
 class connection final : public std::enable_shared_from_this<connection> {
  public:
   /// `on_end` is called once, and `traffic` lives until then.
@@ -89,6 +91,9 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   /// Writes what the role has to say, unless a write is under way.
   void pump();
+  /// Any thread: the same, as far as the socket takes it at once, unless the I/O thread is at work here. The rest, and
+  /// errors, are left to that thread. False: it must pump().
+  [[nodiscard]] bool pump_here();
   /// Ends without a word to the role: the other side sees the socket close.
   void drop();
   /// Ends an untrusted peer for the next one.
@@ -102,8 +107,14 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool is_idle(std::chrono::milliseconds at_least) const;
   [[nodiscard]] bool is_untrusted() const { return !ended_ && role_->is_untrusted(); }
   [[nodiscard]] bool is_established() const noexcept { return established_; }
-  [[nodiscard]] bool is_writing() const noexcept { return writing_; }
-  [[nodiscard]] bool is_leaving() const { return !finishing_ && role_->leaving(); }
+  [[nodiscard]] bool is_writing() const {
+    const std::scoped_lock lock(guard_);
+    return writing_;
+  }
+  [[nodiscard]] bool is_leaving() const {
+    const std::scoped_lock lock(guard_);
+    return !finishing_ && role_->leaving();
+  }
   /// Address and port.
   [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
   /// Numeric addresses of both ends without ports; empty where there is none.
@@ -118,9 +129,16 @@ class connection final : public std::enable_shared_from_this<connection> {
  private:
   using clock = std::chrono::steady_clock;
 
+  template <class Act>
+  auto handler(Act act);
   void begin(bool as_server);
+  void on_connected(std::error_code failed);
+  void on_handshake(std::error_code failed);
+  void on_readable(std::error_code failed);
+  void on_writable(std::error_code failed);
   void read();
   expected<bool> read_chunk();
+  [[nodiscard]] bool expects_more() const;
   expected<void> take();
   expected<void> take_head();
   expected<void> deliver(std::span<const std::byte> payload);
@@ -137,6 +155,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   void watch(std::chrono::milliseconds after);
   void look_at_the_clock();
 
+  /// Recursive, as roles end their connections.
+  mutable std::recursive_mutex guard_;
   std::unique_ptr<wire_stream> stream_;
   connection_limits limits_;
   frame_traffic& traffic_;

@@ -46,6 +46,17 @@ struct edge_link {
     if (!lost.exchange(true, std::memory_order_acq_rel) && !detached_ && on_lost_) on_lost_(why);
   }
 
+  /// By the I/O thread, which gives each link one connection.
+  void connect(std::weak_ptr<connection> by) {
+    const std::scoped_lock lock(guard_);
+    connected_ = std::move(by);
+  }
+  /// Null before that, and after the connection's end.
+  [[nodiscard]] std::shared_ptr<connection> connected() {
+    const std::scoped_lock lock(guard_);
+    return connected_.lock();
+  }
+
   const edge_key key;
   const std::uint32_t slots;
   /// tcp_edge_options::peer.
@@ -59,11 +70,10 @@ struct edge_link {
   std::atomic<bool> abandoned{false};
   /// By the I/O thread.
   std::atomic<bool> lost{false};
-  /// The I/O thread's alone.
-  std::weak_ptr<connection> connected;
 
  private:
   std::mutex guard_;
+  std::weak_ptr<connection> connected_;
   bool detached_ = false;
   const std::function<void(const error&)> on_lost_;
 };

@@ -43,7 +43,13 @@ expected<bool> edge_sender::next(outgoing_frame& out) {
   if (!exhausted && !(closed && peer_closed_)) return false;
   close_sent_ = true;
   out.begin(close_frame{link_->sent.load(std::memory_order_acquire)});
+  drop_rest();
   return true;
+}
+
+// What the end sent while the queue was closed for it lies in the queue still.
+void edge_sender::drop_rest() {
+  if (close_sent_ && peer_closed_) link_->queue.reset();
 }
 
 expected<void> edge_sender::begin(outgoing_frame& out) {
@@ -106,6 +112,7 @@ expected<void> edge_sender::on_credit(const credit_frame& credit) {
 void edge_sender::on_close() {
   peer_closed_ = true;
   link_->with_end([&] { link_->queue->close(); });
+  drop_rest();
 }
 
 // A consumer that has closed wants nothing more: there is nothing to lose.

@@ -25,6 +25,7 @@ class edge_sender final : public connection_role {
  private:
   expected<void> on_credit(const credit_frame& credit);
   void on_close();
+  void drop_rest();
   expected<void> begin(outgoing_frame& out);
   void gather(gathered_bytes& body) const;
 

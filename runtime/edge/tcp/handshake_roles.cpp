@@ -61,7 +61,7 @@ expected<void> untrusted_peer::admit(connection& from, const frame& head) {
   }
   auto link = core_.admit(said_->key, from.peer_node());
   if (!link) return tl::make_unexpected(std::move(link).error());
-  (*link)->connected = from.weak_from_this();
+  (*link)->connect(from.weak_from_this());
   from.assume(std::make_shared<edge_receiver>(*link, *core_.options().codec));
   if ((*link)->faults) from.disturb((*link)->faults, disturbed_content::edge);
   return {};
@@ -114,7 +114,7 @@ expected<void> caller::answer(const frame& head) {
 expected<void> caller::start(connection& from, const frame& head) {
   const auto* welcome = std::get_if<welcome_frame>(&head);
   if (welcome == nullptr || welcome->slots != link_->slots) return unexpected_frame("no welcome to this edge");
-  link_->connected = from.weak_from_this();
+  link_->connect(from.weak_from_this());
   from.assume(std::make_shared<edge_sender>(link_, *core_.options().codec, core_.has_payload_crc()));
   if (link_->faults) from.disturb(link_->faults, disturbed_content::link);
   on_outcome_({});

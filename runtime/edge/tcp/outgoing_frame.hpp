@@ -29,6 +29,7 @@ class outgoing_frame {
   /// So many bytes of the latest chunk are sent: the next one begins behind them.
   void sent(std::size_t bytes) noexcept;
   [[nodiscard]] bool is_done() const noexcept { return sent_ == bytes_; }
+  [[nodiscard]] std::uint64_t bytes_left() const noexcept { return bytes_ - sent_; }
 
  private:
   [[nodiscard]] std::size_t parts() const noexcept { return body_.pieces().size() + 2; }

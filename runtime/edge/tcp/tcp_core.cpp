@@ -263,8 +263,13 @@ void tcp_core::wake(const std::shared_ptr<edge_link>& link) {
   });
 }
 
+void tcp_core::write_here(const std::shared_ptr<edge_link>& link) {
+  const auto connected = link->connected();
+  if (connected == nullptr || !connected->pump_here()) wake(link);
+}
+
 void tcp_core::attend(edge_link& link) {
-  const auto connected = link.connected.lock();
+  const auto connected = link.connected();
   if (!link.abandoned.load(std::memory_order_acquire)) {
     if (connected) connected->pump();
   } else if (connected) {

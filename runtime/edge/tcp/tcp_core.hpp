@@ -43,6 +43,8 @@ class tcp_core {
                                      const std::shared_ptr<sender_link>& link);
   /// The end has news for the I/O thread.
   void wake(const std::shared_ptr<edge_link>& link);
+  /// The same, but what the end's thread can write itself, it writes.
+  void write_here(const std::shared_ptr<edge_link>& link);
   [[nodiscard]] bool is_settled();
   [[nodiscard]] std::size_t connections();
 

@@ -24,6 +24,7 @@ class end_of_edge {
   }
 
   void wake() const { core->wake(link); }
+  void write_here() const { core->write_here(link); }
   void close() {
     if (std::exchange(ended, true)) return;
     queue->close();
@@ -55,12 +56,13 @@ class tcp_producer final : public edge_producer {
   [[nodiscard]] std::uint32_t slots() const noexcept override { return end_.queue->slots(); }
   [[nodiscard]] std::uint32_t credits() const noexcept override { return end_.is_silent() ? 0 : end_.queue->credits(); }
   [[nodiscard]] send_status try_send(activation& message) override {
-    if (end_.is_silent()) return send_status::no_credit;
-    refuse_what_has_no_bytes(message);
-    const send_status status = end_.queue->try_send(message);
-    if (status != send_status::sent) return status;
-    link_->sent.store(++sent_, std::memory_order_release);
-    end_.wake();
+    const send_status status = queue_up(message);
+    if (status == send_status::sent) end_.wake();
+    return status;
+  }
+  [[nodiscard]] send_status try_send_now(activation& message) override {
+    const send_status status = queue_up(message);
+    if (status == send_status::sent) end_.write_here();
     return status;
   }
   void send_flush(call_number call) noexcept override {
@@ -71,6 +73,14 @@ class tcp_producer final : public edge_producer {
   void abandon() noexcept override { end_.abandon(); }
 
  private:
+  send_status queue_up(activation& message) {
+    if (end_.is_silent()) return send_status::no_credit;
+    refuse_what_has_no_bytes(message);
+    const send_status status = end_.queue->try_send(message);
+    if (status == send_status::sent) link_->sent.store(++sent_, std::memory_order_release);
+    return status;
+  }
+
   // Here, where the caller can be told: the I/O thread writes it later, and has no caller.
   void refuse_what_has_no_bytes(const activation& message) const {
     for (const payload_ptr& each : {message.tensors, message.labels}) {

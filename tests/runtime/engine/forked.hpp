@@ -18,6 +18,8 @@ struct fake_edge {
   /// Is lost there, as the link of a tcp edge is: silent from then on.
   bool lost_on_send = false;
   std::vector<std::uint64_t> got;
+  /// Those of them that came from a caller with time.
+  std::vector<std::uint64_t> got_now;
   std::vector<payload_ptr> payloads;
   std::vector<call_number> ended;
   int closed = 0;
@@ -36,6 +38,12 @@ struct fake_producer final : edge_producer {
     edge.got.push_back(message.id.index);
     edge.payloads.push_back(std::move(message.tensors));
     return send_status::sent;
+  }
+  [[nodiscard]] send_status try_send_now(activation& message) override {
+    const std::uint64_t index = message.id.index;
+    const send_status status = try_send(message);
+    if (status == send_status::sent) edge.got_now.push_back(index);
+    return status;
   }
   void send_flush(call_number call) noexcept override { edge.ended.push_back(call); }
   void close() noexcept override { ++edge.closed; }

@@ -9,32 +9,42 @@
 namespace troupe::testing {
 namespace {
 
+/// Of many chunks, and of one that is larger than a socket's buffer is at first.
 constexpr std::size_t large_bytes = 3 * limits::tcp_chunk_bytes + 12'345;
+constexpr std::size_t chunk_bytes = limits::tcp_chunk_bytes - 1000;
 
 /// number_codec's bytes.
-bool is_right(const payload& value, std::uint64_t number) {
+bool is_right(const payload& value, std::uint64_t number, std::size_t padding) {
   const auto& viewed = dynamic_cast<const viewed_payload&>(value);
-  if (viewed.bytes.size() != 8 + large_bytes || viewed.value() != number) return false;
+  if (viewed.bytes.size() != 8 + padding || viewed.value() != number) return false;
   for (std::size_t i = 8; i < viewed.bytes.size(); ++i) {
     if (viewed.bytes[i] != static_cast<std::byte>(i & 0xffu)) return false;
   }
   return true;
 }
 
-class tcp_large_payload : public ::testing::TestWithParam<bool> {};
+struct large_case {
+  bool with_tls = false;
+  bool by_caller = false;
+  std::size_t padding = 0;
+};
+
+class tcp_large_payload : public ::testing::TestWithParam<large_case> {};
 
 TEST_P(tcp_large_payload, arrives_whole_several_at_a_time) {
   constexpr std::uint64_t messages = 8;
-  const auto endpoint = must_open(test_options(GetParam()));
+  const large_case given = GetParam();
+  const auto endpoint = must_open(test_options(given.with_tls));
   auto consumer = endpoint->accept(key_of(1), {{2, nullptr, nullptr, 1}, {}}).value();
   auto producer = endpoint->connect("127.0.0.1", endpoint->port(), key_of(1), {{2, nullptr, nullptr, 1}, {}}).value();
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
   EXPECT_TRUE(eventually([&] {
-    activation message{{0, sent}, {0, 1}, std::make_shared<number_payload>(sent, large_bytes), nullptr, nullptr};
-    if (sent < messages && producer->try_send(message) == send_status::sent) ++sent;
+    activation message{{0, sent}, {0, 1}, std::make_shared<number_payload>(sent, given.padding), nullptr, nullptr};
+    const auto send = [&] { return given.by_caller ? producer->try_send_now(message) : producer->try_send(message); };
+    if (sent < messages && send() == send_status::sent) ++sent;
     if (const auto got = consumer->try_receive()) {
-      EXPECT_TRUE(is_right(*got->tensors, received)) << "message " << received;
+      EXPECT_TRUE(is_right(*got->tensors, received, given.padding)) << "message " << received;
       ++received;
       consumer->release();
     }
@@ -42,7 +52,10 @@ TEST_P(tcp_large_payload, arrives_whole_several_at_a_time) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(with_and_without_tls, tcp_large_payload, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(any, tcp_large_payload,
+                         ::testing::Values(large_case{false, false, large_bytes}, large_case{true, false, large_bytes},
+                                           large_case{false, true, large_bytes}, large_case{true, true, large_bytes},
+                                           large_case{false, true, chunk_bytes}, large_case{true, true, chunk_bytes}));
 
 /// Far below tcp_wake_bytes within the time of silence.
 TEST(tcp_slow_payload, does_not_count_as_silence) {
