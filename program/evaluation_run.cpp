@@ -12,8 +12,15 @@
 namespace troupe {
 namespace {
 
-error interrupted_error() {
-  return {error_code::interrupted, "eval", "it was interrupted before all samples were evaluated", {}};
+/// Of an evaluation that was ended.
+std::string how_to_go_on(const eval_options& config) {
+  return config.run.journal.file.empty() ? "give --journal FILE next time: then --resume does the rest"
+                                         : "run it again with --resume, which does the rest";
+}
+
+error interrupted_error(const eval_options& config) {
+  return {error_code::interrupted, "eval", "it was interrupted before all samples were evaluated",
+          how_to_go_on(config)};
 }
 
 /// What went wrong beside the stop that was asked for, which a cancelled call has for its cause, too.
@@ -29,7 +36,7 @@ std::optional<error> failure_of(const call_outcome& outcome) {
 error deadline_error(const eval_options& config) {
   const std::chrono::duration<double> limit = config.run.deadline.value_or(std::chrono::nanoseconds{0});
   return {error_code::deadline_passed, "eval", fmt::format("the deadline of {} s has passed", limit.count()),
-          "raise the deadline (--deadline), or evaluate fewer samples (--limit)"};
+          "raise the deadline (--deadline), evaluate fewer samples (--limit), or " + how_to_go_on(config)};
 }
 
 void evaluation_run::request_stop(stop_kind kind) noexcept {
@@ -81,7 +88,7 @@ std::optional<call_outcome> evaluation_run::wait(std::future<call_outcome>& outc
   }
   report(running().reports().take({}), started);
   // asked for before the end, and found after it: the end is that of a stopped run
-  if (!stopped_by_ && stop_asked_.load() > stop_applied_) stopped_by_ = interrupted_error();
+  if (!stopped_by_ && stop_asked_.load() > stop_applied_) stopped_by_ = interrupted_error(parts_.config);
   return outcome.get();
 }
 
@@ -96,7 +103,7 @@ void evaluation_run::apply_stop_request() {
   const int asked = stop_asked_.load();
   if (asked <= stop_applied_) return;
   stop_applied_ = asked;
-  if (!stopped_by_) stopped_by_ = interrupted_error();
+  if (!stopped_by_) stopped_by_ = interrupted_error(parts_.config);
   if (asked == static_cast<int>(stop_kind::drain)) {
     running().cut_calls();
   } else {

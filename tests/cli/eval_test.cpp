@@ -140,6 +140,7 @@ TEST(eval, interrupted_once_drains_and_prints_a_partial_result) {
     const json result = json::parse(outcome.out);
     EXPECT_EQ(result["partial"], true);
     EXPECT_EQ(result["errors"][0]["code"], "E0606");
+    EXPECT_EQ(result["errors"][0]["fix"], "give --journal FILE next time: then --resume does the rest");
     EXPECT_LT(result["samples"], 1000);
     EXPECT_EQ(result["metrics"]["accuracy"]["total"], result["samples"]);
     EXPECT_THAT(outcome.err, HasSubstr("finishing what is under way"));

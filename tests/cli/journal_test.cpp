@@ -182,6 +182,7 @@ TEST_F(journaled, interrupted_goes_on) {
   ASSERT_EQ(drained.status, 130) << drained.err;
   const json partial = json::parse(drained.out);
   EXPECT_EQ(partial["partial"], true);
+  EXPECT_EQ(partial["errors"][0]["fix"], "run it again with --resume, which does the rest");
   const auto whole = run({"--resume"});
   expect_whole(whole);
   // A drain finishes the micro-batches under way, and keeps all of them.
