@@ -12,7 +12,7 @@
 namespace troupe {
 namespace {
 
-/// Of an evaluation that was ended.
+/// The fix for an evaluation that was ended.
 std::string how_to_go_on(const eval_options& config) {
   return config.run.journal.file.empty() ? "give --journal FILE next time: then --resume does the rest"
                                          : "run it again with --resume, which does the rest";
