@@ -1,11 +1,2 @@
-# Gloo as Debian ships it (libgloo-dev, without a CMake config): Gloo::gloo. For benchmarks only.
-find_path(GLOO_INCLUDE_DIR gloo/config.h)
-find_library(GLOO_LIBRARY gloo)
-mark_as_advanced(GLOO_INCLUDE_DIR GLOO_LIBRARY)
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(Gloo REQUIRED_VARS GLOO_LIBRARY GLOO_INCLUDE_DIR)
-if(Gloo_FOUND AND NOT TARGET Gloo::gloo)
-  add_library(Gloo::gloo SHARED IMPORTED)
-  set_target_properties(Gloo::gloo PROPERTIES IMPORTED_LOCATION ${GLOO_LIBRARY})
-  target_include_directories(Gloo::gloo SYSTEM INTERFACE ${GLOO_INCLUDE_DIR})
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/troupe_find_debian_library.cmake)
+troupe_find_debian_library(Gloo Gloo::gloo gloo/config.h gloo)  # libgloo-dev, for benchmarks only

@@ -1,13 +1,6 @@
-# Intel's ipsec-mb as Debian ships it (libipsec-mb-dev, without a CMake config): IPSecMB::IPSecMB.
-find_path(IPSecMB_INCLUDE_DIR intel-ipsec-mb.h)
-find_library(IPSecMB_LIBRARY IPSec_MB)
-mark_as_advanced(IPSecMB_INCLUDE_DIR IPSecMB_LIBRARY)
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(IPSecMB REQUIRED_VARS IPSecMB_LIBRARY IPSecMB_INCLUDE_DIR)
-if(IPSecMB_FOUND AND NOT TARGET IPSecMB::IPSecMB)
-  add_library(IPSecMB::IPSecMB SHARED IMPORTED)
-  set_target_properties(IPSecMB::IPSecMB PROPERTIES IMPORTED_LOCATION ${IPSecMB_LIBRARY})
-  target_include_directories(IPSecMB::IPSecMB SYSTEM INTERFACE ${IPSecMB_INCLUDE_DIR})
+include(${CMAKE_CURRENT_LIST_DIR}/troupe_find_debian_library.cmake)
+troupe_find_debian_library(IPSecMB IPSecMB::IPSecMB intel-ipsec-mb.h IPSec_MB)  # libipsec-mb-dev
+if(IPSecMB_FOUND)
   # Else its header has macros that are named as functions of OpenSSL are.
-  target_compile_definitions(IPSecMB::IPSecMB INTERFACE NO_COMPAT_IMB_API_053)
+  set_target_properties(IPSecMB::IPSecMB PROPERTIES INTERFACE_COMPILE_DEFINITIONS NO_COMPAT_IMB_API_053)
 endif()

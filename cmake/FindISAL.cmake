@@ -1,11 +1,2 @@
-# ISA-L as Debian ships it (libisal-dev, without a CMake config): ISAL::ISAL.
-find_path(ISAL_INCLUDE_DIR isa-l/crc.h)
-find_library(ISAL_LIBRARY isal)
-mark_as_advanced(ISAL_INCLUDE_DIR ISAL_LIBRARY)
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(ISAL REQUIRED_VARS ISAL_LIBRARY ISAL_INCLUDE_DIR)
-if(ISAL_FOUND AND NOT TARGET ISAL::ISAL)
-  add_library(ISAL::ISAL SHARED IMPORTED)
-  set_target_properties(ISAL::ISAL PROPERTIES IMPORTED_LOCATION ${ISAL_LIBRARY})
-  target_include_directories(ISAL::ISAL SYSTEM INTERFACE ${ISAL_INCLUDE_DIR})
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/troupe_find_debian_library.cmake)
+troupe_find_debian_library(ISAL ISAL::ISAL isa-l/crc.h isal)  # libisal-dev

@@ -149,7 +149,7 @@ class stage_engine final : public engine {
     /// gather::last_take().
     std::uint64_t take = 0;
     std::uint32_t buffer = 0;
-    /// The stage waited for it, and will wait for the next one.
+    /// The stage waited for it, and has time until the next one.
     bool was_awaited = false;
 
     [[nodiscard]] micro_batch_id id() const { return inputs.front().id; }

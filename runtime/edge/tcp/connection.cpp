@@ -179,7 +179,7 @@ expected<bool> connection::read_chunk() {
 /// The rest of a payload is on its way.
 bool connection::expects_more() const {
   const std::size_t missing = decoder_.missing();
-  return missing > 0 && missing < 2 * limits::tcp_wake_bytes && clock::now() - last_read_ < limits::tcp_read_patience;
+  return missing > 0 && !wake_level::takes_several(missing) && clock::now() - last_read_ < limits::tcp_read_patience;
 }
 
 void connection::wait_to_read() {

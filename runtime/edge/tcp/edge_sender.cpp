@@ -47,7 +47,8 @@ expected<bool> edge_sender::next(outgoing_frame& out) {
   return true;
 }
 
-// What the end sent while the queue was closed for it lies in the queue still.
+// What the end sent while the queue was closed for it lies in the queue still. The end itself is closed by now: its
+// bell is not rung.
 void edge_sender::drop_rest() {
   if (close_sent_ && peer_closed_) link_->queue.reset();
 }

@@ -39,7 +39,7 @@ transfer send_some(wire_socket& to, wire_stream::pieces from) {
 }
 
 void wake_level::raise(wire_socket& of, std::size_t missing) {
-  set(of, missing >= 2 * limits::tcp_wake_bytes ? static_cast<int>(limits::tcp_wake_bytes) : 1);
+  set(of, takes_several(missing) ? static_cast<int>(limits::tcp_wake_bytes) : 1);
 }
 
 void wake_level::set(wire_socket& of, int bytes) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+
+#include "messages/limits.hpp"
 #include "runtime/edge/tcp/wire_stream.hpp"
 
 namespace troupe {
@@ -13,6 +16,10 @@ namespace troupe {
 /// end of the stream ends a wait at once, and a receive buffer that is full. Tcp alone: others are woken by each byte.
 class wake_level {
  public:
+  /// So many missing bytes come in several wakes.
+  [[nodiscard]] static constexpr bool takes_several(std::size_t missing) {
+    return missing >= 2 * limits::tcp_wake_bytes;
+  }
   /// For the next wait. `missing`: bytes that come for sure.
   void raise(wire_socket& of, std::size_t missing);
   /// Ends a wait if anything has come: on a slow network, too, what comes is read now and then.
