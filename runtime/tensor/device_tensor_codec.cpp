@@ -97,8 +97,11 @@ void device_tensor_codec::check(const payload& value) const {
 
 device_parts device_tensor_codec::split(const payload_ptr& value) const {
   const tensor_set& set = as_tensors(value);
-  device_parts made{
-      .description = std::vector<std::byte>(bytes_to_describe(set)), .extents = {}, .places = {}, .owner = value};
+  device_parts made{.description = std::vector<std::byte>(bytes_to_describe(set)),
+                    .extents = {},
+                    .places = {},
+                    .owner = value,
+                    .owners = {}};
   word_writer out(made.description);
   out.word(tensors_magic | set.tensors().size());
   for (std::size_t index = 0; index < set.tensors().size(); ++index) {
@@ -107,6 +110,7 @@ device_parts device_tensor_codec::split(const payload_ptr& value) const {
     if (tensor.nbytes() == 0) continue;
     made.extents.push_back({.count = tensor.nbytes(), .type = nccl::element::uint8});
     made.places.push_back(static_cast<const std::byte*>(tensor.const_data_ptr()));
+    made.owners.push_back(std::make_shared<const at::Tensor>(tensor));
   }
   return made;
 }

@@ -162,11 +162,13 @@ device_parts late_device_codec::split(const payload_ptr& value) const {
   device_parts made{.description = std::vector<std::byte>(sizeof(bytes)),
                     .extents = extents_of(bytes),
                     .places = {},
-                    .owner = memory};
+                    .owner = memory,
+                    .owners = {}};
   std::memcpy(made.description.data(), &bytes, sizeof(bytes));
   const std::byte* at = memory.get();
   for (const device_extent& each : made.extents) {
     made.places.push_back(at);
+    made.owners.push_back(memory);
     at += each.count * bytes_of(each.type);
   }
   return made;

@@ -1,5 +1,6 @@
 #include "runtime/edge/cuda_ipc/ipc_announcement.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <stdexcept>
@@ -7,8 +8,27 @@
 namespace troupe::ipc {
 namespace {
 
-constexpr std::uint64_t place_magic = 0x3143'5049'5052'5421;  // "!TRPIPC1"
-constexpr std::size_t head_bytes = sizeof(place_magic) + sizeof(place);
+constexpr std::uint64_t place_magic = 0x3243'5049'5052'5421;  // "!TRPIPC2"
+
+/// As bytes: as it is, both ends are on one host. The spots follow, and then the description of the tensors.
+struct head {
+  std::uint64_t magic = place_magic;
+  std::uint64_t flushed_before = 0;
+  std::uint64_t block = 0;
+  std::uint64_t slot = 0;
+  std::uint64_t spots = 0;
+  sharing_handle event{};
+};
+static_assert(sizeof(head) == 104 && sizeof(spot) == 72);
+
+/// The size of a message is known before it is known whether it can be lent.
+std::size_t spots_of(const nccl::announcement& tensors) {
+  return std::max<std::size_t>(tensors.extents.size(), 1);
+}
+
+tl::unexpected<error> nonsense() {
+  return fail(error_code::wire_malformed, "cuda_ipc edge", "a place of no tensors, or of others");
+}
 
 /// Behind a place there is a description of tensors, and nothing else.
 class no_payloads final : public payload_codec {
@@ -16,7 +36,7 @@ class no_payloads final : public payload_codec {
   [[nodiscard]] std::size_t size_of(const payload&) const override { throw std::runtime_error("no tensors"); }
   void write(const payload&, std::span<std::byte>) const override {}
   [[nodiscard]] expected<payload_ptr> read(std::span<const std::byte>, std::shared_ptr<const void>) const override {
-    return fail(error_code::wire_malformed, "cuda_ipc edge", "a place of no tensors");
+    return nonsense();
   }
 };
 
@@ -27,26 +47,44 @@ class announcing final : public payload_codec {
 
   [[nodiscard]] std::size_t size_of(const payload& value) const override {
     const auto* said = dynamic_cast<const announcement*>(&value);
-    return said == nullptr ? others_->size_of(value) : head_bytes + described_->size_of(*said->tensors);
+    if (said == nullptr) return others_->size_of(value);
+    return sizeof(head) + spots_of(*said->tensors) * sizeof(spot) + described_->size_of(*said->tensors);
   }
   void write(const payload& value, std::span<std::byte> into) const override {
     const auto* said = dynamic_cast<const announcement*>(&value);
     if (said == nullptr) return others_->write(value, into);
-    std::memcpy(into.data(), &place_magic, sizeof(place_magic));
-    std::memcpy(into.data() + sizeof(place_magic), &said->where, sizeof(place));
-    described_->write(*said->tensors, into.subspan(head_bytes));
+    const auto& [flushed_before, block, slot, event, spots] = said->where;
+    const head made{.flushed_before = flushed_before,
+                    .block = block,
+                    .slot = slot,
+                    .spots = spots_of(*said->tensors),
+                    .event = event};
+    std::memcpy(into.data(), &made, sizeof(made));
+    std::vector<spot> all = spots;
+    all.resize(made.spots);
+    std::memcpy(into.data() + sizeof(made), all.data(), all.size() * sizeof(spot));
+    described_->write(*said->tensors, into.subspan(sizeof(made) + all.size() * sizeof(spot)));
   }
   [[nodiscard]] expected<payload_ptr> read(std::span<const std::byte> from,
                                            std::shared_ptr<const void> owner) const override {
-    std::uint64_t magic = 0;
-    if (from.size() >= head_bytes) std::memcpy(&magic, from.data(), sizeof(magic));
-    if (magic != place_magic) return others_->read(from, std::move(owner));
-    auto read = described_->read(from.subspan(head_bytes), nullptr);
+    head said;
+    if (from.size() < sizeof(said)) return others_->read(from, std::move(owner));
+    std::memcpy(&said, from.data(), sizeof(said));
+    if (said.magic != place_magic) return others_->read(from, std::move(owner));
+    const auto rest = from.subspan(sizeof(said));
+    if (said.spots > limits::wire_tensors_max || said.spots * sizeof(spot) > rest.size()) return nonsense();
+    std::vector<spot> spots(said.spots);
+    std::memcpy(spots.data(), rest.data(), spots.size() * sizeof(spot));
+    auto read = described_->read(rest.subspan(spots.size() * sizeof(spot)), nullptr);
     if (!read) return read;
     auto tensors = std::dynamic_pointer_cast<const nccl::announcement>(*read);
-    if (tensors == nullptr) return fail(error_code::wire_malformed, "cuda_ipc edge", "a place of no tensors");
+    if (tensors == nullptr || spots.size() != spots_of(*tensors)) return nonsense();
     auto made = std::make_shared<announcement>(std::move(tensors), std::move(owner));
-    std::memcpy(&made->where, from.data() + sizeof(place_magic), sizeof(place));
+    made->where = {.flushed_before = said.flushed_before,
+                   .block = said.block,
+                   .slot = said.slot,
+                   .event = said.event,
+                   .spots = std::move(spots)};
     return made;
   }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "runtime/device/device_sharing.hpp"
 #include "runtime/edge/nccl/announcement.hpp"
@@ -11,22 +12,28 @@
 /// What the producer tells the consumer of a message in the place of its tensors (docs/edges.md).
 namespace troupe::ipc {
 
-/// Where the tensors lie. As bytes: as it is, both ends are on one host.
+/// In memory of the producer that `memory` opens.
+struct spot {
+  sharing_handle memory{};
+  /// From the start of that memory: a multiple of limits::payload_alignment.
+  std::uint64_t offset = 0;
+  friend bool operator==(const spot&, const spot&) = default;
+};
+
+/// Where the tensors lie.
 struct place {
   /// The flush before this message, as call + 1; 0: none.
   std::uint64_t flushed_before = 0;
   /// Number of the ring's block, from 1. A block with a greater number takes the place of all before. 0: the tensors
-  /// are lent, and lie where the stage made them; `memory` opens that allocation, and there is no event.
+  /// are lent, and lie where the stage made them; there is no event.
   std::uint64_t block = 0;
   std::uint64_t slot = 0;
-  /// From the start of the block or allocation: a multiple of limits::payload_alignment, as that of each extent behind
-  /// it.
-  std::uint64_t offset = 0;
-  sharing_handle memory{};
   /// It passes when the tensors are there.
   sharing_handle event{};
+  /// Lent: for each extent, in an allocation. Else the first one alone is set: the slot, in its block, with one extent
+  /// behind the other, each at a multiple of limits::payload_alignment.
+  std::vector<spot> spots;
 };
-static_assert(sizeof(place) == 160);
 
 class announcement final : public payload {
  public:

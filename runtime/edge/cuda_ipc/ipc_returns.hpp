@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "runtime/edge/cuda_ipc/event_poller.hpp"
 #include "runtime/edge/cuda_ipc/ipc_tools.hpp"
@@ -12,11 +13,11 @@
 /// How the two ends wait for a device without waiting: the poller looks for them.
 namespace troupe::ipc {
 
-/// What of a message its reader's device is at. Destroyed from the last to the first: the block or allocation, which
-/// may be closed then, and the hold on the slot of the announcing edge, which the producer may use then.
+/// What of a message its reader's device is at. Destroyed from the last to the first: the blocks or allocations,
+/// which may be closed then, and the hold on the slot of the announcing edge, which the producer may use then.
 struct parts_in_use {
   std::shared_ptr<const void> slot;
-  std::shared_ptr<std::byte> block;
+  std::vector<std::shared_ptr<std::byte>> memory;
 };
 
 /// What payloads that view a slot own. When the last of them goes, on any thread, the slot is viewed no longer, but it
@@ -25,10 +26,10 @@ class reading {
  public:
   /// `announced` is the lease of the announcing edge's slot.
   reading(std::shared_ptr<const ipc_tools> tools, std::shared_ptr<event_poller> poller,
-          std::shared_ptr<const shm::slot_lease> announced, std::shared_ptr<std::byte> block)
+          std::shared_ptr<const shm::slot_lease> announced, std::vector<std::shared_ptr<std::byte>> memory)
       : tools_(std::move(tools)),
         poller_(std::move(poller)),
-        in_use_{announced->hold_on(), std::move(block)},
+        in_use_{announced->hold_on(), std::move(memory)},
         viewed_(std::move(announced)) {}
   reading(const reading&) = delete;
   reading& operator=(const reading&) = delete;

@@ -14,17 +14,17 @@ namespace troupe::ipc {
 /// again. Threads: one at a time.
 ///
 /// The consumer opens whole allocations, with all that is in them, and keeps them open, since opening takes longer than
-/// a copy. None of them may be freed meanwhile: the newest message in each stays alive as long as this object. It takes
-/// no more than half of its allocation, so that newer ones find room there and take its place.
+/// a copy. None of them may be freed meanwhile: the newest part in each stays alive as long as this object. A message
+/// takes no more than half of an allocation, so that newer ones find room there and take its place.
 class lent_memory {
  public:
   lent_memory(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots)
       : tools_(std::move(tools)), on_their_way_(slots) {}
 
-  /// Nothing where the parts must be copied: there are several, they take more than half of their allocation or begin
-  /// at no multiple of limits::payload_alignment, the device cannot share it, or the consumer has
-  /// limits::ipc_lent_allocations_max others open. The parts are finished; `room` is nccl::room_of() of them.
-  [[nodiscard]] std::optional<place> lend(std::uint32_t slot, const device_parts& parts, std::uint64_t room);
+  /// A spot for each part. Nothing where they must be copied: those in one allocation take more than its half, one
+  /// begins at no multiple of limits::payload_alignment, the device cannot share it, or the consumer would have more
+  /// than limits::ipc_lent_allocations_max allocations open. The parts are finished.
+  [[nodiscard]] std::optional<std::vector<spot>> lend(std::uint32_t slot, const device_parts& parts);
   /// The last message in this slot has come back.
   void came_back(std::uint32_t slot) noexcept { on_their_way_[slot].reset(); }
   /// Nothing has been lent yet.
@@ -34,9 +34,15 @@ class lent_memory {
   struct allocation {
     const std::byte* base;
     sharing_handle handle;
-    /// Not null once find() has returned.
+    /// Null only within lend().
     std::shared_ptr<const void> newest;
   };
+  /// Where the parts are, in allocations that have room beside them.
+  struct located {
+    const std::byte* base;
+    std::uint64_t offset;
+  };
+  [[nodiscard]] std::optional<std::vector<located>> locate(const device_parts& parts) const;
   [[nodiscard]] allocation* find(const std::byte* base);
 
   const std::shared_ptr<const ipc_tools> tools_;

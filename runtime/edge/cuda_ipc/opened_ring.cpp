@@ -1,6 +1,7 @@
 #include "runtime/edge/cuda_ipc/opened_ring.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -12,19 +13,36 @@ tl::unexpected<error> nonsense(std::string cause) {
               "Check the peer: it is damaged, or another version of Troupe");
 }
 
+/// `extents`, one behind the other from there on; together they are within limits::nccl_message_bytes_max.
+expected<void> view_at(const shared_block& in, std::uint64_t offset, std::span<const device_extent> extents,
+                       opened_ring::view& into) {
+  const std::uint64_t room = *nccl::room_of(extents);
+  if (offset > in.bytes || room > in.bytes - offset) {
+    return nonsense(std::to_string(room) + " bytes at " + std::to_string(offset) + " of a block of " +
+                    std::to_string(in.bytes));
+  }
+  into.memory.push_back(in.memory);
+  std::byte* at = in.memory.get() + offset;
+  for (const device_extent& each : extents) {
+    into.places.push_back(at);
+    at += *nccl::room_of({&each, 1});
+  }
+  return {};
+}
+
 }  // namespace
 
 // The old block goes when its last payload does: the producer frees it after that.
 expected<void> opened_ring::open_block(const place& where) {
   if (where.block == number_) return {};
-  auto opened = tools_->sharing->open_memory(where.memory);
+  auto opened = tools_->sharing->open_memory(where.spots.front().memory);
   if (!opened) return tl::make_unexpected(std::move(opened).error());
   block_ = std::move(*opened);
   number_ = where.block;
   return {};
 }
 
-expected<const shared_block*> opened_ring::open_lent(const place& where) {
+expected<const shared_block*> opened_ring::open_lent(const spot& where) {
   const auto known = std::ranges::find(lent_, where.memory, &shared_block::handle);
   if (known != lent_.end()) return &*known;
   if (lent_.size() == limits::ipc_lent_allocations_max) {
@@ -35,9 +53,23 @@ expected<const shared_block*> opened_ring::open_lent(const place& where) {
   });
 }
 
-expected<const shared_block*> opened_ring::open_memory(const place& where) {
-  if (where.block == 0) return open_lent(where);
-  return open_block(where).map([this]() -> const shared_block* { return &block_; });
+expected<void> opened_ring::view_block(const announcement& said, view& into) {
+  if (said.where.block < number_) return nonsense("block " + std::to_string(said.where.block));
+  return open_block(said.where).and_then([&] {
+    return view_at(block_, said.where.spots.front().offset, said.tensors->extents, into);
+  });
+}
+
+expected<void> opened_ring::view_lent(const announcement& said, view& into) {
+  const auto& extents = said.tensors->extents;
+  for (std::size_t each = 0; each < extents.size(); ++each) {
+    const spot& where = said.where.spots[each];
+    auto seen = open_lent(where).and_then([&](const shared_block* in) {
+      return view_at(*in, where.offset, {&extents[each], 1}, into);
+    });
+    if (!seen) return seen;
+  }
+  return {};
 }
 
 expected<std::shared_ptr<context_event>> opened_ring::open_event(const place& where) {
@@ -51,29 +83,20 @@ expected<std::shared_ptr<context_event>> opened_ring::open_event(const place& wh
 
 expected<opened_ring::view> opened_ring::open(const announcement& said) {
   const place& where = said.where;
-  const auto room = nccl::room_of(said.tensors->extents);
-  if (!room) return tl::make_unexpected(room.error());
+  if (auto room = nccl::room_of(said.tensors->extents); !room) return tl::make_unexpected(std::move(room).error());
   if (where.slot >= events_.size()) return nonsense("slot " + std::to_string(where.slot));
-  if (where.block != 0 && where.block < number_) return nonsense("block " + std::to_string(where.block));
-  if (where.offset % limits::payload_alignment != 0) return nonsense("a slot at " + std::to_string(where.offset));
+  for (const auto& [memory, offset] : where.spots) {
+    if (offset % limits::payload_alignment != 0) return nonsense("a slot at " + std::to_string(offset));
+  }
   if (auto fits = tools_->codec->matches(said.tensors->description, said.tensors->extents); !fits)
     return tl::make_unexpected(std::move(fits).error());
-  const auto opened = open_memory(where);
-  if (!opened) return tl::make_unexpected(opened.error());
-  const shared_block& in = **opened;
-  if (where.offset > in.bytes || *room > in.bytes - where.offset) {
-    return nonsense(std::to_string(*room) + " bytes at " + std::to_string(where.offset) + " of a block of " +
-                    std::to_string(in.bytes));
-  }
-  auto filled = open_event(where);
-  if (!filled) return tl::make_unexpected(std::move(filled).error());
-  view made{.memory = in.memory, .places = {}, .filled = std::move(*filled)};
-  std::byte* at = in.memory.get() + where.offset;
-  for (const device_extent& each : said.tensors->extents) {
-    made.places.push_back(at);
-    at += *nccl::room_of({&each, 1});
-  }
-  return made;
+  view made;
+  if (auto seen = where.block == 0 ? view_lent(said, made) : view_block(said, made); !seen)
+    return tl::make_unexpected(std::move(seen).error());
+  return open_event(where).map([&](std::shared_ptr<context_event>&& filled) {
+    made.filled = std::move(filled);
+    return std::move(made);
+  });
 }
 
 }  // namespace troupe::ipc

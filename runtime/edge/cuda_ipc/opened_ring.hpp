@@ -15,8 +15,8 @@ class opened_ring {
   opened_ring(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots) : tools_(std::move(tools)), events_(slots) {}
 
   struct view {
-    /// The memory of the block or allocation. The last owner closes it.
-    std::shared_ptr<std::byte> memory;
+    /// That of the block, or of an allocation for each extent. The last owner closes it.
+    std::vector<std::shared_ptr<std::byte>> memory;
     /// One for each extent.
     std::vector<std::byte*> places;
     /// Passes when they are filled; null: they are.
@@ -32,9 +32,9 @@ class opened_ring {
     std::shared_ptr<context_event> event;
   };
   [[nodiscard]] expected<void> open_block(const place& where);
-  [[nodiscard]] expected<const shared_block*> open_lent(const place& where);
-  /// The memory that the place is in.
-  [[nodiscard]] expected<const shared_block*> open_memory(const place& where);
+  [[nodiscard]] expected<const shared_block*> open_lent(const spot& where);
+  [[nodiscard]] expected<void> view_block(const announcement& said, view& into);
+  [[nodiscard]] expected<void> view_lent(const announcement& said, view& into);
   [[nodiscard]] expected<std::shared_ptr<context_event>> open_event(const place& where);
 
   const std::shared_ptr<const ipc_tools> tools_;

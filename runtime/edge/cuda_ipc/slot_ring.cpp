@@ -56,8 +56,9 @@ void slot_ring::grow(std::uint64_t room) {
 }
 
 place slot_ring::fill(std::uint32_t slot, const device_parts& parts, std::uint64_t room) {
-  const auto lent = lent_.lend(slot, parts, room);
-  return lent ? *lent : copy(slot, parts, room);
+  auto lent = lent_.lend(slot, parts);
+  if (!lent) return copy(slot, parts, room);
+  return {.slot = slot, .spots = std::move(*lent)};
 }
 
 place slot_ring::copy(std::uint32_t slot, const device_parts& parts, std::uint64_t room) {
@@ -76,12 +77,7 @@ place slot_ring::copy(std::uint32_t slot, const device_parts& parts, std::uint64
     at += *nccl::room_of({&extent, 1});
   }
   must(filled->record_on(*stream_));
-  return {.flushed_before = 0,
-          .block = in.number,
-          .slot = slot,
-          .offset = offset,
-          .memory = in.memory.handle,
-          .event = filled->handle()};
+  return {.block = in.number, .slot = slot, .event = filled->handle(), .spots = {{in.memory.handle, offset}}};
 }
 
 // A device that has failed copies nothing any more.

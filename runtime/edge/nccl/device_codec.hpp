@@ -28,6 +28,8 @@ struct device_parts {
   /// One for each extent. They stay as they are while `owner` lives.
   std::vector<const std::byte*> places;
   std::shared_ptr<const void> owner;
+  /// One for each place, which stays as it is while it lives: one part can be kept longer than the others.
+  std::vector<std::shared_ptr<const void>> owners;
 };
 
 /// How a payload on a device becomes such parts, and a payload again at the other end. Threads: any.

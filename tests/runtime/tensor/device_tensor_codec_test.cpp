@@ -91,6 +91,20 @@ TEST_F(device_tensors, come_back_as_views_with_the_same_bits_sizes_strides_and_n
     check({at::randint(0, 2, {3, 5}).to(type)});
 }
 
+TEST_F(device_tensors, are_kept_one_by_one) {
+  payload_ptr given = on_device({at::ones({4}), at::empty({0, 7}), at::ones({5})});
+  const auto before = late::counts().bytes;
+  device_parts parts = codec.split(given);
+  ASSERT_EQ(parts.owners.size(), parts.places.size());
+  given.reset();
+  parts.owner.reset();
+  EXPECT_EQ(late::counts().bytes, before);
+  parts.owners.front().reset();
+  EXPECT_EQ(late::counts().bytes, before - 16);
+  parts.owners.back().reset();
+  EXPECT_EQ(late::counts().bytes, before - 16 - 20);
+}
+
 TEST_F(device_tensors, keep_the_memory_of_the_place_and_of_the_payload) {
   payload_ptr given = on_device({at::ones({4})});
   const std::weak_ptr<const payload> payload_lives = given;
@@ -99,6 +113,7 @@ TEST_F(device_tensors, keep_the_memory_of_the_place_and_of_the_payload) {
   EXPECT_FALSE(payload_lives.expired()) << "what is sent is read later";
   parts.owner.reset();
   EXPECT_TRUE(payload_lives.expired());
+  parts.owners.clear();
 
   arrived there = taken_for(parts.extents);
   auto owner = std::make_shared<const std::vector<at::Tensor>>(there.blocks);

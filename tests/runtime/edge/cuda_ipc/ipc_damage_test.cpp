@@ -19,8 +19,8 @@ class ipc_damage : public ::testing::Test {
   [[nodiscard]] ipc::place right_place() const {
     ipc::place made;
     made.block = 1;
-    made.memory = block.handle;
     made.event = event->handle();
+    made.spots = {{block.handle, 0}};
     return made;
   }
   static std::shared_ptr<ipc::announcement> announcing(const ipc::place& where, std::uint64_t described = bytes,
@@ -66,33 +66,33 @@ class ipc_damage : public ::testing::Test {
 
 TEST_F(ipc_damage, the_right_place_is_viewed_where_it_lies) {
   ipc::place where = right_place();
-  where.offset = block.bytes - bytes;
+  where.spots.front().offset = block.bytes - bytes;
   say(announcing(where));
   const auto got = consumer->try_receive();
   ASSERT_TRUE(got);
   const auto& seen = dynamic_cast<const viewed_payload&>(*got->tensors);
   ASSERT_EQ(seen.bytes.size(), bytes);
-  block.memory.get()[where.offset + 63] = std::byte{78};
+  block.memory.get()[where.spots.front().offset + 63] = std::byte{78};
   EXPECT_EQ(seen.bytes[63], std::byte{78}) << "a copy was made";
 }
 
 TEST_F(ipc_damage, a_place_beyond_the_end_of_the_block) {
   ipc::place where = right_place();
-  where.offset = block.bytes;
+  where.spots.front().offset = block.bytes;
   say(announcing(where));
   expect_damage("64 bytes at 4096 of a block of 4096");
 }
 
 TEST_F(ipc_damage, a_place_that_overflows) {
   ipc::place where = right_place();
-  where.offset = ~std::uint64_t{0} - 63;
+  where.spots.front().offset = ~std::uint64_t{0} - 63;
   say(announcing(where));
   expect_damage("of a block of 4096");
 }
 
 TEST_F(ipc_damage, a_place_between_two_alignments) {
   ipc::place where = right_place();
-  where.offset = 8;
+  where.spots.front().offset = 8;
   say(announcing(where));
   expect_damage("a slot at 8");
 }
@@ -118,7 +118,7 @@ TEST_F(ipc_damage, a_block_that_is_none_or_older) {
 TEST_F(ipc_damage, what_is_lent_is_viewed_at_once_and_needs_no_event) {
   ipc::place where = right_place();
   where.block = 0;
-  where.offset = 128;
+  where.spots.front().offset = 128;
   where.event = {};
   say(announcing(where));
   const auto got = consumer->try_receive();
@@ -130,7 +130,7 @@ TEST_F(ipc_damage, what_is_lent_is_viewed_at_once_and_needs_no_event) {
 TEST_F(ipc_damage, what_is_lent_beyond_the_end_of_its_allocation) {
   ipc::place where = right_place();
   where.block = 0;
-  where.offset = block.bytes - bytes + limits::payload_alignment;
+  where.spots.front().offset = block.bytes - bytes + limits::payload_alignment;
   say(announcing(where));
   expect_damage("of a block of 4096");
 }
@@ -141,7 +141,7 @@ TEST_F(ipc_damage, more_allocations_than_may_be_lent) {
     all.push_back(*(*side.device->sharing())->allocate(1000));
     ipc::place where = right_place();
     where.block = 0;
-    where.memory = all.back().handle;
+    where.spots.front().memory = all.back().handle;
     say(announcing(where));
     if (each == limits::ipc_lent_allocations_max) break;
     ASSERT_TRUE(consumer->try_receive());
@@ -173,14 +173,14 @@ TEST_F(ipc_damage, an_announcement_in_the_place_of_labels) {
 
 TEST_F(ipc_damage, handles_that_open_nothing_lose_the_end_as_their_maker_may_be_dead) {
   ipc::place where = right_place();
-  where.memory[3] ^= std::byte{1};
+  where.spots.front().memory[3] ^= std::byte{1};
   say(announcing(where));
   expect(lost, error_code::device_failed, "call 0, micro-batch 5: the handle is of something else");
 }
 
 TEST_F(ipc_damage, an_event_that_is_none_loses_the_end) {
   ipc::place where = right_place();
-  where.event = where.memory;
+  where.event = where.spots.front().memory;
   say(announcing(where));
   expect(lost, error_code::device_failed, "the handle is of something else");
 }

@@ -31,7 +31,8 @@ class device_bytes_codec final : public device_codec {
     return {.description = {},
             .extents = {{given.bytes, nccl::element::uint8}},
             .places = {given.memory.get()},
-            .owner = given.memory};
+            .owner = given.memory,
+            .owners = {given.memory}};
   }
   [[nodiscard]] expected<void> matches(std::span<const std::byte>,
                                        std::span<const device_extent> extents) const override {

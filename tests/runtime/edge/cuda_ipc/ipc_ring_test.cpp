@@ -215,7 +215,15 @@ class ipc_lent : public ::testing::Test {
     return {.description = {},
             .extents = {{bytes, nccl::element::uint8}},
             .places = {place},
-            .owner = std::make_shared<const int>(1)};
+            .owner = std::make_shared<const int>(1),
+            .owners = {std::make_shared<const int>(1)}};
+  }
+  /// And a second one.
+  static void add(device_parts& to, const std::byte* place, std::uint64_t bytes = 64) {
+    device_parts other = tensor_at(place, bytes);
+    to.extents.push_back(other.extents.front());
+    to.places.push_back(place);
+    to.owners.push_back(std::move(other.owners.front()));
   }
   [[nodiscard]] shared_block allocate() const { return *of.tools->sharing->allocate(8000); }
   [[nodiscard]] ipc::place send(std::uint32_t slot, const device_parts& parts) const {
@@ -238,17 +246,18 @@ TEST_F(ipc_lent, lies_where_the_stage_made_it) {
   const ipc::place where = send(1, tensor_at(in.memory.get() + 1024));
   EXPECT_EQ(where.block, 0u);
   EXPECT_EQ(where.slot, 1u);
-  EXPECT_EQ(where.memory, in.handle);
-  EXPECT_EQ(where.offset, 1024u);
+  EXPECT_EQ(where.spots, std::vector<ipc::spot>({{in.handle, 1024}}));
   EXPECT_EQ(of.ring->bytes(), 0u) << "nothing is copied";
   EXPECT_FALSE(of.ring->is_empty()) << "a consumer may read it";
 }
 
 TEST_F(ipc_lent, stays_until_its_slot_is_used_again_and_the_newest_of_an_allocation_for_good) {
   std::weak_ptr<const void> owners[3];
+  std::weak_ptr<const void> tensors[3];
   for (std::uint32_t each = 0; each < 3; ++each) {
     const device_parts parts = tensor_at(in.memory.get());
     owners[each] = parts.owner;
+    tensors[each] = parts.owners.front();
     static_cast<void>(send(each % 2, parts));
     of.ring->drop_copied();
   }
@@ -256,8 +265,23 @@ TEST_F(ipc_lent, stays_until_its_slot_is_used_again_and_the_newest_of_an_allocat
   EXPECT_FALSE(owners[1].expired() || owners[2].expired());
   of.ring->came_back(0);
   of.ring->came_back(1);
-  EXPECT_TRUE(owners[1].expired());
-  EXPECT_FALSE(owners[2].expired()) << "the allocation could be freed while the consumer has it open";
+  EXPECT_TRUE(owners[1].expired() && owners[2].expired());
+  EXPECT_TRUE(tensors[1].expired());
+  EXPECT_FALSE(tensors[2].expired()) << "the allocation could be freed while the consumer has it open";
+}
+
+TEST_F(ipc_lent, may_be_several_tensors_of_which_each_keeps_its_own_allocation) {
+  const shared_block other = allocate();
+  device_parts first = tensor_at(in.memory.get());
+  add(first, other.memory.get() + 128);
+  add(first, in.memory.get() + 256);
+  EXPECT_EQ(send(0, first).spots, std::vector<ipc::spot>({{in.handle, 0}, {other.handle, 128}, {in.handle, 256}}));
+  EXPECT_EQ(of.ring->bytes(), 0u) << "nothing is copied";
+  const std::weak_ptr<const void> kept[] = {first.owners[0], first.owners[1], first.owners[2]};
+  first = tensor_at(in.memory.get() + 512);
+  static_cast<void>(send(0, first));
+  EXPECT_TRUE(kept[0].expired() && kept[2].expired()) << "another one is the newest there";
+  EXPECT_FALSE(kept[1].expired());
 }
 
 TEST_F(ipc_lent, is_nothing_that_the_consumer_could_not_read_alone) {
@@ -267,9 +291,13 @@ TEST_F(ipc_lent, is_nothing_that_the_consumer_could_not_read_alone) {
   expect_copied(tensor_at(in.memory.get(), in.bytes / 2 + 1));  // it would stay, and no other find room
   const auto alone = *of.device->allocate(64);
   expect_copied(tensor_at(alone.get()));
-  device_parts two = tensor_at(in.memory.get());
-  two.extents.push_back(two.extents.front());
-  two.places.push_back(in.memory.get() + 64);
+  device_parts two = tensor_at(in.memory.get(), in.bytes / 4);
+  add(two, in.memory.get() + in.bytes / 2, in.bytes / 4);
+  EXPECT_EQ(send(0, two).block, 0u);
+  add(two, in.memory.get() + in.bytes / 4);
+  expect_copied(two);
+  two = tensor_at(in.memory.get());
+  add(two, alone.get());
   expect_copied(two);
 }
 
@@ -282,6 +310,9 @@ TEST_F(ipc_lent, has_a_limit_of_allocations) {
   }
   expect_copied(tensor_at(in.memory.get()));
   EXPECT_EQ(send(0, tensor_at(all.front().memory.get())).block, 0u) << "a known one";
+  device_parts known_and_new = tensor_at(all.back().memory.get() + 64);
+  add(known_and_new, in.memory.get());
+  expect_copied(known_and_new);
 }
 
 TEST(ipc_bare_ring, keeps_what_is_copied_from_though_the_slot_comes_back_early) {

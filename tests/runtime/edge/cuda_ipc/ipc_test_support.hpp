@@ -43,7 +43,7 @@ class reused_parts : public std::enable_shared_from_this<reused_parts> {
   std::vector<std::byte*> free_;
 };
 
-/// What another codec makes in one extent lies in such a part, and can be lent.
+/// What another codec makes lies in such a part, one extent behind the other, and can be lent.
 class lending_codec final : public device_codec {
  public:
   lending_codec(std::shared_ptr<const device_codec> all, std::shared_ptr<device_sharing> from)
@@ -51,13 +51,19 @@ class lending_codec final : public device_codec {
   void check(const payload& value) const override { all_->check(value); }
   [[nodiscard]] device_parts split(const payload_ptr& value) const override {
     device_parts made = all_->split(value);
-    if (made.extents.size() != 1 ||
-        made.extents.front().count * bytes_of(made.extents.front().type) > parts_->part_bytes)
-      return made;
-    const auto place = parts_->take();
-    std::memcpy(place.get(), made.places.front(), made.extents.front().count * bytes_of(made.extents.front().type));
-    made.places = {place.get()};
-    made.owner = place;
+    std::size_t bytes = 0;
+    for (const device_extent& each : made.extents) bytes += each.count * bytes_of(each.type);
+    if (made.extents.empty() || bytes > parts_->part_bytes) return made;
+    const auto part = parts_->take();
+    std::byte* at = part.get();
+    for (std::size_t each = 0; each < made.extents.size(); ++each) {
+      const std::size_t size = made.extents[each].count * bytes_of(made.extents[each].type);
+      std::memcpy(at, made.places[each], size);
+      made.places[each] = at;
+      made.owners[each] = part;
+      at += size;
+    }
+    made.owner = part;
     return made;
   }
   [[nodiscard]] expected<void> matches(std::span<const std::byte> description,
@@ -67,6 +73,8 @@ class lending_codec final : public device_codec {
   [[nodiscard]] expected<payload_ptr> join(std::span<const std::byte> description,
                                            std::span<const device_extent> extents, std::span<std::byte* const> places,
                                            std::shared_ptr<const void> owner) const override {
+    for (std::size_t each = 1; each < places.size(); ++each)
+      EXPECT_EQ(places[each], places[each - 1] + extents[each - 1].count * bytes_of(extents[each - 1].type));
     return all_->join(description, extents, places, std::move(owner));
   }
 
