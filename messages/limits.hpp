@@ -108,6 +108,10 @@ inline constexpr std::uint32_t wait_slices = 10;
 inline constexpr std::chrono::milliseconds look_pause_max = 1s;
 /// In place of limits::stop_timeout, where a deadline or a user asked for the end and nothing in the pipe is needed.
 inline constexpr std::chrono::seconds stop_timeout_in_a_hurry = 2s;
+/// Forwards of a shape before it is recorded as a graph of its device: LibTorch makes its plans and workspaces in them.
+inline constexpr std::uint32_t graph_warm_ups = 2;
+/// Shapes that one stage records; each has inputs, outputs and scratch memory of its own. Others run unrecorded.
+inline constexpr std::size_t graph_shapes_max = 8;
 /// Most samples of the warm-up micro-batch.
 inline constexpr std::int64_t warm_up_samples_max = 64;
 inline constexpr std::chrono::milliseconds report_interval = 100ms;

@@ -18,6 +18,7 @@ topology topology_of(model_source model, const pipeline_engine_options& options)
                  .num_pipe_buffers = options.num_pipe_buffers,
                  .dtype = options.dtype,
                  .device = options.device,
+                 .cuda_graphs = options.cuda_graphs,
                  .allow_effects = options.allow_effects})
       .sink("metrics", options.metrics);
   for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics);
@@ -33,6 +34,7 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   config.partition = options.partition.value_or(config.partition);
   config.num_pipe_buffers = options.num_pipe_buffers;
   config.device = options.device;
+  config.cuda_graphs = options.cuda_graphs;
   if (options.dtype) config.dtype = cast_name_of(*options.dtype);
   return config;
 }

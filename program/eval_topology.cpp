@@ -25,6 +25,7 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
                  .num_pipe_buffers = options.num_pipe_buffers,
                  .dtype = dtype_of(options),
                  .device = options.device,
+                 .cuda_graphs = options.cuda_graphs,
                  .allow_effects = options.allow_effects})
       .sink("metrics", std::move(metrics));
   for (const eval_sink& each : objects.sinks) made.sink(each.name, each.metrics);

@@ -8,8 +8,10 @@
 #include "runtime/stage/casting_body.hpp"
 #include "runtime/stage/device_body.hpp"
 #include "runtime/stage/function_body.hpp"
+#include "runtime/stage/graph_body.hpp"
 #include "runtime/stage/route_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_graphs.hpp"
 
 namespace troupe {
 namespace {
@@ -58,12 +60,25 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const
   const auto device = device_of(what_, plan_, at);
   if (!device) return tl::make_unexpected(device.error());
   auto body = make_on(*device, at);
-  if (!body || device->is_cpu()) return body;
+  if (!body) return body;
+  if (device->is_cpu()) return check_no_graphs(at.stage).map([&] { return std::move(*body); });
   const auto channels = device_channels(what_, plan_, layout_);
   if (!channels) return tl::make_unexpected(channels.error());
-  auto made = device_body::make(std::move(*body), *device, ways_of(what_, plan_, at.stage, layout_, *channels));
+  const std::vector<output_way> ways = ways_of(what_, plan_, at.stage, layout_, *channels);
+  if (records_graphs(what_, plan_, at.stage)) {
+    auto recorder = graph_recorder_of(*device);
+    if (!recorder) return tl::make_unexpected(recorder.error());
+    body = std::make_shared<graph_body>(plan_.nodes[at.stage].name, std::move(*body), std::move(*recorder), ways);
+  }
+  auto made = device_body::make(std::move(*body), *device, ways);
   if (!made) return tl::make_unexpected(made.error());
   return std::shared_ptr<stage_body>{std::move(*made)};
+}
+
+expected<void> stage_bodies::check_no_graphs(stage_index node) const {
+  if (!records_graphs(what_, plan_, node)) return {};
+  return fail(error_code::flags_contradict, "stage '" + plan_.nodes[node].name + "', cuda_graphs",
+              "it computes on the CPU, which has no graphs", "give it a device, or leave cuda_graphs out");
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make_on(c10::Device device, stage_address at) const {

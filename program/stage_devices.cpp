@@ -111,6 +111,14 @@ std::string asked_device(const topology& what, const wiring_plan& plan, stage_in
   return part == nullptr ? "cpu" : what.parts().pipelines.at(part->pipeline).options.device;
 }
 
+bool records_graphs(const topology& what, const wiring_plan& plan, stage_index node) {
+  const auto found = what.parts().contents.find(plan.nodes[node].name);
+  if (found == what.parts().contents.end()) return false;
+  if (const auto* stage = std::get_if<stage_node>(&found->second)) return stage->options.cuda_graphs;
+  const auto* part = std::get_if<cut_node>(&found->second);
+  return part != nullptr && what.parts().pipelines.at(part->pipeline).options.cuda_graphs;
+}
+
 void load_kernels(const topology& what) {
   const auto is_cuda = [](const std::string& text) {
     const auto asked = parse_device(text, "device");

@@ -26,6 +26,9 @@ enum class device_reach : std::uint8_t {
 /// As the stage's options name it; "cpu" for a join or route.
 [[nodiscard]] std::string asked_device(const topology& what, const wiring_plan& plan, stage_index node);
 
+/// Whether its options say `cuda_graphs`.
+[[nodiscard]] bool records_graphs(const topology& what, const wiring_plan& plan, stage_index node);
+
 /// LibTorch's kernels for CUDA, if a stage asks for them: before the model computes anything in this process
 /// (load_torch_cuda()). An error is that of device_of(), which names the stage.
 void load_kernels(const topology& what);

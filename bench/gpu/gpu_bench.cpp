@@ -2,6 +2,7 @@
 //
 //   gpu_bench --model FILE --data KIND:PATH [--micro-batch B] [--micro-batches N] [--stages S] [--processes]
 //             [--transport KIND] [--partition METHOD] [--device NAME] [--rounds R] [--fuser] [--by-layer]
+//             [--cuda-graphs]
 //
 // Prints one JSON object. With LD_PRELOAD=libsync_counter.so it has the host's waits per micro-batch, too.
 #include <cstdlib>
@@ -41,6 +42,7 @@ struct bench_options {
   bool processes = false;
   bool fuser = false;
   bool by_layer = false;
+  bool cuda_graphs = false;
 };
 
 const std::vector<metric_choice> metric_names = {"accuracy", "cross_entropy"};
@@ -54,6 +56,7 @@ std::unique_ptr<pipeline_engine> start_pipeline(const bench_options& how, const 
   pipeline_engine_options options;
   options.stages = how.stages;
   options.device = how.device;
+  options.cuda_graphs = how.cuda_graphs;
   options.partition = how.partition;
   options.run.micro_batch = how.micro_batch;
   options.run.workers.enabled = how.processes;
@@ -102,6 +105,7 @@ nlohmann::ordered_json measure(const bench_options& how) {
                               {"transport", how.transport},
                               {"fuser", how.fuser},
                               {"by_layer", how.by_layer},
+                              {"cuda_graphs", how.cuda_graphs},
                               {"one_stream_us", spread_json(spread_of(plain_us))},
                               {"pipeline_us", spread_json(spread_of(piped_us))},
                               {"percent_of_one_stream", spread_json(spread_of(ratios))},
@@ -137,6 +141,7 @@ int main(int argc, char** argv) {
   app.add_flag("--processes", how.processes, "Each stage in a process of its own");
   app.add_flag("--by-layer", how.by_layer, "The one stream has the pipeline's layers, not one fused model");
   app.add_flag("--fuser", how.fuser, "The one stream has TorchScript's fuser, as LibTorch has by itself");
+  app.add_flag("--cuda-graphs", how.cuda_graphs, "As troupe eval --cuda-graphs");
   CLI11_PARSE(app, argc, argv);
   try {
     fmt::print("{}\n", measure(how).dump());

@@ -103,6 +103,8 @@ struct eval_options {
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// As stage_options has it; for all stages.
   std::string device = "cpu";
+  /// As stage_options has it; for all stages.
+  bool cuda_graphs = false;
   /// float32 | float16 | bfloat16: parameters and inputs of the model are cast to it. "auto": both stay as they are.
   std::string dtype = "auto";
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};

@@ -43,6 +43,7 @@ struct pipeline_engine_options {
   /// See cut_options.
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
+  bool cuda_graphs = false;
   /// A real micro-batch [N, ...]. It passes every layer before the start (E0209), and `partition = "profile"` times the
   /// layers on it. Undefined: no check, no profile.
   at::Tensor sample = {};

@@ -64,6 +64,10 @@ struct stage_options {
   /// cpu; cuda:N; cuda, for the devices of the machine in turn; or privateuseone[:N], which the program makes known to
   /// LibTorch. E0103 for another text, E0110 where the machine lacks it (docs/gpu.md). A join or route runs on the CPU.
   std::string device = "cpu";
+  /// true: what run() gives a GPU is recorded once per shape of its inputs, and then repeated without calling run()
+  /// again (docs/gpu.md): it must do the same for every micro-batch, and read nothing of micro_batch_info. E0104 on the
+  /// CPU; E0602 where run() waits for the device.
+  bool cuda_graphs = false;
   std::vector<std::string> inputs = {"in"};
   std::vector<std::string> outputs = {"out"};
   /// Gives each replica a worker process, also without worker_options::enabled. Needs troupe::program.
@@ -88,7 +92,8 @@ struct cut_options {
   std::optional<std::uint32_t> threads = std::nullopt;
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
-  /// See stage_options.
+  /// See stage_options, as of the next one.
+  bool cuda_graphs = false;
   bool process = false;
   /// As in stage_options, but one node for all stages, or one for each; replicas of a stage live on the same node.
   std::vector<std::string> placement = {};

@@ -159,6 +159,8 @@ const std::array options_in_order = {
     row<plain<std::string, &o::device>>("device", k::text, "NAME", 0, 0, "cuda",
                                         "Where stages compute: cpu, cuda:N, or cuda for all of the machine in turn",
                                         &check_device_name),
+    row<plain<bool, &o::cuda_graphs>>("cuda_graphs", k::toggle, "", 0, 0, "true",
+                                      "Record what each stage gives its GPU, once per shape, and repeat it as a whole"),
     row<plain<std::string, &o::dtype>>("dtype", k::text, "NAME", 0, 0, "bfloat16",
                                        "Cast the model and its inputs: float32, float16 or bfloat16; auto leaves both",
                                        &check_dtype),

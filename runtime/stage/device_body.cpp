@@ -12,20 +12,6 @@
 namespace troupe {
 namespace {
 
-/// `move` on each tensor. Null for null: an empty part.
-template <class Move>
-payload_ptr moved(const payload_ptr& from, const Move& move) {
-  if (from == nullptr) return nullptr;
-  const tensor_set& given = as_tensors(from);
-  std::vector<at::Tensor> tensors;
-  std::vector<std::string> names;
-  for (std::size_t index = 0; index < given.tensors().size(); ++index) {
-    tensors.push_back(move(given.tensors()[index]));
-    names.push_back(given.stored_name(index));
-  }
-  return std::make_shared<const tensor_set>(std::move(tensors), std::move(names));
-}
-
 /// As an edge of the host lays it out. What has no rows is left to the edge, which refuses it.
 at::Tensor laid_out(const at::Tensor& one) {
   if (one.layout() != at::kStrided || one.is_nested() || is_plain(one)) return one;
@@ -53,7 +39,7 @@ expected<void> device_body::run(std::span<const activation> inputs, std::span<ac
   const c10::InferenceMode inference;
   std::vector<activation> brought(inputs.begin(), inputs.end());
   for (activation& each : brought) {
-    each.tensors = moved(each.tensors, [this](const at::Tensor& one) { return stream_.bring(one); });
+    each.tensors = each_tensor(each.tensors, [this](const at::Tensor& one) { return stream_.bring(one); });
   }
   if (auto ran = inner_->run(brought, outputs); !ran) {
     auto healthy = stream_.check();
@@ -69,9 +55,9 @@ expected<void> device_body::run(std::span<const activation> inputs, std::span<ac
 payload_ptr device_body::send_off(payload_ptr made, output_way way) const {
   switch (way) {
     case output_way::leaves:
-      return moved(made, &torch_stream::fetch);
+      return each_tensor(made, &torch_stream::fetch);
     case output_way::laid_out:
-      return moved(made, [this](const at::Tensor& one) { return laid_out(stream_.bring(one)); });
+      return each_tensor(made, [this](const at::Tensor& one) { return laid_out(stream_.bring(one)); });
     case output_way::stays:
       break;
   }

@@ -44,6 +44,20 @@ class tensor_set final : public payload {
 /// body.
 const tensor_set& as_tensors(const payload_ptr& handle);
 
+/// `make` of each tensor, under the same names. Null for null: an empty part.
+template <class Make>
+payload_ptr each_tensor(const payload_ptr& of, const Make& make) {
+  if (of == nullptr) return nullptr;
+  const tensor_set& given = as_tensors(of);
+  std::vector<at::Tensor> tensors;
+  std::vector<std::string> names;
+  for (std::size_t index = 0; index < given.tensors().size(); ++index) {
+    tensors.push_back(make(given.tensors()[index]));
+    names.push_back(given.stored_name(index));
+  }
+  return std::make_shared<const tensor_set>(std::move(tensors), std::move(names));
+}
+
 inline payload_ptr make_tensors(at::Tensor tensor) {
   return std::make_shared<const tensor_set>(std::move(tensor));
 }

@@ -30,7 +30,7 @@ void compute_the_same_in_every_process() {
 }
 
 expected<void> load_once() {
-  const std::string path = (folder_of_torch() / "libtorch_cuda.so").string();
+  const std::string path = torch_cuda_path();
   if (const auto library = shared_library::open(path); !library) {
     return fail(error_code::library_unusable, path, library.error().cause,
                 "Run scripts/setup.sh --cuda, or leave the device out");
@@ -44,6 +44,10 @@ expected<void> load_once() {
 }
 
 }  // namespace
+
+std::string torch_cuda_path() {
+  return (folder_of_torch() / "libtorch_cuda.so").string();
+}
 
 expected<void> load_torch_cuda() {
   static const expected<void> loaded = load_once();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -11,5 +13,8 @@ namespace troupe {
 /// asks LibTorch for CUDA, since LibTorch remembers the answer; a convolution on the CPU is such a call. E0901 where
 /// the library, or one that it needs, is missing: `scripts/setup.sh --cuda` installs it.
 [[nodiscard]] expected<void> load_torch_cuda();
+
+/// Where that library is expected.
+[[nodiscard]] std::string torch_cuda_path();
 
 }  // namespace troupe

@@ -13,6 +13,7 @@ std::int64_t late_streams::make() {
 void late_streams::give(std::int64_t stream, work what) {
   const std::scoped_lock lock(guard_);
   stream_state& to = streams_[stream];
+  if (to.is_recording) return to.recorded.push_back(std::move(what));
   to.waiting.push_back(std::move(what));
   ++to.given;
 }
@@ -21,8 +22,30 @@ void late_streams::wait_for(std::int64_t stream, stream_point point) {
   give(stream, [this, point] { do_until(point); });
 }
 
+void late_streams::begin_recording(std::int64_t stream) {
+  const std::scoped_lock lock(guard_);
+  streams_[stream].is_recording = true;
+  streams_[stream].is_broken_off = false;
+}
+
+std::optional<std::vector<late_streams::work>> late_streams::end_recording(std::int64_t stream) {
+  const std::scoped_lock lock(guard_);
+  stream_state& of = streams_[stream];
+  of.is_recording = false;
+  auto made = std::exchange(of.recorded, {});
+  return of.is_broken_off ? std::nullopt : std::optional(std::move(made));
+}
+
+void late_streams::refuse_while_recording(std::int64_t stream) {
+  stream_state& of = streams_[stream];
+  if (!of.is_recording) return;
+  of.is_broken_off = true;
+  throw std::runtime_error("operation not permitted while the stream is recorded");
+}
+
 stream_point late_streams::now(std::int64_t stream) {
   const std::scoped_lock lock(guard_);
+  refuse_while_recording(stream);
   return {stream, streams_[stream].given};
 }
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 namespace troupe::late {
 
@@ -26,6 +28,11 @@ class late_streams {
   /// What `stream` is given from now on comes after `point`.
   void wait_for(std::int64_t stream, stream_point point);
   [[nodiscard]] stream_point now(std::int64_t stream);
+  /// What the stream is given is kept, and not done, until end_recording(). Its events, and a host that waits for it,
+  /// break the recording off, and throw.
+  void begin_recording(std::int64_t stream);
+  /// Nothing where it was broken off.
+  [[nodiscard]] std::optional<std::vector<work>> end_recording(std::int64_t stream);
   /// From now on has_passed() throws.
   void fail();
   /// Does one piece of work, and says whether all up to the point was done before.
@@ -36,10 +43,14 @@ class late_streams {
 
  private:
   struct stream_state {
+    bool is_recording = false;
+    bool is_broken_off = false;
+    std::vector<work> recorded;
     std::deque<work> waiting;
     std::uint64_t given = 0;
     std::uint64_t done = 0;
   };
+  void refuse_while_recording(std::int64_t stream);
   void do_one(stream_state& of);
   void do_until(stream_point point);
 

@@ -4,6 +4,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceType.h>
 
+#include "testing/late_torch/late_graphs.hpp"
 #include "testing/late_torch/late_guard.hpp"
 #include "testing/late_torch/late_memory.hpp"
 #include "testing/late_torch/late_streams.hpp"
@@ -39,7 +40,7 @@ void fail_device() {
 }
 
 late_counts counts() {
-  return {.bytes = bytes_in_use(), .synchronizations = streams().synchronizations()};
+  return {.bytes = bytes_in_use(), .synchronizations = streams().synchronizations(), .launches = launches()};
 }
 
 }  // namespace troupe::late

@@ -19,10 +19,11 @@ void register_late_torch();
 /// Every event asked from now on is an error, as after a fault of a kernel.
 void fail_device();
 
-/// Bytes of its memory in use, and how often a host waited for it.
+/// Bytes of its memory in use, how often a host waited for it, and launches of graphs.
 struct late_counts {
   std::int64_t bytes = 0;
   std::uint64_t synchronizations = 0;
+  std::uint64_t launches = 0;
 };
 [[nodiscard]] late_counts counts();
 

@@ -28,6 +28,21 @@ TEST(cuda_stages, give_the_same_for_every_cut_and_after_a_death) {
   EXPECT_EQ(numbers_of(run_on_gpu(disturbed)), numbers);
 }
 
+TEST(cuda_stages, give_the_same_as_graphs_also_after_a_death) {
+  const auto gpu = torch_device({device_kind::cuda, 0}, "of the test", 0);
+  if (!gpu) GTEST_SKIP() << to_string(gpu.error());
+  const auto numbers = numbers_of(run_on_gpu(resnet_on_gpu(1, false)));
+  for (const std::uint32_t stages : {1u, 4u}) {
+    eval_options recorded = resnet_on_gpu(stages, false);
+    recorded.cuda_graphs = true;
+    EXPECT_EQ(numbers_of(run_on_gpu(recorded)), numbers);
+  }
+  eval_options disturbed = resnet_on_gpu(2, true);
+  disturbed.cuda_graphs = true;
+  disturbed.run.faults.add("kill:stage=stage.1,at=mb9");
+  EXPECT_EQ(numbers_of(run_on_gpu(disturbed)), numbers);
+}
+
 /// Before: on the CPU, in 8 bits. The model: on the GPU. After: on the CPU again.
 topology mixed(const std::string& device) {
   return topology{}

@@ -12,6 +12,7 @@
 #include <torch/nn/modules/linear.h>
 #include <unistd.h>
 
+#include "messages/limits.hpp"
 #include "support/device_runs.hpp"
 #include "testing/late_torch/late_torch.hpp"
 #include "tests/support/paths.hpp"
@@ -103,8 +104,56 @@ TEST(devices, are_not_waited_for_between_micro_batches) {
   EXPECT_EQ(waits_of(64), waits_of(160)) << "a host waited once per micro-batch, or nearly so";
 }
 
+TEST(devices, with_graphs_give_the_bits_of_the_cpu_and_are_not_waited_for) {
+  const auto launches_of = [](std::uint64_t limit, optimize_mode how, std::uint64_t& waits) {
+    eval_options options = lenet("privateuseone:0");
+    options.cuda_graphs = true;
+    options.optimize = how;
+    options.run.limit = limit;
+    const auto before = late::counts();
+    const auto result = run(options);
+    options.cuda_graphs = false;
+    EXPECT_EQ(words_of(result), words_of(run(options)));
+    if (how == optimize_mode::none) {
+      options.device = "cpu";
+      EXPECT_EQ(words_of(result), words_of(run(options)));
+    }
+    waits = late::counts().synchronizations - before.synchronizations;
+    return late::counts().launches - before.launches;
+  };
+  for (const optimize_mode how : {optimize_mode::none, optimize_mode::layer}) {
+    std::uint64_t of_10 = 0;
+    std::uint64_t of_16 = 0;
+    const auto launched = launches_of(160, how, of_10);
+    EXPECT_EQ(launched, 3 * (10 - limits::graph_warm_ups));
+    EXPECT_EQ(launches_of(256, how, of_16), launched + 3 * 6u) << "one of each stage for each micro-batch";
+    EXPECT_EQ(of_10, of_16) << "a host waited once per micro-batch, or nearly so";
+  }
+}
+
+TEST(devices, with_graphs_need_a_device_and_kernels_that_are_given_alike) {
+  eval_options options = lenet("cpu");
+  options.cuda_graphs = true;
+  const auto on_cpu = run(options);
+  ASSERT_FALSE(on_cpu);
+  EXPECT_EQ(on_cpu.error().code, error_code::flags_contradict);
+  EXPECT_EQ(on_cpu.error().where, "stage 'stage 0', cuda_graphs");
+  const auto waiting = troupe::run(
+      topology{}
+          .source("images", "mnist:" + (data_dir() / "mnist").string())
+          .stage("waits", [](const at::Tensor& x) { return x.flatten(1).narrow(1, 300, 10) * x.max().item(); },
+                 {.device = "privateuseone", .cuda_graphs = true})
+          .sink("scores", {"accuracy"}),
+      {.micro_batch = 16, .threads = 1, .limit = 160});
+  ASSERT_FALSE(waiting);
+  EXPECT_EQ(waiting.error().code, error_code::forward_failed);
+  EXPECT_THAT(to_string(waiting.error()), HasSubstr("cannot be recorded as a CUDA graph"));
+  EXPECT_THAT(to_string(waiting.error()), HasSubstr("waits"));
+}
+
 eval_options lenet_in_workers() {
   eval_options options = lenet("privateuseone");
+  options.cuda_graphs = true;
   options.run.workers.enabled = true;
   return options;
 }

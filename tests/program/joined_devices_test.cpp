@@ -12,6 +12,7 @@
 #include "runtime/device/device_sharing.hpp"
 #include "runtime/device/extension_device.hpp"
 #include "support/device_runs.hpp"
+#include "testing/late_torch/late_graphs.hpp"
 #include "testing/late_torch/late_torch.hpp"
 #include "testing/nccl/late_device.hpp"
 #include "testing/nccl/stand_in.hpp"
@@ -65,8 +66,9 @@ class counted_device final : public device_context {
 
 /// In workers, too.
 bool make_joinable() {
-  set_extension_device(
-      {.context = [](int) { return std::make_shared<counted_device>(); }, .collectives = stand_in_functions()});
+  set_extension_device({.context = [](int) { return std::make_shared<counted_device>(); },
+                        .collectives = stand_in_functions(),
+                        .graphs = [](int) { return late::make_graph_recorder(); }});
   return true;
 }
 const bool is_joinable = make_joinable();

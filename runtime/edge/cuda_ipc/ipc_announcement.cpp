@@ -5,6 +5,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "messages/limits.hpp"
+
 namespace troupe::ipc {
 namespace {
 

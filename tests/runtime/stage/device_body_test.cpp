@@ -3,8 +3,6 @@
 // CPU's kernels; engines and edges of production.
 #include "runtime/stage/device_body.hpp"
 
-#include <cmath>
-#include <functional>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -13,12 +11,11 @@
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "runtime/engine/stage_engine.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "stage_inputs.hpp"
 #include "testing/late_torch/late_torch.hpp"
 
 namespace troupe {
 namespace {
-
-using network = std::function<at::Tensor(const at::Tensor&)>;
 
 struct network_body final : unary_body {
   explicit network_body(network what) : net(std::move(what)) {}
@@ -31,16 +28,9 @@ struct network_body final : unary_body {
 /// A small convolutional network with its weights on a device.
 struct small_network {
   explicit small_network(c10::Device device)
-      : filter(weight({4, 3, 3, 3}, 1).to(device)),
-        shift(weight({4}, 2).to(device)),
-        matrix(weight({10, 4 * 4 * 4}, 3).to(device)) {}
-  static at::Tensor weight(at::IntArrayRef sizes, double seed) {
-    const at::Tensor made = at::empty(sizes);
-    float* values = made.mutable_data_ptr<float>();
-    for (std::int64_t i = 0; i < made.numel(); ++i)
-      values[i] = static_cast<float>(std::sin(seed + 1.7 * static_cast<double>(i)));
-    return made;
-  }
+      : filter(numbers({4, 3, 3, 3}, 1.0).to(device)),
+        shift(numbers({4}, 2.0).to(device)),
+        matrix(numbers({10, 4 * 4 * 4}, 3.0).to(device)) {}
   at::Tensor first(const at::Tensor& x) const {
     return at::max_pool2d(at::relu(at::conv2d(x, filter, shift, 1, 1)), 2);
   }
@@ -50,15 +40,7 @@ struct small_network {
 };
 
 at::Tensor image(std::uint64_t index, std::int64_t rows = 5) {
-  return small_network::weight({rows, 3, 8, 8}, static_cast<double>(index));
-}
-
-activation micro_batch(std::uint64_t index, at::Tensor tensor) {
-  activation made;
-  made.id = {0, index};
-  made.samples = {0, static_cast<std::uint64_t>(tensor.size(0))};
-  made.tensors = make_tensors(std::move(tensor));
-  return made;
+  return numbers({rows, 3, 8, 8}, index);
 }
 
 std::unique_ptr<device_body> body_on(c10::Device device, network what, output_way way) {

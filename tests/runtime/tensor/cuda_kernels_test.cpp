@@ -1,11 +1,14 @@
 // Goal: LibTorch's kernels for CUDA are loaded into a program that was built without them, and results on the CPU stay
 // as they are. Where they are not installed the cause names the file and the way out.
 #include <ATen/Functions.h>
+#include <c10/core/StreamGuard.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include "runtime/tensor/cuda_graphs.hpp"
 #include "runtime/tensor/torch_cuda.hpp"
+#include "runtime/tensor/torch_stream.hpp"
 
 namespace troupe {
 namespace {
@@ -46,6 +49,45 @@ TEST(cuda_kernels, without_a_gpu_refuse_a_tensor_in_words) {
     FAIL() << "a tensor was made without a GPU";
   } catch (const c10::Error& e) {
     EXPECT_THAT(e.what(), AnyOf(HasSubstr("no NVIDIA driver"), HasSubstr("No CUDA GPUs")));
+  }
+}
+
+TEST(cuda_kernels, are_recorded_by_functions_that_this_version_has) {
+  if (!load_torch_cuda()) GTEST_SKIP() << "no CUDA part of LibTorch on this machine";
+  const auto found = cuda_graph_functions::of(torch_cuda_path());
+  EXPECT_TRUE(found) << to_string(found.error());
+  EXPECT_NE(found->make_pool(), found->make_pool());
+}
+
+TEST(cuda_kernels, without_a_gpu_are_not_recorded) {
+  if (!load_torch_cuda()) GTEST_SKIP() << "no CUDA part of LibTorch on this machine";
+  if (has_gpu()) GTEST_SKIP() << "this machine has a GPU";
+  const auto recorder = cuda_graph_recorder();
+  ASSERT_TRUE(recorder) << to_string(recorder.error());
+  const auto recorded = (*recorder)->record([] { FAIL() << "there is nothing to record on"; });
+  ASSERT_FALSE(recorded);
+  EXPECT_EQ(recorded.error().code, error_code::device_failed);
+  EXPECT_THAT(recorded.error().cause, AnyOf(HasSubstr("driver"), HasSubstr("No CUDA GPUs")));
+}
+
+TEST(cuda_kernels, are_repeated_as_a_graph) {
+  if (!load_torch_cuda()) GTEST_SKIP() << "no CUDA part of LibTorch on this machine";
+  if (!has_gpu()) GTEST_SKIP() << "no GPU on this machine";
+  const auto stream = torch_stream::make(first_gpu);
+  ASSERT_TRUE(stream) << to_string(stream.error());
+  const c10::StreamGuard here(stream->get());
+  const at::Tensor read = at::ones({3, 4}, at::TensorOptions().device(first_gpu));
+  at::Tensor written = at::mm(read, read.t());
+  const auto recorder = cuda_graph_recorder();
+  ASSERT_TRUE(recorder) << to_string(recorder.error());
+  const auto waiting = (*recorder)->record([&] { static_cast<void>(read.sum().item()); });
+  EXPECT_FALSE(waiting) << "a host waited within a recording";
+  const auto recorded = (*recorder)->record([&] { written = at::mm(read, read.t()) + 1; });
+  ASSERT_TRUE(recorded) << to_string(recorded.error());
+  for (const double factor : {2.0, 3.0}) {
+    read.fill_(factor);
+    ASSERT_TRUE((*recorded)->launch());
+    EXPECT_TRUE(at::equal(written.cpu(), at::full({3, 3}, 4 * factor * factor + 1)));
   }
 }
 
