@@ -193,7 +193,7 @@ std::vector<output_way> ways_of(const topology& what, const wiring_plan& plan, s
     const stage_index to = plan.instances[channel.consumer].address.stage;
     output_way& way = ways[channel.output_port];
     if (channels[number]) {
-      way = output_way::laid_out;
+      way = layout.reach == device_reach::host ? output_way::lent : output_way::laid_out;
     } else if (!is_on_device(what, plan, to) || is_alone(what, plan, to, layout)) {
       way = output_way::leaves;
     }

@@ -55,7 +55,7 @@ struct device_layout {
                                                           device_layout layout);
 
 /// By output of a node on a device, where device_channels() are those that are given: it stays for stages of the same
-/// process on devices, is laid out for others, and leaves for all else.
+/// process on devices, is laid out or lent for others, and leaves for all else.
 [[nodiscard]] std::vector<output_way> ways_of(const topology& what, const wiring_plan& plan, stage_index node,
                                               device_layout layout, const std::vector<bool>& channels);
 

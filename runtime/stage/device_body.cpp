@@ -1,11 +1,14 @@
 #include "runtime/stage/device_body.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 
 #include "messages/check.hpp"
+#include "runtime/stage/output_room.hpp"
 #include "runtime/tensor/tensor_description.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
@@ -41,10 +44,14 @@ expected<void> device_body::run(std::span<const activation> inputs, std::span<ac
   for (activation& each : brought) {
     each.tensors = each_tensor(each.tensors, [this](const at::Tensor& one) { return stream_.bring(one); });
   }
+  std::optional<output_room> room;
+  if (lends_outputs() && !has_run_) room.emplace(stream_.device());
   if (auto ran = inner_->run(brought, outputs); !ran) {
     auto healthy = stream_.check();
     return healthy ? ran : healthy;
   }
+  if (room) room->reserve(outputs);
+  has_run_ = true;
   for (std::size_t port = 0; port < outputs.size(); ++port) {
     outputs[port].tensors = send_off(std::move(outputs[port].tensors), ways_[port]);
   }
@@ -52,11 +59,16 @@ expected<void> device_body::run(std::span<const activation> inputs, std::span<ac
   return {};
 }
 
+bool device_body::lends_outputs() const {
+  return std::ranges::find(ways_, output_way::lent) != ways_.end();
+}
+
 payload_ptr device_body::send_off(payload_ptr made, output_way way) const {
   switch (way) {
     case output_way::leaves:
       return each_tensor(made, &torch_stream::fetch);
     case output_way::laid_out:
+    case output_way::lent:
       return each_tensor(made, [this](const at::Tensor& one) { return laid_out(stream_.bring(one)); });
     case output_way::stays:
       break;

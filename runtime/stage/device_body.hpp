@@ -14,6 +14,7 @@ namespace troupe {
 enum class output_way : std::uint8_t {
   stays,     ///< on the device, for stages of this process
   laid_out,  ///< on the device, each in memory that is its values in a dense row, for an edge between devices
+  lent,      ///< the same, for an edge whose other end reads them where they are: large ones get room (output_room.hpp)
   leaves,    ///< fetched to the host
 };
 
@@ -32,6 +33,7 @@ class device_body final : public stage_body {
   [[nodiscard]] std::shared_ptr<context_event> outputs_ready() override { return ready_; }
 
  private:
+  [[nodiscard]] bool lends_outputs() const;
   [[nodiscard]] payload_ptr send_off(payload_ptr made, output_way way) const;
   device_body(std::shared_ptr<stage_body> inner, torch_stream stream, std::vector<output_way> ways)
       : inner_(std::move(inner)), stream_(stream), ways_(std::move(ways)) {}
@@ -40,6 +42,7 @@ class device_body final : public stage_body {
   const torch_stream stream_;
   const std::vector<output_way> ways_;
   std::shared_ptr<context_event> ready_;
+  bool has_run_ = false;
 };
 
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 
+#include "testing/late_torch/late_cache.hpp"
 #include "testing/late_torch/late_guard.hpp"
 #include "testing/late_torch/late_streams.hpp"
 
@@ -83,7 +84,8 @@ class pinned_allocator final : public c10::Allocator {
 
 c10::Allocator& device_memory() {
   static device_allocator one;
-  return one;
+  c10::Allocator* const cache = used_cache();
+  return cache == nullptr ? one : *cache;
 }
 
 c10::Allocator& pinned_memory() {

@@ -14,16 +14,18 @@ namespace troupe::ipc {
 /// again. Threads: one at a time.
 ///
 /// The consumer opens whole allocations, with all that is in them, and keeps them open, since opening takes longer than
-/// a copy. None of them may be freed meanwhile: the newest part in each stays alive as long as this object. A message
-/// takes no more than half of an allocation, so that newer ones find room there and take its place.
+/// a copy. None of them may be freed meanwhile: the newest part in each stays alive as long as this object. Where a
+/// message takes no more than half of an allocation, newer ones find room there and take its place. Where it takes
+/// more, that allocation is lost to the stage: only so many are lent as make it use another one (output_room.hpp).
 class lent_memory {
  public:
   lent_memory(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots)
       : tools_(std::move(tools)), on_their_way_(slots) {}
 
-  /// A spot for each part. Nothing where they must be copied: those in one allocation take more than its half, one
-  /// begins at no multiple of limits::payload_alignment, the device cannot share it, or the consumer would have more
-  /// than limits::ipc_lent_allocations_max allocations open. The parts are finished.
+  /// A spot for each part. Nothing where they must be copied: one begins at no multiple of limits::payload_alignment,
+  /// the device cannot share it, or the consumer would have more than limits::ipc_lent_allocations_max allocations
+  /// open, or more than limits::ipc_full_allocations_max of those that one message takes more than half of. The parts
+  /// are finished.
   [[nodiscard]] std::optional<std::vector<spot>> lend(std::uint32_t slot, const device_parts& parts);
   /// The last message in this slot has come back.
   void came_back(std::uint32_t slot) noexcept { on_their_way_[slot].reset(); }
@@ -34,16 +36,20 @@ class lent_memory {
   struct allocation {
     const std::byte* base;
     sharing_handle handle;
+    /// A message took more than half.
+    bool is_full;
     /// Null only within lend().
     std::shared_ptr<const void> newest;
   };
-  /// Where the parts are, in allocations that have room beside them.
+  /// Where a part is.
   struct located {
     const std::byte* base;
     std::uint64_t offset;
+    /// Those of the message in this allocation take more than half of that.
+    bool fills_it;
   };
   [[nodiscard]] std::optional<std::vector<located>> locate(const device_parts& parts) const;
-  [[nodiscard]] allocation* find(const std::byte* base);
+  [[nodiscard]] allocation* find(const located& part);
 
   const std::shared_ptr<const ipc_tools> tools_;
   /// The owner of the message in each slot.

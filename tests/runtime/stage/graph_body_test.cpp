@@ -74,7 +74,7 @@ class graph_body_test : public ::testing::Test {
 };
 
 TEST_F(graph_body_test, gives_the_bits_of_the_body_whatever_is_in_flight) {
-  for (const output_way way : {output_way::stays, output_way::laid_out, output_way::leaves}) {
+  for (const output_way way : {output_way::stays, output_way::laid_out, output_way::lent, output_way::leaves}) {
     calls_ = 0;
     const auto body = recorded([this](const at::Tensor& x) { return forward(x, weight_there_); }, way);
     std::uint64_t waits = 0;

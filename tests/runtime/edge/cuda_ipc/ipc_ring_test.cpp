@@ -288,17 +288,29 @@ TEST_F(ipc_lent, is_nothing_that_the_consumer_could_not_read_alone) {
   expect_copied(tensor_at(in.memory.get() + 8));
   EXPECT_EQ(send(0, tensor_at(in.memory.get() + in.bytes - 64, 64)).block, 0u) << "the last that fits";
   EXPECT_EQ(send(0, tensor_at(in.memory.get(), in.bytes / 2)).block, 0u);
-  expect_copied(tensor_at(in.memory.get(), in.bytes / 2 + 1));  // it would stay, and no other find room
   const auto alone = *of.device->allocate(64);
   expect_copied(tensor_at(alone.get()));
-  device_parts two = tensor_at(in.memory.get(), in.bytes / 4);
-  add(two, in.memory.get() + in.bytes / 2, in.bytes / 4);
-  EXPECT_EQ(send(0, two).block, 0u);
-  add(two, in.memory.get() + in.bytes / 4);
-  expect_copied(two);
-  two = tensor_at(in.memory.get());
+  device_parts two = tensor_at(in.memory.get());
   add(two, alone.get());
   expect_copied(two);
+}
+
+TEST_F(ipc_lent, has_a_limit_of_allocations_that_a_message_fills) {
+  // Two tensors in one allocation, which take its half and `more`.
+  const auto filling = [](const shared_block& block, std::uint64_t more) {
+    device_parts two = tensor_at(block.memory.get(), block.bytes / 4);
+    add(two, block.memory.get() + block.bytes / 2, block.bytes / 4 + more);
+    return two;
+  };
+  std::vector<shared_block> all;
+  for (std::ptrdiff_t each = 0; each < limits::ipc_full_allocations_max; ++each) {
+    all.push_back(allocate());
+    EXPECT_EQ(send(0, filling(all.back(), 1)).block, 0u);
+  }
+  expect_copied(filling(in, 1));  // it would stay, and no other find room
+  EXPECT_EQ(send(0, filling(in, 0)).block, 0u) << "another finds room";
+  expect_copied(filling(in, 1));
+  EXPECT_EQ(send(0, filling(all.front(), 1)).block, 0u) << "a known one";
 }
 
 TEST_F(ipc_lent, has_a_limit_of_allocations) {
