@@ -74,7 +74,8 @@ class announcing final : public payload_codec {
     std::memcpy(&said, from.data(), sizeof(said));
     if (said.magic != place_magic) return others_->read(from, std::move(owner));
     const auto rest = from.subspan(sizeof(said));
-    if (said.spots > limits::wire_tensors_max || said.spots * sizeof(spot) > rest.size()) return nonsense();
+    const bool fits = said.spots <= limits::wire_tensors_max && said.spots * sizeof(spot) <= rest.size();
+    if (said.spots == 0 || !fits) return nonsense();
     std::vector<spot> spots(said.spots);
     std::memcpy(spots.data(), rest.data(), spots.size() * sizeof(spot));
     auto read = described_->read(rest.subspan(spots.size() * sizeof(spot)), nullptr);
