@@ -92,7 +92,7 @@ struct cut_options {
   std::optional<std::uint32_t> threads = std::nullopt;
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
-  /// See stage_options, as of the next one.
+  /// Both as in stage_options.
   bool cuda_graphs = false;
   bool process = false;
   /// As in stage_options, but one node for all stages, or one for each; replicas of a stage live on the same node.

@@ -51,7 +51,7 @@ bool are_same(const at::Tensor& one, const at::Tensor& other) {
   if (one.strides() != other.strides()) return false;
   const at::Tensor here = one.cpu().contiguous();
   const at::Tensor there = other.cpu().contiguous();
-  return std::memcmp(here.const_data_ptr(), there.const_data_ptr(), here.nbytes()) == 0;
+  return here.nbytes() == 0 || std::memcmp(here.const_data_ptr(), there.const_data_ptr(), here.nbytes()) == 0;
 }
 
 bool are_same(const activation& one, const activation& other) {

@@ -22,6 +22,7 @@ from launches import (AFTER_THE_SILENCE, BEFORE_THE_SILENCE, LONG_SILENCE, PATIE
                       TROUPE, evaluate_alone, expect_nothing_left, expect_same_bits, launch, main, started, within)
 
 PROGRAM = str(pathlib.Path(TROUPE).parent / "many_nodes")
+LATE_DEVICES = str(pathlib.Path(TROUPE).parent / "late_devices")
 
 
 def two_nodes_with_two_stages_each(nodes):
@@ -385,6 +386,30 @@ def a_worker_of_a_program_of_ones_own_is_killed(nodes):
     expect_nothing_left(nodes)
 
 
+def late_devices_alone():
+    done = subprocess.run([LATE_DEVICES, f"{SOURCE}/data/mnist", "cpu"], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert "cross_entropy sum 0x" in done.stdout and "625 folded, 0 lost" in done.stdout, done.stdout
+    return done.stdout
+
+
+def devices_of_two_nodes_are_joined_by_nccl(nodes):
+    """Over the stand-in for NCCL: the id of each communicator goes from node to node, and a stage fails without it."""
+    command = [LATE_DEVICES, f"{SOURCE}/data/mnist", "privateuseone"]
+    run = launch(nodes, 2, command=command)
+    agents = [node for node in nodes.nodes if node.address != nodes.nodes[0].address]
+    wait_until(lambda: all(node.workers() for node in agents), PATIENCE, "workers on all nodes")
+    assert run.end() == 0, run.text()
+    assert run.out == late_devices_alone(), run.out
+    run = launch(nodes, 2, command=command)
+    run.wait_for(r"\n[1-9][0-9]* samples")
+    send(nodes.nodes[1].workers()[0], signal.SIGKILL)
+    assert run.end() == 0, run.text()
+    assert re.search("SIGKILL|killed", run.text()), run.text()
+    assert run.out == late_devices_alone(), run.out
+    expect_nothing_left(nodes)
+
+
 ALWAYS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas]
 TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
@@ -394,7 +419,7 @@ TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
          an_agent_is_frozen, a_whole_node_is_frozen, the_driver_is_killed,
          all_parts_of_a_launch_are_told_to_end, one_node_is_told_to_end, an_agent_whose_ticket_is_void_gives_up,
          the_launcher_is_killed, a_program_of_ones_own, a_worker_of_a_program_of_ones_own_is_killed, sshd_is_killed, a_launch_is_told_to_end,
-         a_node_that_does_not_answer_is_named]
+         a_node_that_does_not_answer_is_named, devices_of_two_nodes_are_joined_by_nccl]
 # So many of TESTS have their turn in one run (tests/support/turns.hpp).
 EACH_TURN = 6
 

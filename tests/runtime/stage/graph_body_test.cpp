@@ -11,6 +11,7 @@
 #include "messages/limits.hpp"
 #include "runtime/stage/function_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_graphs.hpp"
 #include "stage_inputs.hpp"
 #include "testing/late_torch/late_graphs.hpp"
 #include "testing/late_torch/late_torch.hpp"
@@ -179,6 +180,23 @@ TEST_F(graph_body_test, a_view_with_gaps_runs_as_it_is) {
     EXPECT_TRUE(at::equal(given->read(), numbers({4, 6}, 1.0).narrow(1, 0, 3) + 1));
   }
   EXPECT_EQ(calls_, 6);
+}
+
+TEST_F(graph_body_test, repeats_tensors_without_values) {
+  const auto body = recorded([](const at::Tensor& x) { return x.narrow(1, 0, 0) * 2; }, output_way::leaves);
+  for (std::uint64_t index = 0; index < 6; ++index) {
+    const auto given = give(*body, micro_batch(index, numbers({2, 3}, 1.0)));
+    ASSERT_TRUE(given) << to_string(given.error());
+    EXPECT_EQ(given->read().sizes(), at::IntArrayRef({2, 0}));
+  }
+  EXPECT_EQ(calls_, static_cast<int>(limits::graph_warm_ups + 2));
+}
+
+TEST_F(graph_body_test, a_device_without_graphs_is_named) {
+  const auto recorder = graph_recorder_of(device_);
+  ASSERT_FALSE(recorder);
+  EXPECT_EQ(recorder.error().code, error_code::device_unavailable);
+  EXPECT_EQ(recorder.error().cause, "it records no graphs");
 }
 
 }  // namespace
