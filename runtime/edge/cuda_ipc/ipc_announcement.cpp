@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "messages/check.hpp"
 #include "messages/limits.hpp"
 
 namespace troupe::ipc {
@@ -56,16 +57,17 @@ class announcing final : public payload_codec {
     const auto* said = dynamic_cast<const announcement*>(&value);
     if (said == nullptr) return others_->write(value, into);
     const auto& [flushed_before, block, slot, event, spots] = said->where;
+    TROUPE_CHECK(spots.size() <= spots_of(*said->tensors), "no more places than extents");
     const head made{.flushed_before = flushed_before,
                     .block = block,
                     .slot = slot,
                     .spots = spots_of(*said->tensors),
                     .event = event};
     std::memcpy(into.data(), &made, sizeof(made));
-    std::vector<spot> all = spots;
-    all.resize(made.spots);
-    std::memcpy(into.data() + sizeof(made), all.data(), all.size() * sizeof(spot));
-    described_->write(*said->tensors, into.subspan(sizeof(made) + all.size() * sizeof(spot)));
+    const auto room = into.subspan(sizeof(made), made.spots * sizeof(spot));
+    const auto set = std::as_bytes(std::span(spots));
+    std::ranges::fill(std::ranges::copy(set, room.begin()).out, room.end(), std::byte{});
+    described_->write(*said->tensors, into.subspan(sizeof(made) + room.size()));
   }
   [[nodiscard]] expected<payload_ptr> read(std::span<const std::byte> from,
                                            std::shared_ptr<const void> owner) const override {
