@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 
 namespace troupe::testing {
@@ -51,13 +50,6 @@ void add_prose(page& result, std::size_t number, const std::string& line) {
   add_links(result, number, line);
 }
 
-std::size_t words_of(const std::string& line) {
-  std::istringstream in(line);
-  std::size_t count = 0;
-  for (std::string word; in >> word;) ++count;
-  return count;
-}
-
 }  // namespace
 
 page read_page(const fs::path& root, const fs::path& file) {
@@ -78,7 +70,6 @@ page read_page(const fs::path& root, const fs::path& file) {
       add_prose(result, number, line);
       open_span = add_spans(result, number, line.empty() ? line : open_span + line);
     }
-    result.words += words_of(line);
     result.lines.push_back(line);
   }
   return result;

@@ -35,7 +35,6 @@ struct page {
   std::vector<page_link> links;
   std::vector<page_block> blocks;
   std::vector<std::string> anchors;  // of its headings, as GitHub makes them
-  std::size_t words = 0;             // as `wc -w` counts
 };
 
 page read_page(const std::filesystem::path& root, const std::filesystem::path& file);

@@ -201,13 +201,4 @@ std::vector<std::string> language_findings(const page& each) {
   return found;
 }
 
-std::vector<std::string> length_findings(const std::vector<page>& pages, std::size_t words_max) {
-  std::size_t words = 0;
-  for (const page& each : pages) {
-    if (each.file.string().starts_with("docs/")) words += each.words;
-  }
-  if (words <= words_max) return {};
-  return {"docs/: " + std::to_string(words) + " words, at most " + std::to_string(words_max)};
-}
-
 }  // namespace troupe::testing

@@ -24,7 +24,4 @@ std::vector<std::string> name_findings(const std::filesystem::path& root, const 
 /// Words that leave a reader to find the subject (refused_words), outside of fenced blocks.
 std::vector<std::string> language_findings(const page& each);
 
-/// One finding if the pages below docs/ have more words together.
-std::vector<std::string> length_findings(const std::vector<page>& pages, std::size_t words_max);
-
 }  // namespace troupe::testing
