@@ -77,6 +77,7 @@ std::uint64_t evaluation::samples_in(std::uint64_t micro_batches) const noexcept
 run_result evaluation::result(const call_outcome& outcome) const {
   run_result result;
   result.data = request_.data->name();
+  result.left_out = request_.data->left_out();
   result.samples = samples_in(outcome.tally.folded);
   result.micro_batches = outcome.tally.folded;
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {

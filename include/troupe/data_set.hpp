@@ -39,6 +39,9 @@ class data_set {
   data_set& operator=(const data_set&) = delete;
   virtual ~data_set() = default;
 
+  /// How many samples of its files the set has left out, as a user asked it to (npy:INPUTS,LABELS,ignore=LABEL). The
+  /// result says it.
+  [[nodiscard]] virtual std::uint64_t left_out() const noexcept { return 0; }
   /// Number of samples: always the same. A run over 0 samples ends with E0306 before it starts.
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
   /// Shape of one sample without the sample dimension: [1, 28, 28]. With several inputs: of the one with most elements.
@@ -62,8 +65,10 @@ using data_set_ptr = std::shared_ptr<const data_set>;
 /// counts of samples and labels, and the range of labels are checked here. Errors: E0102 for the kind, E03xx.
 expected<data_set_ptr> open_data(const std::string& specification);
 
-/// A view of `data` whose floating-point inputs are cast to `dtype`, a floating type, when they are read. Its name ends
-/// in the type ("...,float32"); everything else is as in `data`.
+/// A view of `data` whose inputs are cast to `dtype`, a floating type, when they are read: the bits of `x.to(dtype)` in
+/// PyTorch, so pixels of 0 to 255 keep these values. An only input is cast whatever its type; of several, those of a
+/// floating type, as the integers among them are ids and masks. Its name ends in the type ("...,float32"); everything
+/// else is as in `data`.
 data_set_ptr cast_inputs(data_set_ptr data, at::ScalarType dtype);
 
 /// One micro-batch of an iterator. The number of samples may differ from one to the next.

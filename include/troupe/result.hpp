@@ -79,6 +79,8 @@ struct run_result {
   std::string model;
   /// data_set::name().
   std::string data;
+  /// data_set::left_out().
+  std::uint64_t left_out = 0;
   std::uint64_t samples = 0;
   std::uint64_t micro_batches = 0;
   /// The first sink's metrics.

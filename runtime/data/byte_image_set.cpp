@@ -77,17 +77,21 @@ tl::unexpected<error> no_class(const byte_image_layout& layout, std::uint64_t sa
               "check that this is the right file for this kind of data, and fetch it again");
 }
 
-expected<void> check_labels(const byte_image_layout& layout) {
+/// The number of classes.
+expected<std::uint32_t> check_labels(const byte_image_layout& layout) {
+  std::uint32_t classes = layout.classes;
   for (std::uint64_t begin = 0; begin < layout.size; begin += limits::decode_block_bytes) {
     const sample_range samples{begin, std::min(layout.size, begin + limits::decode_block_bytes)};
     const auto labels = read_column(layout.labels, samples, 1, layout.name);
     if (!labels) return tl::make_unexpected(labels.error());
     const auto* found = labels->const_data_ptr<std::uint8_t>();
     for (std::uint64_t i = 0; i < samples.size(); ++i) {
-      if (found[i] >= layout.classes) return no_class(layout, begin + i, found[i]);
+      if (found[i] < classes) continue;
+      if (!layout.takes_more_classes) return no_class(layout, begin + i, found[i]);
+      classes = std::uint32_t{found[i]} + 1;
     }
   }
-  return {};
+  return classes;
 }
 
 }  // namespace
@@ -96,7 +100,9 @@ expected<data_set_ptr> make_byte_image_set(byte_image_layout layout) {
   TROUPE_CHECK(layout.size > 0, "empty files were refused");
   TROUPE_CHECK(lies_inside(layout.pixels, layout.size, elements_of(layout.shape)), "lengths were checked");
   TROUPE_CHECK(lies_inside(layout.labels, layout.size, 1), "lengths were checked");
-  if (expected<void> fine = check_labels(layout); !fine) return tl::make_unexpected(fine.error());
+  const expected<std::uint32_t> classes = check_labels(layout);
+  if (!classes) return tl::make_unexpected(classes.error());
+  layout.classes = *classes;
   return std::make_shared<const byte_image_set>(std::move(layout));
 }
 

@@ -27,12 +27,16 @@ struct byte_image_layout {
   std::string name;
   std::uint64_t size = 0;
   std::vector<std::int64_t> shape;
+  /// At least 1.
   std::uint32_t classes = 0;
+  /// A greater label is a class as well, and not an error.
+  bool takes_more_classes = false;
   byte_column pixels;
   byte_column labels;
 };
 
 /// All samples must lie inside their regions (a broken invariant otherwise). A label that is no class is E0305.
+/// The set has layout.classes, or greatest label + 1 where that is more.
 /// Samples are float32 byte / 255, [N, C, H, W], labels int64 [N].
 expected<data_set_ptr> make_byte_image_set(byte_image_layout layout);
 

@@ -11,6 +11,7 @@ class cast_set final : public data_set {
  public:
   cast_set(data_set_ptr base, at::ScalarType dtype) : base_(std::move(base)), dtype_(dtype) {}
 
+  [[nodiscard]] std::uint64_t left_out() const noexcept override { return base_->left_out(); }
   [[nodiscard]] std::uint64_t size() const noexcept override { return base_->size(); }
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return base_->sample_shape(); }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return base_->classes(); }
@@ -20,9 +21,10 @@ class cast_set final : public data_set {
   [[nodiscard]] expected<sample_block> read(sample_range range) const override try {
     expected<sample_block> block = base_->read(range);
     if (!block) return block;
+    const bool is_only = block->inputs.size() == 1;
     named_tensors cast;
     for (const auto& [name, tensor] : block->inputs) {
-      cast.set(name, tensor.is_floating_point() ? tensor.to(dtype_) : tensor);
+      cast.set(name, is_only || tensor.is_floating_point() ? tensor.to(dtype_) : tensor);
     }
     block->inputs = std::move(cast);
     return block;

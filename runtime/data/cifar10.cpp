@@ -3,6 +3,7 @@
 
 #include "runtime/data/byte_image_set.hpp"
 #include "runtime/data/data_kinds.hpp"
+#include "runtime/data/text_file.hpp"
 
 namespace troupe {
 
@@ -42,9 +43,11 @@ expected<std::string> find_in_directory(const std::filesystem::path& directory) 
               "holds no test_batch.bin but several other *.bin files: " + listed(found), "name the file itself");
 }
 
-expected<void> check_size(const std::string& path, std::uint64_t size) {
+expected<void> check_records(const std::string& path, const byte_region& file) {
+  const std::uint64_t size = file.size();
   const std::uint64_t rest = size % record_bytes;
   if (rest == 0) return {};
+  if (auto text = text_in_place_of("CIFAR-10", path, file)) return tl::make_unexpected(std::move(*text));
   return fail(error_code::data_truncated, path + ", byte " + std::to_string(size - rest),
               "the last record is incomplete: expected " + std::to_string(record_bytes) + " bytes, found " +
                   std::to_string(rest) + " (" + std::to_string(size) + " bytes in all)",
@@ -63,11 +66,10 @@ expected<data_set_ptr> open_cifar10(const std::string& file_or_directory) {
   }
   expected<byte_region_ptr> region = open_bytes(path);
   if (!region) return tl::make_unexpected(region.error());
-  const std::uint64_t size = (*region)->size();
-  if (expected<void> whole = check_size(path, size); !whole) return tl::make_unexpected(whole.error());
+  if (expected<void> whole = check_records(path, **region); !whole) return tl::make_unexpected(whole.error());
   byte_image_layout layout;
   layout.name = "cifar10:" + file_or_directory;
-  layout.size = size / record_bytes;
+  layout.size = (*region)->size() / record_bytes;
   layout.shape = {planes, side, side};
   layout.classes = object_classes;
   layout.pixels = {*region, path, 1, record_bytes};

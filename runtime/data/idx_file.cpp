@@ -8,6 +8,7 @@
 
 #include "messages/limits.hpp"
 #include "runtime/data/gzip_reader.hpp"
+#include "runtime/data/text_file.hpp"
 
 namespace troupe {
 
@@ -74,6 +75,9 @@ std::optional<std::uint64_t> payload_bytes(const std::vector<std::uint32_t>& siz
 }
 
 expected<idx_file> open_plain(const std::string& path, const byte_region_ptr& region, std::uint8_t dimensions) {
+  if (auto text = text_in_place_of(path.ends_with(".gz") ? "gzip or IDX" : "IDX", path, *region)) {
+    return tl::make_unexpected(std::move(*text));
+  }
   const std::uint64_t header_size = header_bytes(dimensions);
   if (region->size() < header_size) return too_short(path, header_size, region->size(), "header");
   std::vector<std::uint8_t> header(header_size);

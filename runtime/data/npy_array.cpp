@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <numeric>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
@@ -15,46 +19,62 @@ namespace troupe {
 namespace {
 
 struct type_entry {
-  const char* descr;
+  /// Kind and bytes, as behind the byte order in numpy's name: "f4".
+  std::string_view name;
   npy_type type;
   std::uint64_t bytes;
   at::ScalarType dtype;
 };
 
 constexpr std::array<type_entry, 12> types = {{
-    {"|b1", npy_type::b1, 1, at::kBool},
-    {"|u1", npy_type::u1, 1, at::kByte},
-    {"<u2", npy_type::u2, 2, at::ScalarType::Undefined},
-    {"<u4", npy_type::u4, 4, at::ScalarType::Undefined},
-    {"<u8", npy_type::u8, 8, at::ScalarType::Undefined},
-    {"|i1", npy_type::i1, 1, at::kChar},
-    {"<i2", npy_type::i2, 2, at::kShort},
-    {"<i4", npy_type::i4, 4, at::kInt},
-    {"<i8", npy_type::i8, 8, at::kLong},
-    {"<f2", npy_type::f2, 2, at::kHalf},
-    {"<f4", npy_type::f4, 4, at::kFloat},
-    {"<f8", npy_type::f8, 8, at::kDouble},
+    {"b1", npy_type::b1, 1, at::kBool},
+    {"u1", npy_type::u1, 1, at::kByte},
+    {"u2", npy_type::u2, 2, at::kUInt16},
+    {"u4", npy_type::u4, 4, at::kUInt32},
+    {"u8", npy_type::u8, 8, at::kUInt64},
+    {"i1", npy_type::i1, 1, at::kChar},
+    {"i2", npy_type::i2, 2, at::kShort},
+    {"i4", npy_type::i4, 4, at::kInt},
+    {"i8", npy_type::i8, 8, at::kLong},
+    {"f2", npy_type::f2, 2, at::kHalf},
+    {"f4", npy_type::f4, 4, at::kFloat},
+    {"f8", npy_type::f8, 8, at::kDouble},
 }};
 
-const type_entry* find_type(const std::string& descr) {
-  for (const type_entry& entry : types) {
-    // Byte order says nothing about single bytes.
-    const bool same_byte = entry.bytes == 1 && descr.size() == 3 && descr.substr(1) == entry.descr + 1 &&
-                           std::string_view("|<>=").find(descr[0]) != std::string_view::npos;
-    if (same_byte || descr == entry.descr) return &entry;
+/// As numpy: without a byte order, and with '=' or '|', it is this machine's.
+const type_entry* find_type(std::string_view descr) {
+  if (!descr.empty() && std::string_view("<>=|").find(descr.front()) != std::string_view::npos) descr.remove_prefix(1);
+  const auto* found = std::ranges::find(types, descr, &type_entry::name);
+  return found == types.end() ? nullptr : found;
+}
+
+bool is_swapped(std::string_view descr) {
+  static_assert(std::endian::native == std::endian::little);
+  return descr.starts_with('>');
+}
+
+template <class T>
+void swap_elements(std::span<std::uint8_t> bytes, T (*swap)(T)) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof(T));
+    value = swap(value);
+    std::memcpy(bytes.data() + at, &value, sizeof(T));
   }
-  return nullptr;
+}
+
+/// From big-endian to little-endian.
+void swap_bytes(std::span<std::uint8_t> bytes, std::uint64_t element_bytes) {
+  if (element_bytes == 2) swap_elements<std::uint16_t>(bytes, [](std::uint16_t v) { return __builtin_bswap16(v); });
+  if (element_bytes == 4) swap_elements<std::uint32_t>(bytes, [](std::uint32_t v) { return __builtin_bswap32(v); });
+  if (element_bytes == 8) swap_elements<std::uint64_t>(bytes, [](std::uint64_t v) { return __builtin_bswap64(v); });
 }
 
 tl::unexpected<error> wrong_type(const std::string& path, const std::string& descr) {
-  if (descr.starts_with('>')) {
-    return fail(error_code::data_bad_format, path, "big-endian elements ('" + descr + "'), expected little-endian ones",
-                "save it again with numpy.save(path, array.astype(array.dtype.newbyteorder('<')))");
-  }
-  return fail(error_code::data_bad_format, path,
-              "element type '" + descr +
-                  "', expected <f2, <f4, <f8, |i1, <i2, <i4, <i8, |u1 or |b1 (labels: <u2, <u4, <u8 too)",
-              "save it again with numpy.save(path, array.astype('<f4'))");
+  return fail(
+      error_code::data_bad_format, path,
+      "element type '" + descr + "', expected f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 or b1 in either byte order",
+      "save it again with numpy.save(path, array.astype('<f4'))");
 }
 
 /// Nothing if it does not fit: a header can say anything.
@@ -124,6 +144,8 @@ expected<npy_array> npy_array::open(const std::string& path) {
     return tl::make_unexpected(fine.error());
   }
   array.type_ = type->type;
+  array.is_swapped_ = is_swapped(header->descr);
+  array.is_fortran_ = header->fortran_order;
   array.descr_ = header->descr;
   array.shape_ = header->shape;
   array.data_offset_ = header->data_offset;
@@ -136,30 +158,60 @@ at::ScalarType npy_array::dtype() const noexcept {
   return types[static_cast<std::size_t>(type_)].dtype;
 }
 
-expected<void> npy_array::read(sample_range rows, void* into) const {
-  const std::uint64_t row_bytes = row_elements_ * element_bytes_;
-  return region_->read(data_offset_ + rows.begin * row_bytes,
-                       {static_cast<std::uint8_t*>(into), static_cast<std::size_t>(rows.size() * row_bytes)});
+expected<void> npy_array::read(sample_range rows, std::span<std::uint8_t> into) const {
+  byte_pieces pieces{.offset = data_offset_ + rows.begin * row_elements_ * element_bytes_, .width = into.size()};
+  if (is_fortran_) {
+    // A column holds one element of each row.
+    pieces = {.offset = data_offset_ + rows.begin * element_bytes_,
+              .count = row_elements_,
+              .width = rows.size() * element_bytes_,
+              .stride = this->rows() * element_bytes_};
+  }
+  expected<void> got = region_->read(pieces, into);
+  if (got && is_swapped_) swap_bytes(into, element_bytes_);
+  return got;
+}
+
+expected<at::Tensor> npy_array::new_rows(sample_range rows, at::ScalarType dtype) const {
+  std::vector<std::int64_t> sizes = with_rows(rows.size(), row_shape());
+  if (is_fortran_) std::ranges::reverse(sizes);
+  return new_tensor(sizes, dtype, path_);
+}
+
+expected<at::Tensor> npy_array::in_order(at::Tensor stored) const {
+  if (!is_fortran_) return stored;
+  std::vector<std::int64_t> axes(shape_.size());
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  try {
+    return stored.permute(axes).contiguous();
+  } catch (const std::exception&) {
+    return fail(error_code::source_failed, path_,
+                "no memory to reorder " + std::to_string(stored.numel()) + " elements in Fortran order",
+                "use a smaller micro-batch");
+  }
 }
 
 expected<at::Tensor> npy_array::read_rows(sample_range rows) const {
-  TROUPE_CHECK(dtype() != at::ScalarType::Undefined, "arrays of inputs have a tensor type");
-  expected<at::Tensor> result = new_tensor(with_rows(rows.size(), row_shape()), dtype(), path_);
+  expected<at::Tensor> result = new_rows(rows, dtype());
   if (!result) return result;
-  if (auto got = read(rows, result->mutable_data_ptr()); !got) return tl::make_unexpected(got.error());
-  return result;
+  if (auto got = read(rows, {static_cast<std::uint8_t*>(result->mutable_data_ptr()), result->nbytes()}); !got) {
+    return tl::make_unexpected(got.error());
+  }
+  return in_order(std::move(*result));
 }
 
 expected<at::Tensor> npy_array::as_int64(sample_range rows) const {
   TROUPE_CHECK(!is_floating(), "only integers become class labels");
-  expected<at::Tensor> result = new_tensor(with_rows(rows.size(), row_shape()), at::kLong, path_);
+  expected<at::Tensor> result = new_rows(rows, at::kLong);
   if (!result) return result;
   auto* out = result->mutable_data_ptr<std::int64_t>();
   const std::uint64_t count = rows.size() * row_elements_;
   expected<at::Tensor> stored = new_tensor({static_cast<std::int64_t>(count * element_bytes_)}, at::kByte, path_);
   if (!stored) return stored;
-  const auto* in = stored->mutable_data_ptr<std::uint8_t>();
-  if (auto got = read(rows, stored->mutable_data_ptr()); !got) return tl::make_unexpected(got.error());
+  const auto* in = stored->const_data_ptr<std::uint8_t>();
+  if (auto got = read(rows, {stored->mutable_data_ptr<std::uint8_t>(), stored->nbytes()}); !got) {
+    return tl::make_unexpected(got.error());
+  }
   switch (type_) {
     case npy_type::b1:
     case npy_type::u1:
@@ -191,7 +243,7 @@ expected<at::Tensor> npy_array::as_int64(sample_range rows) const {
     case npy_type::f8:
       break;
   }
-  return result;
+  return in_order(std::move(*result));
 }
 
 }  // namespace troupe

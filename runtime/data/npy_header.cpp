@@ -7,6 +7,7 @@
 #include "messages/limits.hpp"
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/data/npy_dictionary.hpp"
+#include "runtime/data/text_file.hpp"
 
 namespace troupe {
 
@@ -39,6 +40,7 @@ std::size_t little_endian(std::span<const std::uint8_t> bytes) {
 }
 
 expected<text_extent> find_text(const std::string& path, std::span<const std::uint8_t> bytes) {
+  if (auto text = text_in_place_of("NPY", path, bytes)) return tl::make_unexpected(std::move(*text));
   if (bytes.size() < preamble_bytes) return too_short(path, preamble_bytes, bytes.size());
   if (std::equal(zip_magic.begin(), zip_magic.end(), bytes.begin(), is_byte)) {
     return fail(error_code::data_bad_format, path + ", byte 0", "is an archive of arrays (.npz), and no .npy file",
@@ -83,12 +85,7 @@ expected<npy_header> parse_npy_header(const std::string& path, std::span<const s
     return fail(error_code::data_bad_format, path + ", byte " + std::to_string(extent->begin + parser.position()),
                 "malformed header: expected " + parser.expected_here(), save_again);
   }
-  if (dictionary->fortran_order) {
-    return fail(error_code::data_bad_format, path,
-                "stored in Fortran order, expected C order (the last axis varies fastest)",
-                "save it again with numpy.save(path, numpy.ascontiguousarray(array))");
-  }
-  return npy_header{dictionary->descr, dictionary->shape, extent->begin + extent->length};
+  return npy_header{dictionary->descr, dictionary->fortran_order, dictionary->shape, extent->begin + extent->length};
 }
 
 }  // namespace troupe

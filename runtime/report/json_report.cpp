@@ -125,6 +125,7 @@ json_report result_json(const run_result& result) {
                  {"data", result.data},
                  {"samples", result.samples},
                  {"micro_batches", result.micro_batches}};
+  if (result.left_out > 0) object["left_out"] = result.left_out;
   object["metrics"] = metrics_json(result.metrics, number);
   object["delivery"] = delivery_json(result.delivery);
   object["stages"] = stages_json(result.stages, number);

@@ -96,8 +96,9 @@ std::string summary(const run_result& result, std::size_t width) {
   if (result.partial) table.add({"PARTIAL", "not everything that was asked for was evaluated"});
   table.add({"model", result.model});
   table.add({"data", result.data});
-  table.add({"samples", fmt::format("{} in {} micro-batch{}", result.samples, result.micro_batches,
-                                    result.micro_batches == 1 ? "" : "es")});
+  const std::string left_out = result.left_out > 0 ? fmt::format(", {} left out", result.left_out) : "";
+  table.add({"samples", fmt::format("{} in {} micro-batch{}{}", result.samples, result.micro_batches,
+                                    result.micro_batches == 1 ? "" : "es", left_out)});
   table.add({"time", fmt::format("{}, {:.1f} samples/s", seconds(result.wall_time), result.samples_per_second)});
   const delivery_report& d = result.delivery;
   const std::string resumed = d.resumed > 0 ? fmt::format(", {} of them from the journal", d.resumed) : "";

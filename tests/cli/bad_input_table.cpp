@@ -182,7 +182,7 @@ const std::vector<bad_input> files = {
     {"data_wrong_kind", eval_data("cifar10:good-mnist"), {}, input, "E03", "good-mnist"},
     {"data_short", eval_data("mnist:short"), {}, input, "E0302", "images"},
     {"data_mismatch", eval_data("mnist:mismatch"), {}, input, "E0304", "3"},
-    {"data_label", eval_data("mnist:label"), {}, input, "E0305", "10"},
+    {"data_label", eval_data("mnist:label"), {}, usage, "E0108", "found 10"},
     {"data_magic", eval_data("mnist:magic"), {}, input, "E0303", "images"},
     {"data_none", eval_data("mnist:none"), {}, input, "E0306", "none"},
     {"cifar_short", eval_data("cifar10:cifar-short.bin"), {}, input, "E0302", "cifar-short.bin"},

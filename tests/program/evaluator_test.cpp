@@ -2,6 +2,8 @@
 // and data; stops are asked for from the progress hook, never by time; a legal trace is demanded of a real run.
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -9,6 +11,7 @@
 #include <ATen/Functions.h>
 #include <dirent.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "messages/limits.hpp"
 #include "testing/trace_checker.hpp"
@@ -34,6 +37,41 @@ eval_options lenet_options() {
 
 std::uint64_t correct(const run_result& result) {
   return result.metrics.at(0).fields.at(1).counts.at(0);
+}
+
+/// A .npy file, version 1.0: 8 bytes of preamble, 2 of length, and a header that ends at byte 128.
+void write_npy(const std::filesystem::path& path, const std::string& descr, const std::string& shape,
+               const std::string& payload) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  std::ofstream(path, std::ios::binary) << std::string("\x93NUMPY\x01\0\x76\0", 10) << header << '\n' << payload;
+}
+
+TEST(evaluator, leaves_out_samples_with_the_ignored_label_and_says_how_many) {
+  const auto inputs = std::filesystem::path(::testing::TempDir()) / ("ignored_x_" + std::to_string(::getpid()));
+  const auto labels = std::filesystem::path(::testing::TempDir()) / ("ignored_y_" + std::to_string(::getpid()));
+  // black pictures: one class is predicted for all of them
+  write_npy(inputs, "|u1", "(9, 1, 28, 28)", std::string(std::size_t{9} * 28 * 28, '\0'));
+  eval_options options = lenet_options();
+  options.data = "npy:" + inputs.string() + "," + labels.string() + ",float32,ignore=-1";
+  options.run.micro_batch = 2;
+  std::uint64_t rights = 0;
+  for (char digit = 0; digit < 10; ++digit) {
+    write_npy(labels, "|i1", "(9,)",
+              std::string("\xff", 1) + digit + digit + "\xff\xff" + digit + digit + digit + "\xff");
+    auto created = evaluator::create(options, {});
+    ASSERT_TRUE(created) << to_string(created.error());
+    const auto result = (*created)->run();
+    ASSERT_TRUE(result) << to_string(result.error());
+    EXPECT_EQ(result->samples, 5);
+    EXPECT_EQ(result->left_out, 4);
+    EXPECT_EQ(result->micro_batches, 3);
+    EXPECT_EQ((*result)["accuracy"].count("total"), 5);
+    rights += correct(*result);
+  }
+  EXPECT_EQ(rights, 5);
+  std::filesystem::remove(inputs);
+  std::filesystem::remove(labels);
 }
 
 TEST(evaluator, counts_everything_once_and_reports_each_stage) {

@@ -42,6 +42,10 @@ std::string cifar(const scratch_directory& dir, const bytes& records) {
   return "cifar10:" + dir.write("test_batch.bin", records);
 }
 
+bytes as_bytes(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
 const bytes& images() {
   static const bytes content = testing::idx_images(20);
   return content;
@@ -61,7 +65,7 @@ std::vector<bad_case> specification_cases() {
       {"empty", error_code::value_out_of_range, {"names no kind"}, [](auto&) { return ""; }},
       {"no_colon",
        error_code::value_out_of_range,
-       {"data/mnist", "mnist:DIR", "mnist:data/mnist"},
+       {"data/mnist", "mnist:FILE_OR_DIR", "mnist:data/mnist"},
        [](auto&) { return "data/mnist"; }},
       {"unknown_kind", error_code::unknown_name, {"\"mnits\"", "write \"mnist\""}, [](auto&) { return "mnits:data"; }},
       {"unknown_kind_far",
@@ -86,8 +90,25 @@ std::vector<bad_case> mnist_file_cases() {
        [](auto& d) { return "mnist:" + (d / "none"); }},
       {"directory_is_file",
        error_code::data_unreadable,
-       {"is a file, expected a directory"},
-       [](auto& d) { return "mnist:" + d.write("t10k-images-idx3-ubyte", images()); }},
+       {"does not say which labels", "NAME-images-idx3-ubyte"},
+       [](auto& d) { return "mnist:" + d.write("t10k.idx3", images()); }},
+      {"labels_in_place_of_images",
+       error_code::data_unreadable,
+       {"is a file of labels", "name the images, mnist:", "/train.images.idx3-ubyte"},
+       [](auto& d) { return "mnist:" + d.write("train.labels.idx1-ubyte", labels()); }},
+      {"labels_of_a_file_missing",
+       error_code::data_missing,
+       {"/train-labels-idx1-ubyte", "the labels of train-images-idx3-ubyte"},
+       [](auto& d) { return "mnist:" + d.write("train-images-idx3-ubyte", images()); }},
+      {"directory_of_other_sets",
+       error_code::data_missing,
+       {"holds no t10k-images-idx3-ubyte", "but emnist-letters-test-images-idx3-ubyte.gz, train-images-idx3-ubyte",
+        "mnist:", "/emnist-letters-test-images-idx3-ubyte.gz"},
+       [](auto& d) {
+         d.write("train-images-idx3-ubyte", images());
+         d.write("emnist-letters-test-images-idx3-ubyte.gz", images());
+         return "mnist:" + d.path();
+       }},
       {"images_missing",
        error_code::data_missing,
        {"t10k-images-idx3-ubyte"},
@@ -120,6 +141,22 @@ std::vector<bad_case> mnist_content_cases() {
        [](auto& d) {
          return mnist(d, {'<', 'h', 't', 'm', 'l', '>', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, labels());
        }},
+      {"web_page",
+       error_code::data_bad_format,
+       {"no IDX file", "begins with \"<html><head>\"", "web page"},
+       [](auto& d) { return mnist(d, as_bytes("\xef\xbb\xbf \n<html><head>"), labels()); }},
+      {"web_page_named_gz",
+       error_code::data_bad_format,
+       {"no gzip or IDX file", "begins with \"<!DOCTYPE html><html></html>\""},
+       [](auto& d) {
+         d.write("t10k-images-idx3-ubyte.gz", as_bytes("<!DOCTYPE html><html></html>"));
+         d.write("t10k-labels-idx1-ubyte", labels());
+         return "mnist:" + d.path();
+       }},
+      {"pointer_of_git_lfs",
+       error_code::data_bad_format,
+       {"begins with \"version https://git-lfs", "git lfs pull"},
+       [](auto& d) { return mnist(d, images(), as_bytes("version https://git-lfs.github.com/spec/v1\noid ")); }},
       {"header_short",
        error_code::data_truncated,
        {"header", "byte 11", "expected 16 bytes", "found 11"},
@@ -148,10 +185,6 @@ std::vector<bad_case> mnist_content_cases() {
        error_code::data_mismatch,
        {"20 images but 19 labels"},
        [](auto& d) { return mnist(d, images(), testing::idx_labels(19)); }},
-      {"label_range",
-       error_code::data_label_out_of_range,
-       {"byte 13", "sample 5", "from 0 to 9", "found 10"},
-       [](auto& d) { return mnist(d, images(), changed(labels(), 13, 10)); }},
   };
 }
 
@@ -223,6 +256,10 @@ std::vector<bad_case> cifar_cases() {
        error_code::data_truncated,
        {"byte 6146", "expected 3073 bytes", "found 3000", "9146 bytes in all"},
        [](auto& d) { return cifar(d, cut(testing::cifar_records(3), 9146)); }},
+      {"cifar_web_page",
+       error_code::data_bad_format,
+       {"no CIFAR-10 file", "begins with \"<!doctype html>\""},
+       [](auto& d) { return cifar(d, as_bytes("<!doctype html>")); }},
       {"cifar_label",
        error_code::data_label_out_of_range,
        {"byte 3073", "sample 1", "found 255"},

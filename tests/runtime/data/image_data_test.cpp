@@ -71,6 +71,41 @@ TEST(mnist, content_decides_what_is_packed_and_mirrors_names_are_known) {
   EXPECT_EQ(opened("mnist:" + dir.path())->size(), 2U);
 }
 
+TEST(mnist, a_file_of_images_is_taken_with_the_labels_beside_it) {
+  const testing::scratch_directory dir;
+  dir.write("t10k-images-idx3-ubyte", testing::idx_images(2));
+  dir.write("t10k-labels-idx1-ubyte", testing::idx_labels(2));
+  dir.write("train-images-idx3-ubyte.gz", testing::gzip(testing::idx_images(25)));
+  dir.write("train-labels-idx1-ubyte", testing::idx_labels(25));
+  dir.write("mirror-images.idx3-ubyte", testing::idx_images(7));
+  dir.write("mirror-labels.idx1-ubyte.gz", testing::gzip(testing::idx_labels(7)));
+  EXPECT_EQ(opened("mnist:" + dir.path())->size(), 2U);
+  EXPECT_EQ(opened("mnist:" + (dir / "t10k-images-idx3-ubyte"))->size(), 2U);
+  EXPECT_EQ(opened("mnist:" + (dir / "mirror-images.idx3-ubyte"))->size(), 7U);
+  for (const char* name : {"train-images-idx3-ubyte.gz", "train-images-idx3-ubyte"}) {
+    const data_set_ptr train = opened("mnist:" + (dir / name));
+    EXPECT_EQ(train->size(), 25U);
+    EXPECT_EQ(train->name(), "mnist:" + (dir / name));
+    EXPECT_EQ(train->files(),
+              (std::vector<std::string>{dir / "train-images-idx3-ubyte.gz", dir / "train-labels-idx1-ubyte"}));
+  }
+}
+
+TEST(mnist, labels_above_9_are_classes) {
+  const testing::scratch_directory dir;
+  bytes labels = testing::idx_labels(25);
+  dir.write("emnist-letters-test-images-idx3-ubyte", testing::idx_images(25));
+  dir.write("emnist-letters-test-labels-idx1-ubyte", labels);
+  const std::string specification = "mnist:" + (dir / "emnist-letters-test-images-idx3-ubyte");
+  EXPECT_EQ(opened(specification)->classes(), 10U);
+  labels[8 + 3] = 26;
+  labels[8 + 4] = 11;
+  dir.write("emnist-letters-test-labels-idx1-ubyte", labels);
+  const data_set_ptr data = opened(specification);
+  EXPECT_EQ(data->classes(), 27U);
+  EXPECT_TRUE(at::equal(get(data->read({2, 5})).labels.only(), at::tensor({2, 26, 11}).to(at::kLong)));
+}
+
 TEST(mnist, a_gzip_file_may_have_several_members) {
   const testing::scratch_directory dir;
   const bytes images = testing::idx_images(9);

@@ -135,7 +135,18 @@ TEST(named_data, of_an_iterator_are_the_same) {
   EXPECT_EQ(given, 4);
 }
 
-TEST(cast_inputs, casts_what_is_of_a_floating_type_and_nothing_else) {
+TEST(cast_inputs, casts_an_only_input_whatever_its_type) {
+  for (const at::ScalarType type : {at::kByte, at::kBool, at::kLong, at::kDouble}) {
+    const auto base = std::make_shared<made_set>(6, [type](std::int64_t first, std::int64_t last) {
+      return sample_block{at::arange(first, last).to(type), at::arange(first, last)};
+    });
+    const sample_block block = get(cast_inputs(base, at::kFloat)->read({0, 6}));
+    EXPECT_TRUE(at::equal(block.inputs.only(), at::arange(6).to(type).to(at::kFloat)));
+    EXPECT_EQ(block.labels.only().scalar_type(), at::kLong) << "labels stay as they are";
+  }
+}
+
+TEST(cast_inputs, casts_of_several_what_is_of_a_floating_type) {
   const auto base = std::make_shared<made_set>(6, [](std::int64_t first, std::int64_t last) {
     const at::Tensor rows = at::arange(first, last);
     return sample_block{{{"x", rows.to(at::kDouble).div(3)}, {"ids", rows}}, rows.to(at::kDouble)};

@@ -117,6 +117,16 @@ std::string dictionary(const std::string& descr, const std::string& shape) {
   return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
 }
 
+std::string npy_pair(const scratch_directory& dir, const bytes& inputs, const bytes& labels) {
+  return "npy:" + dir.write("x.npy", inputs) + "," + dir.write("y.npy", labels);
+}
+
+std::vector<float> ramp(std::size_t n) {
+  std::vector<float> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(i) * 0.25F - 3;
+  return values;
+}
+
 data_set_ptr opened(const std::string& specification) {
   expected<data_set_ptr> data = open_data(specification);
   if (!data) throw std::runtime_error(to_string(data.error()));

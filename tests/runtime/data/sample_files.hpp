@@ -51,6 +51,12 @@ bytes npy(const std::string& dictionary, const bytes& payload, std::uint8_t majo
 /// The dictionary of a .npy header: numpy's name of the type, and the shape as Python writes it.
 std::string dictionary(const std::string& descr, const std::string& shape);
 
+/// Writes both files and names them as data.
+std::string npy_pair(const scratch_directory& dir, const bytes& inputs, const bytes& labels);
+
+/// n numbers that rise from -3 by 0.25.
+std::vector<float> ramp(std::size_t n);
+
 /// The data set that `specification` names; its error as an exception.
 data_set_ptr opened(const std::string& specification);
 

@@ -66,6 +66,12 @@ TEST(result_json, has_the_documented_names_and_no_others) {
                           "trace"));
 }
 
+TEST(result_json, says_how_many_samples_were_left_out) {
+  run_result result = sample_result();
+  result.left_out = 3;
+  EXPECT_EQ(json::parse(result_json(result).text)["left_out"], 3);
+}
+
 TEST(result_json, says_which_method_cut_a_pipeline) {
   run_result result = sample_result();
   result.cut_by = {{"late", "0,4,15"}, {"stage", "profile"}};

@@ -52,6 +52,13 @@ TEST(result_table, has_metrics_classes_rate_and_stages) {
   EXPECT_THAT(table, Not(HasSubstr("PARTIAL")));
 }
 
+TEST(result_table, says_how_many_samples_were_left_out) {
+  run_result result = result_of_two_stages();
+  EXPECT_THAT(result_table(result, 100), HasSubstr("samples   10000 in 157 micro-batches\n"));
+  result.left_out = 12;
+  EXPECT_THAT(result_table(result, 100), HasSubstr("samples   10000 in 157 micro-batches, 12 left out\n"));
+}
+
 TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
   run_result result = result_of_two_stages();
   const metric_value f1{"f1", {real_field("macro", 0.5), real_field("micro", 0.75), real_list("per_class", {0.5})}};
