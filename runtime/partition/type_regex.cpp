@@ -1,8 +1,6 @@
 #include "runtime/partition/type_regex.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <regex>
 #include <string_view>
 
@@ -18,51 +16,6 @@ constexpr std::size_t regex_characters_max = 256;
 constexpr std::size_t name_characters_max = 512;
 constexpr std::size_t types_listed_max = 20;
 
-/// The compiled expression, or why there is none.
-struct compiled {
-  std::optional<std::regex> regex;
-  std::string reason;
-};
-
-compiled compile(const std::string& text) {
-  try {
-    return {std::regex(text, std::regex::ECMAScript | std::regex::icase), {}};
-  } catch (const std::regex_error& e) {
-    return {std::nullopt, e.what()};
-  } catch (const std::exception& e) {
-    return {std::nullopt, e.what()};
-  }
-}
-
-/// std::regex does not say where an expression is wrong. A prefix is still right if something can be appended that
-/// makes it compile; the fault lies behind the longest such prefix.
-bool can_be_completed(const std::string& prefix) {
-  constexpr std::array<std::string_view, 9> endings{"", "]", "a]", ":]]", "alpha:]]", "}", "1}", "a", "a)"};
-  const auto open = static_cast<std::size_t>(std::count(prefix.begin(), prefix.end(), '('));
-  for (const std::string_view ending : endings) {
-    for (std::size_t close = 0; close <= std::min<std::size_t>(open, 8); ++close) {
-      if (compile(prefix + std::string(ending) + std::string(close, ')')).regex) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-std::size_t fault_position(const std::string& text) {
-  std::size_t right = 0;
-  for (std::size_t length = 1; length <= text.size(); ++length) {
-    right = can_be_completed(text.substr(0, length)) ? length : right;
-  }
-  return right;
-}
-
-std::string fault_text(const std::string& text, const std::string& reason) {
-  const std::size_t at = fault_position(text);
-  const std::string where = at < text.size() ? fmt::format("character {} ('{}')", at + 1, text[at]) : "its end";
-  return fmt::format("the regular expression '{}' is wrong at {}: {}", text, where, reason);
-}
-
 expected<std::regex> make_regex(const std::string& text) {
   const auto bad = [](std::string cause) {
     return fail(error_code::value_out_of_range, "partition type:REGEX", std::move(cause),
@@ -75,11 +28,11 @@ expected<std::regex> make_regex(const std::string& text) {
     return bad(fmt::format("the regular expression has {} characters, at most {} are read", text.size(),
                            regex_characters_max));
   }
-  compiled result = compile(text);
-  if (!result.regex) {
-    return bad(fault_text(text, result.reason));
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::icase);
+  } catch (const std::exception& caught) {
+    return bad(fmt::format("the regular expression '{}' does not compile: {}", text, caught.what()));
   }
-  return *std::move(result.regex);
 }
 
 }  // namespace
