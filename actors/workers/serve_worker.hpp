@@ -13,6 +13,7 @@
 #include "runtime/engine/stage_body.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
+#include "runtime/trace/trace_recorder.hpp"
 #include "runtime/transport/transport_table.hpp"
 
 namespace troupe {
@@ -34,6 +35,8 @@ struct worker_description {
   std::optional<bool> payload_crc = std::nullopt;
   /// As worker_options::timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
+  /// See stage_engine_options::trace. Set where workers share one process with the reader of their traces.
+  trace_clock* trace = nullptr;
   /// Once, on a thread of its own, in a worker that has waited for limits::worker_idle_before_preparing: makes ready
   /// what becoming a stage takes long for. The assignment may come before, meanwhile, or never. May be null.
   std::function<void()> prepare = nullptr;

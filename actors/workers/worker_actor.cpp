@@ -158,7 +158,9 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
     *stage = with_faults(std::move(*stage), to, *page);
     body_->edges = with_faults(body_->edges, what.plan, to, *page, run_start_);
   }
-  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), {}, std::move(*stage), *page);
+  const assembly_options options{.depths = {.from_loader = to.prefetch_slots, .between_stages = to.stage_slots},
+                                 .trace = what.trace};
+  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), options, std::move(*stage), *page);
   engine_->listen(report_to_driver(*page));
   return body_->process.engines().start(engine_);
 }

@@ -64,7 +64,8 @@ driver_life::driver_life(const world_parts& parts)
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
               .armed = parts.armed,
-              .left = parts.left} {
+              .left = parts.left,
+              .trace = parts.trace} {
   set_up();
   direct();
   poll();

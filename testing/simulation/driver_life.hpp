@@ -25,6 +25,7 @@ struct world_parts {
   /// See worker_surroundings::armed.
   std::vector<fault>& armed;
   left_behind& left;
+  run_trace& trace;
   std::uint64_t& steps;
 };
 

@@ -88,6 +88,7 @@ worker_description simulated_process::describe_run() {
       .plan = around_.wiring,
       .fingerprint = [] { return std::uint64_t{1}; },
       .codec = std::make_shared<hash_codec>(),
+      .trace = around_.what.faults.empty() ? &around_.trace.clock : nullptr,
       .make_body = [this](const worker_assignment& to, const payload_ptr&) -> expected<std::shared_ptr<stage_body>> {
         return make_graph_body(*this, around_.what, to.address.stage);
       },
@@ -332,6 +333,7 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
 
 void simulated_process::tidy_up() {
   if (lives() || is_inside_) return;
+  around_.trace.keep(engines_);
   engines_.entries.clear();
   if (!actor_) return;
   caf::anon_send_exit(actor_, caf::exit_reason::kill);

@@ -13,8 +13,11 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "actors/workers/worker_actor.hpp"
+#include "messages/check.hpp"
+#include "runtime/engine/stage_engine.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
+#include "runtime/trace/trace_recorder.hpp"
 #include "testing/simulation/graph_body.hpp"
 #include "testing/simulation/left_behind.hpp"
 #include "testing/simulation/plan.hpp"
@@ -25,6 +28,22 @@
 namespace troupe::simulation {
 
 class simulated_process;
+
+/// What the stages of a run without faults did, as trace_recorder orders it; empty where the plan has faults.
+struct run_trace {
+  trace_clock clock;
+  std::vector<trace_event> events;
+
+  /// Of engines that are not stepped again.
+  void keep(const stepped_engines& of) {
+    for (const stepped_engines::entry& each : of.entries) {
+      const auto* stage = dynamic_cast<const stage_engine*>(each.driven.get());
+      if (stage == nullptr || stage->trace() == nullptr) continue;
+      TROUPE_CHECK(stage->trace()->dropped() == 0, "plans are shorter than a recorder is long");
+      events.insert(events.end(), stage->trace()->events().begin(), stage->trace()->events().end());
+    }
+  }
+};
 
 /// What all workers of one driver have in common. Outlives them.
 struct worker_surroundings {
@@ -45,6 +64,7 @@ struct worker_surroundings {
   /// Faults that wait for their micro-batch or their stage; those that strike once are erased.
   std::vector<fault>& armed;
   left_behind& left;
+  run_trace& trace;
 
   [[nodiscard]] caf::scheduler::test_coordinator& scheduler() const {
     return static_cast<caf::scheduler::test_coordinator&>(system.scheduler());

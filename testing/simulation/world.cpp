@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <caf/scheduler/test_coordinator.hpp>
@@ -75,6 +76,7 @@ struct simulator::state {
   testing_config config;
   std::unique_ptr<caf::actor_system> system = std::make_unique<caf::actor_system>(config);
   recorder seen;
+  std::optional<run_trace> trace;
 
   run_report run(const plan& what);
 
@@ -107,6 +109,7 @@ struct simulator::state {
 
 void simulator::state::begin(run_state& run) {
   seen = recorder{};
+  trace.emplace();
   auto& scheduler = static_cast<caf::scheduler::test_coordinator&>(system->scheduler());
   scheduler.clock().current_time = caf::actor_clock::time_point{start_of_time};
   nanoseconds last{0};
@@ -152,6 +155,7 @@ driver_life::outcome simulator::state::live(run_state& run) {
                       .random = run.random,
                       .armed = run.armed,
                       .left = run.left,
+                      .trace = *trace,
                       .steps = run.steps});
     std::vector<call_start> starts = resume(run);
     seen.note({.at_ns = run.clock.now.count(),
@@ -344,6 +348,11 @@ run_report simulator::run(const plan& what) {
 
 const history& simulator::seen() const noexcept {
   return state_->seen.events;
+}
+
+std::span<const trace_event> simulator::trace() const noexcept {
+  if (!state_->trace) return {};
+  return state_->trace->events;
 }
 
 }  // namespace troupe::simulation

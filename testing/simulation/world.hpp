@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "testing/simulation/history.hpp"
 #include "testing/simulation/plan.hpp"
+#include <troupe/trace_event.hpp>
 
 namespace troupe::simulation {
 
@@ -35,6 +37,8 @@ class simulator {
   [[nodiscard]] run_report run(const plan& what);
   /// Of the last run.
   [[nodiscard]] const history& seen() const noexcept;
+  /// Of the last run, in no order; empty if its plan has faults.
+  [[nodiscard]] std::span<const trace_event> trace() const noexcept;
 
  private:
   struct state;

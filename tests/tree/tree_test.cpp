@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         include_case{"cli/a.cpp", "#include \"examples/a.hpp\"", false},
         include_case{"examples/a.cpp", "#include \"cli/main.hpp\"", false},
         include_case{"actors/a.cpp", "#include <troupe/troupe.hpp>", false},
-        include_case{"cli/a.cpp", "#include \"testing/simulated_edge.hpp\"", false},
+        include_case{"cli/a.cpp", "#include \"testing/trace_checker.hpp\"", false},
         include_case{"runtime/trace/a.cpp", "#include \"testing/trace_checker.hpp\"", false},
         include_case{"runtime/edge/a.cpp", "#include \"tests/support/paths.hpp\"", false},
         include_case{"messages/CMakeLists.txt", "  DEPENDS troupe_edge tl::expected)", false},
