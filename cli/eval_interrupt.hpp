@@ -7,9 +7,9 @@
 
 namespace troupe::cli {
 
-/// What SIGINT and SIGTERM, counted together, do to `troupe eval`. The first drains the evaluation, the second stops it
-/// at once. Before attach() there is nothing to drain: the first ends the process with status 130. A third does so at
-/// any time. After detach() the result is being written, and the first two change nothing.
+/// What SIGINT, SIGTERM and SIGHUP, counted together, do to `troupe eval`. The first drains the evaluation, the second
+/// stops it at once. Before attach() there is nothing to drain: the first ends the process with status 130. A third
+/// does so at any time. After detach() the result is being written, and the first two change nothing.
 ///
 /// The one instance lives to the end of the process: without it a signal that comes while the program ends would kill
 /// it, although the result is out. attach() and detach(): once each, any thread.

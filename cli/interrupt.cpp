@@ -26,6 +26,12 @@ bool is_repeat(const signalfd_siginfo& first, const signalfd_siginfo& next) {
   return next.ssi_signo == first.ssi_signo && next.ssi_pid == first.ssi_pid;
 }
 
+/// As nohup leaves SIGHUP. A watch would see it all the same.
+bool is_ignored(int signal) {
+  struct sigaction now = {};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 expected<std::unique_ptr<interrupt_watch>> interrupt_watch::start(std::function<void(int times)> on_interrupt) {
@@ -37,6 +43,7 @@ expected<std::unique_ptr<interrupt_watch>> interrupt_watch::start(std::function<
   sigemptyset(&watched);
   sigaddset(&watched, SIGINT);
   sigaddset(&watched, SIGTERM);
+  if (!is_ignored(SIGHUP)) sigaddset(&watched, SIGHUP);
   made->signals_.reset(::signalfd(-1, &watched, SFD_CLOEXEC));
   made->stop_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!made->signals_ || !made->stop_) {

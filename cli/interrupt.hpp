@@ -13,14 +13,14 @@
 
 namespace troupe::cli {
 
-/// Turns SIGINT and SIGTERM into calls from a thread of its own, where anything may be done, unlike in a handler. While
-/// the watch lives both are blocked in the thread that called start() and in all threads that this one starts; in a
-/// thread from before a signal still ends the process. Child processes inherit the block: spawn()
-/// (runtime/process/spawn.hpp) lifts it in those that it starts, fork and exec alone do not.
+/// Turns SIGINT, SIGTERM and, unless it is ignored, SIGHUP into calls from a thread of its own, where anything may be
+/// done, unlike in a handler. While the watch lives they are blocked in the thread that called start() and in all
+/// threads that this one starts; in a thread from before a signal still ends the process. Child processes inherit the
+/// block: spawn() (runtime/process/spawn.hpp) lifts it in those that it starts, fork and exec alone do not.
 class interrupt_watch {
  public:
   /// The process must not have another thread yet. `on_interrupt` gets 1 for the first signal, 2 for the second, and so
-  /// on, SIGINT and SIGTERM counted together; one call at a time. Equal signals that come during a call count as one,
+  /// on, all counted together; one call at a time. Equal signals that come during a call count as one,
   /// and two that another process sends within limits::interrupt_repeat_time, as GNU timeout does. E0614 without a
   /// descriptor or a thread; the signals are then as before.
   [[nodiscard]] static expected<std::unique_ptr<interrupt_watch>> start(std::function<void(int times)> on_interrupt);

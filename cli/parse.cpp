@@ -45,12 +45,16 @@ tl::unexpected<error> unknown_argument(const parser& read) {
               near ? fmt::format("write {}", *near) : fmt::format("see {} --help for its flags", into.get_name()));
 }
 
+tl::unexpected<error> given_twice(const std::string& name) {
+  return fail(error_code::flags_contradict, name, "is given more than once", fmt::format("write {} once", name));
+}
+
 /// CLI11 names the problem in one sentence that begins with the flag's name.
 tl::unexpected<error> wrong_argument(const CLI::App& into, const arguments& given, const CLI::ParseError& e) {
   for (const std::string& name : flags_of(into)) {
     const auto is_it = [&](const std::string& each) { return up_to_equals(each) == name; };
     if (std::count_if(given.begin(), given.end(), is_it) > 1 && std::string_view(e.what()).starts_with(name)) {
-      return fail(error_code::flags_contradict, name, "is given more than once", fmt::format("write {} once", name));
+      return given_twice(name);
     }
   }
   return fail(error_code::value_out_of_range, into.get_name(), e.what(), fmt::format("see {} --help", into.get_name()));
@@ -81,6 +85,15 @@ expected<parsed> refuse_empty_values(const CLI::App& into) {
     if (is_empty) return empty_value(each->get_name(), each->get_type_name());
   }
   return parsed::go_on;
+}
+
+/// Flags without a value, which CLI11 takes as often as they come.
+expected<void> refuse_repeated_flags(const CLI::App& into) {
+  for (const CLI::Option* each : into.get_options()) {
+    const bool may_repeat = each->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+    if (!may_repeat && each->count() > 1) return given_twice(each->get_name());
+  }
+  return {};
 }
 
 }  // namespace
@@ -124,6 +137,7 @@ expected<parsed> parse(parser& read, const arguments& given) try {
   CLI::App& into = read.app();
   if (const auto fine = refuse_empty_assignments(into, given); !fine) return tl::make_unexpected(fine.error());
   into.parse(arguments(given.rbegin(), given.rend()));
+  if (const auto fine = refuse_repeated_flags(into); !fine) return tl::make_unexpected(fine.error());
   return refuse_empty_values(into);
 } catch (const CLI::CallForHelp&) {
   return print(read.app().help()).map([] { return parsed::help_printed; });

@@ -213,10 +213,14 @@ expected<layered_model_ptr> make_layered(const std::vector<layer_spec>& specs, s
   return layered_model_ptr(std::make_shared<built_model>(specs, std::move(*built), std::move(name)));
 }
 
-layer_chain cast_layers(layer_chain chain, c10::ScalarType dtype) {
+expected<layer_chain> cast_layers(layer_chain chain, c10::ScalarType dtype) {
   for (layer& each : chain.layers) {
-    each.module = each.module.clone();
-    each.module.to(dtype);
+    if (has_quantized_weights(each.module)) {
+      return fail(error_code::flags_contradict, "dtype",
+                  chain.file + ", " + to_string(each) + ": it is quantized, and its weights cannot be cast",
+                  "leave the dtype out");
+    }
+    each.module = cast_to(each.module, dtype);
     count_bytes(each);
   }
   return chain;

@@ -79,7 +79,8 @@ using layered_model_ptr = std::shared_ptr<layered_model>;
                                                        std::optional<c10::ScalarType> dtype);
 
 /// Casts weights and buffers, or moves them. The layers of a chain are cloned first, as their owner may use them too.
-[[nodiscard]] layer_chain cast_layers(layer_chain chain, c10::ScalarType dtype);
+/// E0104 for a layer that is quantized: its integers have no other type.
+[[nodiscard]] expected<layer_chain> cast_layers(layer_chain chain, c10::ScalarType dtype);
 [[nodiscard]] layer_chain move_layers(layer_chain chain, c10::Device device);
 
 }  // namespace troupe

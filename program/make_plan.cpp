@@ -132,7 +132,10 @@ void plan_call(plan_report& plan, std::uint64_t samples) {
 expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores) {
   auto chain = load_chain(options.model, {.allow_effects = options.allow_effects});
   if (!chain) return tl::make_unexpected(chain.error());
-  if (const auto dtype = dtype_of(options)) chain = cast_layers(std::move(*chain), *dtype);
+  if (const auto dtype = dtype_of(options)) {
+    chain = cast_layers(std::move(*chain), *dtype);
+    if (!chain) return tl::make_unexpected(chain.error());
+  }
   plan_report plan;
   plan.threads = resolve_threads(options, cores);
   std::optional<measured> found;

@@ -35,9 +35,11 @@ expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::
         if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
           return make_layered(source, name, dtype);
         } else {
-          return open_chain(source, name, pipeline.options).map([&](layer_chain chain) {
-            return make_layered(dtype ? cast_layers(std::move(chain), *dtype) : std::move(chain));
-          });
+          return open_chain(source, name, pipeline.options)
+              .and_then([&](layer_chain chain) -> expected<layer_chain> {
+                return dtype ? cast_layers(std::move(chain), *dtype) : std::move(chain);
+              })
+              .map([](layer_chain chain) { return make_layered(std::move(chain)); });
         }
       },
       pipeline.model);

@@ -40,11 +40,12 @@ struct layer_chain {
 };
 
 /// Loads a TorchScript file and finds its layers by the graph of `forward`. A chain is `forward(self, input)` that
-/// calls each child once, in sequence, on the output of the one before, and does nothing else. A child whose own
-/// forward is such a chain is flattened; any other child is one layer, whatever it computes inside (residual blocks). A
-/// model that calls no children at all is one layer. Errors: E0201 to E0207 and E0212 to E0214 the file; E0210 LibTorch
-/// cannot load it; E0208 no chain, always, also for a run with one stage: it names the node and says what to do. Any
-/// thread.
+/// calls children in sequence, each on the output of the one before, and does nothing else. A child that is called
+/// twice is two layers with the same weights. A child whose own forward is such a chain is flattened; any other child
+/// is one layer, whatever it computes inside (residual blocks). A model that calls no children at all is one layer.
+/// Further arguments of a forward have their default values, or the constants that it is called with. Errors: E0201 to
+/// E0207 and E0212 to E0214 the file; E0210 LibTorch cannot load it; E0208 no chain, always, also for a run with one
+/// stage: it names the node and says what to do. Any thread.
 expected<layer_chain> load_chain(const std::filesystem::path& file, const model_loading& how = {});
 
 /// The layers of a module that is in memory already, which is put into eval mode; `name` stands for the file in errors.

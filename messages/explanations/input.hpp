@@ -35,8 +35,10 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::more_stages_than_layers, exit_status::usage, "more stages than layers",
         "Every stage of a pipeline runs at least one layer, so a model cannot be cut into more stages than it "
-        "has layers. `troupe inspect MODEL` lists the layers. Ask for fewer stages; to use more cores, add "
-        "--replicas or --threads."},
+        "has layers. A layer is a module that the model's forward calls, one after the other; a forward with "
+        "operations "
+        "of its own is one layer. `troupe inspect MODEL` lists them. Ask for fewer stages, or export the model as an "
+        "nn.Sequential of more modules; to use more cores, add --replicas or --threads."},
     error_explanation{
         error_code::unknown_code, exit_status::usage, "no such error code",
         "`troupe explain` was asked for a code that no message of this version carries. Codes look like E0203; "
@@ -95,16 +97,18 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::model_no_chain, exit_status::bad_input, "model is no chain of layers",
         "A pipeline is cut between layers, so the model's forward must hand each layer's output to the next and do "
-        "nothing else. Skip connections, operations between layers, several inputs and branches at the top level "
-        "break that. Put them inside a module of their own, so that the top level is an nn.Sequential; "
+        "nothing else. Skip connections, operations between layers, inputs without a default value and branches at the "
+        "top level break that. Put them inside a module of their own, so that the top level is an nn.Sequential; "
         "`troupe inspect` names the first node that is in the way. A model that cannot be cut runs whole: save "
         "nn.Sequential(model) for one stage, or make torchscript_file a stage of a topology (docs/topologies.md)."},
     error_explanation{
         error_code::model_rejects_sample, exit_status::bad_input, "model does not accept the data",
         "One real sample goes through all layers before a run begins, and a layer refused it. Mostly the shape is "
         "another one than the model was made for: number of channels, image size, or a missing flatten. The "
-        "message names the layer and the shapes; use the data that belongs to the model. A layer that gives a sparse "
-        "tensor ends here, too: dense ones pass between layers."},
+        "message names the layer and the shapes; use the data that belongs to the model. Types must fit as well: "
+        "inputs of "
+        "another floating-point type than the weights are cast by a type behind the data or by --dtype. A layer that "
+        "gives a sparse tensor ends here, too: dense ones pass between layers."},
     error_explanation{
         error_code::model_unreadable, exit_status::bad_input, "model file cannot be read",
         "The file exists, but the operating system or LibTorch would not read it. Missing permission, a damaged "

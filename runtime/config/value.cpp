@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/suggest/trimmed.hpp"
+
 namespace troupe {
 namespace {
 
@@ -31,6 +33,11 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (comma == std::string_view::npos) return names;
     begin = comma + 1;
   }
+}
+
+std::vector<std::string> trimmed_each(std::vector<std::string> names) {
+  for (std::string& each : names) each = trimmed(each);
+  return names;
 }
 
 tl::expected<option_value, value_problem> parse_toggle(const option& option, std::string_view text) {
@@ -109,7 +116,7 @@ tl::expected<option_value, value_problem> parse_value(const option& option, std:
     case option_kind::seconds:
       return parse_number<double>(option, text);
     case option_kind::list:
-      return option_value(split(text, ','));
+      return option_value(trimmed_each(split(text, ',')));
     case option_kind::faults:
       return option_value(split(text, fault_separator));
     case option_kind::toggle:

@@ -1,11 +1,11 @@
 #include "runtime/model/chain_graph.hpp"
 
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include <torch/csrc/jit/ir/alias_analysis.h>
+#include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/inliner.h>
 
 namespace troupe {
@@ -20,6 +20,49 @@ constexpr auto wrap_fix =
     "export nn.Sequential(model), which runs the model as one layer";
 constexpr auto sequential_fix =
     "make the model an nn.Sequential whose modules each take one tensor and give one tensor";
+constexpr auto inputs_fix =
+    "give every input but the first a default value, in torch.jit.script's form of the model; or make the model an "
+    "nn.Sequential whose modules each take one tensor and give one tensor";
+
+/// One call of a module in a forward: of any method, with one tensor and perhaps constants after it.
+struct child_call {
+  std::string name;
+  torch::jit::Module module;
+  std::string method = "forward";
+  /// The arguments after the first.
+  std::vector<c10::IValue> constants = {};
+  bool passes_through = false;
+};
+
+/// The call as a module whose forward takes the tensor alone. The weights stay those of the called module.
+found_layer as_layer(const child_call& call) {
+  if (call.passes_through || (call.method == "forward" && call.constants.empty()))
+    return {call.name, call.module, call.passes_through};
+  torch::jit::Module made(call.module.type()->name()->name());
+  made.register_module("called", call.module);
+  const auto& arguments = call.module.get_method(call.method).function().getSchema().arguments();
+  std::string given = "x";
+  for (std::size_t index = 0; index < call.constants.size(); ++index) {
+    const std::string name = "constant_" + std::to_string(index);
+    made.register_attribute(name, arguments.at(index + 2).type(), call.constants[index]);
+    given += ", self." + name;
+  }
+  made.define("def forward(self, x):\n  return self.called." + call.method + "(" + given + ")\n");
+  made.eval();
+  return {call.name, made, false};
+}
+
+/// The default values of a method's arguments after the first tensor; nothing if one has none.
+std::optional<std::vector<c10::IValue>> defaults_of(const torch::jit::Module& module, const std::string& method) {
+  std::vector<c10::IValue> defaults;
+  const auto& arguments = module.get_method(method).function().getSchema().arguments();
+  for (std::size_t index = 2; index < arguments.size(); ++index) {
+    const auto& value = arguments[index].default_value();
+    if (!value) return std::nullopt;
+    defaults.push_back(*value);
+  }
+  return defaults;
+}
 
 /// "aten::add (model.py:12)"; for loaded models the place in the original Python source where it is known.
 std::string describe(const Node& node) {
@@ -33,19 +76,23 @@ std::string describe(const Node& node) {
   return text;
 }
 
-/// Walks one forward and keeps the first thing that is in the way: an operation that is no call (which a module without
-/// children may have), or a problem.
+/// Walks one forward (or the method that is called in its place) and keeps the first thing that is in the way: an
+/// operation that is no call (which a module without children may have), or a problem.
 class forward_walk {
  public:
-  forward_walk(const torch::jit::Module& module, const std::string& prefix)
-      : module_(module), prefix_(prefix), graph_(module.get_method("forward").graph()) {}
+  explicit forward_walk(const child_call& called)
+      : called_(called), prefix_(called.name), graph_(called.module.get_method(called.method).graph()) {}
 
   void walk() {
-    if (graph_->inputs().size() != 2) {
-      return refuse("forward takes " + std::to_string(graph_->inputs().size() - 1) + " inputs instead of one",
-                    sequential_fix);
+    const std::size_t inputs = graph_->inputs().size();
+    if (inputs != 2 + called_.constants.size()) {
+      return refuse("forward takes " + std::to_string(inputs - 1) + " inputs instead of one" +
+                        (inputs > 2 ? ", and not all after the first have a default value" : ""),
+                    inputs > 2 ? inputs_fix : sequential_fix);
     }
-    modules_.emplace(graph_->inputs()[0], place{prefix_, module_});
+    for (std::size_t index = 2; index < inputs; ++index)
+      constants_.emplace(graph_->inputs()[index], called_.constants[index - 2]);
+    modules_.emplace(graph_->inputs()[0], place{prefix_, called_.module});
     current_ = graph_->inputs()[1];
     for (const Node* node : graph_->nodes()) {
       if (node->kind() == prim::GetAttr) {
@@ -61,7 +108,7 @@ class forward_walk {
   }
 
   [[nodiscard]] bool mixes() const { return problem_.has_value() || (operation_ && !calls_.empty()); }
-  [[nodiscard]] const std::vector<found_layer>& calls() const { return calls_; }
+  [[nodiscard]] const std::vector<child_call>& calls() const { return calls_; }
 
   [[nodiscard]] tl::unexpected<error> failure(const std::string& where) const {
     if (operation_ && !calls_.empty()) {
@@ -100,20 +147,17 @@ class forward_walk {
 
   void call(const Node& node) {
     const auto child = modules_.find(node.inputs()[0]);
-    if (child == modules_.end() || node.s(c10::attr::name) != "forward" || child->second.path == prefix_) {
-      return refuse("the node " + describe(node) + " in forward is no call of a child module's forward", wrap_fix);
+    if (child == modules_.end() || child->second.path == prefix_) {
+      return refuse("the node " + describe(node) + " in forward is no call of a child module", wrap_fix);
     }
     const auto& [path, module] = child->second;
-    if (!called_.insert(path).second) {
-      return refuse("forward calls the child " + path + " twice, at the node " + describe(node),
-                    "give every place in the nn.Sequential a module of its own");
-    }
+    child_call made{.name = path, .module = module, .method = node.s(c10::attr::name)};
     // a traced module without operations on its input: nothing goes in, None comes out, which is not used
-    const bool passes_through = node.inputs().size() == 1 && !node.output()->hasUses();
-    if (!passes_through) {
-      if (node.inputs().size() != 2) {
+    made.passes_through = node.inputs().size() == 1 && !node.output()->hasUses();
+    if (!made.passes_through) {
+      if (!take_constants(node, made)) {
         return refuse("the child " + path + " is called with " + std::to_string(node.inputs().size() - 1) +
-                          " arguments instead of one, at the node " + describe(node),
+                          " arguments instead of one and constants, at the node " + describe(node),
                       sequential_fix);
       }
       if (node.inputs()[1] != current_ && !operation_) return refuse_input(path, node);
@@ -123,7 +167,23 @@ class forward_walk {
       }
       current_ = node.output();
     }
-    calls_.push_back({path, module, passes_through});
+    calls_.push_back(std::move(made));
+  }
+
+  /// What the call has after its tensor; false if it has no tensor, or something that is not known before a run.
+  [[nodiscard]] bool take_constants(const Node& node, child_call& into) const {
+    if (node.inputs().size() < 2) return false;
+    for (std::size_t index = 2; index < node.inputs().size(); ++index) {
+      const Value* const given = node.inputs()[index];
+      if (const auto known = constants_.find(given); known != constants_.end()) {
+        into.constants.push_back(known->second);
+      } else if (const auto constant = torch::jit::toIValue(given)) {
+        into.constants.push_back(*constant);
+      } else {
+        return false;
+      }
+    }
+    return true;
   }
 
   void refuse_input(const std::string& path, const Node& node) {
@@ -143,12 +203,12 @@ class forward_walk {
     }
   }
 
-  torch::jit::Module module_;
+  child_call called_;
   std::string prefix_;
   std::shared_ptr<torch::jit::Graph> graph_;
   std::unordered_map<const Value*, place> modules_;
-  std::set<std::string> called_;
-  std::vector<found_layer> calls_;
+  std::unordered_map<const Value*, c10::IValue> constants_;
+  std::vector<child_call> calls_;
   const Value* current_ = nullptr;
   std::optional<std::string> operation_;
   std::string before_operation_;
@@ -156,12 +216,12 @@ class forward_walk {
 };
 
 /// Appends the layers of a child: its own chain if it is one, itself otherwise.
-void flatten(const found_layer& child, std::vector<found_layer>& into) {
-  if (child.passes_through) return into.push_back(child);
-  forward_walk inside(child.module, child.name);
+void flatten(const child_call& child, std::vector<found_layer>& into) {
+  if (child.passes_through) return into.push_back(as_layer(child));
+  forward_walk inside(child);
   inside.walk();
-  if (inside.mixes() || inside.calls().empty()) return into.push_back(child);
-  for (const found_layer& one : inside.calls()) flatten(one, into);
+  if (inside.mixes() || inside.calls().empty()) return into.push_back(as_layer(child));
+  for (const child_call& one : inside.calls()) flatten(one, into);
 }
 
 }  // namespace
@@ -170,12 +230,17 @@ expected<std::vector<found_layer>> find_layers(const torch::jit::Module& module,
   if (!module.find_method("forward")) {
     return fail(error_code::model_no_chain, where, "the model has no method forward", sequential_fix);
   }
-  forward_walk outside(module, "");
+  child_call whole{.name = "", .module = module};
+  if (auto defaults = defaults_of(module, "forward")) whole.constants = std::move(*defaults);
+  forward_walk outside(whole);
   outside.walk();
   if (outside.mixes()) return outside.failure(where);
-  if (outside.calls().empty()) return std::vector{found_layer{"model", module, false}};
+  if (outside.calls().empty()) {
+    whole.name = "model";
+    return std::vector{as_layer(whole)};
+  }
   std::vector<found_layer> layers;
-  for (const found_layer& child : outside.calls()) flatten(child, layers);
+  for (const child_call& child : outside.calls()) flatten(child, layers);
   return layers;
 }
 

@@ -17,8 +17,9 @@ struct found_layer {
   bool passes_through = false;
 };
 
-/// The layers of `module` in the order in which its forward runs them (what a chain is: model.hpp). `where`
-/// begins the errors. LibTorch's exceptions pass.
+/// The layers of `module` in the order in which its forward runs them (what a chain is: model.hpp). A child that is
+/// called again, by another method or with constants is behind a module whose forward is that call; it shares the
+/// child's weights. `where` begins the errors. LibTorch's exceptions pass.
 expected<std::vector<found_layer>> find_layers(const torch::jit::Module& module, const std::string& where);
 
 /// A copy of the graph of forward, in which no call of another module is left.

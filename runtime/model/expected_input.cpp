@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "runtime/model/chain_graph.hpp"
+#include "runtime/model/libtorch_error.hpp"
 
 namespace troupe {
 namespace {
@@ -66,6 +67,13 @@ std::optional<std::string> expected_input(const torch::jit::Module& module) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<at::ScalarType> weights_type(const torch::jit::Module& module) {
+  std::vector<at::Tensor> tensors;
+  for (const at::Tensor& each : module.parameters()) tensors.push_back(each);
+  for (const at::Tensor& each : module.buffers()) tensors.push_back(each);
+  return floating_type_of(tensors);
 }
 
 }  // namespace troupe

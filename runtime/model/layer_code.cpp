@@ -8,6 +8,7 @@
 
 #include "messages/limits.hpp"
 #include "runtime/model/chain_graph.hpp"
+#include "runtime/tensor/quantized_tensor.hpp"
 
 namespace troupe {
 namespace {
@@ -21,6 +22,8 @@ bool is_unshared(const at::Tensor& tensor) {
 }  // namespace
 
 at::Tensor faithful_copy(const at::Tensor& tensor) {
+  if (tensor.is_quantized() && tensor.device().is_cpu())
+    return with_quantizer_of(tensor, faithful_copy(integers_of(tensor)));
   if (tensor.layout() != at::kStrided || tensor.numel() == 0 || !tensor.has_storage()) return tensor.clone();
   if (tensor.is_conj() || tensor.is_neg()) return tensor.clone();
   std::int64_t span = 1;

@@ -19,6 +19,7 @@ void layer_stack::on_start() {
 expected<payload_ptr> layer_stack::forward(const activation& input) {
   const c10::InferenceMode inference;
   const named_layer* at_work = nullptr;
+  forward_facts facts;
   try {
     const std::vector<at::Tensor>& given = as_tensors(input.tensors).tensors();
     if (given.size() != 1) {
@@ -27,17 +28,20 @@ expected<payload_ptr> layer_stack::forward(const activation& input) {
                   "feed the stage from one edge that carries one tensor");
     }
     at::Tensor value = faithful_copy(given.front());
+    facts.data = value.scalar_type();
     for (const named_layer& each : layers_) {
       at_work = &each;
+      facts.input = value;
       value = each.layer.forward(value);
     }
     if (value.defined()) return make_tensors(std::move(value));
     return fail(error_code::forward_failed, stage_ + ", " + at_work->name, "it returned an undefined tensor",
                 "return a tensor");
   } catch (const std::exception& e) {
+    if (at_work != nullptr) facts.weights = floating_type_of(at_work->layer.tensors);
     return fail(error_code::forward_failed, stage_ + (at_work == nullptr ? "" : ", " + at_work->name),
                 "forward failed: " + libtorch_message(e),
-                libtorch_fix(e, "check that the layer accepts such an input"));
+                libtorch_fix(e, "check that the layer accepts such an input", facts));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "runtime/model/expected_input.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/optimize.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -87,8 +88,11 @@ expected<payload_ptr> layers_body::forward(const activation& input) {
 
 tl::unexpected<error> layers_body::failure(const activation& input, std::size_t code, const std::exception& caught) {
   const at::Tensor& given = as_tensors(input.tensors).tensors().front();
+  const bool has_layer = codes_.size() == layers_.size() && code < layers_.size();
+  const auto weights = has_layer ? weights_type(layers_[code].module) : std::nullopt;
   return fail(error_code::forward_failed, "stage " + std::to_string(options_.stage) + ", " + guilty_layer(given, code),
-              "forward failed: " + libtorch_message(caught), libtorch_fix(caught, forward_fix));
+              "forward failed: " + libtorch_message(caught),
+              libtorch_fix(caught, forward_fix, {.input = given, .weights = weights}));
 }
 
 std::string layers_body::guilty_layer(const at::Tensor& input, std::size_t code) const {

@@ -6,8 +6,12 @@
 #include <ATen/core/ivalue.h>
 
 namespace troupe {
+namespace {
 
-torch::jit::Module moved(const torch::jit::Module& module, c10::Device device) {
+/// A copy of the module with `change` of each of its tensors, once for a tensor that is in it twice; it is told whether
+/// the tensor is a parameter or buffer.
+template <class Change>
+torch::jit::Module changed(const torch::jit::Module& module, const Change& change) {
   torch::jit::Module copy = module.clone();
   std::unordered_map<const c10::TensorImpl*, at::Tensor> known;
   for (const torch::jit::Module& each : copy.modules()) {
@@ -17,11 +21,35 @@ torch::jit::Module moved(const torch::jit::Module& module, c10::Device device) {
       if (!value.isTensor() || !value.toTensor().defined()) continue;
       const at::Tensor& from = value.toTensor();
       at::Tensor& to = known[from.unsafeGetTensorImpl()];
-      if (!to.defined()) to = from.detach().to(device).requires_grad_(from.requires_grad());
+      const bool is_weight = each.type()->is_parameter(slot) || each.type()->is_buffer(slot);
+      if (!to.defined()) to = change(from.detach(), is_weight).requires_grad_(from.requires_grad());
       object->setSlot(slot, to);
     }
   }
   return copy;
+}
+
+}  // namespace
+
+torch::jit::Module moved(const torch::jit::Module& module, c10::Device device) {
+  return changed(module, [&](const at::Tensor& from, bool) { return from.to(device); });
+}
+
+torch::jit::Module cast_to(const torch::jit::Module& module, at::ScalarType type) {
+  return changed(module, [&](const at::Tensor& from, bool is_weight) {
+    return is_weight && from.is_floating_point() ? from.to(type) : from;
+  });
+}
+
+bool has_quantized_weights(const torch::jit::Module& module) {
+  for (const torch::jit::Module& each : module.modules()) {
+    for (const c10::IValue& value : each._ivalue()->slots()) {
+      // packed weights are objects of LibTorch's own
+      if (value.isCustomClass() || (value.isTensor() && value.toTensor().defined() && value.toTensor().is_quantized()))
+        return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace troupe

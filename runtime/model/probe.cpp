@@ -10,6 +10,7 @@
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/stopped_early.hpp"
+#include "runtime/tensor/tensor_description.hpp"
 
 namespace troupe {
 namespace {
@@ -28,12 +29,33 @@ std::string layout_name(const at::Tensor& tensor) {
   return text.str();
 }
 
-tl::unexpected<error> rejection(const layer_chain& chain, const layer& one, const at::Tensor& found,
-                                const std::exception& caught) {
+tl::unexpected<error> rejection(const layer_chain& chain, const layer& one, const at::Tensor& samples,
+                                const at::Tensor& found, const std::exception& caught) {
   std::string cause = "the layer does not accept the sample: found an input of shape " + description(found);
   if (const auto wanted = expected_input(one.module)) cause += ", expected " + *wanted;
   return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one),
-              cause + ": " + libtorch_message(caught), libtorch_fix(caught, probe_fix));
+              cause + ": " + libtorch_message(caught),
+              libtorch_fix(caught, probe_fix,
+                           {.input = found, .data = samples.scalar_type(), .weights = weights_type(one.module)}));
+}
+
+/// Every layer may be the last of a stage, so what it gives must be able to go to another process.
+expected<void> check_output(const layer_chain& chain, const layer& one, const at::Tensor& value) {
+  const auto refuse = [&](std::string cause, std::string fix) {
+    return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one), std::move(cause), std::move(fix));
+  };
+  if (value.layout() != at::kStrided) {
+    return refuse("the layer gives a tensor of layout " + layout_name(value) + ", and dense ones pass between layers",
+                  "let the layer end with to_dense()");
+  }
+  if (!value.device().is_cpu()) {
+    return refuse("the layer gives a tensor on " + value.device().str() + " for one on the CPU",
+                  "export the model on the CPU, without a device in its code");
+  }
+  const std::string why = why_no_bytes(value);
+  if (why.empty()) return {};
+  return refuse("the layer gives a tensor that " + why + ", which cannot pass between stages",
+                "let the layer give a dense tensor of floating-point numbers or integers");
 }
 
 }  // namespace
@@ -55,13 +77,9 @@ expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const a
     try {
       value = layer_code(one).run(input);
     } catch (const std::exception& caught) {
-      return rejection(chain, one, input, caught);
+      return rejection(chain, one, samples, input, caught);
     }
-    if (value.layout() != at::kStrided) {
-      return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one),
-                  "the layer gives a tensor of layout " + layout_name(value) + ", and dense ones pass between layers",
-                  "let the layer end with to_dense()");
-    }
+    if (auto fine = check_output(chain, one, value); !fine) return tl::make_unexpected(fine.error());
     shapes.push_back({input.sizes().vec(), value.sizes().vec(), value.nbytes()});
   }
   if (value.dim() < 1 || value.size(0) != samples.size(0)) {
@@ -69,6 +87,11 @@ expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const a
                 "the model gives " + description(value) + " for an input of shape " + description(samples) +
                     ": dimension 0 must stay the number of samples",
                 probe_fix);
+  }
+  if (value.is_quantized()) {
+    return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(chain.layers.back()),
+                "the model gives a quantized tensor, and metrics read numbers",
+                "end the model with a torch.ao.quantization.DeQuantStub, or with dequantize()");
   }
   return shapes;
 }

@@ -21,8 +21,9 @@ struct layer_shape {
 };
 
 /// Runs real samples (mostly one, as [1, ...]) through all layers before anything else does. E0209 names the layer, the
-/// shape it got and, where its parameters tell, the shape it takes; also if a layer gives a sparse tensor, or the last
-/// output has another number of rows than the input. Runs in the calling thread, with that thread's settings. E0607 if
+/// shape it got and, where its parameters tell, the shape it takes; also if a layer gives a tensor that
+/// cannot pass between stages (sparse, nested, quantized with more than one scale), or the last output is quantized or
+/// has another number of rows than the input. Runs in the calling thread, with that thread's settings. E0607 if
 /// it is told to stop between layers.
 expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples,
                                                const std::stop_token& stop = {});

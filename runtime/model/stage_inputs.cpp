@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include "messages/check.hpp"
+#include "runtime/model/layer_code.hpp"
 #include "runtime/model/stopped_early.hpp"
 
 namespace troupe {
@@ -17,7 +18,7 @@ expected<std::vector<at::Tensor>> stage_inputs(const layer_chain& chain, std::sp
   for (std::size_t stage = 0; stage + 1 < boundaries.size(); ++stage) {
     inputs.push_back(current);
     if (stage + 2 == boundaries.size()) break;  // the last stage's output is no stage's input
-    current = current.clone();                  // layers may write their input
+    current = faithful_copy(current);           // layers may write their input
     for (std::size_t index = boundaries[stage]; index < boundaries[stage + 1]; ++index) {
       const layer& each = chain.layers[index];
       if (stop.stop_requested()) return stopped_early(chain.file);

@@ -19,9 +19,14 @@ expected<void> check_enough(std::size_t items, std::size_t parts, std::string_vi
   if (parts <= items) {
     return {};
   }
+  const bool has_layers = what == "layer";
   return fail(error_code::more_stages_than_layers, "stages",
-              fmt::format("{} stages for {} {}{}", parts, items, what, items == 1 ? "" : "s"),
-              fmt::format("use at most {} stage{}", items, items == 1 ? "" : "s"));
+              fmt::format("{} stages for {} {}{}{}", parts, items, what, items == 1 ? "" : "s",
+                          has_layers ? ": a stage begins and ends between modules that the model's forward calls one "
+                                       "after the other (troupe inspect lists them)"
+                                     : ""),
+              fmt::format("use at most {} stage{}{}", items, items == 1 ? "" : "s",
+                          has_layers ? ", or export the model as an nn.Sequential of more modules" : ""));
 }
 
 expected<part_boundaries> check_boundaries(const partition_method& method, std::size_t items, std::size_t parts,

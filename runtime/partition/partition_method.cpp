@@ -10,6 +10,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "runtime/partition/type_regex.hpp"
+#include "runtime/suggest/trimmed.hpp"
 
 namespace troupe {
 namespace {
@@ -34,6 +35,7 @@ tl::unexpected<error> bad_boundaries(std::string cause) {
 }
 
 expected<std::size_t> parse_boundary(std::string_view field) {
+  field = trimmed(field);
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc{} || end != field.data() + field.size()) {

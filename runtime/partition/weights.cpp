@@ -8,6 +8,7 @@
 
 #include "messages/limits.hpp"
 #include "runtime/partition/boundaries.hpp"
+#include "runtime/suggest/trimmed.hpp"
 
 namespace troupe {
 namespace {
@@ -46,7 +47,7 @@ expected<std::vector<double>> parse_weights(std::string_view text) {
   std::vector<double> weights;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string_view field = text.substr(at, comma - at);
+    const std::string_view field = trimmed(text.substr(at, comma - at));
     double value = 0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     if (error != std::errc{} || end != field.data() + field.size()) {

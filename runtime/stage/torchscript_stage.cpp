@@ -47,7 +47,9 @@ class torchscript_stage final : public stage_function {
 std::shared_ptr<stage_function> make(torch::jit::Module module, const stage_context& context) {
   send_model_output_to_stderr();
   module.eval();
-  if (context.dtype) module.to(*context.dtype);
+  if (context.dtype && has_quantized_weights(module))
+    throw std::runtime_error("the model is quantized, and its weights cannot be cast: leave the dtype out");
+  if (context.dtype) module = cast_to(module, *context.dtype);
   if (!context.device.is_cpu()) module = moved(module, context.device);
   return std::make_shared<torchscript_stage>(std::move(module));
 }

@@ -18,6 +18,23 @@ std::string folded(std::string_view word) {
   return result;
 }
 
+std::string digits_of(std::string_view word) {
+  std::string digits;
+  for (const char c : word)
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) digits += c;
+  return digits;
+}
+
+/// cifar100 is no slip of cifar10; swapped digits are one.
+bool has_other_number(std::string_view first, std::string_view second) {
+  std::string a = digits_of(first);
+  std::string b = digits_of(second);
+  if (a.empty() || b.empty()) return false;
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a != b;
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view first, std::string_view second) {
@@ -48,6 +65,7 @@ std::optional<std::string> suggest(std::string_view word, std::span<const std::s
   std::size_t least = edits_max + 1;
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(word, name);
+    if (has_other_number(word, name)) continue;
     if (distance < least && 2 * distance <= std::max(word.size(), name.size())) {
       nearest = &name;
       least = distance;

@@ -11,8 +11,9 @@ namespace troupe {
 /// alignment distance). Upper and lower case are alike, and so are hyphen and underscore.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The known name that `word` was probably meant to be: within two edits, and never more than half of the letters; or
-/// the shortest one that begins with `word`. Nothing if none is near. Of equally near ones the first wins.
+/// The known name that `word` was probably meant to be: within two edits, with the same digits if both have any, and
+/// never more than half of the letters; or the shortest one that begins with `word`. Nothing if none is near. Of
+/// equally near ones the first wins.
 std::optional<std::string> suggest(std::string_view word, std::span<const std::string> known);
 
 /// The fix of an error about an unknown name: `write "accuracy"` or `use one of: accuracy, nll`.

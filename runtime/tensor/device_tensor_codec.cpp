@@ -22,6 +22,7 @@ namespace {
 
 std::string why_not(const at::Tensor& tensor, c10::Device device) {
   if (tensor.layout() != at::kStrided || tensor.is_nested()) return "it is sparse or nested";
+  if (tensor.is_quantized()) return "it is quantized";
   if (!has_whole_bytes(tensor.scalar_type())) return "its elements have no whole bytes";
   if (static_cast<std::size_t>(tensor.dim()) > limits::wire_dimensions_max) return "it has too many dimensions";
   if (tensor.device() != device) return "it is on " + tensor.device().str() + ", not on " + device.str();
@@ -58,7 +59,7 @@ expected<std::vector<described_part>> read_all(std::span<const std::byte> from) 
   while (made.size() < count) {
     const std::size_t at = in.at();
     auto what = read_description(in);
-    if (!what || what->offset != 0)
+    if (!what || what->offset != 0 || what->scale)
       return no_description(at, "a tensor's description is cut short or beyond the limits");
     const auto bytes = dense_bytes(*what, limits::nccl_message_bytes_max);
     if (!bytes) return no_description(at, "a tensor that is not dense, or too large");

@@ -15,21 +15,8 @@
 namespace troupe {
 namespace {
 
-/// Whether bytes in this process's memory define the whole tensor.
-bool can_travel(const at::Tensor& tensor) {
-  return tensor.layout() == at::kStrided && !tensor.is_nested() && tensor.device().is_cpu() &&
-         has_whole_bytes(tensor.scalar_type()) && static_cast<std::size_t>(tensor.dim()) <= limits::wire_dimensions_max;
-}
-
 [[noreturn]] void refuse(const std::string& why) {
   throw std::runtime_error("they cannot leave their process: " + why);
-}
-
-[[noreturn]] void refuse(const at::Tensor& tensor, const std::string& name) {
-  refuse((name.empty() ? "a tensor" : "\"" + name + "\"") + " is " + tensor.toString() + " with " +
-         std::to_string(tensor.dim()) + " dimensions, and dense tensors in memory of the CPU with up to " +
-         std::to_string(limits::wire_dimensions_max) +
-         " dimensions are possible, none quantized, nested or ComplexHalf");
 }
 
 const tensor_set& tensors_of(const payload& value) {
@@ -47,7 +34,9 @@ std::size_t description_bytes(const tensor_set& set) {
   for (std::size_t index = 0; index < set.tensors().size(); ++index) {
     const at::Tensor& each = set.tensors()[index];
     const std::size_t name_bytes = set.stored_name(index).size();
-    if (!can_travel(each)) refuse(each, set.name(index));
+    if (const std::string why = why_no_bytes(each); !why.empty()) {
+      refuse((set.name(index).empty() ? "a tensor" : "\"" + set.name(index) + "\"") + " " + why);
+    }
     if (name_bytes > limits::wire_tensor_name_bytes_max) {
       refuse("\"" + set.name(index) + "\" is a name of more than " +
              std::to_string(limits::wire_tensor_name_bytes_max) + " bytes");
@@ -75,8 +64,9 @@ void copy_values(const at::Tensor& tensor, std::span<std::byte> into) {
   if (is_plain(tensor)) {
     std::memcpy(into.data(), tensor.const_data_ptr(), into.size());
   } else {
-    const auto options = at::TensorOptions().dtype(tensor.scalar_type());
-    at::from_blob(into.data(), tensor.sizes(), strides_of(tensor), options).copy_(tensor);
+    const at::Tensor values = tensor.is_quantized() ? integers_of(tensor) : tensor;
+    const auto options = at::TensorOptions().dtype(values.scalar_type());
+    at::from_blob(into.data(), values.sizes(), strides_of(values), options).copy_(values);
   }
 }
 
@@ -85,11 +75,13 @@ at::Tensor view(const described_tensor& what, std::span<const std::byte> from,
   using handle = std::shared_ptr<const void>;
   // Inputs are never written (stage_body), whatever at::Tensor would allow.
   auto* data = const_cast<std::byte*>(from.data() + what.offset);  // NOLINT
-  return at::for_blob(data, what.sizes)
-      .strides(what.strides)
-      .context(new handle(owner), [](void* kept) { delete static_cast<handle*>(kept); })  // NOLINT: a void* by contract
-      .options(at::TensorOptions().dtype(what.type))
-      .make_tensor();
+  const at::Tensor made =
+      at::for_blob(data, what.sizes)
+          .strides(what.strides)
+          .context(new handle(owner), [](void* kept) { delete static_cast<handle*>(kept); })  // NOLINT: by contract
+          .options(at::TensorOptions().dtype(c10::toUnderlying(what.type)))
+          .make_tensor();
+  return what.scale ? with_scale(made, what.type, *what.scale) : made;
 }
 
 tl::unexpected<error> malformed(std::size_t at, std::string cause) {

@@ -1,6 +1,7 @@
 #include "runtime/tensor/tensor_description.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <c10/util/strides.h>
@@ -34,6 +35,23 @@ bool has_whole_bytes(at::ScalarType type) {
   }
 }
 
+std::string why_no_bytes(const at::Tensor& tensor) {
+  if (tensor.is_nested()) return "is nested";
+  if (tensor.layout() != at::kStrided) return "is sparse";
+  if (!tensor.device().is_cpu()) return "is on " + tensor.device().str();
+  const std::string type = c10::toString(tensor.scalar_type());
+  if (tensor.is_quantized()) {
+    const auto scale = affine_scale_of(tensor);
+    if (scale && !is_sound(*scale, tensor.scalar_type())) return "is quantized (" + type + ") with an impossible scale";
+    if (!scale) return "is quantized (" + type + ") with more than one scale";
+  } else if (!has_whole_bytes(tensor.scalar_type())) {
+    return "has elements of type " + type;
+  }
+  const auto dimensions = static_cast<std::size_t>(tensor.dim());
+  if (dimensions <= limits::wire_dimensions_max) return {};
+  return "has " + std::to_string(dimensions) + " dimensions, more than " + std::to_string(limits::wire_dimensions_max);
+}
+
 bool is_plain(const at::Tensor& tensor) {
   return tensor.is_non_overlapping_and_dense() && !tensor.is_conj() && !tensor.is_neg() && !tensor._is_zerotensor();
 }
@@ -44,7 +62,9 @@ at::DimVector strides_of(const at::Tensor& tensor) {
 }
 
 std::size_t described_bytes(const at::Tensor& tensor, const std::string& name) {
-  return 2 * word_bytes + round_up(name.size(), word_bytes) + 2 * word_bytes * static_cast<std::size_t>(tensor.dim());
+  const std::size_t scale_words = tensor.is_quantized() ? 2 : 0;
+  return (2 + scale_words) * word_bytes + round_up(name.size(), word_bytes) +
+         2 * word_bytes * static_cast<std::size_t>(tensor.dim());
 }
 
 void describe(const at::Tensor& tensor, const std::string& name, std::size_t offset, word_writer& out) {
@@ -58,6 +78,10 @@ void describe(const at::Tensor& tensor, const std::string& name, std::size_t off
     out.word(static_cast<std::uint64_t>(tensor.sizes()[dimension]));
     out.word(static_cast<std::uint64_t>(strides[dimension]));
   }
+  if (const auto scale = affine_scale_of(tensor)) {
+    out.word(std::bit_cast<std::uint64_t>(scale->scale));
+    out.word(static_cast<std::uint64_t>(scale->zero_point));
+  }
 }
 
 std::optional<described_tensor> read_description(word_reader& in) {
@@ -67,7 +91,8 @@ std::optional<described_tensor> read_description(word_reader& in) {
   made.type = static_cast<at::ScalarType>(*first & 0xff);
   const std::size_t dimensions = *first >> 8 & 0xff;
   const std::size_t name_bytes = *first >> 16;
-  if (!has_whole_bytes(made.type) || dimensions > limits::wire_dimensions_max ||
+  const bool is_quantized = c10::isQIntType(made.type);
+  if ((!has_whole_bytes(made.type) && !is_quantized) || dimensions > limits::wire_dimensions_max ||
       name_bytes > limits::wire_tensor_name_bytes_max) {
     return std::nullopt;
   }
@@ -83,6 +108,12 @@ std::optional<described_tensor> read_description(word_reader& in) {
     made.sizes.push_back(static_cast<std::int64_t>(*size));
     made.strides.push_back(static_cast<std::int64_t>(*stride));
   }
+  if (!is_quantized) return made;
+  const auto scale = in.word();
+  const auto zero_point = in.word();
+  if (!scale || !zero_point) return std::nullopt;
+  made.scale = {.scale = std::bit_cast<double>(*scale), .zero_point = static_cast<std::int64_t>(*zero_point)};
+  if (!is_sound(*made.scale, made.type)) return std::nullopt;
   return made;
 }
 

@@ -10,6 +10,8 @@
 #include <ATen/core/DimVector.h>
 #include <ATen/core/Tensor.h>
 
+#include "runtime/tensor/quantized_tensor.hpp"
+
 /// What tensors look like, as bytes: the part that codecs of the host and of devices share. Not for users: tensor_codec
 /// has the layout.
 namespace troupe {
@@ -24,6 +26,8 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) {
 }
 
 [[nodiscard]] bool has_whole_bytes(at::ScalarType type);
+/// Why the host's codec cannot write the tensor, for people ("is sparse"); empty where it can.
+[[nodiscard]] std::string why_no_bytes(const at::Tensor& tensor);
 /// Its memory holds its values: not a conjugated, negated or all-zero view, whose values are made when they are read.
 [[nodiscard]] bool is_plain(const at::Tensor& tensor);
 /// Those of a dense tensor stay.
@@ -79,6 +83,8 @@ struct described_tensor {
   std::size_t offset = 0;
   at::DimVector sizes;
   at::DimVector strides;
+  /// Of a quantized type; always sound (is_sound).
+  std::optional<affine_scale> scale;
 };
 
 /// Bytes that describe() writes.

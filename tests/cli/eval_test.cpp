@@ -132,7 +132,7 @@ TEST(eval, writes_the_object_it_prints_and_a_trace) {
 
 TEST(eval, interrupted_once_drains_and_prints_a_partial_result) {
   if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     program_call call = slow_call({"--json"});
     call.on_stderr = at_first_progress({signal});
     const auto outcome = run_troupe(call);

@@ -1,6 +1,7 @@
 // Goal: a signal that comes when the result is out does not kill the program, and the two that GNU timeout sends count
-// as one. Method: the command line's own handling in a child process, which sends itself SIGINT and SIGTERM after the
-// evaluation was detached, and waits for each to be taken before the next; a child process that sends to this one.
+// as one. Method: the command line's own handling in a child process, which sends itself SIGINT, SIGTERM and SIGHUP
+// after the evaluation was detached, and waits for each to be taken before the next; a child process that sends to this
+// one.
 #include "cli/interrupt.hpp"
 
 #include <atomic>
@@ -41,7 +42,7 @@ eval_interrupt& detached() {
 }
 
 TEST(a_late_signal, changes_nothing) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EXIT(
         {
           detached();
@@ -51,6 +52,19 @@ TEST(a_late_signal, changes_nothing) {
         },
         ::testing::ExitedWithCode(orderly), "^$");
   }
+}
+
+/// As under nohup.
+TEST(a_signal_that_is_ignored, stays_ignored) {
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);
+        ::alarm(deadline_seconds);
+        if (!eval_interrupt::start()) std::_Exit(EXIT_FAILURE);
+        ::kill(::getpid(), SIGHUP);
+        std::exit(is_pending(SIGHUP) ? EXIT_FAILURE : orderly);
+      },
+      ::testing::ExitedWithCode(orderly), "^$");
 }
 
 /// Also then something may hang.

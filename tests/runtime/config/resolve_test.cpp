@@ -224,5 +224,11 @@ TEST(value_text, comes_back_as_the_same_value) {
   EXPECT_EQ(value_text(model, std::string("a\"b\\c\n")), "\"a\\\"b\\\\c\\u000A\"");
 }
 
+TEST(resolve_options, names_in_a_list_may_have_blanks_around_them) {
+  const auto resolved = resolve_options({std::nullopt, {}, {{"metrics", "accuracy, f1 ,nll"}}});
+  ASSERT_TRUE(resolved) << to_string(resolved.error());
+  EXPECT_EQ(resolved->options.metrics, (std::vector<std::string>{"accuracy", "f1", "nll"}));
+}
+
 }  // namespace
 }  // namespace troupe

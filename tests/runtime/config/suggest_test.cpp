@@ -43,6 +43,14 @@ TEST(suggest, stays_silent_where_nothing_is_near) {
   EXPECT_EQ(suggest("nab", known), std::nullopt);
 }
 
+TEST(suggest, another_number_is_no_slip) {
+  const std::vector<std::string> kinds = {"mnist", "cifar10", "npy"};
+  EXPECT_EQ(suggest("cifar100", kinds), std::nullopt);
+  EXPECT_EQ(suggest("cifar01", kinds), "cifar10");
+  EXPECT_EQ(suggest("cifr10", kinds), "cifar10");
+  EXPECT_EQ(suggest("cifar", kinds), "cifar10");
+}
+
 TEST(suggest_fix, lists_the_names_where_none_is_near) {
   const std::vector<std::string> known = {"layer", "stage"};
   EXPECT_EQ(suggest_fix("lyaer", known), "write \"layer\"");

@@ -120,7 +120,6 @@ TEST(layer_chain, what_is_no_chain_is_refused_with_the_node) {
   expect_no_chain(net("  return self.b.forward(torch.relu(self.a.forward(x)))\n"), "aten::relu", "module of its own");
   expect_no_chain(net("  return self.b.forward(torch.relu(self.a.forward(x)))\n"), "after layer a", "nn.Sequential");
   expect_no_chain(net("  return self.b.forward(torch.flatten(x, 1))\n"), "before the first layer", "nn.Sequential");
-  expect_no_chain(net("  return self.a.forward(self.a.forward(x))\n"), "calls the child a twice", "module of its own");
   expect_no_chain(net("  return (self.a.forward(x), self.b.forward(x))\n"), "b, called at the node prim::CallMethod",
                   "nn.Sequential");
   expect_no_chain(net("  y = self.a.forward(x)\n  return (y, y)\n"), "prim::TupleConstruct", "module of its own");
@@ -141,9 +140,74 @@ TEST(layer_chain, children_with_other_signatures_are_refused) {
                   "the child p gives a (Tensor, Tensor)", "one tensor");
   expect_no_chain(container("Net", {{"s", sum}}, "def forward(self, x):\n  return self.s.forward(x, x)\n"),
                   "called with 2 arguments", "one tensor");
-  const auto other = scripted("Other", "def apply(self, x):\n  return x\n");
-  expect_no_chain(container("Net", {{"o", other}}, "def forward(self, x):\n  return self.o.apply(x)\n"), ".apply()",
-                  "module of its own");
+}
+
+void expect_values(const torch::jit::Module& model, const at::Tensor& input, const std::vector<std::string>& layers) {
+  const auto chain = saved_and_loaded(model);
+  ASSERT_TRUE(chain) << to_string(chain.error());
+  EXPECT_EQ(names_and_types(*chain), layers);
+  torch::jit::Module eager = model;
+  const at::Tensor wanted = eager.forward({input}).toTensor();
+  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
+    for (const std::vector<std::size_t>& cuts : {std::vector<std::size_t>{}, {1}, {1, 2}}) {
+      if (!cuts.empty() && cuts.back() >= layers.size()) continue;
+      const auto output = run_cut(*chain, cuts, mode, input);
+      ASSERT_TRUE(output) << to_string(output.error());
+      EXPECT_TRUE(at::allclose(*output, wanted, 1e-5, 1e-5));
+    }
+  }
+}
+
+/// As torch.jit.trace writes a module that nn.Sequential has twice: the second call is another method.
+TEST(layer_chain, a_child_that_is_called_twice_is_two_layers_with_one_weight) {
+  auto twice = linear("Linear", 4, 4);
+  twice.define("def forward1(self, x):\n  return torch.linear(x, self.weight, self.bias)\n");
+  const children parts{{"a", twice}, {"act", scripted("ReLU", relu_source)}};
+  expect_values(container("Net", parts,
+                          "def forward(self, x):\n"
+                          "  return self.a.forward1(self.act.forward(self.a.forward(x)))\n"),
+                at::randn({5, 4}), {"a Linear", "act ReLU", "a Linear"});
+  expect_values(
+      container("Net", parts, "def forward(self, x):\n  return self.a.forward(self.act.forward(self.a.forward(x)))\n"),
+      at::randn({5, 4}), {"a Linear", "act ReLU", "a Linear"});
+  const auto chain =
+      saved_and_loaded(container("Net", parts, "def forward(self, x):\n  return self.a.forward1(self.a.forward(x))\n"));
+  ASSERT_TRUE(chain) << to_string(chain.error());
+  const auto first = (*chain->layers[0].module.parameters().begin()).data_ptr();
+  EXPECT_EQ((*chain->layers[1].module.parameters().begin()).data_ptr(), first);
+}
+
+TEST(layer_chain, a_nested_chain_that_is_called_twice_is_taken_apart_twice) {
+  auto inner = container("Sequential", {{"a", linear("Linear", 4, 4)}, {"act", scripted("ReLU", relu_source)}},
+                         "def forward(self, x):\n  return self.act.forward(self.a.forward(x))\n"
+                         "def forward1(self, x):\n  return self.act.forward(self.a.forward(x))\n");
+  expect_values(container("Net", {{"inner", inner}},
+                          "def forward(self, x):\n  return self.inner.forward1(self.inner.forward(x))\n"),
+                at::randn({5, 4}), {"inner.a Linear", "inner.act ReLU", "inner.a Linear", "inner.act ReLU"});
+}
+
+TEST(layer_chain, arguments_with_default_values_are_constants) {
+  const std::string scaled =
+      "def forward(self, x, factor: float = 2.0, mask: Optional[Tensor] = None):\n"
+      "  y = x * factor\n"
+      "  if mask is not None:\n    y = y * mask\n"
+      "  return y\n";
+  const at::Tensor input = at::randn({5, 4});
+  expect_values(scripted("Scaled", scaled), input, {"model Scaled"});
+  const children parts{{"s", scripted("Scaled", scaled)}, {"b", linear("Linear", 4, 3)}};
+  expect_values(sequential("Net", parts), input, {"s Scaled", "b Linear"});
+  expect_values(container("Net", parts,
+                          "def forward(self, x, mask: Optional[Tensor] = None):\n"
+                          "  return self.b.forward(self.s.forward(x, 0.5, mask))\n"),
+                input, {"s Scaled", "b Linear"});
+}
+
+TEST(layer_chain, a_child_may_be_called_by_another_name) {
+  expect_values(
+      container("Net",
+                {{"o", scripted("Other", "def encode(self, x):\n  return x * 3\n")}, {"b", linear("Linear", 4, 3)}},
+                "def forward(self, x):\n  return self.b.forward(self.o.encode(x))\n"),
+      at::randn({5, 4}), {"o Other", "b Linear"});
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/expected_input.hpp"
+#include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/move_module.hpp"
 #include "runtime/model/profile.hpp"
 #include "torchscript.hpp"
 
@@ -52,8 +54,9 @@ TEST(probe, a_layer_that_refuses_is_named_with_both_shapes) {
 
 TEST(probe, an_input_of_another_floating_type_is_told_how_to_cast) {
   const auto lenet = load_chain(lenet_file());
-  expect_rejection(*lenet, at::rand({1, 1, 28, 28}, at::kDouble),
-                   {"of Double", "fix: cast the inputs to the type of the weights: npy:INPUTS,LABELS,float32"});
+  expect_rejection(
+      *lenet, at::rand({1, 1, 28, 28}, at::kDouble),
+      {"of Double", "fix: cast the inputs to float32, the type of the weights", "npy:INPUTS,LABELS,float32"});
   EXPECT_THAT(probe_chain(*lenet, at::rand({1, 784})).error().fix, HasSubstr("the data that the model was made for"));
 }
 
@@ -69,12 +72,94 @@ std::string fix_of(const std::function<void()>& operation) {
 TEST(libtorch_fix, tells_to_cast_where_two_floating_types_meet_only) {
   const at::Tensor images = at::rand({1, 1, 4, 4}, at::kDouble);
   const at::Tensor rows = at::rand({2, 4}, at::kDouble);
-  const auto is_cast = HasSubstr("npy:INPUTS,LABELS,float32, or cast_inputs()");
+  const auto is_cast = HasSubstr("npy:INPUTS,LABELS,DTYPE, or cast_inputs()");
   EXPECT_THAT(fix_of([&] { at::linear(rows, at::rand({3, 4})); }), is_cast);
   EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kHalf), at::rand({3, 4}), at::rand({3})); }), is_cast);
   EXPECT_THAT(fix_of([&] { at::conv2d(images, at::rand({1, 1, 2, 2})); }), is_cast);
   EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kLong), at::rand({3, 4})); }), "otherwise");
   EXPECT_THAT(fix_of([&] { at::linear(at::rand({2, 5}), at::rand({3, 4})); }), "otherwise");
+}
+
+/// The fix, and that an input as it says is taken.
+TEST(probe, the_type_to_cast_to_is_that_of_the_weights) {
+  for (const auto& [type, name] :
+       {std::pair{at::kHalf, "float16"}, {at::kBFloat16, "bfloat16"}, {at::kDouble, "float64"}}) {
+    auto typed = linear("Linear", 4, 3);
+    typed.to(type);
+    const auto chain = make_chain(typed, "memory");
+    const at::Tensor sample = at::rand({1, 4});
+    expect_rejection(*chain, sample,
+                     {std::string("cast the inputs to ") + name, std::string("npy:INPUTS,LABELS,") + name});
+    EXPECT_TRUE(probe_chain(*chain, sample.to(type))) << name;
+  }
+}
+
+TEST(probe, a_layer_whose_own_code_mixes_types_is_told_from_wrong_data) {
+  // as torch.jit.trace keeps the type of an LSTM's first state
+  torch::jit::Module traced("LSTM");
+  traced.register_parameter("weight", at::randn({3, 4}, at::kHalf), false);
+  traced.define("def forward(self, x):\n  return torch.linear(torch.zeros([1, 4], dtype=6), self.weight)\n");
+  expect_rejection(*make_chain(traced, "memory"), at::rand({1, 4}, at::kHalf), {"fix: leave --dtype out"});
+  const auto widens = scripted("Widen", "def forward(self, x):\n  return x.to(6)\n");
+  auto half = linear("Linear", 4, 3);
+  half.to(at::kHalf);
+  expect_rejection(*make_chain(sequential("Net", {{"a", widens}, {"b", half}}), "memory"), at::rand({1, 4}, at::kHalf),
+                   {"layer 1 (b Linear)", "fix: let the layer before give float16"});
+}
+
+TEST(probe, a_model_that_goes_to_a_gpu_by_itself_is_told_to_be_exported_on_the_cpu) {
+  const auto gpu = scripted("Gpu", "def forward(self, x):\n  return x + torch.zeros([4], device=\"cuda\")\n");
+  expect_rejection(*make_chain(gpu, "memory"), at::rand({1, 4}), {"fix: export the model on the CPU", "model.cpu()"});
+}
+
+TEST(probe, quantized_tensors_pass_between_layers_and_not_out_of_the_model) {
+  const auto quantize =
+      scripted("Quantize", "def forward(self, x):\n  return torch.quantize_per_tensor(x, 0.1, 10, 13)\n");
+  const auto relu = scripted("ReLU", "def forward(self, x):\n  return torch.relu_(x)\n");
+  const auto dequantize = scripted("DeQuantize", "def forward(self, x):\n  return torch.dequantize(x)\n");
+  const at::Tensor sample = at::randn({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
+  const auto good = sequential("Net", {{"q", quantize}, {"r", relu}, {"d", dequantize}});
+  ASSERT_TRUE(probe_chain(*make_chain(good, "memory"), sample));
+  const at::Tensor wanted = at::quantize_per_tensor(sample, 0.1, 10, at::kQUInt8).relu().dequantize();
+  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
+    const auto output = run_cut(*make_chain(good, "memory"), {1, 2}, mode, sample);
+    ASSERT_TRUE(output) << to_string(output.error());
+    EXPECT_TRUE(same_bits(*output, wanted));
+  }
+  expect_rejection(*make_chain(sequential("Net", {{"q", quantize}, {"r", relu}}), "memory"), sample,
+                   {"layer 1 (r ReLU)", "gives a quantized tensor", "DeQuantStub"});
+  expect_rejection(*make_chain(sequential("Net", {{"q", quantize}, {"l", linear("Linear", 4, 2)}}), "memory"), sample,
+                   {"layer 1 (l Linear)", "QuantStub"});
+  const auto channels = scripted("PerChannel",
+                                 "def forward(self, x):\n  return torch.quantize_per_channel(x, torch.ones([3]), "
+                                 "torch.zeros([3], dtype=4), 1, 13)\n");
+  expect_rejection(*make_chain(sequential("Net", {{"q", channels}, {"d", dequantize}}), "memory"), sample,
+                   {"layer 0 (q PerChannel)", "more than one scale"});
+}
+
+TEST(faithful_copy, of_quantized_tensors_keeps_scale_and_strides) {
+  const at::Tensor image =
+      at::quantize_per_tensor(at::randn({2, 3, 4, 4}), 0.1, 10, at::kQUInt8).contiguous(at::MemoryFormat::ChannelsLast);
+  for (const at::Tensor& given : {image, image.narrow(0, 1, 1)}) {
+    const at::Tensor copy = faithful_copy(given);
+    EXPECT_NE(copy.const_data_ptr(), given.const_data_ptr());
+    EXPECT_EQ(copy.strides(), given.strides());
+    EXPECT_EQ(copy.q_scale(), 0.1);
+    EXPECT_TRUE(at::equal(copy.int_repr(), given.int_repr()));
+  }
+}
+
+TEST(cast_to, leaves_indices_as_they_are) {
+  torch::jit::Module module("Picks");
+  module.register_parameter("weight", at::randn({5000}), false);
+  module.register_buffer("picked", at::tensor({3001, 1, 4999}));
+  module.define("def forward(self, x):\n  return x * self.weight[self.picked]\n");
+  torch::jit::Module half = cast_to(module, at::kHalf);
+  const at::Tensor input = at::randn({2, 3}, at::kHalf);
+  const at::Tensor weight = module.attr("weight").toTensor();
+  const at::Tensor wanted = input * weight.to(at::kHalf).index_select(0, module.attr("picked").toTensor());
+  EXPECT_TRUE(at::equal(half.forward({input}).toTensor(), wanted));
+  EXPECT_EQ(weight.scalar_type(), at::kFloat) << "the module itself stays";
 }
 
 TEST(probe, expected_shapes_come_from_parameters) {

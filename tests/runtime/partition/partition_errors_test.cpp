@@ -41,7 +41,8 @@ TEST(parse_partition_method, refuses) {
       {"0", error_code::partition_bad_boundaries, "one boundary alone"},
       {"0,,15", error_code::partition_bad_boundaries, "'' is not"},
       {"0,4,15,", error_code::partition_bad_boundaries, "'' is not"},
-      {"0, 4", error_code::partition_bad_boundaries, "' 4' is not"},
+      {"0, ,4", error_code::partition_bad_boundaries, "'' is not"},
+      {"0,4 5", error_code::partition_bad_boundaries, "'4 5' is not"},
       {"0,-4", error_code::partition_bad_boundaries, "'-4' is not"},
       {"0,99999999999999999999", error_code::partition_bad_boundaries, "is not a layer number"},
   };
@@ -67,12 +68,17 @@ TEST(parse_partition_method, reads_what_it_writes) {
 
 TEST(parse_weights, refuses) {
   for (const char* text :
-       {"", "1,,2", "1,x", "1,2,", "1;2", "-1,2", "nan", "1,inf", "1e999", "1e308,1e308,1e308", " 1"}) {
+       {"", "1,,2", "1,x", "1,2,", "1;2", "-1,2", "nan", "1,inf", "1e999", "1e308,1e308,1e308", "1 2"}) {
     const auto result = parse_weights(text);
     ASSERT_FALSE(result.has_value()) << text;
     EXPECT_EQ(result.error().code, error_code::partition_bad_weights) << text;
   }
   EXPECT_THAT(parse_weights("1,2,x3").error().cause, HasSubstr("'x3' (number 3"));
+}
+
+TEST(lists, may_have_blanks_around_their_commas) {
+  EXPECT_EQ(*parse_weights(" 1, 2.5 ,3"), (std::vector<double>{1, 2.5, 3}));
+  EXPECT_EQ(parse_partition_method("0, 4 ,15")->boundaries, (std::vector<std::size_t>{0, 4, 15}));
 }
 
 std::vector<layer_weight> lenet() {

@@ -4,6 +4,7 @@
 #include "runtime/tensor/tensor_codec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -103,11 +104,53 @@ TEST(tensor_codec, gives_back_the_same_bits_sizes_strides_and_names) {
   }
 }
 
+TEST(tensor_codec, gives_back_quantized_tensors_with_their_scale) {
+  const at::Tensor image = at::randn({2, 3, 4, 5});
+  const double scale = 0.1 + 1e-12;  // more than a float holds
+  for (const auto& [type, zero_point] : {std::pair{at::kQUInt8, 113}, {at::kQInt8, -5}, {at::kQInt32, 70000}}) {
+    const at::Tensor dense = at::quantize_per_tensor(image, scale, zero_point, type);
+    for (const at::Tensor& given :
+         {dense, dense.contiguous(at::MemoryFormat::ChannelsLast), dense.transpose(0, 3), dense.narrow(3, 1, 2)}) {
+      const auto set =
+          std::make_shared<const tensor_set>(std::vector{given, image}, std::vector<std::string>{"q", "f"});
+      for (const buffer& bytes : {written(*set), gathered(*set)}) {
+        auto read = tensor_codec{}.read(bytes.bytes, bytes.memory);
+        ASSERT_TRUE(read) << to_string(read.error());
+        const at::Tensor& back = as_tensors(*read).tensors().front();
+        EXPECT_EQ(back.scalar_type(), type);
+        EXPECT_EQ(back.q_scale(), scale);
+        EXPECT_EQ(back.q_zero_point(), zero_point);
+        EXPECT_TRUE(at::equal(back.int_repr(), given.int_repr()));
+        EXPECT_TRUE(at::equal(back.dequantize(), given.dequantize()));
+        if (given.is_non_overlapping_and_dense()) EXPECT_EQ(back.strides(), given.strides());
+        EXPECT_TRUE(at::equal(as_tensors(*read).tensors().back(), image)) << "what follows is where it was";
+      }
+    }
+  }
+}
+
+TEST(tensor_codec, refuses_a_scale_that_no_tensor_has) {
+  const at::Tensor given = at::quantize_per_tensor(at::randn({4}), 0.5, 7, at::kQUInt8);
+  const auto refused = [&](std::size_t word, auto value) {
+    const buffer bytes = written(tensor_set{given});
+    static_assert(sizeof value == 8);
+    std::memcpy(bytes.bytes.data() + word * 8, &value, 8);
+    return !tensor_codec{}.read(bytes.bytes, bytes.memory).has_value();
+  };
+  // magic, type, offset, size, stride, scale, zero point
+  EXPECT_FALSE(refused(5, 0.25));
+  EXPECT_FALSE(refused(6, std::int64_t{255}));
+  for (const double scale : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
+    EXPECT_TRUE(refused(5, scale)) << scale;
+  for (const std::int64_t zero_point : {-1, 256}) EXPECT_TRUE(refused(6, zero_point)) << zero_point;
+}
+
 TEST(tensor_codec, refuses_what_has_no_bytes) {
   const tensor_codec codec;
   const at::Tensor dense = at::randn({3, 4});
-  for (const at::Tensor& each : {dense.to_sparse(), at::quantize_per_tensor(dense, 0.1, 0, at::kQInt8),
-                                 at::empty({2}, at::TensorOptions().device(at::kMeta)),
+  const at::Tensor two_scales =
+      at::quantize_per_channel(dense, at::full({3}, 0.1, at::kDouble), at::zeros({3}, at::kLong), 0, at::kQInt8);
+  for (const at::Tensor& each : {dense.to_sparse(), two_scales, at::empty({2}, at::TensorOptions().device(at::kMeta)),
                                  at::zeros({2}, at::kComplexHalf), at::zeros(std::vector<std::int64_t>(65, 1))}) {
     EXPECT_THROW(static_cast<void>(codec.size_of(tensor_set{each})), std::runtime_error) << each.toString();
   }
