@@ -77,6 +77,7 @@ unpack_libtorch() {
   unzip -q -j "$work"/wheels/nvidia_cuda_cupti-*.whl '*/libcupti.so.13' -d "$work/unpacked/torch/lib"
   mkdir -p "$work/unpacked/torch/licenses"
   cp -r "$work"/unpacked/torch-*.dist-info/. "$work/unpacked/torch/licenses/"
+  unzip -q -j "$work"/wheels/nvidia_cuda_runtime-*.whl '*/licenses/License.txt' -d "$work/unpacked/torch/licenses/nvidia"
   printf '%s\n' "$torch_version" >"$work/unpacked/torch/build-version"
   sha256sum "$here/libtorch-requirements.txt" | cut -d' ' -f1 >"$work/unpacked/torch/.stamp"
 }

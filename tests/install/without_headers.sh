@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command in a mount namespace of its own, where CAF, Asio and OpenSSL have no headers.
+# Runs a command in a mount namespace of its own, where CAF, Asio and OpenSSL have no headers, and the folder $TROUPE_HIDDEN is empty.
 set -eu
 if [ "${TROUPE_HEADERS_HIDDEN:-}" != yes ]; then
   flags=--mount
@@ -10,6 +10,7 @@ fi
 for path in caf asio openssl x86_64-linux-gnu/openssl aarch64-linux-gnu/openssl; do
   [ ! -d "/usr/include/$path" ] || mount -t tmpfs none "/usr/include/$path"
 done
+[ -z "${TROUPE_HIDDEN:-}" ] || mount -t tmpfs none "$TROUPE_HIDDEN"
 # An empty file would be found, so the folder that has asio.hpp cannot be left as it is: it is hidden by a file that fails.
 failing=$(mktemp)
 echo '#error "a hidden header is included"' >"$failing"
