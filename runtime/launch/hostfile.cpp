@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -32,7 +33,7 @@ class hostfile_reader {
     if (name.empty()) return {};
     const std::size_t name_at = word_at_;
     auto read = read_node_name(name);
-    if (!read) return bad_line(name_at + read.error().at, read.error().cause);
+    if (!read) return bad_line(name_at + read.error().at, read.error().cause, read.error().fix);
     return read_slots().and_then([&](std::uint32_t slots) { return add({std::move(*read), slots}, name_at); });
   }
 
@@ -43,8 +44,9 @@ class hostfile_reader {
 
  private:
   [[nodiscard]] std::string place(std::size_t at) const { return fmt::format("{}:{}:{}", file_, line_, at + 1); }
-  [[nodiscard]] tl::unexpected<error> bad_line(std::size_t at, std::string cause) const {
-    return fail(error_code::config_syntax, place(at), std::move(cause), std::string(line_fix));
+  [[nodiscard]] tl::unexpected<error> bad_line(std::size_t at, std::string cause, std::string fix = {}) const {
+    return fail(error_code::config_syntax, place(at), std::move(cause),
+                fix.empty() ? std::string(line_fix) : std::move(fix));
   }
 
   /// Empty at the end of the line. word_at_ is then the end of the word before.
@@ -56,22 +58,44 @@ class hostfile_reader {
     return rest_.substr(begin, at_ - begin);
   }
 
+  /// The rest of the line.
   expected<std::uint32_t> read_slots() {
-    const std::string_view word = next_word();
-    const std::size_t at = word_at_;
-    if (word.empty()) return bad_line(at, "slots=N is missing");
-    if (!word.starts_with(slots_key)) return bad_line(at, quote_text(word) + " is found, slots=N is expected");
-    const std::string_view digits = word.substr(slots_key.size());
-    const auto slots = read_digits(digits);
-    if (!slots) return bad_line(at + slots_key.size(), quote_text(digits) + " is no number of slots");
-    if (*slots == 0 || *slots > limits::node_slots_max) {
-      return fail(error_code::config_bad_value, place(at + slots_key.size()),
+    std::optional<std::uint32_t> slots;
+    std::optional<std::uint32_t> most;
+    std::size_t most_at = 0;
+    for (std::string_view word = next_word(); !word.empty(); word = next_word()) {
+      const bool is_most = word.starts_with("max_slots=") || word.starts_with("max-slots=");
+      if (!is_most && !word.starts_with(slots_key)) {
+        const char* more = slots || most ? " stands behind the slots" : " is found, slots=N is expected";
+        return bad_line(word_at_, quote_text(word) + more);
+      }
+      std::optional<std::uint32_t>& into = is_most ? most : slots;
+      if (into) return bad_line(word_at_, quote_text(word) + " stands behind the slots");
+      if (is_most) most_at = word_at_;
+      auto count = read_count(word);
+      if (!count) return count;
+      into = *count;
+    }
+    if (most && !slots) return bad_line(word_at_, "slots=N is missing beside max_slots");
+    if (most && *most < *slots) {
+      return fail(error_code::config_bad_value, place(most_at),
+                  fmt::format("max_slots={} is less than slots={}", *most, *slots), "leave max_slots out");
+    }
+    return slots.value_or(1);
+  }
+
+  /// The number of "slots=4", the last word.
+  expected<std::uint32_t> read_count(std::string_view word) {
+    const std::size_t sign = word.find('=');
+    const std::string_view digits = word.substr(sign + 1);
+    const auto count = read_digits(digits);
+    if (!count) return bad_line(word_at_ + sign + 1, quote_text(digits) + " is no number of slots");
+    if (*count == 0 || *count > limits::node_slots_max) {
+      return fail(error_code::config_bad_value, place(word_at_ + sign + 1),
                   fmt::format("{} slots, a node has 1 to {}", digits.substr(0, 20), limits::node_slots_max),
                   "write the number of processes that the node takes");
     }
-    if (const std::string_view more = next_word(); !more.empty())
-      return bad_line(word_at_, quote_text(more) + " stands behind the slots");
-    return static_cast<std::uint32_t>(*slots);
+    return static_cast<std::uint32_t>(*count);
   }
 
   expected<void> add(launch_node node, std::size_t name_at) {
@@ -109,6 +133,8 @@ expected<std::vector<launch_node>> parse_hostfile(std::string_view text, std::st
     return fail(error_code::config_syntax, std::string(file),
                 fmt::format("is longer than {} bytes", limits::hostfile_bytes_max), "name a hostfile");
   }
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   hostfile_reader reader(file);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

@@ -15,8 +15,46 @@ namespace {
 
 using read_name = tl::expected<std::string, name_fault>;
 
-tl::unexpected<name_fault> bad_name(std::size_t at, std::string cause) {
-  return tl::make_unexpected(name_fault{at, std::move(cause)});
+tl::unexpected<name_fault> bad_name(std::size_t at, std::string cause, std::string fix = {}) {
+  return tl::make_unexpected(name_fault{at, std::move(cause), std::move(fix)});
+}
+
+/// In names that the fix repeats no byte needs quotes.
+bool is_plain(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_name_byte);
+}
+
+tl::unexpected<name_fault> names_a_user(std::string_view text, std::size_t at) {
+  const std::string_view user = text.substr(0, at);
+  const std::string_view host = text.substr(at + 1);
+  std::string fix;
+  if (is_plain(user) && is_plain(host)) {
+    fix = fmt::format(
+        "write {1}, and give the user to ssh: --ssh \"ssh -o BatchMode=yes -l {0}\", or for this node \"Host {1}\" and "
+        "\"User {0}\" in ~/.ssh/config",
+        user, host);
+  }
+  return bad_name(at, fmt::format("a node's name has no '@', and no user before it: {}", quote_text(text)),
+                  std::move(fix));
+}
+
+/// "NAME:NUMBER", which other launchers read as slots or as the port of ssh.
+tl::unexpected<name_fault> has_a_number(std::string_view text, std::size_t at) {
+  const std::string_view host = text.substr(0, at);
+  const std::string_view number = text.substr(at + 1);
+  constexpr std::uint64_t port_max = 65535;
+  const std::uint64_t value = read_digits(number).value_or(0);
+  std::string fix;
+  if (is_plain(host) && value >= 1 && value <= port_max) {
+    fix = fmt::format(
+        "give a port to ssh: --ssh \"ssh -o BatchMode=yes -p {1}\", or for this node \"Host {0}\" and \"Port {1}\" "
+        "in ~/.ssh/config",
+        host, value);
+    if (value <= limits::node_slots_max)
+      fix = fmt::format("write \"{} slots={}\" if it counts slots, or ", host, value) + fix;
+  }
+  return bad_name(at, fmt::format("a node's name has no ':', and no number behind it: {}", quote_text(text)),
+                  std::move(fix));
 }
 
 bool is_hexadecimal(char c) {
@@ -52,7 +90,11 @@ read_name read_ipv6(std::string_view text, std::size_t at) {
 read_name read_bracketed(std::string_view text) {
   const std::size_t end = text.find(']');
   if (end == std::string_view::npos) return bad_name(text.size(), "']' is missing");
-  if (end + 1 < text.size()) return bad_name(end + 1, quote_text(text.substr(end + 1)) + " stands behind ']'");
+  if (end + 1 < text.size()) {
+    return bad_name(
+        end + 1, quote_text(text.substr(end + 1)) + " stands behind ']'",
+        text[end + 1] == ':' ? "leave out what is behind ']'; a port goes to ssh, with \"Port\" in ~/.ssh/config" : "");
+  }
   return read_ipv6(text.substr(1, end - 1), 1);
 }
 
@@ -69,6 +111,8 @@ tl::expected<void, name_fault> check_labels(std::string_view text) {
 
 read_name read_host(std::string_view text) {
   const auto odd = std::ranges::find_if_not(text, is_name_byte);
+  if (odd != text.end() && *odd == '@') return names_a_user(text, static_cast<std::size_t>(odd - text.begin()));
+  if (odd != text.end() && *odd == ':') return has_a_number(text, static_cast<std::size_t>(odd - text.begin()));
   if (odd != text.end()) {
     return bad_name(static_cast<std::size_t>(odd - text.begin()),
                     fmt::format("a node's name has no {}", quote_text({&*odd, 1})));
@@ -95,7 +139,9 @@ bool is_name_byte(char c) noexcept {
 read_name read_node_name(std::string_view text) {
   if (text.empty()) return bad_name(0, "a node's name is missing");
   if (text.front() == '[') return read_bracketed(text);
-  return text.find(':') == std::string_view::npos ? read_host(text) : read_ipv6(text, 0);
+  // An IPv6 address has two at least.
+  const bool is_ipv6 = std::ranges::count(text, ':') >= 2 && text.find('@') == std::string_view::npos;
+  return is_ipv6 ? read_ipv6(text, 0) : read_host(text);
 }
 
 }  // namespace troupe

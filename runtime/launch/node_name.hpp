@@ -12,6 +12,8 @@ namespace troupe {
 struct name_fault {
   std::size_t at = 0;
   std::string cause;
+  /// What to write where a user, a port or a count stands beside the name; else empty.
+  std::string fix = {};
 };
 
 /// Can the byte stand in a host name? Letters and digits of ASCII, '-', '.' and '_': the last one stands in names of

@@ -240,7 +240,7 @@ TEST(scheduler, names_the_bad_variable_of_other_launchers) {
       {torchrun_worker, {{"GROUP_RANK", "2"}}, contradictory, "GROUP_RANK", "GROUP_WORLD_SIZE says"},
       {torchrun_worker, {{"GROUP_WORLD_SIZE", "0"}}, malformed, "GROUP_WORLD_SIZE", "is '0'"},
       {torchrun_worker, {{"MASTER_PORT", "65536"}}, malformed, "MASTER_PORT", "a number from 1 to 65535"},
-      {torchrun_worker, {{"MASTER_ADDR", "w0:1"}}, malformed, "MASTER_ADDR, character 1", "has no 'w'"},
+      {torchrun_worker, {{"MASTER_ADDR", "w0:1"}}, malformed, "MASTER_ADDR, character 3", "has no ':'"},
   });
 }
 
