@@ -164,7 +164,7 @@ expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vecto
   return made;
 }
 
-/// The kind and each file's content, but no path: a journal goes on where the files were moved.
+/// The kind, how it is read, and each file's content, but no path: a journal goes on where the files were moved.
 expected<std::string> content_of(const data_set& data) {
   const std::string name = data.name();
   const std::vector<std::string> files = data.files();
@@ -172,7 +172,7 @@ expected<std::string> content_of(const data_set& data) {
     return fail(error_code::flags_contradict, "journal", "the data does not say which files it comes from",
                 "override data_set::files(), or leave the journal out");
   }
-  std::string text = name.substr(0, name.find(':'));
+  std::string text = name.substr(0, name.find(':')) + data.reading();
   for (const std::string& file : files) {
     auto hash = sha256_of_file(file, error_code::data_unreadable);
     if (!hash) return hash;

@@ -16,6 +16,7 @@ class cast_set final : public data_set {
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return base_->sample_shape(); }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return base_->classes(); }
   [[nodiscard]] std::string name() const override { return base_->name() + "," + cast_name_of(dtype_); }
+  [[nodiscard]] std::string reading() const override { return base_->reading() + "," + cast_name_of(dtype_); }
   [[nodiscard]] std::vector<std::string> files() const override { return base_->files(); }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override try {

@@ -39,8 +39,10 @@ bool is_class_column(const npy_array& labels) {
 
 class npy_set final : public data_set {
  public:
-  npy_set(std::string name, npy_array inputs, npy_array labels, kept_rows rows, std::uint32_t classes)
+  npy_set(std::string name, std::string reading, npy_array inputs, npy_array labels, kept_rows rows,
+          std::uint32_t classes)
       : name_(std::move(name)),
+        reading_(std::move(reading)),
         inputs_(std::move(inputs)),
         labels_(std::move(labels)),
         rows_(std::move(rows)),
@@ -50,7 +52,8 @@ class npy_set final : public data_set {
   [[nodiscard]] std::uint64_t left_out() const noexcept override { return rows_.left_out(); }
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return inputs_.row_shape(); }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return classes_; }
-  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string name() const override { return name_ + reading_; }
+  [[nodiscard]] std::string reading() const override { return reading_; }
   [[nodiscard]] std::vector<std::string> files() const override { return {inputs_.path(), labels_.path()}; }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
@@ -65,6 +68,7 @@ class npy_set final : public data_set {
 
  private:
   std::string name_;
+  std::string reading_;
   npy_array inputs_;
   npy_array labels_;
   kept_rows rows_;
@@ -142,15 +146,15 @@ expected<data_set_ptr> open_npy(const std::string& text) {
   expected<std::uint32_t> classes =
       labels->is_floating() ? expected<std::uint32_t>(0U) : count_classes(*labels, *path, rows);
   if (!classes) return tl::make_unexpected(classes.error());
-  std::string name = "npy:" + path->inputs + "," + path->labels;
-  if (path->ignored) name += ",ignore=" + std::to_string(*path->ignored);
+  const std::string name = "npy:" + path->inputs + "," + path->labels;
+  const std::string reading = path->ignored ? ",ignore=" + std::to_string(*path->ignored) : std::string();
   if (rows.size() == 0) {
-    return fail(error_code::data_empty, name,
+    return fail(error_code::data_empty, name + reading,
                 "all " + std::to_string(rows.left_out()) + " samples have the ignored label",
                 "ignore another label, or none");
   }
-  data_set_ptr made = std::make_shared<const npy_set>(std::move(name), std::move(*inputs), std::move(*labels),
-                                                      std::move(rows), *classes);
+  data_set_ptr made =
+      std::make_shared<const npy_set>(name, reading, std::move(*inputs), std::move(*labels), std::move(rows), *classes);
   return path->dtype ? cast_inputs(std::move(made), *path->dtype) : made;
 }
 

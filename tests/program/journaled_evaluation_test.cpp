@@ -320,6 +320,32 @@ TEST_F(journaled_evaluation, goes_on_where_files_were_moved_and_not_where_they_c
   EXPECT_NE(other.error().code, error_code::internal) << to_string(other.error());
 }
 
+/// 8 black pictures as bytes, and their labels.
+void write_arrays(const std::filesystem::path& directory) {
+  const auto write = [&](const char* name, const std::string& shape, const std::string& payload) {
+    std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': " + shape + ", }";
+    header.resize(117, ' ');
+    std::ofstream(directory / name, std::ios::binary) << std::string("\x93NUMPY\x01\0\x76\0", 10) << header << '\n'
+                                                      << payload;
+  };
+  write("x.npy", "(8, 1, 28, 28)", std::string(std::size_t{8} * 28 * 28, '\0'));
+  write("y.npy", "(8,)", "\1\2\1\2\3\3\3\3");
+}
+
+TEST_F(journaled_evaluation, does_not_go_on_where_the_same_files_are_read_in_another_way) {
+  write_arrays(directory_);
+  const std::string files = "npy:" + (directory_ / "x.npy").string() + "," + (directory_ / "y.npy").string();
+  options_.data = files + ",float32,ignore=1";
+  ASSERT_TRUE(run());
+  options_.run.journal.resume = true;
+  EXPECT_TRUE(run());
+  options_.data = files + ",float32,ignore=2";  // leaves out as many samples
+  const auto refused = run();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::journal_mismatch) << to_string(refused.error());
+  EXPECT_THAT(refused.error().cause, HasSubstr("npy,ignore=2,float32"));
+}
+
 TEST_F(journaled_evaluation, that_cannot_start_leaves_no_journal_behind) {
   options_.partition = "0,5,99";
   options_.stages = 2;

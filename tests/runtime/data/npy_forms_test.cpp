@@ -178,8 +178,11 @@ TEST(npy_forms, samples_with_the_ignored_label_are_left_out) {
         }
       }
     }
-    EXPECT_EQ(opened(files + ",float64,ignore=-100")->left_out(), 4U);
-    EXPECT_EQ(opened(files + ",ignore=-100,float64")->left_out(), 4U);
+    EXPECT_EQ(data->reading(), ",ignore=-100");
+    for (const char* options : {",float64,ignore=-100", ",ignore=-100,float64"}) {
+      EXPECT_EQ(opened(files + options)->left_out(), 4U);
+      EXPECT_EQ(opened(files + options)->reading(), ",ignore=-100,float64");
+    }
   }
 }
 
