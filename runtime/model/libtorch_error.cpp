@@ -48,18 +48,21 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// "expected scalar type Float but found Double", "Input type (torch.DoubleTensor) and weight type ..."
-bool names_two_floating_types(std::string_view text) {
-  constexpr std::array<std::string_view, 4> names = {"float", "double", "half", "bfloat16"};
+/// "expected scalar type Float but found Double", "Input type (torch.DoubleTensor) and weight type ...": the floating types,
+/// if it is about two.
+std::set<at::ScalarType> two_floating_types(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, at::ScalarType>, 4> names = {
+      {{"float", at::kFloat}, {"double", at::kDouble}, {"half", at::kHalf}, {"bfloat16", at::kBFloat16}}};
   constexpr std::string_view suffix = "tensor";
-  std::set<std::string> found;
+  std::set<at::ScalarType> found;
   bool tells_of_types = false;
   for (std::string& word : words_of(text)) {
     if (word == "type" || word == "dtype" || word == "got") tells_of_types = true;
     if (word.ends_with(suffix)) word.resize(word.size() - suffix.size());
-    if (std::ranges::find(names, word) != names.end()) found.insert(word);
+    const auto* known = std::ranges::find(names, word, [](const auto& each) { return each.first; });
+    if (known != names.end()) found.insert(known->second);
   }
-  return found.size() > 1 && tells_of_types;
+  return found.size() == 2 && tells_of_types ? found : std::set<at::ScalarType>{};
 }
 
 /// "Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' backend. ..." lists all other backends.
@@ -88,6 +91,12 @@ std::string casts_to(at::ScalarType type) {
   const std::string name = cast_name_of(type);
   const std::string flag = type == at::kDouble ? "" : "--dtype " + name + ", ";
   return flag + "npy:INPUTS,LABELS," + name + ", or cast_inputs() in code";
+}
+
+/// Where the weights are not known: the type that the input does not have.
+std::optional<at::ScalarType> wanted_type(const forward_facts& facts, const std::set<at::ScalarType>& types) {
+  if (facts.weights || !facts.input.defined() || !types.contains(facts.input.scalar_type())) return facts.weights;
+  return *types.begin() == facts.input.scalar_type() ? *types.rbegin() : *types.begin();
 }
 
 std::string cast_fix(const forward_facts& facts) {
@@ -134,8 +143,9 @@ std::string libtorch_fix(const std::exception& caught, std::string otherwise, co
   const std::string message = libtorch_message(caught);
   if (facts.input.defined() && facts.input.device().is_cpu() && speaks_of_a_gpu(message)) return device_fix;
   if (lacks_a_quantized_kernel(message)) return quantized_fix;
-  if (names_two_floating_types(message)) return cast_fix(facts);
-  return otherwise;
+  const std::set<at::ScalarType> types = two_floating_types(message);
+  if (types.empty()) return otherwise;
+  return cast_fix({.input = facts.input, .data = facts.data, .weights = wanted_type(facts, types)});
 }
 
 }  // namespace troupe

@@ -30,6 +30,13 @@ bool views_any(const at::Tensor& made, std::span<const activation> inputs) {
   });
 }
 
+/// Undefined where there are several.
+at::Tensor only_input(std::span<const activation> inputs) {
+  if (inputs.size() != 1 || inputs.front().tensors == nullptr) return {};
+  const std::vector<at::Tensor>& tensors = as_tensors(inputs.front().tensors).tensors();
+  return tensors.size() == 1 ? tensors.front() : at::Tensor();
+}
+
 }  // namespace
 
 function_body::function_body(std::shared_ptr<stage_function> function, function_body_options options)
@@ -52,7 +59,7 @@ expected<void> function_body::run(std::span<const activation> inputs, std::span<
   return hand_out(function_->run(*given, {first.id, first.samples, first.rows}), inputs, outputs);
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, options_.context.name, libtorch_message(e),
-              libtorch_fix(e, "check the stage with such an input, outside the pipeline"));
+              libtorch_fix(e, "check the stage with such an input, outside the pipeline", {.input = only_input(inputs)}));
 }
 
 expected<named_tensors> function_body::gather_inputs(std::span<const activation> inputs) const {

@@ -64,7 +64,7 @@ expected<std::vector<std::size_t>> topological_order(const stage_graph& graph) {
     }
     if (node == next.size()) {
       return fail(error_code::topology_cycle, "topology", "the nodes form a cycle: " + cycle_path(graph, next, ordered),
-                  "remove one of these edges; micro-batches only move forward");
+                  "remove one of these edges and the input that it feeds; micro-batches only move forward");
     }
     ordered[node] = true;
     order.push_back(node);

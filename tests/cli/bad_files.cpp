@@ -72,6 +72,7 @@ void make_data(const scratch& directory) {
   directory.write("cifar-label.bin", cifar_record(11));
   directory.write("inputs.npy", npy("<f4", "3, 1, 28, 28", 3 * 784 * 4));
   directory.write("labels.npy", npy("<i8", "2,", 2 * 8));
+  directory.write("labels3.npy", npy("<i8", "3,", 3 * 8));
   directory.write("garbage.npy", "no numpy file");
   fs::create_directories(directory.path() / "empty-directory");
 }

@@ -34,7 +34,11 @@ TEST(stage_recipe, that_meets_another_floating_type_tells_how_to_cast) {
                                         .source("numbers", cast_inputs(numbers(10), at::kDouble))
                                         .pipeline("net", std::vector<layer_spec>{{"Linear", [layer] { return layer; }}})
                                         .sink("sum", {}));
+  EXPECT_THAT(in_layer.fix, HasSubstr("cast the inputs to float32")) << to_string(in_layer);
   EXPECT_THAT(in_layer.fix, HasSubstr("cast_inputs()")) << to_string(in_layer);
+  const data_set_ptr followed = cast_inputs(cast_inputs(numbers(10), at::kDouble), at::kFloat);
+  EXPECT_TRUE(run(topology{}.source("numbers", followed).stage("under test", nn_module(layer)).sink("sum", {}),
+                  {.micro_batch = 3, .threads = 1}));
 }
 
 TEST(stage_recipe, of_one_object_is_for_one_replica) {

@@ -60,11 +60,11 @@ TEST(probe, an_input_of_another_floating_type_is_told_how_to_cast) {
   EXPECT_THAT(probe_chain(*lenet, at::rand({1, 784})).error().fix, HasSubstr("the data that the model was made for"));
 }
 
-std::string fix_of(const std::function<void()>& operation) {
+std::string fix_of(const std::function<void()>& operation, const forward_facts& facts = {}) {
   try {
     operation();
   } catch (const std::exception& caught) {
-    return libtorch_fix(caught, "otherwise");
+    return libtorch_fix(caught, "otherwise", facts);
   }
   return "nothing was thrown";
 }
@@ -76,6 +76,8 @@ TEST(libtorch_fix, tells_to_cast_where_two_floating_types_meet_only) {
   EXPECT_THAT(fix_of([&] { at::linear(rows, at::rand({3, 4})); }), is_cast);
   EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kHalf), at::rand({3, 4}), at::rand({3})); }), is_cast);
   EXPECT_THAT(fix_of([&] { at::conv2d(images, at::rand({1, 1, 2, 2})); }), is_cast);
+  EXPECT_THAT(fix_of([&] { at::linear(rows, at::rand({3, 4})); }, {.input = rows}),
+              HasSubstr("cast the inputs to float32"));
   EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kLong), at::rand({3, 4})); }), "otherwise");
   EXPECT_THAT(fix_of([&] { at::linear(at::rand({2, 5}), at::rand({3, 4})); }), "otherwise");
 }

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "tests/cli/fix_table.hpp"
+
+/// The parts of the table of fixes, and what their rows are made of.
+namespace troupe::testing {
+
+inline words eval_model(const std::string& file, const words& more = {}) {
+  words all = {"eval", "--model", file, "--data", "mnist:good-mnist"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+inline words eval_with(const words& more) {
+  return eval_model("good.pt", more);
+}
+inline words eval_data(const std::string& data) {
+  return {"eval", "--model", "good.pt", "--data", data};
+}
+inline const words good_eval = eval_with({});
+
+inline void copy_file(const scratch& directory, const std::string& from, const std::string& to) {
+  directory.write(to, file_content(directory.path() / from));
+}
+
+/// E01xx.
+std::vector<followed_fix> usage_fixes();
+/// E02xx.
+std::vector<followed_fix> model_fixes();
+/// All others.
+std::vector<followed_fix> file_fixes();
+
+}  // namespace troupe::testing

@@ -1,0 +1,64 @@
+#include "tests/cli/fix_table.hpp"
+
+#include "tests/cli/fix_rows.hpp"
+#include "tests/support/model_archive.hpp"
+
+namespace troupe::testing {
+
+void make_files_to_mend(const scratch& directory) {
+  directory.write("prints.pt", model_archive(net_code(net_forward("    print(1)\n"))));
+  std::string flipped = file_content(directory.path() / "good.pt");
+  flipped[flipped.size() / 2] ^= 1;
+  directory.write("flipped.pt", flipped);
+}
+
+std::vector<followed_fix> followed_fixes() {
+  std::vector<followed_fix> all = usage_fixes();
+  for (const auto& part : {model_fixes(), file_fixes()}) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+std::vector<fix_outside> fixes_outside() {
+  const std::string in_code = "a topology is written in C++: tests/program/topology_fixes_test.cpp follows it";
+  const std::string of_run = "what went wrong is outside of the program: a stage, a worker, memory, a disk or a signal";
+  const std::string of_wire = "the other end of a connection sent it, which no flag changes";
+  return {
+      {"E0211", "LibTorch freezes every model that could be found; tests/runtime/model makes one in memory"},
+      {"E0214", "the advice is to use another file: there is no model that should be read in spite of it"},
+      {"E0215", "the advice is to use another model, or more memory: tests/processes has such models"},
+      {"E0501", in_code},
+      {"E0502", in_code},
+      {"E0503", in_code},
+      {"E0504", in_code},
+      {"E0505", in_code},
+      {"E0506", in_code},
+      {"E0601", "a fault of the program, which asks for a report"},
+      {"E0602", of_run},
+      {"E0603", of_run},
+      {"E0604", of_run},
+      {"E0606", "the user ended the run: tests/cli/journal_test.cpp goes on with one"},
+      {"E0607", "a call was given up with its run, whose error stands before it"},
+      {"E0608", "a call in C++ after the end of its engine"},
+      {"E0609", of_run},
+      {"E0610", of_run},
+      {"E0612", "a call in C++ that wants more micro-batches than its iterator has"},
+      {"E0613", "calls in C++ that are submitted faster than they are taken"},
+      {"E0614", of_run},
+      {"E0615", of_run},
+      {"E0616", of_run},
+      {"E0617", "another program or file on another node"},
+      {"E0618", of_run},
+      {"E0701", of_wire},
+      {"E0702", of_wire},
+      {"E0703", of_wire},
+      {"E0704", of_wire},
+      {"E0705", of_wire},
+      {"E0706", of_wire},
+      {"E0707", of_wire},
+      {"E0708", of_wire},
+      {"E0901", "a library that the machine lacks"},
+      {"E0902", "a GPU that failed"},
+  };
+}
+
+}  // namespace troupe::testing
