@@ -7,6 +7,7 @@
 #include "actors/monitor.hpp"
 #include "actors/stage.hpp"
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 
 namespace troupe {
@@ -62,7 +63,7 @@ void director_state::start_engines() try {
     tell(self_, director_actor{self_}, failure{{}, 0, plan_.engines->loader->name(), std::nullopt, started.error(), 0});
   }
 } catch (const std::exception& e) {
-  const error cause{error_code::process_failed, "director", std::string{"the stages could not be started: "} + e.what(),
+  const error cause{error_code::process_failed, "director", "the stages could not be started: " + exception_text(e),
                     "raise the limit that it names, or use fewer stages and replicas"};
   tell(self_, director_actor{self_}, failure{{}, 0, "director", std::nullopt, cause, 0});
 }

@@ -14,6 +14,7 @@
 #include "actors/report_box.hpp"
 #include "actors/stage_provider.hpp"
 #include "actors/stage_roster.hpp"
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "runtime/engine/assembly.hpp"
 #include "runtime/engine/fold_ledger.hpp"
@@ -152,7 +153,7 @@ auto director_state::guarded(F handler) {
     try {
       handler(message);
     } catch (const std::exception& e) {
-      fatal({error_code::internal, "director", e.what(), "report this with the log (stderr, or --log FILE)"});
+      fatal({error_code::internal, "director", exception_text(e), "report this with the log (stderr, or --log FILE)"});
     }
   };
 }

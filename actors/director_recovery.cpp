@@ -6,6 +6,7 @@
 #include "actors/aggregator.hpp"
 #include "actors/director.hpp"
 #include "actors/loader.hpp"
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "runtime/engine/stage_engine.hpp"
 
@@ -168,7 +169,7 @@ void director_state::tell_of_losses_left() {
 expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const epoch_request& round) try {
   return plan_.provider->wire(round);
 } catch (const std::exception& e) {
-  return fail(error_code::process_failed, "director", std::string{"the edges could not be made: "} + e.what(),
+  return fail(error_code::process_failed, "director", "the edges could not be made: " + exception_text(e),
               "raise the limit that it names (ulimit -n), or use fewer stages and replicas");
 }
 

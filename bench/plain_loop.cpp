@@ -23,7 +23,7 @@ expected<std::vector<metric_value>> pass(const workload& work, const std::vector
   for (std::uint64_t index = 0;; ++index) {
     auto loaded = source.next();
     if (!loaded) return tl::make_unexpected(loaded.error());
-    if (!*loaded) return fold.compute();
+    if (!*loaded) return get(fold.compute());
     const activation input{{0, index}, (*loaded)->samples, (*loaded)->tensors, (*loaded)->labels};
     at::Tensor value = as_tensors(input.tensors).single();
     for (const torch::jit::Method& forward : forwards) {

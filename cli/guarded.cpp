@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 
+#include "messages/exception_text.hpp"
 #include "output.hpp"
 #include "runtime/os/standard_descriptors.hpp"
 
@@ -17,7 +18,7 @@ expected<exit_status> run_caught(const std::string& name, const std::function<ex
   return fail(error_code::process_failed, name, "the system gives no memory",
               "Raise the limit of memory (ulimit -v, or a container's), or use a smaller --micro-batch");
 } catch (const std::exception& e) {
-  return fail(error_code::internal, name, e.what(), "report this with the command line");
+  return fail(error_code::internal, name, exception_text(e), "report this with the command line");
 }
 
 }  // namespace

@@ -20,12 +20,22 @@ std::uint64_t rise(std::uint64_t before, std::uint64_t after) {
 
 class evaluation::folded_metrics final : public call_fold {
  public:
-  explicit folded_metrics(std::vector<metric_ptr> metrics) : metrics_(std::move(metrics)) {}
-  [[nodiscard]] expected<void> fold(const score& next) override { return metrics_.fold(next); }
+  folded_metrics(std::vector<metric_ptr> metrics, std::uint64_t micro_batch, std::uint64_t samples)
+      : metrics_(std::move(metrics)), micro_batch_(micro_batch), samples_(samples) {}
+  [[nodiscard]] expected<void> fold(const score& next) override {
+    auto done = metrics_.fold(next);
+    if (done || done.error().code != error_code::metric_failed) return done;
+    const std::uint64_t begin = next.id.index * micro_batch_;
+    done.error().where +=
+        ", samples " + std::to_string(begin) + " to " + std::to_string(std::min(begin + micro_batch_, samples_) - 1);
+    return done;
+  }
   [[nodiscard]] const metric_fold& metrics() const noexcept { return metrics_; }
 
  private:
   metric_fold metrics_;
+  const std::uint64_t micro_batch_;
+  const std::uint64_t samples_;
 };
 
 evaluation::evaluation(evaluation_request request) : request_(std::move(request)) {
@@ -38,7 +48,7 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   };
   ticket_->in_workers.classes = request_.data->classes();
   for (const sink_request& each : request_.sinks) {
-    folds_.push_back(std::make_shared<folded_metrics>(each.metrics));
+    folds_.push_back(std::make_shared<folded_metrics>(each.metrics, request_.micro_batch, samples_));
     ticket_->score_words.push_back(words_of(each.metrics));
     ticket_->folds.push_back(folds_.back());
   }
@@ -48,6 +58,7 @@ expected<void> evaluation::restore(const score& state) {
   const std::uint64_t index = state.id.index;
   const bool is_ours = state.sink < folds_.size() && index < micro_batches_ && has_its_samples(state);
   auto folded = is_ours ? folds_[state.sink]->fold(state) : expected<void>{};
+  if (!folded && folded.error().code == error_code::metric_failed) return folded;
   if (!is_ours || !folded) {
     return fail(error_code::journal_damaged, "sink " + std::to_string(state.sink) + ", " + to_string(state.id),
                 folded ? "this evaluation has no such state" : folded.error().cause, "start anew with another journal");
@@ -74,7 +85,7 @@ std::uint64_t evaluation::samples_in(std::uint64_t micro_batches) const noexcept
   return std::min(samples_, micro_batches * request_.micro_batch);
 }
 
-run_result evaluation::result(const call_outcome& outcome) const {
+expected<run_result> evaluation::result(const call_outcome& outcome) const {
   run_result result;
   result.data = request_.data->name();
   result.left_out = request_.data->left_out();
@@ -82,7 +93,9 @@ run_result evaluation::result(const call_outcome& outcome) const {
   result.micro_batches = outcome.tally.folded;
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {
     const metric_fold& folded = folds_[sink]->metrics();
-    result.sinks.push_back({request_.sinks[sink].name, folded.samples(), folded.compute()});
+    auto computed = folded.compute();
+    if (!computed) return tl::make_unexpected(computed.error());
+    result.sinks.push_back({request_.sinks[sink].name, folded.samples(), std::move(*computed)});
   }
   result.metrics = result.sinks.front().metrics;
   result.partial = is_partial(outcome, micro_batches_);

@@ -46,7 +46,7 @@ class evaluation {
   [[nodiscard]] std::uint64_t micro_batches_asked() const noexcept { return micro_batches_; }
 
   /// Folds what an earlier run folded: states of a journal, in their order. Before the ticket is submitted. A state
-  /// that this evaluation cannot have is E0802.
+  /// that this evaluation cannot have is E0802; a metric that throws is E0603.
   [[nodiscard]] expected<void> restore(const score& state);
   /// From now on folded states are appended there. After the last restore, before the ticket is submitted.
   void append_to(const std::shared_ptr<journal_writer>& journal);
@@ -56,8 +56,9 @@ class evaluation {
   /// How many samples so many micro-batches hold, from the first.
   [[nodiscard]] std::uint64_t samples_in(std::uint64_t micro_batches) const noexcept;
 
-  /// Once the ticket's future is ready: metrics and delivery. `partial` where less was folded than asked for.
-  [[nodiscard]] run_result result(const call_outcome& outcome) const;
+  /// Once the ticket's future is ready: metrics and delivery. `partial` where less was folded than asked for. A metric
+  /// that throws is E0603.
+  [[nodiscard]] expected<run_result> result(const call_outcome& outcome) const;
 
  private:
   class folded_metrics;

@@ -178,7 +178,9 @@ void evaluation_run::report(const report_box::reports& reports, clock::time_poin
 
 expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const std::vector<stage_usage>& before) {
   if (outcome.cause && !stopped_by_) return tl::make_unexpected(after_faults(*outcome.cause, running().faults()));
-  run_result result = parts_.call->result(outcome);
+  auto computed = parts_.call->result(outcome);
+  if (!computed) return computed;
+  run_result result = std::move(*computed);
   result.model = parts_.config.model;
   result.config = parts_.config;
   const assembly& engines = running().engines();

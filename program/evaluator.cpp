@@ -1,6 +1,7 @@
 #include <exception>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "program/abandoned_threads.hpp"
 #include "program/eval_topology.hpp"
@@ -24,10 +25,8 @@ expected<prepared_run> prepare_in_time(const eval_options& config, const std::op
   auto thread = side_thread::start(config.model, [made, prepare = std::move(prepare)](const std::stop_token& stop) {
     try {
       made->emplace(prepare(stop));
-    } catch (const std::exception& e) {
-      made->emplace(fail(error_code::internal, "preparation", e.what(), "report this with the model"));
     } catch (...) {
-      made->emplace(fail(error_code::internal, "preparation", "something threw what is no exception"));
+      made->emplace(fail(error_code::internal, "preparation", current_exception_text(), "report this with the model"));
     }
   });
   if (!thread) return tl::make_unexpected(thread.error());

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "runtime/os/start_thread.hpp"
 #include <troupe/error.hpp>
 
@@ -17,11 +18,8 @@ auto in_own_thread(const std::string& what, const std::string& failure, const Ma
   auto maker = start_thread(what, [&] {
     try {
       made = make();
-    } catch (const std::exception& e) {
-      made = fail(error_code::internal, what, failure + ": " + e.what(), "report this with the model");
     } catch (...) {
-      made = fail(error_code::internal, what, failure + ": something threw what is no exception",
-                  "throw exceptions that derive from std::exception");
+      made = fail(error_code::internal, what, failure + ": " + current_exception_text(), "report this with the model");
     }
   });
   if (!maker) return tl::make_unexpected(maker.error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "program/fault_checks.hpp"
 #include "program/journal_pins.hpp"
@@ -47,6 +48,23 @@ expected<void> mark_parts(std::vector<sink_request>& sinks, const stage_graph& g
   });
 }
 
+/// What a data set of a user says of itself, asked once, so that an exception is told as what it is.
+expected<void> check_description(const data_set& data) {
+  std::string where = "source";
+  const char* asked = "name()";
+  try {
+    where = data.name();
+    asked = "sample_shape()";
+    static_cast<void>(data.sample_shape());
+    asked = "files()";
+    static_cast<void>(data.files());
+    return {};
+  } catch (...) {
+    return fail(error_code::source_failed, where, std::string("its ") + asked + " threw: " + current_exception_text(),
+                "mend the data set");
+  }
+}
+
 }  // namespace
 
 void end_idle_nursery(const topology& what, const run_options& options) {
@@ -64,7 +82,7 @@ expected<data_set_ptr> open_choice(const data_choice& choice) {
     return fail(error_code::data_empty, "source", "there is no sample to evaluate",
                 "give the source a data set with samples");
   }
-  return data;
+  return check_description(*data).map([&] { return data; });
 }
 
 expected<sample_block> first_block(const data_set& data, const run_options& options) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/workers/worker_actor.hpp"
+#include "messages/exception_text.hpp"
 #include "program/journal_pins.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
@@ -28,11 +29,8 @@ expected<probe_report> probe(const run_request& request, const probe_note& note)
   const auto first = first_block(**data, options);
   if (!first) return tl::make_unexpected(first.error());
   return probe_topology(request.what, options, (*data)->classes(), *first, note);
-} catch (const std::exception& e) {
-  return fail(error_code::internal, "try-out", e.what(), "report this with the model");
 } catch (...) {
-  return fail(error_code::internal, "try-out", "something threw what is no exception",
-              "throw exceptions that derive from std::exception");
+  return fail(error_code::internal, "try-out", current_exception_text(), "report this with the model");
 }
 
 [[noreturn]] void serve_probe(const run_request& request) {

@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "program/local_file.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
@@ -116,11 +117,9 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_no
   std::shared_ptr<stage_function> made;
   try {
     made = stage.recipe.factory()(options.context);
-  } catch (const std::exception& e) {
-    return fail(error_code::forward_failed, node.name, std::string("its factory failed: ") + e.what());
   } catch (...) {
-    return fail(error_code::forward_failed, node.name,
-                "its factory failed: it threw something that is no std::exception");
+    return fail(error_code::forward_failed, node.name, "its factory threw: " + current_exception_text(),
+                "check the factory outside the pipeline");
   }
   if (made == nullptr)
     return fail(error_code::forward_failed, node.name, "its factory returned nothing", "return an object");

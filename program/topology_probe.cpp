@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/engine/make_wiring.hpp"
@@ -46,16 +47,22 @@ expected<void> await(context_event& ready, const std::string& name) {
       "use smaller micro-batches, or look at what else the device does");
 }
 
+expected<void> start(stage_body& body, const std::string& name) try {
+  body.on_start();
+  return {};
+} catch (...) {
+  return fail(error_code::forward_failed, name, "it could not start: " + current_exception_text());
+}
+
 expected<void> run_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
                         const std::string& name) try {
-  body.on_start();
+  if (auto started = start(body, name); !started) return started;
   if (auto ran = body.run(inputs, outputs); !ran) return ran;
   const auto ready = body.outputs_ready();
   return ready ? await(*ready, name) : expected<void>{};
-} catch (const std::exception& e) {
-  return fail(error_code::forward_failed, name, std::string("it could not start: ") + e.what());
 } catch (...) {
-  return fail(error_code::forward_failed, name, "it could not start: it threw something that is no std::exception");
+  return fail(error_code::forward_failed, name, "the stage threw: " + current_exception_text(),
+              "check the stage with such an input, outside the pipeline");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "messages/codec/dispatch.hpp"
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 
 namespace troupe {
@@ -130,7 +131,7 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm
   if (!made) return tl::make_unexpected(made.error());
   return hand_over("warm-up", *made).map([bytes] { return bytes; });
 } catch (const std::exception& e) {
-  return fail(error_code::forward_failed, name_, std::string("its inputs cannot be sent: ") + e.what());
+  return fail(error_code::forward_failed, name_, "its inputs cannot be sent: " + exception_text(e));
 }
 
 // --- messages --------------------------------------------------------------------------------------------------------

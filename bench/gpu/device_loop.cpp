@@ -46,7 +46,7 @@ class sum {
     if (auto done = scorer_.evaluate(make_tensors(oldest.outputs), oldest.input, counted); !done) return done;
     return fold_.fold(counted);
   }
-  [[nodiscard]] std::vector<metric_value> values() const { return fold_.compute(); }
+  [[nodiscard]] std::vector<metric_value> values() const { return get(fold_.compute()); }
 
  private:
   metric_scorer scorer_;

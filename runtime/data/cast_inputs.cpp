@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "runtime/data/cast_names.hpp"
 #include <troupe/data_set.hpp>
 
@@ -19,22 +20,25 @@ class cast_set final : public data_set {
   [[nodiscard]] std::string reading() const override { return base_->reading() + "," + cast_name_of(dtype_); }
   [[nodiscard]] std::vector<std::string> files() const override { return base_->files(); }
 
-  [[nodiscard]] expected<sample_block> read(sample_range range) const override try {
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     expected<sample_block> block = base_->read(range);
-    if (!block) return block;
-    const bool is_only = block->inputs.size() == 1;
-    named_tensors cast;
-    for (const auto& [name, tensor] : block->inputs) {
-      cast.set(name, is_only || tensor.is_floating_point() ? tensor.to(dtype_) : tensor);
-    }
-    block->inputs = std::move(cast);
-    return block;
-  } catch (const std::exception& e) {
-    return fail(error_code::source_failed, name(), std::string("its inputs cannot be cast: ") + e.what(),
-                "use a smaller micro-batch");
+    return block ? cast(std::move(*block)) : block;
   }
 
  private:
+  [[nodiscard]] expected<sample_block> cast(sample_block block) const try {
+    const bool is_only = block.inputs.size() == 1;
+    named_tensors cast;
+    for (const auto& [name, tensor] : block.inputs) {
+      cast.set(name, is_only || tensor.is_floating_point() ? tensor.to(dtype_) : tensor);
+    }
+    block.inputs = std::move(cast);
+    return block;
+  } catch (const std::exception& e) {
+    return fail(error_code::source_failed, name(), "its inputs cannot be cast: " + exception_text(e),
+                "use a smaller micro-batch");
+  }
+
   data_set_ptr base_;
   at::ScalarType dtype_;
 };

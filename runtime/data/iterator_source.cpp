@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "runtime/data/sample_block.hpp"
 #include "runtime/tensor/named_payload.hpp"
 
@@ -31,6 +32,20 @@ expected<void> check_rows(const named_tensors& tensors, std::int64_t samples, co
   return {};
 }
 
+/// What `call`, which is code of a user, gives. `what` and `batch`, counted from 0, name it.
+template <class Call>
+auto guarded(const char* what, std::uint64_t batch, std::uint64_t samples, const Call& call)
+    -> expected<decltype(call())> {
+  try {
+    return call();
+  } catch (...) {
+    return fail(error_code::source_failed, "data iterator",
+                std::string(what) + " threw for batch " + std::to_string(batch) + ", behind " +
+                    std::to_string(samples) + " samples: " + current_exception_text(),
+                std::string("check ") + what + " outside the pipeline");
+  }
+}
+
 }  // namespace
 
 iterator_source::iterator_source(data_iterator iterator, batch_function transform, std::uint64_t count)
@@ -38,14 +53,18 @@ iterator_source::iterator_source(data_iterator iterator, batch_function transfor
 
 expected<std::optional<loaded_micro_batch>> iterator_source::next() {
   if (taken_ == count_ || exhausted()) return std::nullopt;
-  std::optional<batch> pulled = iterator_();
-  if (!pulled) {
+  auto pulled = guarded("the iterator", taken_, samples_, iterator_);
+  if (!pulled) return tl::make_unexpected(pulled.error());
+  if (!*pulled) {
     exhausted_.store(true, std::memory_order_relaxed);
     return std::nullopt;
   }
-  const batch next = transform_ ? transform_(std::move(*pulled)) : std::move(*pulled);
-  named_tensors inputs = defined_ones(next.inputs);
-  named_tensors labels = defined_ones(next.labels);
+  auto next = transform_ ? guarded("the function of set_batch_fn", taken_, samples_,
+                                   [&] { return transform_(std::move(**pulled)); })
+                         : expected<batch>(std::move(**pulled));
+  if (!next) return tl::make_unexpected(next.error());
+  named_tensors inputs = defined_ones(next->inputs);
+  named_tensors labels = defined_ones(next->labels);
   if (inputs.empty() || inputs.begin()->second.dim() == 0) {
     return fail(error_code::source_failed, "data iterator", "inputs without a sample dimension",
                 "give inputs of shape [N, ...]");

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {
@@ -35,10 +36,19 @@ expected<named_tensors> checked(const data_set& data, std::int64_t samples, cons
   return fine;
 }
 
+expected<sample_block> read_guarded(const data_set& data, sample_range range) try {
+  return data.read(range);
+} catch (...) {
+  return fail(error_code::source_failed, data.name(),
+              "reading samples " + std::to_string(range.begin) + " to " + std::to_string(range.end - 1) +
+                  " threw: " + current_exception_text(),
+              "check what read() does with these samples, outside the pipeline");
+}
+
 }  // namespace
 
 expected<sample_block> read_samples(const data_set& data, sample_range range) {
-  expected<sample_block> block = data.read(range);
+  expected<sample_block> block = read_guarded(data, range);
   if (!block) return block;
   if (block->inputs.empty()) {
     return fail(error_code::source_failed, data.name(), "it gave samples without inputs", "give one tensor at least");

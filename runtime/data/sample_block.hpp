@@ -9,8 +9,9 @@
 
 namespace troupe {
 
-/// Calls data.read(range) and checks the block. E0604: no input; a tensor that is undefined, not on the CPU, or has
-/// another number of rows than `range`. All tensors of the result are contiguous.
+/// Calls data.read(range) and checks the block. E0604: an exception, which is told with the samples; no input; a tensor
+/// that is undefined, not on the CPU, or has another number of rows than `range`. All tensors of the result are
+/// contiguous.
 expected<sample_block> read_samples(const data_set& data, sample_range range);
 
 /// The input of a block for a model that is a chain of layers, which takes one: E0209 where there are several. `model`

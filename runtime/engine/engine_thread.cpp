@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "runtime/os/cores.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -58,7 +59,7 @@ void engine_thread::run() noexcept {
   try {
     drive();
   } catch (const std::exception& e) {
-    invariant_broken("no exception leaves engine::step()", e.what(), __FILE__, __LINE__);
+    invariant_broken("no exception leaves engine::step()", exception_text(e).c_str(), __FILE__, __LINE__);
   } catch (...) {
     invariant_broken("no exception leaves engine::step()", "of an unknown type", __FILE__, __LINE__);
   }

@@ -5,18 +5,14 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 
 namespace troupe {
 namespace {
 
-expected<void> guarded_fold(call_fold& into, const score& next) try {
-  return into.fold(next);
-} catch (const std::exception& e) {
-  return fail(error_code::metric_failed, "merging " + to_string(next.id), e.what());
-} catch (...) {
-  return fail(error_code::metric_failed, "merging " + to_string(next.id),
-              "the metric threw something that is no std::exception");
+expected<void> guarded_fold(call_fold& into, const score& next) try { return into.fold(next); } catch (...) {
+  return fail(error_code::metric_failed, "merging " + to_string(next.id), current_exception_text());
 }
 
 }  // namespace

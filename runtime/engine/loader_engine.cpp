@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 
 namespace troupe {
 
@@ -20,10 +21,8 @@ template <class Read>
 auto guarded(const std::string& name, const Read& read) -> decltype(read()) {
   try {
     return read();
-  } catch (const std::exception& e) {
-    return fail(error_code::source_failed, name, e.what());
   } catch (...) {
-    return fail(error_code::source_failed, name, "the data source threw something that is no std::exception");
+    return fail(error_code::source_failed, name, "the data source threw: " + current_exception_text());
   }
 }
 
@@ -224,7 +223,7 @@ fan_out::outcome loader_engine::try_send(activation message) {
   try {
     return outbound_.send({&message, 1});
   } catch (const std::exception& e) {
-    return give_up(id, {error_code::source_failed, options_.name, std::string{"it cannot be sent: "} + e.what(),
+    return give_up(id, {error_code::source_failed, options_.name, "it cannot be sent: " + exception_text(e),
                         "use smaller micro-batches, or give the machine more memory"});
   }
 }

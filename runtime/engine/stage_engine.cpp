@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 
 namespace troupe {
 
@@ -25,10 +26,8 @@ stage_engine::stage_engine(stage_engine_options options, std::shared_ptr<stage_b
 void stage_engine::on_thread_start() try {
   body_->on_start();
   if (listener_.on_ready) listener_.on_ready();
-} catch (const std::exception& e) {
-  cannot_start(e.what());
 } catch (...) {
-  cannot_start("it threw something that is no std::exception");
+  cannot_start(current_exception_text());
 }
 
 void stage_engine::cannot_start(const std::string& why) {
@@ -254,7 +253,7 @@ step_result stage_engine::send() {
 expected<fan_out::outcome> stage_engine::try_send() try {
   return outbound_.send(work_.outputs, work_.was_awaited ? fan_out::caller::has_time : fan_out::caller::is_busy);
 } catch (const std::exception& e) {
-  return fail(error_code::forward_failed, options_.name, std::string{"its outputs cannot be sent: "} + e.what(),
+  return fail(error_code::forward_failed, options_.name, "its outputs cannot be sent: " + exception_text(e),
               "return dense tensors of the CPU, use smaller micro-batches, or give the machine more memory");
 }
 
@@ -285,10 +284,8 @@ expected<void> stage_engine::run_with_retry() {
 
 expected<void> stage_engine::try_run() try {
   return body_->run(work_.inputs, work_.outputs).and_then([this] { return check_outputs(); });
-} catch (const std::exception& e) {
-  return fail(error_code::forward_failed, options_.name, e.what());
 } catch (...) {
-  return fail(error_code::forward_failed, options_.name, "the stage threw something that is no std::exception");
+  return fail(error_code::forward_failed, options_.name, "the stage threw: " + current_exception_text());
 }
 
 expected<void> stage_engine::check_outputs() const {
@@ -336,10 +333,8 @@ expected<score> stage_engine::score_for(std::size_t sink_index, scorer& by) try 
   made.samples = output.row_count();
   if (output.is_empty_part()) return made;
   return by.evaluate(output.tensors, output, made).map([&] { return std::move(made); });
-} catch (const std::exception& e) {
-  return fail(error_code::metric_failed, options_.name, e.what());
 } catch (...) {
-  return fail(error_code::metric_failed, options_.name, "the metric threw something that is no std::exception");
+  return fail(error_code::metric_failed, options_.name, "the metric threw: " + current_exception_text());
 }
 
 void stage_engine::add_to_batch(score next) {

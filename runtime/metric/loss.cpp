@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/clone.h>
 
+#include "messages/exception_text.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -48,11 +49,9 @@ expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activatio
   }
   if (request_.keep_outputs) into.outputs = make_tensors(at::clone(result, at::MemoryFormat::Contiguous).detach());
   return {};
-} catch (const std::exception& e) {
-  return fail(error_code::metric_failed, place_of(input), std::string("the loss function threw: ") + e.what());
 } catch (...) {
-  return fail(error_code::metric_failed, place_of(input),
-              "the loss function threw something that is no std::exception");
+  return fail(error_code::metric_failed, place_of(input), "the loss function threw: " + current_exception_text(),
+              "check the loss function with such outputs and labels, outside the pipeline");
 }
 
 expected<void> loss_fold::fold(const score& next) {
@@ -92,7 +91,7 @@ expected<at::Tensor> loss_fold::mean_outputs() const try {
   const auto type = outputs_.front().scalar_type();
   return at::isFloatingType(type) ? mean.to(type) : mean;
 } catch (const std::exception& e) {
-  return fail(error_code::metric_failed, "eval_batch", std::string("the outputs have no mean: ") + e.what());
+  return fail(error_code::metric_failed, "eval_batch", "the outputs have no mean: " + exception_text(e));
 }
 
 }  // namespace troupe

@@ -1,9 +1,23 @@
 #include "runtime/metric/metric_fold.hpp"
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 
 namespace troupe {
+namespace {
+
+constexpr const char* user_code_fix = "mend the metric, or choose another one";
+
+expected<void> merge_one(const metric& one, std::span<std::uint64_t> total, std::span<const std::uint64_t> part) try {
+  one.merge_words(total, part);
+  return {};
+} catch (...) {
+  return fail(error_code::metric_failed, "metric " + one.name(), "its merge threw: " + current_exception_text(),
+              user_code_fix);
+}
+
+}  // namespace
 
 metric_fold::metric_fold(std::vector<metric_ptr> metrics)
     : metrics_(std::move(metrics)), words_(words_of(metrics_), 0) {}
@@ -20,7 +34,10 @@ expected<void> metric_fold::fold(const score& added) {
   std::span<const std::uint64_t> words = added.words;
   for (const metric_ptr& each : metrics_) {
     if (added.samples == 0) break;  // an empty part of a route has no states
-    each->merge_words(total.first(each->words()), words.first(each->words()));
+    if (auto merged = merge_one(*each, total.first(each->words()), words.first(each->words())); !merged) {
+      merged.error().where = to_string(added.id) + ", " + merged.error().where;
+      return merged;
+    }
     total = total.subspan(each->words());
     words = words.subspan(each->words());
   }
@@ -30,11 +47,17 @@ expected<void> metric_fold::fold(const score& added) {
   return {};
 }
 
-std::vector<metric_value> metric_fold::compute() const {
+expected<std::vector<metric_value>> metric_fold::compute() const {
   std::vector<metric_value> values;
   std::span<const std::uint64_t> rest = words_;
   for (const metric_ptr& each : metrics_) {
-    values.push_back(each->compute_words(rest.first(each->words())));
+    try {
+      values.push_back(each->compute_words(rest.first(each->words())));
+    } catch (...) {
+      return fail(error_code::metric_failed, "metric " + each->name(),
+                  "its compute threw: " + current_exception_text() + ", for " + std::to_string(samples_) + " samples",
+                  user_code_fix);
+    }
     rest = rest.subspan(each->words());
   }
   return values;

@@ -18,15 +18,17 @@ class metric_fold {
   /// Adds one micro-batch. Ids must ascend strictly, since a micro-batch counts once and floating-point sums depend on
   /// the order; anything else stops the process. A score without samples (an empty part of a route) counts as a
   /// micro-batch and changes no word.
-  /// Errors: E0702: the score has another number of words than the metrics. Nothing is changed then.
+  /// Errors: E0702: the score has another number of words than the metrics. Nothing is changed then. E0603: a metric
+  /// threw; metrics before it have the score already, so that nothing more may be folded.
   [[nodiscard]] expected<void> fold(const score& added);
 
   [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
   [[nodiscard]] std::uint64_t micro_batches() const noexcept { return micro_batches_; }
   /// The words of all metrics, in their order.
   [[nodiscard]] const std::vector<std::uint64_t>& words() const noexcept { return words_; }
-  /// The values of all metrics, in their order, for the scores folded so far; NaN for a mean over nothing.
-  [[nodiscard]] std::vector<metric_value> compute() const;
+  /// The values of all metrics, in their order, for the scores folded so far; NaN for a mean over nothing. E0603: a
+  /// metric threw.
+  [[nodiscard]] expected<std::vector<metric_value>> compute() const;
 
  private:
   std::vector<metric_ptr> metrics_;

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/clone.h>
 
+#include "messages/exception_text.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -62,7 +63,7 @@ expected<payload_ptr> copied(const at::Tensor& outputs, const activation& input)
   try {
     return make_tensors(at::clone(outputs, at::MemoryFormat::Contiguous).detach());
   } catch (const std::exception& e) {
-    return fail(error_code::metric_failed, place_of(input), std::string("the outputs cannot be copied: ") + e.what(),
+    return fail(error_code::metric_failed, place_of(input), "the outputs cannot be copied: " + exception_text(e),
                 "use a smaller micro-batch");
   }
 }
@@ -78,16 +79,21 @@ std::string place_of(const metric& one, const error& found) {
   return ", metric " + one.name() + (found.where.empty() ? "" : ", " + found.where);
 }
 
+expected<void> update_one(const metric& one, const at::Tensor& outputs, const at::Tensor& labels,
+                          std::span<std::uint64_t> state) try {
+  return one.update_words(outputs, labels, state);
+} catch (...) {
+  return fail(error_code::metric_failed, one.name(), "it threw: " + current_exception_text(),
+              "check the metric with such outputs and labels, outside the pipeline");
+}
+
 expected<void> judge_one(const metric& one, const at::Tensor& outputs, const at::Tensor& labels) try {
   std::vector<std::uint64_t> state(one.words(), 0);
   if (auto done = one.update_words(outputs, labels, state); !done) return done;
   return one.judge(outputs, labels);
-} catch (const std::exception& e) {
-  return fail(error_code::metric_does_not_fit, one.name(), std::string("it threw: ") + e.what(),
-              "mend the metric, or choose another one");
 } catch (...) {
-  return fail(error_code::metric_does_not_fit, one.name(), "it threw what is no std::exception",
-              "throw exceptions that derive from std::exception");
+  return fail(error_code::metric_does_not_fit, one.name(), "it threw: " + current_exception_text(),
+              "mend the metric, or choose another one");
 }
 
 }  // namespace
@@ -130,9 +136,9 @@ expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activat
   into.words.assign(words_, 0);
   std::span<std::uint64_t> rest = into.words;
   for (const metric_ptr& each : metrics_) {
-    if (expected<void> done = each->update_words(*found->outputs, *found->labels, rest.first(each->words())); !done) {
+    if (auto done = update_one(*each, *found->outputs, *found->labels, rest.first(each->words())); !done) {
       error e = std::move(done.error());
-      e.where = place_of(input) + ", " + e.where;
+      e.where = place_of(input) + place_of(*each, e);
       return tl::make_unexpected(std::move(e));
     }
     rest = rest.subspan(each->words());

@@ -8,6 +8,7 @@
 
 #include <ATen/ops/zeros.h>
 
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -84,7 +85,7 @@ expected<void> packing_scorer::evaluate(const payload_ptr& outputs, const activa
   into.words = std::move(packed);
   return {};
 } catch (const std::exception& e) {
-  return fail(error_code::metric_failed, to_string(input.id), std::string("the outputs: ") + e.what(),
+  return fail(error_code::metric_failed, to_string(input.id), "the outputs: " + exception_text(e),
               "return dense tensors of the CPU");
 }
 
@@ -105,7 +106,7 @@ std::optional<std::string> unpack(score& said, loss_request asked) try {
       std::vector<std::uint64_t>(said.words.begin() + 1, said.words.begin() + 1 + static_cast<std::ptrdiff_t>(parts));
   return std::nullopt;
 } catch (const std::exception& e) {
-  return std::string("score.words cannot be read: ") + e.what();
+  return "score.words cannot be read: " + exception_text(e);
 }
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 #include <exception>
 #include <map>
 
+#include "messages/exception_text.hpp"
 #include <troupe/layer_spec.hpp>
 
 namespace troupe {
@@ -52,8 +53,8 @@ expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& s
       } else if (spec.tie()) {
         tied.emplace(*spec.tie(), tied_module{module, spec.module_type_, index});
       }
-    } catch (const std::exception& e) {
-      return not_built(index, spec, e.what());
+    } catch (...) {
+      return not_built(index, spec, current_exception_text());
     }
   }
   return built;

@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
+#include "messages/exception_text.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -20,6 +21,8 @@ expected<payload_ptr> layer_stack::forward(const activation& input) {
   const c10::InferenceMode inference;
   const named_layer* at_work = nullptr;
   forward_facts facts;
+  constexpr const char* fix = "check that the layer accepts such an input";
+  const auto where = [&] { return stage_ + (at_work == nullptr ? "" : ", " + at_work->name); };
   try {
     const std::vector<at::Tensor>& given = as_tensors(input.tensors).tensors();
     if (given.size() != 1) {
@@ -39,9 +42,10 @@ expected<payload_ptr> layer_stack::forward(const activation& input) {
                 "return a tensor");
   } catch (const std::exception& e) {
     if (at_work != nullptr) facts.weights = floating_type_of(at_work->layer.tensors);
-    return fail(error_code::forward_failed, stage_ + (at_work == nullptr ? "" : ", " + at_work->name),
-                "forward failed: " + libtorch_message(e),
-                libtorch_fix(e, "check that the layer accepts such an input", facts));
+    return fail(error_code::forward_failed, where(), "forward failed: " + libtorch_message(e),
+                libtorch_fix(e, fix, facts));
+  } catch (...) {
+    return fail(error_code::forward_failed, where(), "forward failed: " + current_exception_text(), fix);
   }
 }
 

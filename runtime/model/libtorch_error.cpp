@@ -8,32 +8,18 @@
 
 #include <c10/util/Exception.h>
 
+#include "messages/exception_text.hpp"
 #include "runtime/data/cast_names.hpp"
 
 namespace troupe {
 namespace {
 
-constexpr int lines_max = 3;
-constexpr std::size_t bytes_max = 600;
 constexpr auto device_fix =
     "export the model on the CPU: model.cpu() before torch.jit.trace or torch.jit.script, and no device=\"cuda\" or "
     ".cuda() in its code";
 constexpr auto quantized_fix =
     "let all layers between a torch.ao.quantization.QuantStub and a DeQuantStub be quantized ones, and all quantized "
     "ones lie between the two (torch.ao.quantization.QuantWrapper), and export the model again";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
-/// The interpreter puts tracebacks first and "SomeError: message" after them.
-std::string_view without_tracebacks(std::string_view text) {
-  if (text.find("Traceback of TorchScript") == std::string_view::npos) return text;
-  const std::size_t at = text.rfind("Error: ");
-  return at == std::string_view::npos ? text : text.substr(at + 7);
-}
 
 /// Letters and digits in a row, in lower case.
 std::vector<std::string> words_of(std::string_view text) {
@@ -116,19 +102,7 @@ std::string cast_fix(const forward_facts& facts) {
 }  // namespace
 
 std::string libtorch_message(const std::exception& caught) {
-  const auto* own = dynamic_cast<const c10::Error*>(&caught);
-  std::string_view rest = own != nullptr ? own->what_without_backtrace() : caught.what();
-  rest = rest.substr(0, rest.find("\nException raised from"));
-  rest = trimmed(without_tracebacks(rest));
-  std::string message;
-  for (int line = 0; line < lines_max && !rest.empty(); ++line) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    if (line > 0) message += "; ";
-    message += trimmed(rest.substr(0, end));
-    rest = trimmed(rest.substr(end));
-  }
-  if (message.size() > bytes_max) message = message.substr(0, bytes_max) + "...";
-  return message.empty() ? "LibTorch gave no reason" : message;
+  return exception_text(caught);
 }
 
 std::optional<at::ScalarType> floating_type_of(const std::vector<at::Tensor>& tensors) {

@@ -9,8 +9,7 @@
 
 namespace troupe {
 
-/// What went wrong in LibTorch's own words, without its C++ backtrace and without the TorchScript traceback: the first
-/// lines of the message proper, joined into one.
+/// What went wrong in LibTorch's own words: exception_text().
 std::string libtorch_message(const std::exception& caught);
 
 /// The forward that failed, as far as it is known.

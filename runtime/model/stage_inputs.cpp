@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/stopped_early.hpp"
 
@@ -27,7 +28,8 @@ expected<std::vector<at::Tensor>> stage_inputs(const layer_chain& chain, std::sp
         torch::jit::Module module = each.module;
         current = module.forward({current}).toTensor();
       } catch (const std::exception& e) {
-        return fail(error_code::forward_failed, chain.file + ", " + to_string(each), e.what());
+        return fail(error_code::forward_failed, chain.file + ", " + to_string(each),
+                    "forward failed: " + exception_text(e));
       }
     }
   }

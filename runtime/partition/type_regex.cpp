@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 
 namespace troupe {
@@ -31,7 +32,7 @@ expected<std::regex> make_regex(const std::string& text) {
   try {
     return std::regex(text, std::regex::ECMAScript | std::regex::icase);
   } catch (const std::exception& caught) {
-    return bad(fmt::format("the regular expression '{}' does not compile: {}", text, caught.what()));
+    return bad(fmt::format("the regular expression '{}' does not compile: {}", text, exception_text(caught)));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "runtime/process/process_host.hpp"
 
 namespace troupe {
@@ -23,7 +24,7 @@ void process_host::run() noexcept {
   try {
     loop();
   } catch (const std::exception& e) {
-    invariant_broken("no exception leaves a process listener", e.what(), __FILE__, __LINE__);
+    invariant_broken("no exception leaves a process listener", exception_text(e).c_str(), __FILE__, __LINE__);
   } catch (...) {
     invariant_broken("no exception leaves a process listener", "of an unknown type", __FILE__, __LINE__);
   }

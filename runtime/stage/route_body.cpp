@@ -7,6 +7,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/stage/rows.hpp"
 #include "runtime/tensor/named_payload.hpp"
@@ -17,7 +18,14 @@ namespace {
 
 expected<std::vector<bool>> ask(const route_case& which, const named_tensors& given, std::size_t rows,
                                 const std::string& where) {
-  const at::Tensor answer = which.predicate(given);
+  at::Tensor answer;
+  try {
+    answer = which.predicate(given);
+  } catch (...) {
+    return fail(error_code::forward_failed, where,
+                "the predicate of case \"" + which.name + "\" threw: " + current_exception_text(),
+                "check the predicate with such an input, outside the pipeline");
+  }
   if (!answer.defined() || answer.scalar_type() != at::kBool || answer.dim() != 1 ||
       answer.size(0) != static_cast<std::int64_t>(rows)) {
     return fail(error_code::forward_failed, where,

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "runtime/cuda/function_finder.hpp"
 #include "runtime/tensor/torch_cuda.hpp"
 
@@ -12,9 +13,7 @@ namespace troupe {
 namespace {
 
 tl::unexpected<error> failed(const std::exception& caught) {
-  std::string said = caught.what();
-  said.resize(std::min(said.find('\n'), said.size()));
-  return fail(error_code::device_failed, "CUDA graph", std::move(said));
+  return fail(error_code::device_failed, "CUDA graph", exception_text(caught));
 }
 
 class cuda_graph final : public recorded_graph {

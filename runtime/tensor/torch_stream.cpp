@@ -1,6 +1,5 @@
 #include "runtime/tensor/torch_stream.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <string>
 
@@ -9,13 +8,13 @@
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "messages/exception_text.hpp"
+
 namespace troupe {
 namespace {
 
 tl::unexpected<error> device_error(c10::Device device, const std::exception& caught) {
-  std::string said = caught.what();
-  said.resize(std::min(said.find('\n'), said.size()));
-  return fail(error_code::device_failed, device.str(), std::move(said),
+  return fail(error_code::device_failed, device.str(), exception_text(caught),
               "start the run again; look at the driver's log if it happens again");
 }
 

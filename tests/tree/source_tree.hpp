@@ -29,6 +29,10 @@ std::optional<std::filesystem::path> included_in_tree(const std::filesystem::pat
 /// notes to self.
 findings style_findings(const std::filesystem::path& root);
 
+/// What a caught std::exception says becomes text in the product by exception_text() alone
+/// (messages/exception_text.hpp): its what() may have a stack of C++ frames, or be of any length and content.
+findings exception_findings(const std::filesystem::path& root);
+
 /// No function of more than 60 lines, from the first line of its head to its closing brace. A lambda in a function
 /// counts as lines of that function.
 findings function_findings(const std::filesystem::path& root);

@@ -61,6 +61,10 @@ TEST(source_tree, style) {
   EXPECT_THAT(style_findings(source_dir()), IsEmpty());
 }
 
+TEST(source_tree, exceptions_become_text_in_one_place) {
+  EXPECT_THAT(exception_findings(source_dir()), IsEmpty());
+}
+
 TEST(source_tree, functions_are_short) {
   EXPECT_THAT(function_findings(source_dir()), IsEmpty());
 }
@@ -198,6 +202,14 @@ TEST_F(planted_tree, style_finds_each_fault) {
               ElementsAre("actors/long.cpp:401: file of 401 lines", "cli/note.cpp:1: note to self",
                           "messages/bare.hpp:1: no #pragma once",
                           "runtime/end.cpp:1: white space at the end of the line", "runtime/tab.cpp:1: tab"));
+}
+
+TEST_F(planted_tree, a_what_that_becomes_text_is_found) {
+  const std::string asks = "} catch (const std::exception& thrown) {\n  say(thrown.what());\n}\n";
+  plant("runtime/a.cpp", "void f() try {\n" + asks);
+  plant("tests/a_test.cpp", asks);
+  plant("program/b.cpp", "fault f = each->what();\n} catch (const own_error& e) {\n  say(e.what());\n}\n");
+  EXPECT_THAT(exception_findings(root_), ElementsAre("runtime/a.cpp:3: what() in place of exception_text()"));
 }
 
 TEST_F(planted_tree, refused_words_are_found_in_each_kind_of_comment) {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "messages/exception_text.hpp"
 #include "runtime/edge/nccl/announcement.hpp"
 
 namespace troupe::nccl {
@@ -115,7 +116,7 @@ expected<void> sender::announce(activation message) {
     ++sends_;
     lane_->send(sent.extents, sent.places, std::move(sent.owner), name);
   } catch (const std::exception& thrown) {
-    return fail(error_code::wire_too_large, "nccl edge", name + ": " + thrown.what());
+    return fail(error_code::wire_too_large, "nccl edge", name + ": " + exception_text(thrown));
   }
   return {};
 }

@@ -34,7 +34,7 @@ std::vector<metric_value> evaluate_model(const std::string& model, const std::st
     if (done) done = fold.fold(part);
     if (!done) throw std::runtime_error(to_string(done.error()));
   }
-  return fold.compute();
+  return get(fold.compute());
 }
 
 const metric_value::field& field_of(const std::vector<metric_value>& values, const std::string& metric,

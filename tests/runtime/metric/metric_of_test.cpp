@@ -78,7 +78,7 @@ std::vector<metric_value> folded(const std::vector<metric_ptr>& metrics, const a
     get(scorer.evaluate(make_tensors(outputs.narrow(0, begin, size)), input, part));
     get(fold.fold(part));
   }
-  return fold.compute();
+  return get(fold.compute());
 }
 
 TEST(metric_of, states_begin_as_written_and_merge_in_order) {

@@ -124,7 +124,7 @@ TEST(metric_fold, values_equal_those_of_all_samples_at_once) {
   }
   EXPECT_EQ(fold.samples(), 40U);
   EXPECT_EQ(fold.micro_batches(), 5U);
-  const std::vector<metric_value> values = fold.compute();
+  const std::vector<metric_value> values = get(fold.compute());
   ASSERT_EQ(values.size(), 4U);
   EXPECT_EQ(values[0].fields[1].counts[0],
             static_cast<std::uint64_t>((outputs.argmax(1) == labels).sum().item<std::int64_t>()));

@@ -1,0 +1,127 @@
+#include "messages/exception_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+namespace troupe {
+namespace {
+
+constexpr int lines_max = 3;
+constexpr std::size_t bytes_max = 600;
+constexpr std::string_view ellipsis = "...";
+constexpr std::string_view white_space = " \t\r\n\v\f";
+/// How LibTorch begins the frames behind a text; the second form with TORCH_SHOW_CPP_STACKTRACES.
+constexpr std::array<std::string_view, 3> frames_begin = {"Exception raised from ",
+                                                          "C++ CapturedTraceback:", "frame #0: "};
+constexpr std::string_view traceback_begin = "Traceback of TorchScript";
+constexpr std::string_view exception_type_end = "Error: ";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(white_space);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
+}
+
+/// Takes the first line off `rest`.
+std::string_view take_line(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find('\n'), rest.size());
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return line;
+}
+
+bool begins_frames(std::string_view line) {
+  return std::ranges::any_of(frames_begin, [&](std::string_view begin) { return line.starts_with(begin); });
+}
+
+std::string_view without_frames(std::string_view text) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t at = text.size() - rest.size();
+    if (begins_frames(take_line(rest))) return text.substr(0, at);
+  }
+  return text;
+}
+
+/// "RuntimeError: the message" without the type.
+std::string_view without_type(std::string_view line) {
+  const std::size_t end = line.find(exception_type_end);
+  if (end == std::string_view::npos) return line;
+  const bool is_type = std::ranges::all_of(
+      line.substr(0, end), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+  return is_type ? line.substr(end + exception_type_end.size()) : line;
+}
+
+/// The interpreter puts tracebacks first, whose lines are indented, and "SomeError: message" behind them.
+std::string_view without_tracebacks(std::string_view text) {
+  const std::size_t at = text.rfind(traceback_begin);
+  if (at == std::string_view::npos) return text;
+  std::string_view rest = text.substr(at);
+  take_line(rest);
+  while (!rest.empty() && white_space.find(rest.front()) != std::string_view::npos) take_line(rest);
+  return rest.empty() ? text : without_type(rest);
+}
+
+/// Bytes of the UTF-8 character that `text` begins with; 0 if there is none.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return lead < 0x20 || lead == 0x7f ? 0 : 1;
+  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80U) return 0;
+  }
+  // overlong forms, surrogates, what lies beyond Unicode, and control characters of two bytes
+  const unsigned char second = byte(1);
+  const bool is_wrong = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) ||
+                        (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90) ||
+                        (lead == 0xc2 && second < 0xa0);
+  return is_wrong ? 0 : size;
+}
+
+/// Adds `text` in printable characters as long as `into` has room. False: something is left.
+bool add_printable(std::string& into, std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    std::string next(text.substr(0, size));
+    if (text.front() == '\t') next = " ";
+    if (next.empty()) {
+      const auto byte = static_cast<unsigned char>(text.front());
+      next = std::string("\\x") + digits[byte >> 4U] + digits[byte & 15U];
+    }
+    if (into.size() + next.size() > bytes_max - ellipsis.size()) return false;
+    into += next;
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string exception_text(const std::exception& caught) {
+  const char* const said = caught.what();
+  std::string_view rest = trimmed(without_tracebacks(without_frames(said == nullptr ? "" : said)));
+  std::string text;
+  for (int line = 0; line < lines_max && !rest.empty(); ++line) {
+    if (!add_printable(text, line > 0 ? "; " : "") || !add_printable(text, trimmed(take_line(rest)))) {
+      return text.append(ellipsis);
+    }
+    rest = trimmed(rest);
+  }
+  return text.empty() ? "an exception without a text" : text;
+}
+
+std::string current_exception_text() {
+  try {
+    throw;
+  } catch (const std::exception& caught) {
+    return exception_text(caught);
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+}  // namespace troupe
