@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/docs/block_programs.hpp"
 #include "tests/docs/page_rules.hpp"
 #include "tests/support/paths.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(docs, are_found) {
@@ -44,6 +46,14 @@ TEST(docs, use_plain_words) {
   std::vector<std::string> found;
   for (const page& each : read_pages(source_dir())) {
     for (const std::string& finding : language_findings(each)) found.push_back(finding);
+  }
+  EXPECT_THAT(found, IsEmpty());
+}
+
+TEST(docs, have_no_block_that_nothing_runs) {
+  std::vector<std::string> found;
+  for (const page& each : read_pages(source_dir())) {
+    for (const std::string& finding : unrun_findings(each)) found.push_back(finding);
   }
   EXPECT_THAT(found, IsEmpty());
 }
@@ -100,6 +110,24 @@ TEST_F(planted_page, each_wrong_name_is_found) {
   EXPECT_THAT(findings_of("E0204"), ElementsAre("docs/a.md:2: no error code E0204"));
   EXPECT_THAT(findings_of("[o](none.md)"), ElementsAre("docs/a.md:2: no file docs/none.md"));
   EXPECT_THAT(findings_of("[o](other.md#none)"), ElementsAre("docs/a.md:2: no heading other.md#none"));
+}
+
+TEST_F(planted_page, definitions_belong_to_the_next_program) {
+  const std::string in_main = "<!-- compile: in main -->\n```cpp\n#include <b>\nuse(x);\n```\n";
+  plant("docs/a.md", "```cpp\n#include <a>\nint x = 1;\n```\ntext\n" + in_main +
+                         "```cpp\nint main() {\n  f();\n}\n```\n" +
+                         "<!-- not run: needs two hosts -->\n```cpp\nint y;\n```\n```cpp\nint z;\n```\n");
+  const page read = read_page(root_, "docs/a.md");
+  const auto programs = programs_of(read);
+  ASSERT_EQ(programs.size(), 4U);
+  EXPECT_EQ(programs[0].name, "docs_a_md_1");
+  EXPECT_EQ(programs[0].includes, "#include <a>\n#include <b>\n");
+  EXPECT_THAT(programs[0].body, HasSubstr("int x = 1;"));
+  EXPECT_THAT(programs[0].body, HasSubstr("use(x);\nreturn 0;\n}"));
+  EXPECT_EQ(programs[1].main, "int main()");
+  EXPECT_THAT(programs[1].body, HasSubstr("  f();\nreturn 0; }"));
+  EXPECT_EQ(programs[2].main + programs[3].main, "");
+  EXPECT_THAT(unrun_findings(read), ElementsAre(HasSubstr("docs/a.md:20: no block runs it")));
 }
 
 TEST_F(planted_page, words_without_a_subject_are_found) {

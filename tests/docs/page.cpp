@@ -11,6 +11,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view in_main_marker = "<!-- compile: in main -->";
+constexpr std::string_view not_run_marker = "<!-- not run: ";
+
+/// What a marker with a reason says; empty for any other line.
+std::string reason_in(std::string_view line) {
+  constexpr std::string_view end = " -->";
+  if (!line.starts_with(not_run_marker) || !line.ends_with(end)) return {};
+  line.remove_prefix(not_run_marker.size());
+  return std::string(line.substr(0, line.size() - std::min(line.size(), end.size())));
+}
 
 /// "## What a page is" is "what-a-page-is": lower case, spaces as hyphens, no other punctuation.
 std::string anchor_of(std::string_view heading) {
@@ -61,8 +70,10 @@ page read_page(const fs::path& root, const fs::path& file) {
   for (std::string line; std::getline(in, line);) {
     const std::size_t number = result.lines.size() + 1;
     if (line.starts_with("```")) {
-      const bool is_marked = !result.lines.empty() && result.lines.back() == in_main_marker;
-      if (!is_fenced) result.blocks.push_back({number, line.substr(3), is_marked, {}});
+      const std::string before = result.lines.empty() ? "" : result.lines.back();
+      if (!is_fenced) {
+        result.blocks.push_back({number, line.substr(3), before == in_main_marker, reason_in(before), {}});
+      }
       is_fenced = !is_fenced;
     } else if (is_fenced) {
       result.blocks.back().lines.push_back(line);

@@ -23,6 +23,7 @@ struct page_block {
   std::size_t line = 0;     // of the opening fence
   std::string language;     // "cpp", "toml", or empty
   bool is_in_main = false;  // marked by the line `<!-- compile: in main -->` before the fence
+  std::string not_run;      // REASON of the line `<!-- not run: REASON -->` there
   std::vector<std::string> lines;
 };
 

@@ -94,6 +94,23 @@ expect("${run_output}" "correct 9904 of 10000 in 2 stages")
 step(simulated ${without_headers} ${build}/simulated)
 expect("${simulated_output}" "it ends with the same bits")
 
+# Each C++ block of the pages, where a reader would run it.
+set(place ${SCRATCH_DIR}/place)
+file(MAKE_DIRECTORY ${place})
+file(CREATE_LINK ${SOURCE_DIR}/data ${place}/data SYMBOLIC)
+file(CREATE_LINK ${SOURCE_DIR}/data/mnist/lenet.pt ${place}/lenet.pt SYMBOLIC)
+step(names ${without_headers} ${build}/page_blocks)
+string(REGEX REPLACE "\n$" "" names "${names_output}")
+string(REPLACE "\n" ";" names "${names}")
+foreach(name ${names})
+  execute_process(COMMAND ${without_headers} ${build}/page_blocks ${name} WORKING_DIRECTORY ${place} TIMEOUT 120
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "the block ${name} ended with ${status}\n${output}\n${errors}")
+  endif()
+endforeach()
+expect("${names_output}" "docs_pipeline_engine_md_")
+
 # evaluated_by(WORDS...): the installed program evaluates and has workers, and its agent starts, in an environment without a home. `env`
 # would drop TROUPE_HIDDEN, so it stands behind the script that hides.
 file(COPY ${SOURCE_DIR}/data/mnist DESTINATION ${SCRATCH_DIR}/copied)
