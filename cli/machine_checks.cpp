@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "actors/caf.hpp"
+#include "runtime/os/cpu_quota.hpp"
 
 namespace troupe::cli {
 namespace {
@@ -39,11 +40,17 @@ void check_cores(std::vector<machine_check>& into) {
   const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
   const int usable = known ? CPU_COUNT(&allowed) : static_cast<int>(online);
   const auto level = usable < online ? check_level::warning : check_level::ok;
-  const std::string quota = first_line("/sys/fs/cgroup/cpu.max");
-  const bool limited = !quota.empty() && !quota.starts_with("max");
+  const auto quota = find_cpu_quota();
   into.push_back({level, "cores", fmt::format("{} online, {} in this process's affinity mask", online, usable)});
-  into.push_back({limited ? check_level::warning : check_level::ok, "cpu quota",
-                  limited ? "cgroup cpu.max is " + quota + ": threads beyond it only wait" : "none"});
+  into.push_back(
+      {quota ? check_level::warning : check_level::ok, "cpu quota",
+       quota ? fmt::format("{:.2f} cores, by {}: threads beyond it only wait", quota->cores, quota->file) : "none"});
+  std::string threads =
+      fmt::format("auto divides {} among stages and replicas", cores_within(quota, static_cast<std::uint32_t>(usable)));
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_WAIT_POLICY"}) {
+    if (const char* value = std::getenv(name)) threads += fmt::format(", {}={}", name, value);
+  }
+  into.push_back({check_level::ok, "threads", threads});
 }
 
 void check_memory(std::vector<machine_check>& into) {

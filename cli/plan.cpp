@@ -13,7 +13,7 @@
 #include "parse.hpp"
 #include "program/plan_report.hpp"
 #include "runtime/launch/node_filter.hpp"
-#include "runtime/os/cores.hpp"
+#include "runtime/os/cpu_quota.hpp"
 #include "runtime/partition/weights.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/topology/draw/draw.hpp"
@@ -99,7 +99,7 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
   if (const auto fine = check_model_given(*resolved); !fine) return tl::make_unexpected(fine.error());
   const auto room = ensure_room(room_of_command("plan", resolved->options.run.threads.value_or(1)));
   if (!room) return tl::make_unexpected(room.error());
-  return make_plan(resolved->options, usable_cores()).and_then([&](plan_report&& plan) -> expected<std::string> {
+  return make_plan(resolved->options, cores_to_use()).and_then([&](plan_report&& plan) -> expected<std::string> {
     if (!nodes.empty()) {
       if (auto placed = place_plan(plan, nodes); !placed) return tl::make_unexpected(placed.error());
     }

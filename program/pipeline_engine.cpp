@@ -20,7 +20,7 @@
 #include "runtime/metric/loss.hpp"
 #include "runtime/metric/metric_lookup.hpp"
 #include "runtime/metric/packed_score.hpp"
-#include "runtime/os/cores.hpp"
+#include "runtime/os/cpu_quota.hpp"
 #include <troupe/pipeline_engine.hpp>
 
 namespace troupe {
@@ -255,7 +255,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   options.run.workers.enabled = request.options.workers.enabled;
   if (auto fine = check_run(what, options.run); !fine) return tl::make_unexpected(fine.error());
   if (auto fine = check_call_options(options); !fine) return tl::make_unexpected(fine.error());
-  request.options.threads = request.config.run.threads = threads_of(what, options.run, usable_cores());
+  request.options.threads = request.config.run.threads = threads_of(what, options.run, cores_to_use());
   end_idle_nursery(what, request.options);
   if (auto room = check_room(what, request.options, *request.options.threads); !room) {
     return tl::make_unexpected(room.error());

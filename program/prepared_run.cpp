@@ -14,7 +14,7 @@
 #include "program/topology_worker.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/model/stopped_early.hpp"
-#include "runtime/os/cores.hpp"
+#include "runtime/os/cpu_quota.hpp"
 #include "runtime/process/nursery.hpp"
 #include "runtime/topology/plan_fingerprint.hpp"
 
@@ -127,7 +127,7 @@ expected<started_run> start_stages(const run_request& request, const sample_bloc
 
 expected<prepared_run> prepare_run(const run_request& request, const log_function& log, const std::stop_token& stop) {
   run_request resolved = request;
-  resolved.options.threads = threads_of(request.what, request.options, usable_cores());
+  resolved.options.threads = threads_of(request.what, request.options, cores_to_use());
   resolved.config.run.threads = resolved.options.threads;
   const run_options& options = resolved.options;
   if (!options.journal.file.empty()) {

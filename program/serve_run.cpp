@@ -12,7 +12,7 @@
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/os/allocator.hpp"
-#include "runtime/os/cores.hpp"
+#include "runtime/os/cpu_quota.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include <troupe/program.hpp>
 
@@ -22,7 +22,7 @@ namespace {
 expected<probe_report> probe(const run_request& request, const probe_note& note) try {
   if (auto fine = request.what.check(); !fine) return tl::make_unexpected(fine.error());
   run_options options = request.options;
-  options.threads = threads_of(request.what, options, usable_cores());
+  options.threads = threads_of(request.what, options, cores_to_use());
   if (is_open(request.what)) return probe_topology(request.what, options, 0, request.first, note);
   const auto data = open_choice(*request.what.parts().data);
   if (!data) return tl::make_unexpected(data.error());
