@@ -11,7 +11,7 @@
 #include "program/evaluation.hpp"
 #include "program/journal_pins.hpp"
 #include "runtime/journal/open_journal.hpp"
-#include "runtime/os/cores.hpp"
+#include "runtime/os/cpu_quota.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/turns.hpp"
@@ -147,7 +147,7 @@ TEST_P(layout_of_the_rest, is_free_although_the_first_run_chose_its_threads_by_i
   ASSERT_TRUE(stopped) << to_string(stopped.error());
   ASSERT_TRUE(stopped->partial);
   const auto threads = stopped->config.run.threads;
-  ASSERT_GE(threads, usable_cores()) << "one stage has all cores";
+  ASSERT_GE(threads, cores_to_use()) << "one stage has all cores";
 
   options_.run.journal.resume = true;
   options_.stages = GetParam().stages;
