@@ -53,12 +53,18 @@ std::string_view without_type(std::string_view line) {
   return is_type ? line.substr(end + exception_type_end.size()) : line;
 }
 
-/// The interpreter puts tracebacks first, whose lines are indented, and "SomeError: message" behind them.
+/// The interpreter puts tracebacks first, whose lines are indented or, of traced code, "file.py(12): forward"; and
+/// "SomeError: message" behind them.
 std::string_view without_tracebacks(std::string_view text) {
   const std::size_t at = text.rfind(traceback_begin);
   if (at == std::string_view::npos) return text;
   std::string_view rest = text.substr(at);
   take_line(rest);
+  for (std::string_view left = rest; !left.empty();) {
+    const std::string_view from = left;
+    const std::string_view line = take_line(left);
+    if (without_type(line).size() != line.size()) return without_type(from);
+  }
   while (!rest.empty() && white_space.find(rest.front()) != std::string_view::npos) take_line(rest);
   return rest.empty() ? text : without_type(rest);
 }

@@ -36,6 +36,11 @@ TEST(exception_text, has_no_traceback_of_the_interpreter) {
       "  File \"d.py\", line 5, in forward\n    return x + y\n           ~~~~~ <--- HERE\n";
   EXPECT_EQ(text_of(traceback + "RuntimeError: sizes differ: Error: 3 and 4\n"), "sizes differ: Error: 3 and 4");
   EXPECT_EQ(text_of(traceback + "no type: 3\nand more"), "no type: 3; and more");
+  const std::string of_traced_code =
+      "Traceback of TorchScript, original code (most recent call last):\n"
+      "torch/nn/modules/rnn.py(1169): forward\ntorch/jit/_trace.py(1022): trace\nexport.py(57): <module>\n";
+  EXPECT_EQ(text_of(of_traced_code + "RuntimeError: two types: Float and Half\nand more"),
+            "two types: Float and Half; and more");
 }
 
 TEST(exception_text, of_many_lines_has_the_first_three) {
