@@ -142,18 +142,11 @@ expected<join_ticket> await_ticket(const request& asked) {
   });
 }
 
-/// Until the ticket is void; long enough for an answer where the clocks of two nodes differ.
-std::chrono::milliseconds time_to_join(const join_ticket& ticket) {
-  const std::chrono::seconds expires{ticket.expires_unix_seconds};
-  const auto left =
-      std::chrono::floor<std::chrono::milliseconds>(expires - std::chrono::system_clock::now().time_since_epoch());
-  return std::clamp<std::chrono::milliseconds>(left, limits::join_attempt_timeout, limits::agent_join_timeout);
-}
-
 expected<void> serve(const request& asked) {
   const auto ticket = await_ticket(asked);
   if (!ticket) return tl::make_unexpected(ticket.error());
-  auto joined = join_job(*ticket, version_text(), time_to_join(*ticket));
+  const auto join_until = std::chrono::steady_clock::now() + ticket->lifetime();
+  auto joined = join_job(*ticket, version_text(), ticket->lifetime());
   if (!joined) return tl::make_unexpected(joined.error());
   const host_place home{.node = joined->node, .address = joined->own_address};
   const node_network network{
@@ -162,7 +155,9 @@ expected<void> serve(const request& asked) {
   if (!file) return tl::make_unexpected(file.error());
   auto links = link_loop::create({});
   if (!links) return tl::make_unexpected(links.error());
-  auto link = (*links)->dial(joined->address, joined->port, joined->credentials);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(join_until - std::chrono::steady_clock::now());
+  auto link =
+      (*links)->dial(joined->address, joined->port, joined->credentials, std::max(left, limits::tcp_handshake_timeout));
   if (!link) return tl::make_unexpected(link.error());
   agent served({.driver = *link, .home = home, .network = std::make_shared<const memory_file>(std::move(*file))});
   the_end().serves(served);

@@ -21,8 +21,9 @@ using std::chrono::milliseconds;
 /// One call of join_job().
 class joining {
  public:
-  joining(const join_ticket& ticket, const std::string& version, node_identity identity, milliseconds at_most)
-      : ticket_(ticket), version_(version), identity_(std::move(identity)), at_most_(at_most) {
+  joining(const join_ticket& ticket, const std::string& version, node_identity identity, milliseconds at_most,
+          const unix_clock& clock)
+      : ticket_(ticket), version_(version), identity_(std::move(identity)), at_most_(at_most), clock_(clock) {
     for (const std::string& each : ticket.target.addresses) hosts_.emplace_back(each);
   }
 
@@ -65,9 +66,10 @@ class joining {
   }
 
   std::optional<expected<joined_node>> try_address(const std::string& address, const secret_text& request) {
-    const join_attempt tried = try_to_join(address, ticket_.target, request, time_for_one());
+    const join_attempt tried = try_to_join(address, ticket_, request, time_for_one(), clock_());
     if (tried.answer) return finish(address, tried);
     note(tried.answer.error());
+    if (tried.is_wrong_time) return tl::make_unexpected(tried.answer.error());
     if (!tried.is_refusal || ++refusals_ < limits::join_refusals_max) return std::nullopt;
     return tl::make_unexpected(tried.answer.error());
   }
@@ -106,6 +108,7 @@ class joining {
   const std::string& version_;
   const node_identity identity_;
   const milliseconds at_most_;
+  const unix_clock& clock_;
   const clock_type::time_point give_up_at_ = clock_type::now() + at_most_;
   std::vector<host_resolver> hosts_;
   std::optional<error> noted_;
@@ -114,11 +117,12 @@ class joining {
 
 }  // namespace
 
-expected<joined_node> join_job(const join_ticket& ticket, const std::string& version, milliseconds at_most) {
+expected<joined_node> join_job(const join_ticket& ticket, const std::string& version, milliseconds at_most,
+                               const unix_clock& clock) {
   TROUPE_CHECK(is_version(version), "a version that the driver can read");
   auto identity = node_identity::make();
   if (!identity) return tl::make_unexpected(std::move(identity).error());
-  return joining(ticket, version, std::move(*identity), at_most).run();
+  return joining(ticket, version, std::move(*identity), at_most, clock).run();
 }
 
 }  // namespace troupe

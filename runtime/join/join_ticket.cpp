@@ -18,7 +18,7 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view family = "troupe-join-";
-constexpr std::string_view prefix = "troupe-join-1:";
+constexpr std::string_view prefix = "troupe-join-2:";
 static_assert(prefix.size() + (ticket_bytes_max * 8 + 5) / 6 + 2 <= limits::join_ticket_bytes_max,
               "the longest ticket and the end of its line must be readable");
 static_assert(limits::join_name_bytes_max <= 255 && limits::join_addresses_max <= 255, "sizes are bytes");
@@ -43,6 +43,9 @@ std::string objection_to(const join_ticket& ticket) {
   if (port == 0) return "its port is 0";
   if (ticket.expires_unix_seconds < 1 || ticket.expires_unix_seconds > expiry_max)
     return "its expiry is not between the years 1970 and 9999";
+  if (ticket.issued_unix_seconds < 0 || ticket.issued_unix_seconds >= ticket.expires_unix_seconds ||
+      ticket.lifetime() > limits::credentials_valid_after)
+    return "the time when it was made does not fit its expiry";
   return {};
 }
 
@@ -68,8 +71,9 @@ expected<join_ticket> read_content(std::span<const std::uint8_t> content) {
   target.authority = reader.array<32>();
   const auto secret = reader.bytes(join_secret::size);
   if (reader.is_short()) return unusable_ticket("it is cut short");
-  join_ticket ticket{std::move(target), {}, join_secret(secret.first<join_secret::size>())};
+  join_ticket ticket{std::move(target), {}, join_secret(secret.first<join_secret::size>()), 0, 0};
   // The checks below refuse a number that the sign turns negative.
+  ticket.issued_unix_seconds = static_cast<std::int64_t>(reader.number(8));
   ticket.expires_unix_seconds = static_cast<std::int64_t>(reader.number(8));
   ticket.target.port = static_cast<std::uint16_t>(reader.number(2));
   ticket.node = reader.name();
@@ -89,6 +93,7 @@ expected<secret_text> to_text(const join_ticket& ticket) {
   ticket_writer binary;
   binary.bytes(ticket.target.authority);
   binary.bytes(ticket.secret.bytes());
+  binary.number(static_cast<std::uint64_t>(ticket.issued_unix_seconds), 8);
   binary.number(static_cast<std::uint64_t>(ticket.expires_unix_seconds), 8);
   binary.number(ticket.target.port, 2);
   binary.name(ticket.node);
@@ -112,7 +117,7 @@ expected<join_ticket> parse_join_ticket(std::string_view text) {
   text = text.substr(0, text.find_last_not_of(white_space) + 1);
   if (text.empty()) return unusable_ticket("it is empty");
   if (!text.starts_with(family)) return unusable_ticket("it does not begin with " + std::string(family));
-  if (!text.starts_with(prefix)) return unusable_ticket("its version is not 1, which this program reads");
+  if (!text.starts_with(prefix)) return unusable_ticket("its version is not 2, which this program reads");
   const auto [decoded, wrong_at] = from_base64url(text.substr(prefix.size()));
   if (wrong_at) {
     return unusable_ticket("its character " + std::to_string(prefix.size() + *wrong_at + 1) + " does not belong there");

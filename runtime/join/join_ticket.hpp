@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,14 +26,21 @@ struct join_ticket {
   join_target target;
   std::string node;
   join_secret secret;
-  /// Seconds since 1970 in UTC; from this second on the ticket is void.
+  /// Seconds since 1970 in UTC, by the clock of the driver: when the ticket was made, and from when on it is void.
+  std::int64_t issued_unix_seconds = 0;
   std::int64_t expires_unix_seconds = 0;
+
+  /// How long it is good, whatever other clocks say.
+  [[nodiscard]] std::chrono::seconds lifetime() const noexcept {
+    return std::chrono::seconds(expires_unix_seconds - issued_unix_seconds);
+  }
 };
 
-/// A ticket as one line without its end: "troupe-join-1:" and in base64url
+/// A ticket as one line without its end: "troupe-join-2:" and in base64url
 ///   32 bytes  authority     SHA-256 over its certificate in DER
 ///   32 bytes  secret
-///    8 bytes  expiry        seconds since 1970
+///    8 bytes  time          when it was made, seconds since 1970
+///    8 bytes  expiry        the same; later than that, by limits::credentials_valid_after at most
 ///    2 bytes  port
 ///    1 byte   size of the node's name, and the name
 ///    1 byte   number of addresses; each is a byte with its size, and the address

@@ -78,7 +78,8 @@ expected<join_ticket> ticket_book::put(std::string_view node, std::chrono::secon
                         "it would be valid for " + std::to_string(lifetime.count()) + " s",
                         "Make it valid for a second at least, and for no longer than the certificates of the job");
   }
-  const std::int64_t expiry = clock_() + lifetime.count();
+  const std::int64_t now = clock_();
+  const std::int64_t expiry = now + lifetime.count();
   auto secret = join_secret::make();
   if (!secret) return tl::make_unexpected(secret.error());
   const auto hashed = digest_of(secret->bytes());
@@ -86,7 +87,7 @@ expected<join_ticket> ticket_book::put(std::string_view node, std::chrono::secon
   const std::lock_guard lock(mutex_);
   if (const auto admitted = admit(node, is_first); !admitted) return tl::make_unexpected(admitted.error());
   entries_.insert_or_assign(std::string(node), entry{*hashed, expiry, std::nullopt});
-  return join_ticket{target_, std::string(node), *secret, expiry};
+  return join_ticket{target_, std::string(node), *secret, now, expiry};
 }
 
 tl::expected<ticket_book::entry*, join_refusal> ticket_book::judge(std::string_view node,

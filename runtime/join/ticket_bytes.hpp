@@ -17,8 +17,8 @@
 namespace troupe {
 
 inline constexpr std::size_t ticket_checksum_bytes = 4;
-inline constexpr std::size_t ticket_bytes_max = 32 + join_secret::size + 8 + 2 + 1 + limits::join_name_bytes_max + 1 +
-                                                limits::join_addresses_max * (1 + limits::join_name_bytes_max) +
+inline constexpr std::size_t ticket_bytes_max = 32 + join_secret::size + 2 * 8 + 2 + 1 + limits::join_name_bytes_max +
+                                                1 + limits::join_addresses_max * (1 + limits::join_name_bytes_max) +
                                                 ticket_checksum_bytes;
 
 /// Numbers in network order, and names with a byte of size. The caller has made sure that all fits.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -35,14 +36,23 @@ expected<void> remove_old(const std::string& path) {
   return {};
 }
 
-/// True if the file has a ticket; false if there is none yet, or one of an earlier launch.
-expected<bool> has_ticket(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+/// Nothing if there is none yet.
+expected<std::optional<join_ticket>> find_ticket(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
   const auto ticket = read_join_file(path);
-  if (ticket) return ticket->expires_unix_seconds > std::time(nullptr);
+  if (ticket) return *ticket;
   // removed meanwhile
-  if (ticket.error().code == error_code::config_missing && ::access(path.c_str(), F_OK) != 0) return false;
+  if (ticket.error().code == error_code::config_missing && ::access(path.c_str(), F_OK) != 0) return std::nullopt;
   return tl::make_unexpected(ticket.error());
+}
+
+/// Names what only a difference of the clocks explains, unless the file is left from an earlier launch.
+std::string no_ticket(const std::optional<join_ticket>& old) {
+  if (!old) return "no ticket came in time: the launcher on the node of rank 0 has not written it";
+  return fmt::format(
+      "no ticket came in time: the one that is there expired {} s ago by this node's clock. It is left from an earlier "
+      "launch, or this clock is ahead of that of the node of rank 0",
+      std::time(nullptr) - old->expires_unix_seconds);
 }
 
 }  // namespace
@@ -87,15 +97,20 @@ void join_files::remove(const std::string& node) {
 
 expected<void> await_join_file(const std::string& path, const std::string& node, steady_clock::time_point deadline) {
   auto pause = limits::join_file_pause_min;
-  while (true) {
-    const auto found = has_ticket(path);
+  std::optional<join_ticket> old;
+  for (bool is_first = true;; is_first = false) {
+    const auto found = find_ticket(path);
     if (!found) return tl::make_unexpected(found.error());
-    if (*found) return {};
+    const auto& ticket = *found;
+    const bool is_old = ticket && (is_first ? ticket->expires_unix_seconds <= std::time(nullptr)
+                                            : old && std::ranges::equal(ticket->secret.bytes(), old->secret.bytes()));
+    if (ticket && !is_old) return {};
+    if (is_old) old = ticket;
     const auto now = steady_clock::now();
     if (now >= deadline) {
-      return fail(error_code::process_failed, fmt::format("{}, join file {}", node, path),
-                  "no ticket came in time: the launcher on the node of rank 0 has not written it",
-                  "see that it runs, that both share the directory, and that --join-file is the same");
+      return fail(error_code::process_failed, fmt::format("{}, join file {}", node, path), no_ticket(old),
+                  "see that it runs, that both share the directory, and that --join-file is the same, and set the "
+                  "clocks right");
     }
     std::this_thread::sleep_until(std::min(now + pause, deadline));
     pause = std::min(2 * pause, limits::join_file_pause_max);

@@ -39,8 +39,10 @@ class join_files {
   std::map<std::string, std::string> paths_;  ///< by node
 };
 
-/// Waits for a file with a ticket that has not expired, looking for it ever less often. `node` is for messages. Errors:
-/// E0614 at `deadline`, which names file and node; those of read_join_file() for a file that is there. It blocks.
+/// Waits for a file with a ticket of this launch, looking for it ever less often. A ticket that comes while it waits is
+/// one, whatever the clocks of the nodes say; one that is there from the start may be of an earlier launch, unless it
+/// has not expired by the clock of this node. `node` is for messages. Errors: E0614 at `deadline`, which names file,
+/// node and how long ago the ticket has expired; those of read_join_file() for a file that is there. It blocks.
 [[nodiscard]] expected<void> await_join_file(const std::string& path, const std::string& node,
                                              std::chrono::steady_clock::time_point deadline);
 

@@ -1,5 +1,7 @@
 #include "runtime/link/dialled_link.hpp"
 
+#include <algorithm>
+
 #include "runtime/edge/tcp/handshake.hpp"
 #include "runtime/join/peer_name.hpp"
 
@@ -9,8 +11,8 @@ expected<std::shared_ptr<connection>> dialled_link::connect() {
   const auto made = on_.add(tls_->stream(new_tcp_socket(on_.core->executor, to_)),
                             limits_of(on_.times, limits::tcp_handshake_timeout), shared_from_this());
   say(link_frame{});
-  awaits_answer_ = false;
-  if (dials_++ == 0) dial_until_ = clock::now() + limits::tcp_handshake_timeout;
+  awaits_answer_ = is_rejected_ = false;
+  if (dials_++ == 0) dial_until_ = clock::now() + at_most_;
   made->dial(to_);
   return made;
 }
@@ -22,13 +24,18 @@ expected<void> dialled_link::on_handshake(connection& from) {
   return check_peer("peer " + from.peer(), name->node(), std::string{});
 }
 
-/// A driver that refuses a node just closes; so does one with more peers than it has room for.
+void dialled_link::rejected() {
+  is_rejected_ = true;
+  ++rejections_;
+}
+
+/// A driver with more peers than it has room for just closes: it may have room soon.
 void dialled_link::lost(const error& why, const std::string& peer) {
   const bool is_from_peer = !peer.empty();
-  if (is_from_peer && !has_answer_ && dials_ < limits::link_dials_max && clock::now() < dial_until_)
+  if (is_from_peer && !has_answer_ && rejections_ < limits::link_dials_max && clock::now() < dial_until_)
     return dial_later();
   error told = why;
-  if (awaits_answer_ && why.code == error_code::peer_lost) {
+  if (awaits_answer_ && is_rejected_) {
     told.code = error_code::wire_handshake;
     told.cause = "the driver refused: " + why.cause;
   }
@@ -38,7 +45,8 @@ void dialled_link::lost(const error& why, const std::string& peer) {
 
 /// The timer holds the link, as its connection did.
 void dialled_link::dial_later() {
-  const auto timer = std::make_shared<asio::steady_timer>(on_.core->executor, limits::link_dial_pause * dials_);
+  const std::chrono::milliseconds pause = std::min(limits::link_dial_pause * dials_, limits::join_retry_max);
+  const auto timer = std::make_shared<asio::steady_timer>(on_.core->executor, pause);
   timer->async_wait([timer, self = shared_from_this()](std::error_code) {
     if (!self->is_lost()) self->open();
   });

@@ -11,16 +11,18 @@
 
 namespace troupe {
 
-/// A node's end: `link` is its first frame, and the driver's answer says how long either may be silent.
-/// Before that a connection that ends is followed by another one, at most limits::link_dials_max in all, and
-/// none later than limits::tcp_handshake_timeout after the first.
+/// A node's end: `link` is its first frame, and the driver's answer says how long either may be silent. Before that a
+/// connection that ends is followed by another one, until `at_most` after the first, unless limits::link_dials_max of
+/// them were rejected (connection_role::rejected).
 class dialled_link final : public link_end {
  public:
   /// `on` lives as long as its core is not cut.
-  dialled_link(link_thread& on, const asio::ip::tcp::endpoint& to, std::unique_ptr<tls_context> tls)
-      : link_end(on.core), on_(on), to_(to), tls_(std::move(tls)) {}
+  dialled_link(link_thread& on, const asio::ip::tcp::endpoint& to, std::unique_ptr<tls_context> tls,
+               std::chrono::milliseconds at_most)
+      : link_end(on.core), on_(on), to_(to), tls_(std::move(tls)), at_most_(at_most) {}
 
   expected<void> on_handshake(connection& from) override;
+  void rejected() override;
   void lost(const error& why, const std::string& peer) override;
 
  protected:
@@ -35,9 +37,12 @@ class dialled_link final : public link_end {
   link_thread& on_;
   const asio::ip::tcp::endpoint to_;
   const std::unique_ptr<tls_context> tls_;
+  const std::chrono::milliseconds at_most_;
   bool awaits_answer_ = false;
+  bool is_rejected_ = false;
   bool has_answer_ = false;
   std::uint32_t dials_ = 0;
+  std::uint32_t rejections_ = 0;
   clock::time_point dial_until_;
 };
 

@@ -132,8 +132,9 @@ void link_end::leave() {
   end({error_code::peer_lost, {}, "this end has closed it", {}});
 }
 
+/// A peer that was not greeted is not wanted.
 void link_end::end(const error& why) {
-  if (const auto there = connection_.lock()) there->drop();
+  if (const auto there = connection_.lock()) hears_ ? there->drop() : there->turn_away();
   lost(why, {});
 }
 

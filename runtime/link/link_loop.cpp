@@ -27,14 +27,14 @@ std::shared_ptr<message_link> link_loop::open(unique_fd socket, link_side side) 
 }
 
 expected<std::shared_ptr<message_link>> link_loop::dial(const std::string& address, std::uint16_t port,
-                                                        const tls_credentials& own) {
+                                                        const tls_credentials& own, std::chrono::milliseconds at_most) {
   std::error_code failed;
   const auto to = asio::ip::make_address(address, failed);
   if (failed)
     return fail(error_code::config_bad_value, "address " + address, "not a numeric address", "Resolve names before");
   auto tls = tls_context::make(own);
   if (!tls) return tl::make_unexpected(std::move(tls).error());
-  auto made = std::make_shared<dialled_link>(*thread_, asio::ip::tcp::endpoint(to, port), std::move(*tls));
+  auto made = std::make_shared<dialled_link>(*thread_, asio::ip::tcp::endpoint(to, port), std::move(*tls), at_most);
   thread_->core->know(made);
   return made;
 }

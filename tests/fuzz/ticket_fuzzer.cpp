@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr std::string_view prefix = "troupe-join-1:";
+constexpr std::string_view prefix = "troupe-join-2:";
 constexpr std::size_t checksum_bytes = 4;
 
 std::string with_checksum(std::string_view fields) {

@@ -1,12 +1,14 @@
 """What an untrusted peer in the network does to processes of a launch; started by attacks_test.py inside a namespace.
 
 attacker.py KIND TARGET... [--count N] [--seconds S] [--credentials DIR] [--node NAME] [--secret HEX] [--version TEXT]
+            [--network ADDRESS/BITS]
 
 A TARGET is ADDRESS:PORT. Prints one line of JSON: "tried", "connected", and "gained": bytes that a peer sent inside
 TLS, or outside of it that are no TLS record. DIR has cert.pem, key.pem and ca.pem. Frames: docs/wire.md.
 """
 import argparse
 import collections
+import ipaddress
 import json
 import os
 import select
@@ -159,15 +161,55 @@ class attack:
         if held:
             raise SystemExit(f"{len(held)} are not closed within {self.given.seconds} s")
 
-    def slowly(self):
-        """One byte a second of a right first word."""
+    def first_flight(self):
+        """A right first word of TLS."""
         inside, outside = ssl.MemoryBIO(), ssl.MemoryBIO()
         with_peer = self.context().wrap_bio(inside, outside)
         try:
             with_peer.do_handshake()
         except ssl.SSLWantReadError:
             pass
-        word = outside.read()
+        return outside.read()
+
+    def dribble_from(self, address, target, word, end):
+        """One connection of this address after the other, each with a byte of `word` at each turn."""
+        host, port = target.rsplit(":", 1)
+        while time.monotonic() < end:
+            self.tried += 1
+            with socket.socket() as made:
+                made.setblocking(False)
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                made.bind((address, 0))
+                made.connect_ex((host, int(port)))
+                yield
+                sent = 0
+                while sent < len(word) and time.monotonic() < end:
+                    try:
+                        made.send(word[sent:sent + 1])
+                        self.connected += sent == 0
+                        sent += 1
+                    except BlockingIOError:
+                        pass  # not connected yet
+                    except OSError:
+                        break
+                    yield
+
+    def dribble(self):
+        """From `count` addresses of the network one connection each that is never idle for long."""
+        end = time.monotonic() + self.given.seconds
+        word = self.first_flight()
+        first = ipaddress.ip_network(self.given.network)[256]
+        peers = [self.dribble_from(str(first + turn), self.given.targets[turn % len(self.given.targets)], word, end)
+                 for turn in range(self.given.count)]
+        pause = 0.03
+        while peers:
+            began = time.monotonic()
+            peers = [each for each in peers if next(each, self) is None]
+            time.sleep(max(0, began + pause - time.monotonic()))
+
+    def slowly(self):
+        """One byte a second of a right first word."""
+        word = self.first_flight()
         held = [made for _ in range(self.given.count) for target in self.given.targets if (made := self.connect(target))]
         for at in range(int(self.given.seconds)):
             for each in list(held):
@@ -211,7 +253,7 @@ def main():
     reader.add_argument("targets", nargs="+")
     reader.add_argument("--count", type=int, default=1)
     reader.add_argument("--seconds", type=float, default=60)
-    for name in ("credentials", "node", "secret", "version"):
+    for name in ("credentials", "node", "secret", "version", "network"):
         reader.add_argument(f"--{name}", default="")
     made = attack(reader.parse_args())
     getattr(made, made.given.kind)()

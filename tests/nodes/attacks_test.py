@@ -28,6 +28,8 @@ AGENT = str(pathlib.Path(TROUPE).parent / "troupe-agent")
 # Some seconds long, with the thousand records as often as TIMES says.
 FLAGS = ["--stages", "4", "--micro-batch", "4"]
 TIMES = 3
+# Of addresses that no node has.
+STRANGERS = "10.90.0.0/16"
 # Of all lines but those of progress.
 LINES_MAX = 60
 
@@ -223,6 +225,25 @@ def a_flood_while_nodes_join(nodes):
     expect_undisturbed(nodes, run)
 
 
+def many_addresses_while_far_nodes_join(nodes):
+    """A byte each 30 ms from each of 500 addresses, none of which is ever idle as long as a node 60 ms away is."""
+    nodes.nodes[3].has_addresses(STRANGERS)
+    port = f"{nodes.nodes[0].address}:7601"
+    for each in nodes.nodes[1:3]:
+        each.is_far(30)
+    crowd = attack(nodes, "dribble", [port], "--count", 500, "--network", STRANGERS, "--seconds", PATIENCE)
+    try:
+        run = launch(nodes, 2, (), ["--port", "7601"],
+                     evaluation(nodes, ["--stages", "4", "--micro-batch", "50"], 1), nodes.nodes[:3])
+        run.wait_for("[1-9][0-9]*/1000 samples")
+    finally:
+        crowd.stop()
+        for each in nodes.nodes[1:3]:
+            each.is_far(None)
+    assert run.result()["delivery"]["lost"] == 0
+    expect_nothing_left(nodes)
+
+
 # --- with a ticket that is none any more -----------------------------------------------------------------------------
 
 
@@ -236,9 +257,9 @@ def reading_ssh(nodes):
 
 
 def parts_of(ticket):
-    text = ticket.read_text().strip().removeprefix("troupe-join-1:")
+    text = ticket.read_text().strip().removeprefix("troupe-join-2:")
     content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    return content[32:64].hex(), struct.unpack(">q", content[64:72])[0]
+    return content[32:64].hex(), struct.unpack(">q", content[72:80])[0]
 
 
 def expect_refused(nodes, run, ticket):
@@ -310,10 +331,10 @@ def ticket_for(nodes, authority, port):
     """As the driver would write it, for node 2 (runtime/join/join_ticket.hpp)."""
     name, address = nodes.nodes[2].address.encode(), nodes.nodes[3].address.encode()
     content = hashlib.sha256(ssl.PEM_cert_to_DER_cert(authority)).digest() + os.urandom(32)
-    content += struct.pack(">qH", int(time.time()) + 60, port)
+    content += struct.pack(">qqH", int(time.time()), int(time.time()) + 60, port)
     content += bytes([len(name)]) + name + bytes([1, len(address)]) + address
-    content += hashlib.sha256(b"troupe-join-1:" + content).digest()[:4]
-    return "troupe-join-1:" + base64.urlsafe_b64encode(content).decode().rstrip("=")
+    content += hashlib.sha256(b"troupe-join-2:" + content).digest()[:4]
+    return "troupe-join-2:" + base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def a_stolen_certificate_is_not_the_drivers(nodes):
@@ -349,7 +370,8 @@ def an_agent_that_finds_no_driver_ends_when_it_is_told(nodes):
 
 
 TESTS = [garbage, certificates_of_no_authority_of_the_launch, no_certificate_and_a_random_secret, a_flood,
-         half_open_connections, a_slow_loris, the_ports_of_workers, a_flood_while_nodes_join, a_used_ticket,
+         half_open_connections, a_slow_loris, the_ports_of_workers, a_flood_while_nodes_join,
+         many_addresses_while_far_nodes_join, a_used_ticket,
          an_expired_ticket, a_stolen_certificate_opens_no_other_port,
          a_stolen_certificate_ends_its_own_node_and_no_other, a_stolen_certificate_is_not_the_drivers,
          an_agent_that_finds_no_driver_ends_when_it_is_told]

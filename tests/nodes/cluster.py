@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -45,10 +46,12 @@ def wait_until(seen, seconds, what, pause=0.01):
 class node:
     def __init__(self, cluster, number):
         self.cluster = cluster
+        self.number = number
         self.name = f"w{number}"
         self.address = f"10.89.0.{number + 1}"
         self.space = f"{cluster.name}-{number}"
         self.sshd = None
+        self.line = None
 
     def run(self, command, **how):
         return subprocess.Popen(["ip", "netns", "exec", self.space, *command], **how)
@@ -78,6 +81,32 @@ class node:
         """What it sends goes so fast at most; None: as before."""
         how = ["replace", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "16kb", "latency", "200ms"] if rate else ["del", "dev", "eth0", "root"]
         subprocess.run(["ip", "netns", "exec", self.space, find("tc"), "qdisc", *how], check=True)
+
+    def is_far(self, milliseconds):
+        """What it sends and gets takes so long; None: as before."""
+        ip = lambda *words: subprocess.run(["ip", "-n", self.cluster.hub, "link", *words], check=True)
+        port, line = f"port{self.number}", f"line{self.number}"
+        if self.line is not None:
+            self.line.kill()
+            self.line.wait(10)
+            self.line = None
+            ip("del", line)
+            ip("set", port, "master", "switch")
+        if milliseconds:
+            ip("set", port, "nomaster")
+            ip("add", line, "type", "veth", "peer", "name", f"{line}-end")
+            ip("set", f"{line}-end", "master", "switch", "up")
+            ip("set", line, "up")
+            script = pathlib.Path(__file__).resolve().parent / "delay.py"
+            self.line = subprocess.Popen(["ip", "netns", "exec", self.cluster.hub, sys.executable, str(script), port,
+                                          line, str(milliseconds)], stdin=subprocess.DEVNULL)
+
+    def has_addresses(self, network):
+        """All addresses of this network are its own, and the other nodes know the way."""
+        subprocess.run(["ip", "-n", self.space, "route", "replace", "local", network, "dev", "lo"], check=True)
+        for each in self.cluster.nodes:
+            if each is not self:
+                subprocess.run(["ip", "-n", each.space, "route", "replace", network, "dev", "eth0"], check=True)
 
     def processes(self):
         """(pid, command line) of all that live here."""
@@ -158,6 +187,7 @@ class cluster:
 
     def __init__(self, count, kind=node):
         self.name = f"troupe{os.getpid()}"
+        self.hub = f"{self.name}-hub"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-nodes-"))
         # what a node's daemons have in their command lines
         self.daemons = ["sshd"]
@@ -173,7 +203,7 @@ class cluster:
             f"IdentityFile {self.folder}/user_key\nIdentitiesOnly yes\nStrictHostKeyChecking no\n"
             "UserKnownHostsFile /dev/null\nLogLevel ERROR\nConnectTimeout 5\n")
         ip = lambda *words: subprocess.run(["ip", *words], check=True)
-        hub = f"{self.name}-hub"
+        hub = self.hub
         ip("netns", "add", hub)
         ip("-n", hub, "link", "add", "switch", "type", "bridge")
         ip("-n", hub, "link", "set", "switch", "up")
@@ -192,11 +222,12 @@ class cluster:
 
     def __exit__(self, *_):
         for each in self.nodes:
+            each.is_far(None)
             each.signal_all(signal.SIGCONT)
             each.signal_all(signal.SIGKILL)
             if each.sshd is not None:
                 each.sshd.wait(10)
-        for space in [each.space for each in self.nodes] + [f"{self.name}-hub"]:
+        for space in [each.space for each in self.nodes] + [self.hub]:
             subprocess.run(["ip", "netns", "del", space], check=False)
         for each in self.nodes:
             each.forget()

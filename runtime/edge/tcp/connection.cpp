@@ -5,7 +5,9 @@
 #include <functional>
 #include <utility>
 
+#include <asio/error.hpp>
 #include <asio/post.hpp>
+#include <asio/ssl/error.hpp>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -40,6 +42,11 @@ std::string name_of(const wire_socket::endpoint_type& peer) {
 std::string numeric(const wire_socket::endpoint_type& one, std::error_code failed) {
   const auto named = failed ? std::nullopt : tcp_endpoint_of(one);
   return named ? address_of(named->address()) : std::string{};
+}
+
+/// Its own finding, or that of the other side, which has authenticated it; and not the end of the socket below.
+bool is_word_of_tls(std::error_code why) {
+  return why == said_rejected || why.category() == asio::error::get_ssl_category();
 }
 
 tl::unexpected<error> is_closed(std::error_code why) {
@@ -79,14 +86,15 @@ std::string connection::own_address() const {
   return numeric(own, failed);
 }
 
-/// By the kernel's account: a peer is not idle while this thread is late to read what it has said.
-bool connection::is_idle(std::chrono::milliseconds at_least) const {
+/// By the kernel's account: a peer is not idle while this thread is late to read, or while its answer is on the way.
+bool connection::is_idle(std::chrono::milliseconds beyond_round_trip) const {
   std::error_code failed;
   if (stream_->socket().available(failed) > 0) return false;
   tcp_info known{};
   socklen_t size = sizeof known;
   if (::getsockopt(stream_->socket().native_handle(), IPPROTO_TCP, TCP_INFO, &known, &size) != 0) return true;
-  return std::chrono::milliseconds(std::min(known.tcpi_last_data_recv, known.tcpi_last_data_sent)) >= at_least;
+  const std::chrono::milliseconds idle(std::min(known.tcpi_last_data_recv, known.tcpi_last_data_sent));
+  return idle >= beyond_round_trip + std::chrono::microseconds(known.tcpi_rtt);
 }
 
 /// What the system calls later: under the guard, unless the connection has ended.
@@ -113,7 +121,10 @@ void connection::dial(const tcp::endpoint& to) {
 }
 
 void connection::on_connected(std::error_code failed) {
-  if (failed) return fail(error_code::peer_lost, "cannot connect: " + failed.message());
+  if (failed) {
+    return end({error_code::peer_lost, {}, "cannot connect: " + failed.message(), {}},
+               failed == asio::error::connection_refused);
+  }
   begin(false);
 }
 
@@ -125,7 +136,8 @@ void connection::begin(bool as_server) {
 }
 
 void connection::on_handshake(std::error_code failed) {
-  if (failed) return fail(error_code::wire_handshake, "TLS handshake: " + failed.message());
+  if (failed)
+    return end({error_code::wire_handshake, {}, "TLS handshake: " + failed.message(), {}}, is_word_of_tls(failed));
   secured_ = true;
   if (const auto fits = role_->on_handshake(*this); !fits) return fail(fits.error());
   pump();
@@ -166,7 +178,10 @@ expected<bool> connection::read_chunk() {
     drop();
     return false;
   }
-  if (got.failed) return is_closed(got.failed);
+  if (got.failed) {
+    rejected_ = is_word_of_tls(got.failed);
+    return is_closed(got.failed);
+  }
   if (got.bytes == 0) return false;
   last_read_ = clock::now();
   decoder_.arrived(got.bytes);
@@ -326,18 +341,30 @@ void connection::drop() {
   on_end_(*this);
 }
 
+void connection::turn_away() {
+  const std::scoped_lock lock(guard_);
+  if (!ended_ && secured_) stream_->say_rejected();
+  drop();
+}
+
 void connection::make_room() {
   fail(error_code::wire_handshake, "said no hello before others came");
 }
 
 void connection::fail(error_code code, const std::string& cause) {
-  fail(error{code, {}, cause, {}});
+  end({code, {}, cause, {}}, false);
 }
 
+/// A peer that says what it must not is rejected; one whose connection broke is not.
 void connection::fail(const error& why) {
+  end(why, rejected_ || (!established_ && why.code != error_code::peer_lost));
+}
+
+void connection::end(const error& why, bool is_rejection) {
   if (ended_) return;
   const auto self = shared_from_this();
-  drop();
+  is_rejection ? turn_away() : drop();
+  if (is_rejection) role_->rejected();
   role_->lost(why, peer_);
 }
 

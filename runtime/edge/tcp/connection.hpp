@@ -52,6 +52,10 @@ class connection_role {
   /// Has not shown to belong to the run.
   [[nodiscard]] virtual bool is_untrusted() const { return false; }
   virtual void lost(const error& why, const std::string& peer) = 0;
+  /// One of the two sides has found that it wants nothing to do with the other, and over TLS the other side has said so
+  /// itself; or nothing listens there. Another attempt will hardly fare better. lost() follows. Any other end says
+  /// nothing about this side: there may have been no room.
+  virtual void rejected() {}
   /// Twice per connection_limits::keep_alive, while the connection stands.
   virtual void on_beat() {}
 };
@@ -96,15 +100,18 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool pump_here();
   /// Ends without a word to the role: the other side sees the socket close.
   void drop();
-  /// Ends an untrusted peer for the next one.
+  /// The same, and with TLS the other side sees that it was rejected.
+  void turn_away();
+  /// Ends an untrusted peer for the next one; it is not rejected.
   void make_room();
   /// Under a fault plan, once, between two frames if it is an edge: what comes from now on suffers this.
   void disturb(std::shared_ptr<arrival_faults> faults, disturbed_content content) {
     stream_ = disturb_stream(std::move(stream_), std::move(faults), content);
   }
 
-  /// Nothing has come and nothing has gone for so long, and nothing waits to be read. Of tcp.
-  [[nodiscard]] bool is_idle(std::chrono::milliseconds at_least) const;
+  /// Nothing has come and nothing has gone for so long and a round trip to this peer, and nothing waits to be read. Of
+  /// tcp.
+  [[nodiscard]] bool is_idle(std::chrono::milliseconds beyond_round_trip) const;
   [[nodiscard]] bool is_untrusted() const { return !ended_ && role_->is_untrusted(); }
   [[nodiscard]] bool is_established() const noexcept { return established_; }
   [[nodiscard]] bool is_writing() const {
@@ -152,6 +159,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void finish();
   void fail(const error& why);
   void fail(error_code code, const std::string& cause);
+  void end(const error& why, bool is_rejection);
   void watch(std::chrono::milliseconds after);
   void look_at_the_clock();
 
@@ -179,6 +187,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool established_ = false;
   bool writing_ = false;
   bool finishing_ = false;
+  /// By the other side, in a word of TLS.
+  bool rejected_ = false;
   bool ended_ = false;
 };
 

@@ -32,24 +32,14 @@ error loss(const edge_link& link, std::string cause) {
   return lost_edge(link.key, "unknown", {error_code::peer_lost, {}, std::move(cause), {}});
 }
 
-/// An address of IPv4; of IPv6 the network, as one machine has as many addresses there as it likes.
-asio::ip::address origin_of(const tcp::socket& peer) {
-  constexpr std::size_t network_bytes = 8;
-  std::error_code failed;
-  auto address = peer.remote_endpoint(failed).address();
-  if (!address.is_v6() || address.to_v6().is_v4_mapped()) return address;
-  auto bytes = address.to_v6().to_bytes();
-  std::fill(bytes.begin() + network_bytes, bytes.end(), 0);
-  return asio::ip::address_v6(bytes);
-}
-
 }  // namespace
 
 tcp_core::tcp_core(tcp_endpoint_options options)
     : options_(std::move(options)),
       listener_(options_.listener),
       limits_{options_.handshake_timeout, options_.keep_alive, options_.silence_timeout,
-              std::min(options_.payload_bytes_max, limits::frame_payload_bytes_max)} {}
+              std::min(options_.payload_bytes_max, limits::frame_payload_bytes_max)},
+      expected_(options_.expected ? options_.expected : std::make_shared<expected_addresses>()) {}
 
 expected<void> tcp_core::permit(const asio::ip::address& address) const {
   if (address.is_loopback() || options_.tls) return {};
@@ -162,17 +152,29 @@ bool tcp_core::accept_some() {
     peer.assign(acceptor_.local_endpoint(failed).protocol(), socket.get(), failed);
     if (failed) continue;
     static_cast<void>(socket.release());
-    const auto from = origin_of(peer);
-    waiting_.add(std::move(peer), from);
+    take_in(std::move(peer));
   }
   serve_waiting();
   return goes_on;
 }
 
+void tcp_core::take_in(tcp::socket peer) {
+  std::error_code failed;
+  const auto from = origin_of(peer.remote_endpoint(failed).address());
+  if (failed) return;
+  const auto closed = (expected_->has(from) ? of_expected_ : of_others_).waiting.add(std::move(peer), from);
+  if (closed) refuse({error_code::wire_handshake, {}, "too many wait", {}}, closed->to_string());
+}
+
+void tcp_core::serve_waiting(entrance& at) {
+  at.waiting.serve([&](const asio::ip::address& from) { return at.seats.make_room(from); },
+                   [&](tcp::socket peer, const asio::ip::address& from) { welcome(std::move(peer), from, at.seats); });
+}
+
 void tcp_core::serve_waiting() {
-  waiting_.serve([this](const asio::ip::address& from) { return untrusted_.make_room(from); },
-                 [this](tcp::socket peer, const asio::ip::address& from) { welcome(std::move(peer), from); });
-  if (waiting_.is_empty() || waits_for_room_) return;
+  serve_waiting(of_expected_);
+  serve_waiting(of_others_);
+  if ((of_expected_.waiting.is_empty() && of_others_.waiting.is_empty()) || waits_for_room_) return;
   waits_for_room_ = true;
   room_.expires_after(retry_after);
   room_.async_wait([this](std::error_code cancelled) {
@@ -181,9 +183,9 @@ void tcp_core::serve_waiting() {
   });
 }
 
-void tcp_core::welcome(tcp::socket socket, const asio::ip::address& from) {
+void tcp_core::welcome(tcp::socket socket, const asio::ip::address& from, untrusted_peers& seats) {
   const auto added = add(wire_socket(std::move(socket)), std::make_shared<untrusted_peer>(*this));
-  untrusted_.add(added, from);
+  seats.add(added, from);
   added->serve();
 }
 

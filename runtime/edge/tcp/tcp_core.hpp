@@ -13,6 +13,7 @@
 
 #include "runtime/edge/tcp/connection.hpp"
 #include "runtime/edge/tcp/edge_registry.hpp"
+#include "runtime/edge/tcp/expected_addresses.hpp"
 #include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/edge/tcp/untrusted_peers.hpp"
 #include "runtime/edge/tcp/waiting_peers.hpp"
@@ -35,6 +36,8 @@ class tcp_core {
   [[nodiscard]] const tcp_endpoint_options& options() const noexcept { return options_; }
   [[nodiscard]] bool has_payload_crc() const noexcept { return options_.payload_crc.value_or(!options_.tls); }
   [[nodiscard]] bool has_stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+  /// Peers from this numeric address have the seats of those that are expected.
+  void expect(const std::string& address) { expected_->add(address); }
   expected<void> await_peer(const std::shared_ptr<receiver_link>& link);
   expected<void> dial(const std::string& host, std::uint16_t port, const std::shared_ptr<sender_link>& link);
   /// The same without waiting: tried again until the other side has accepted, at most for attach_timeout; then the link
@@ -58,6 +61,12 @@ class tcp_core {
   void refuse(const error& why, const std::string& peer) const;
 
  private:
+  /// Peers that have not shown to belong to the run.
+  struct entrance {
+    untrusted_peers seats;
+    waiting_peers waiting;
+  };
+
   expected<asio::ip::tcp::endpoint> permitted(const std::string& host, std::uint16_t port) const;
   expected<void> permit(const asio::ip::address& address) const;
   expected<void> secure();
@@ -66,8 +75,10 @@ class tcp_core {
   std::error_code adopt();
   void accept_next();
   bool accept_some();
+  void take_in(asio::ip::tcp::socket peer);
   void serve_waiting();
-  void welcome(asio::ip::tcp::socket socket, const asio::ip::address& from);
+  void serve_waiting(entrance& at);
+  void welcome(asio::ip::tcp::socket socket, const asio::ip::address& from, untrusted_peers& seats);
   std::shared_ptr<connection> add(wire_socket socket, std::shared_ptr<connection_role> role);
   void attend(edge_link& link);
   using time_point = std::chrono::steady_clock::time_point;
@@ -92,8 +103,9 @@ class tcp_core {
   bool waits_for_room_ = false;
   std::uint16_t port_ = 0;
   std::set<std::shared_ptr<connection>> connections_;
-  untrusted_peers untrusted_;
-  waiting_peers waiting_;
+  const std::shared_ptr<expected_addresses> expected_;
+  entrance of_expected_;
+  entrance of_others_;
   std::mutex stopping_;
   std::atomic<bool> stopped_{false};
   std::thread thread_;

@@ -160,6 +160,7 @@ expected<std::unique_ptr<edge_consumer>> tcp_endpoint::accept(const edge_key& ke
   link->queue = std::move(queue.producer);
   link->arrived_bytes = std::move(options.arrived_bytes);
   link->faults = std::move(options.faults);
+  core_->expect(options.peer_address);
   if (auto waiting = core_->await_peer(link); !waiting) return tl::make_unexpected(std::move(waiting).error());
   return std::make_unique<tcp_consumer>(std::move(queue.consumer), std::move(link), core_);
 }

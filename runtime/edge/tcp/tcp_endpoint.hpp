@@ -19,6 +19,7 @@ struct x509_st;
 
 namespace troupe {
 
+class expected_addresses;
 class peer_admission;
 class tcp_core;
 
@@ -38,6 +39,9 @@ struct tcp_endpoint_options {
   std::shared_ptr<peer_admission> links;
   /// Takes the peers that have no certificate, whose first frame must be `join`; null: no such peer passes TLS.
   std::shared_ptr<peer_admission> joins;
+  /// Connections from there have seats of their own, as many as all others, so that those cannot keep them out
+  /// (untrusted_peers). Null: one of its own. Addresses that edges are awaited from are added.
+  std::shared_ptr<expected_addresses> expected;
   /// Required for edges.
   std::shared_ptr<const payload_codec> codec;
   /// A checksum over each payload sent; nothing: without TLS only, as the tags of its records cover the same bytes.
@@ -67,6 +71,8 @@ struct tcp_edge_options {
   std::optional<std::string> peer = std::nullopt;
   /// Null without a fault plan. A sending end suffers no damage.
   std::shared_ptr<arrival_faults> faults = nullptr;
+  /// Of accept(): the numeric address that the peer is expected from; it may come from another one. Empty: unknown.
+  std::string peer_address = {};
 };
 
 /// The edges of a process to other processes: a listening socket and one I/O thread for all of them (docs/wire.md).

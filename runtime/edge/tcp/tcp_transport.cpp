@@ -54,7 +54,8 @@ class tcp_transport final : public transport {
             .on_lost = std::move(site.on_lost),
             .arrived_bytes = std::move(site.arrived_bytes),
             .peer = has_network_ ? std::optional(std::move(site.peer.node)) : std::nullopt,
-            .faults = std::move(site.faults)};
+            .faults = std::move(site.faults),
+            .peer_address = site.peer.address.empty() ? loopback : site.peer.address};
   }
 
   const std::shared_ptr<tcp_endpoint> endpoint_;

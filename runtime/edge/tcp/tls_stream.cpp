@@ -36,10 +36,17 @@ x509_st* tls_stream::peer_certificate() noexcept {
 std::error_code tls_stream::failure(int returned) const {
   const int why = SSL_get_error(ssl_.get(), returned);
   if (why == SSL_ERROR_WANT_READ) return {};
-  if (why == SSL_ERROR_ZERO_RETURN) return asio::error::eof;
+  if (why == SSL_ERROR_ZERO_RETURN) return std::make_error_code(said_rejected);
   const unsigned long reason = ERR_get_error();
   if (reason == 0) return asio::ssl::error::unspecified_system_error;
   return {static_cast<int>(reason), asio::error::get_ssl_category()};
+}
+
+void tls_stream::say_rejected() {
+  ERR_clear_error();
+  static_cast<void>(SSL_shutdown(ssl_.get()));
+  ERR_clear_error();
+  static_cast<void>(flush());
 }
 
 void tls_stream::handshake(bool as_server, on_done done) {

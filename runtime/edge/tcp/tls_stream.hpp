@@ -24,6 +24,7 @@ class tls_stream final : public wire_stream {
   [[nodiscard]] transfer flush() override { return records_.drain(socket_); }
   wire_socket& socket() noexcept override { return socket_; }
   [[nodiscard]] x509_st* peer_certificate() noexcept override;
+  void say_rejected() override;
 
  private:
   struct free_ssl {

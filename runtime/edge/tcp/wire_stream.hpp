@@ -31,6 +31,9 @@ struct transfer {
   std::error_code failed;
 };
 
+/// transfer::failed where the other side has called say_rejected().
+inline constexpr std::errc said_rejected = std::errc::connection_refused;
+
 /// The bytes of one connection, as they are or through TLS. With connection.hpp, tcp_core.hpp, runtime/link and
 /// runtime/join the only place that knows asio. Threads: the I/O thread. Reading and writing never wait; each is tried
 /// again when its wait is over. At most one wait for each may be under way. Handlers are called later, never from
@@ -53,6 +56,9 @@ class wire_stream {
   /// `bytes` are those that were taken and are not with the kernel yet.
   [[nodiscard]] virtual transfer flush() = 0;
   virtual wire_socket& socket() noexcept = 0;
+  /// The last word to a peer that is not wanted; with TLS an alert that closes the connection in order (close_notify),
+  /// which nothing else here sends and which no other program can forge. Nothing without TLS.
+  virtual void say_rejected() {}
   /// After the handshake: what the other side showed and this side believed; null without TLS, and if it showed none.
   [[nodiscard]] virtual x509_st* peer_certificate() noexcept { return nullptr; }
 

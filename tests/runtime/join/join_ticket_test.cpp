@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// The text of any binary form, with a checksum that is right: an independent reading of the layout in the header.
-std::string sealed(std::string binary, const std::string& prefix = "troupe-join-1:") {
+std::string sealed(std::string binary, const std::string& prefix = "troupe-join-2:") {
   const std::string all = prefix + binary;
   std::array<unsigned char, 32> digest{};
   EVP_Digest(all.data(), all.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
@@ -31,8 +31,9 @@ std::string counting() {
 }
 
 const std::string head_bytes = std::string(32, '\xa5') + counting();
-/// 1 800 000 000 is 0x6b49d200; 7000 is 0x1b58.
-const std::string expiry_bytes("\0\0\0\0\x6b\x49\xd2\0", 8);
+/// 1 799 999 940 is 0x6b49d1c4, 1 800 000 000 is 0x6b49d200; 7000 is 0x1b58.
+const std::string issue_bytes("\0\0\0\0\x6b\x49\xd1\xc4", 8);
+const std::string expiry_bytes = issue_bytes + std::string("\0\0\0\0\x6b\x49\xd2\0", 8);
 const std::string port_bytes = "\x1b\x58";
 const std::string node_bytes = "\x05gpu-3";
 const std::string addresses_bytes =
@@ -98,10 +99,10 @@ TEST(join_ticket, errors_name_what_is_wrong) {
   EXPECT_THAT(cause_of(" \n"), HasSubstr("it is empty"));
   EXPECT_THAT(cause_of(std::string(limits::join_ticket_bytes_max + 1, ' ')), HasSubstr("4097 bytes"));
   EXPECT_THAT(cause_of("ticket"), HasSubstr("does not begin with troupe-join-"));
-  EXPECT_THAT(cause_of(sealed(good, "troupe-join-2:")), HasSubstr("version is not 1"));
-  EXPECT_THAT(cause_of("troupe-join-1:AAA!"), HasSubstr("its character 18 "));
-  EXPECT_THAT(cause_of("troupe-join-1:"), HasSubstr("cut short"));
-  EXPECT_THAT(cause_of("troupe-join-1:AAAAAAAA"), HasSubstr("checksum"));
+  EXPECT_THAT(cause_of(sealed(good, "troupe-join-1:")), HasSubstr("version is not 2"));
+  EXPECT_THAT(cause_of("troupe-join-2:AAA!"), HasSubstr("its character 18 "));
+  EXPECT_THAT(cause_of("troupe-join-2:"), HasSubstr("cut short"));
+  EXPECT_THAT(cause_of("troupe-join-2:AAAAAAAA"), HasSubstr("checksum"));
   EXPECT_THAT(cause_of(sealed("")), HasSubstr("cut short"));
   EXPECT_THAT(cause_of(sealed(good + "x")), HasSubstr("goes on after its last address"));
   EXPECT_THAT(cause_of(sealed(head_bytes + expiry_bytes + std::string(2, '\0') + node_bytes + addresses_bytes)),
@@ -114,7 +115,14 @@ TEST(join_ticket, errors_name_what_is_wrong) {
   EXPECT_THAT(cause_of(sealed(head_bytes + expiry_bytes + port_bytes + node_bytes + "\x01\x01\n")),
               HasSubstr("address 1 is none"));
   for (const std::string& wrong : {std::string(8, '\0'), std::string(8, '\xff'), std::string(8, '\x7f')})
-    EXPECT_THAT(cause_of(sealed(head_bytes + wrong + port_bytes + node_bytes + addresses_bytes)), HasSubstr("expiry"));
+    EXPECT_THAT(cause_of(sealed(head_bytes + issue_bytes + wrong + port_bytes + node_bytes + addresses_bytes)),
+                HasSubstr("expiry"));
+  // as late as the expiry or later, before 1970, and more than 30 days before the expiry
+  for (const std::string& wrong : {std::string("\0\0\0\0\x6b\x49\xd2\0", 8), std::string(8, '\xff'),
+                                   std::string(8, '\x7f'), std::string("\0\0\0\0\x6b\x22\x44\xff", 8)})
+    EXPECT_THAT(
+        cause_of(sealed(head_bytes + wrong + expiry_bytes.substr(8) + port_bytes + node_bytes + addresses_bytes)),
+        HasSubstr("the time when it was made"));
 }
 
 TEST(join_ticket, that_ends_anywhere_is_cut_short_even_with_a_right_checksum) {
@@ -140,7 +148,7 @@ TEST(join_ticket, of_random_bytes_is_refused) {
     std::string bytes(random() % 300, '\0');
     for (char& c : bytes) c = static_cast<char>(random());
     ASSERT_FALSE(parse_join_ticket(bytes));
-    ASSERT_FALSE(parse_join_ticket("troupe-join-1:" + bytes));
+    ASSERT_FALSE(parse_join_ticket("troupe-join-2:" + bytes));
     // Behind the checksum, names and sizes are what they may.
     const auto parsed = parse_join_ticket(sealed(bytes));
     if (parsed) {
@@ -163,6 +171,7 @@ TEST(join_ticket, that_breaks_a_rule_has_no_text) {
   EXPECT_TRUE(refuses([](join_ticket& t) { t.target.addresses.resize(limits::join_addresses_max + 1, "a"); }));
   EXPECT_TRUE(refuses([](join_ticket& t) { t.target.addresses[1] = ""; }));
   EXPECT_TRUE(refuses([](join_ticket& t) { t.expires_unix_seconds = -1; }));
+  EXPECT_TRUE(refuses([](join_ticket& t) { t.issued_unix_seconds = t.expires_unix_seconds; }));
 }
 
 TEST(join_secret, is_erased_with_its_object) {

@@ -46,7 +46,9 @@ TEST_F(ticket_book_of_a_job, issues_tickets_that_are_whole_and_different) {
   EXPECT_EQ(a.target.addresses, sample_ticket().target.addresses);
   EXPECT_EQ(a.target.authority, sample_ticket().target.authority);
   EXPECT_EQ(a.node, "a");
+  EXPECT_EQ(a.issued_unix_seconds, 1'000'000);
   EXPECT_EQ(a.expires_unix_seconds, 1'000'060);
+  EXPECT_EQ(a.lifetime(), std::chrono::seconds(60));
   EXPECT_FALSE(std::ranges::equal(a.secret.bytes(), b.secret.bytes()));
   EXPECT_TRUE(to_text(a));
 }

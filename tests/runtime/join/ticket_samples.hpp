@@ -16,14 +16,14 @@ inline join_ticket sample_ticket() {
   target.authority.fill(0xa5);
   std::array<std::uint8_t, join_secret::size> secret{};
   for (std::size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<std::uint8_t>(i);
-  return {target, "gpu-3", join_secret(secret), 1'800'000'000};
+  return {target, "gpu-3", join_secret(secret), 1'799'999'940, 1'800'000'000};
 }
 
 /// Everything that a ticket has, to be compared.
 inline auto parts_of(const join_ticket& ticket) {
   const auto secret = ticket.secret.bytes();
   return std::tuple(ticket.target.addresses, ticket.target.port, ticket.target.authority, ticket.node,
-                    std::string(secret.begin(), secret.end()), ticket.expires_unix_seconds);
+                    std::string(secret.begin(), secret.end()), ticket.issued_unix_seconds, ticket.expires_unix_seconds);
 }
 
 inline std::string text_of(const join_ticket& ticket) {
@@ -46,6 +46,10 @@ inline join_ticket random_ticket(std::mt19937_64& random) {
   ticket.node = random_name(random);
   ticket.secret = *join_secret::make();
   ticket.expires_unix_seconds = static_cast<std::int64_t>(1 + random() % 253'402'300'799);
+  const std::chrono::seconds longest = std::min<std::chrono::seconds>(
+      limits::credentials_valid_after, std::chrono::seconds(ticket.expires_unix_seconds));
+  const auto lifetime = static_cast<std::int64_t>(1 + random() % static_cast<std::uint64_t>(longest.count()));
+  ticket.issued_unix_seconds = ticket.expires_unix_seconds - lifetime;
   return ticket;
 }
 

@@ -1,6 +1,7 @@
 // Goal: a ticket reaches the node that waits for it, whole, by a file that others cannot read, and nothing is left.
 #include "runtime/launcher/join_files.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -85,7 +86,27 @@ TEST(await_join_file, names_file_and_node_at_its_deadline) {
   // of an earlier launch that was killed
   const auto old = parse_join_ticket(ticket_text("w3", -1s));
   ASSERT_TRUE(write_join_file(path, *old));
-  EXPECT_FALSE(await_join_file(path, "w3", in(50ms)));
+  const auto left = await_join_file(path, "w3", in(50ms));
+  ASSERT_FALSE(left);
+  EXPECT_THAT(left.error().cause, HasSubstr("s ago by this node's clock"));
+}
+
+/// The clock of this node is ahead of the driver's: each ticket looks as if it had expired.
+TEST(await_join_file, takes_a_ticket_that_comes_while_it_waits_whatever_the_clock_says) {
+  const scratch_directory place;
+  const std::string path = (place.path() / "job.3").string();
+  ASSERT_TRUE(write_join_file(path, *parse_join_ticket(ticket_text("w3", -3600s))));
+  std::atomic<bool> is_over{false};
+  std::thread driver([&] {
+    auto files = join_files::make((place.path() / "job").string(), {{"w3", {0}}}, {3});
+    ASSERT_TRUE(files);
+    // another one each time, so that some are written after the first look
+    while (!is_over) EXPECT_TRUE(files->write("w3", ticket_text("w3", -1800s)));
+  });
+  const auto found = await_join_file(path, "w3", in(20s));
+  EXPECT_TRUE(found) << to_string(found.error());
+  is_over = true;
+  driver.join();
 }
 
 TEST(await_join_file, tells_a_wrong_file_at_once) {

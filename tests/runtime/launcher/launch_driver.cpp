@@ -50,7 +50,8 @@ class scripted_driver {
   void real_ticket(const std::string& node) {
     const auto secret = join_secret::make();
     if (!secret) end_badly("no secret");
-    const auto text = to_text({{{"127.0.0.1"}, 4000, {}}, node, *secret, std::time(nullptr) + 600});
+    const std::int64_t now = std::time(nullptr);
+    const auto text = to_text({{{"127.0.0.1"}, 4000, {}}, node, *secret, now, now + 600});
     if (!text || !channel_->send(launch_ticket{node, std::string(text->view())})) end_badly("no ticket");
   }
   void joined(const std::string& node) {

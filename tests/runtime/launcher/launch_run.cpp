@@ -37,7 +37,8 @@ scratch_directory::~scratch_directory() {
 std::string ticket_text(const std::string& node, std::chrono::seconds valid) {
   auto secret = join_secret::make();
   EXPECT_TRUE(secret);
-  const join_ticket ticket{{{"127.0.0.1"}, 4000, {}}, node, *secret, std::time(nullptr) + valid.count()};
+  const std::int64_t expires = std::time(nullptr) + valid.count();
+  const join_ticket ticket{{{"127.0.0.1"}, 4000, {}}, node, *secret, expires - 60, expires};
   const auto text = to_text(ticket);
   EXPECT_TRUE(text) << to_string(text.error());
   return std::string(text->view());

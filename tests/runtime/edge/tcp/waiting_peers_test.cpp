@@ -75,5 +75,23 @@ TEST_F(waiting, a_crowd_loses_its_oldest_and_another_address_nothing) {
   EXPECT_EQ(served({{crowd, 1'000'000}}).size(), limits::tcp_waiting_peers_max - 1);
 }
 
+TEST_F(waiting, addresses_are_served_in_the_order_in_which_they_came_and_a_crowd_of_them_loses_the_last) {
+  // Neither the lowest address nor the highest is preferred.
+  const auto at = [](std::size_t number) {
+    return asio::ip::make_address_v4(static_cast<std::uint32_t>(0x0a5a0000 + number * 7919 % 65536));
+  };
+  const auto early = asio::ip::make_address("10.0.0.1");
+  std::vector<int> came{add(early)};
+  std::map<asio::ip::address, int> room{{early, 1}};
+  for (std::size_t i = 0; i + 1 < limits::tcp_waiting_peers_max; ++i) {
+    came.push_back(add(at(i)));
+    room[at(i)] = 1;
+  }
+  for (std::size_t i = limits::tcp_waiting_peers_max; i < limits::tcp_waiting_peers_max + 300; ++i) {
+    EXPECT_EQ(peers_.add(tcp::socket(io_, tcp::v4()), at(i)), at(i)) << "who came last is closed";
+  }
+  EXPECT_EQ(served(room), came);
+}
+
 }  // namespace
 }  // namespace troupe::testing
