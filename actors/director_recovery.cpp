@@ -77,7 +77,8 @@ void director_state::edge_is_lost(const edge_lost& lost) {
 /// What a worker or an edge has lost without a word is sent again, as after a death.
 void director_state::work_is_lost(const work_lost& lost) {
   if (lost.waited_for != plan_.engines->loader->low_water() || epochs_.is_older_than_epoch(lost.noticed)) return;
-  make_new_edges({error_code::work_lost, to_string(lost.waited_for), "no stage works, and its result does not come",
+  make_new_edges({error_code::work_lost, to_string(lost.waited_for),
+                  "no stage works, and its result does not come" + lost.note,
                   "report this with the log (stderr, or --log FILE); another transport may not lose it"});
 }
 

@@ -53,6 +53,8 @@ struct work_lost {
   micro_batch_id waited_for;
   /// By steady_now(): what was wired after it is not meant.
   std::chrono::nanoseconds noticed{0};
+  /// What may have to do with it (run_hosts::refused_lately).
+  std::string note = {};
 };
 struct meet_aggregator;
 

@@ -9,6 +9,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/version.hpp"
+#include "runtime/join/find_nodes.hpp"
 #include "runtime/join/host_resolver.hpp"
 #include "runtime/join/join_service.hpp"
 #include "runtime/join/network_text.hpp"
@@ -29,6 +30,9 @@ launched_nodes*& the_launch() noexcept {
   static launched_nodes* of_this_process = nullptr;
   return of_this_process;
 }
+
+/// Names that take longer to resolve have their seats from then on: a launch does not wait for a slow resolver.
+constexpr std::chrono::milliseconds wait_for_names = std::chrono::seconds(2);
 
 bool is_loopback(const std::string& address) {
   return address == "::1" || address.starts_with("127.");
@@ -62,8 +66,8 @@ std::string working_directory() {
 /// The links, and all that may come to the listener meanwhile.
 room_request room_of_nodes(std::size_t nodes) {
   constexpr std::size_t own_files = 16;
-  return {.where = std::to_string(nodes) + " nodes",
-          .descriptors = nodes + limits::tcp_untrusted_peers_max + limits::tcp_waiting_peers_max + own_files};
+  constexpr std::size_t strangers = 2 * (limits::tcp_untrusted_peers_max + limits::tcp_waiting_peers_max);
+  return {.where = std::to_string(nodes) + " nodes", .descriptors = nodes + strangers + own_files};
 }
 
 }  // namespace
@@ -117,7 +121,10 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   options.tls = std::move(*own);
   options.codec = std::move(codec);
   options.node_of = node_of_certificate;
+  options.expected = expected_;
+  if (auto found = find_expected(); !found) return found;
   options.on_refused = [this, told = refusal_limit()](const error& why) mutable {
+    refused_.note(steady_clock::now());
     for (std::string& line : told.take(why, steady_clock::now()))
       say({.level = log_level::warning, .text = std::move(line)});
   };
@@ -132,6 +139,21 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   if (!endpoint) return tl::make_unexpected(endpoint.error());
   endpoint_ = std::move(*endpoint);
   return {};
+}
+
+/// Addresses of the nodes that the hostfile names.
+expected<void> launched_nodes::find_expected() {
+  std::vector<std::string> names;
+  for (const node_slots& each : setup_.nodes) names.push_back(each.name);
+  expected_->add(home_.address);
+  return find_nodes(names, expected_, join_deadline_, wait_for_names);
+}
+
+std::string launched_nodes::refused_lately() const {
+  const std::uint64_t count = refused_.at(steady_clock::now());
+  if (count == 0) return {};
+  return "; the driver refused " + std::to_string(count) + " connections of strangers in the last " +
+         std::to_string(recent_count::span.count()) + " s";
 }
 
 /// Workers of this host show the name of its node, as those of any other node do, and not the driver's.
@@ -249,6 +271,7 @@ void launched_nodes::joined(node_link link) {
 
 /// A node that was lost does not come back: its stages live elsewhere.
 void launched_nodes::admit(std::size_t node, const node_link& link) {
+  expected_->add(link.address);  // its workers come from there
   const auto agent = std::make_shared<node_agent>(host_place{.node = link.node, .address = link.address}, link.link,
                                                   [this](log_record record) { say(std::move(record)); });
   {

@@ -24,6 +24,19 @@ error never_came(const std::string& node, std::string cause) {
           "--join-timeout"};
 }
 
+/// The place of a node that did not join: nothing lives there.
+class absent_host final : public worker_host {
+ public:
+  explicit absent_host(error why) : why_(std::move(why)) {}
+  expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener>) override { return tl::make_unexpected(why_); }
+  void refresh_telemetry(steady_clock::time_point) override {}
+  void close() noexcept override {}
+  bool stop(steady_clock::time_point, std::chrono::milliseconds) override { return true; }
+
+ private:
+  const error why_;
+};
+
 /// All that may live in workers, in the order of their ranks.
 std::vector<stage_address> ranked(const wiring_plan& plan, const worker_setup& workers) {
   std::vector<stage_address> found;
@@ -46,7 +59,8 @@ expected<std::shared_ptr<node_agent>> launched_nodes::wait_for(std::size_t node)
     if (!wanted.agent) {
       const double seconds = std::chrono::duration<double>(setup_.join_timeout).count();
       return tl::make_unexpected(never_came(
-          name, wanted.failure.empty() ? fmt::format("it did not join within {} s", seconds) : wanted.failure));
+          name, (wanted.failure.empty() ? fmt::format("it did not join within {} s", seconds) : wanted.failure) +
+                    refused_lately()));
     }
     agent = wanted.agent;
   }
@@ -145,15 +159,56 @@ expected<log_function> launched_nodes::log_of_ranks(log_function log) const {
   });
 }
 
-expected<void> launched_nodes::provide(const std::vector<file_identity>& files) {
-  std::vector<std::shared_ptr<node_agent>> agents;
-  {
-    const std::lock_guard lock{mutex_};
-    for (const member& each : members_) {
-      if (each.agent) agents.push_back(each.agent);
+expected<void> launched_nodes::go_on_without(std::size_t node, const error& why, stage_placement& places,
+                                             const log_function& log) {
+  places.lose(node, why);
+  if (!places.has_room()) return tl::make_unexpected(why);
+  log({.level = log_level::warning,
+       .text = "node " + setup_.nodes[node].name + ": " + why.cause + "; its stages go to slots of other nodes"});
+  return {};
+}
+
+expected<std::vector<std::shared_ptr<worker_host>>> launched_nodes::open_all(const worker_setup& workers,
+                                                                             stage_placement& places,
+                                                                             const log_function& log) {
+  std::vector<std::shared_ptr<worker_host>> all;
+  for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
+    auto host = open_host(node, workers, log);
+    if (!host) {
+      const error why = host.error();
+      if (why.code != error_code::node_lost) return tl::make_unexpected(why);
+      if (auto goes_on = go_on_without(node, why, places, log); !goes_on) return tl::make_unexpected(goes_on.error());
+      if (const auto agent = agent_of(node)) agent->lose(why);
+      host = std::make_shared<absent_host>(why);
     }
+    all.push_back(std::move(*host));
   }
-  return provide_files(agents, files, steady_clock::now() + limits::file_time_max);
+  return all;
+}
+
+/// Nodes may be lost while they get their files, too.
+expected<void> launched_nodes::provide(const std::vector<file_identity>& files, stage_placement& places,
+                                       const log_function& log) {
+  const auto deadline = steady_clock::now() + limits::file_time_max;
+  for (;;) {
+    std::vector<std::shared_ptr<node_agent>> agents;
+    for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
+      const auto agent = agent_of(node);
+      const auto loss = agent ? agent->loss() : std::nullopt;
+      if (loss && !places.is_lost(node)) {
+        if (auto goes_on = go_on_without(node, *loss, places, log); !goes_on) return goes_on;
+      }
+      if (agent && !loss) agents.push_back(agent);
+    }
+    const auto provided = provide_files(agents, files, deadline);
+    const bool is_lost = std::ranges::any_of(agents, [](const auto& each) { return each->loss().has_value(); });
+    if (provided || !is_lost) return provided;
+  }
+}
+
+std::shared_ptr<node_agent> launched_nodes::agent_of(std::size_t node) const {
+  const std::lock_guard lock{mutex_};
+  return members_[node].agent;
 }
 
 expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const worker_setup& workers,
@@ -169,19 +224,18 @@ expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const wo
   auto first = place(plan, workers);
   if (!first) return tl::make_unexpected(first.error());
   std::vector<stage_placement::placed_node> nodes;
-  run_hosts made;
-  for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
-    auto host = open_host(node, workers, log);
-    if (!host) return tl::make_unexpected(host.error());
-    made.all.push_back(std::move(*host));
-    nodes.push_back({setup_.nodes[node].name, static_cast<std::uint32_t>(setup_.nodes[node].slots.size())});
-  }
-  if (auto provided = provide(workers.files); !provided) return tl::make_unexpected(provided.error());
+  for (const node_slots& each : setup_.nodes)
+    nodes.push_back({each.name, static_cast<std::uint32_t>(each.slots.size())});
   const auto places = std::make_shared<stage_placement>(std::move(nodes), std::move(*first), setup_.allow_shrink);
+  auto all = open_all(workers, *places, log);
+  if (!all) return tl::make_unexpected(all.error());
+  if (auto provided = provide(workers.files, *places, log); !provided) return tl::make_unexpected(provided.error());
   for (std::size_t node = 0; node < members_.size(); ++node) {
-    const auto agent = members_[node].agent;
+    const auto agent = agent_of(node);
     if (agent) agent->on_lost([places, node](const error& why) { places->lose(node, why); });
   }
+  run_hosts made{.all = std::move(*all), .find = {}};
+  made.refused_lately = [this] { return refused_lately(); };
   made.find = [places](stage_address at) { return places->node_for(at); };
   made.hurt_node = [this](const fault& what) { return hurt(what); };
   return made;

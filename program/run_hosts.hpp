@@ -5,6 +5,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "actors/workers/worker_setup.hpp"
@@ -23,6 +24,10 @@ struct run_hosts {
   /// Null without a launch. fault_injector::actions::hurt_node.
   std::function<bool(const fault& what)> hurt_node = {};
 
+  /// Null without a launch. Connections of strangers that the driver refused lately, as the end of a cause: "; ...", or
+  /// empty.
+  std::function<std::string()> refused_lately = {};
+
   /// worker_host::refresh_telemetry() of all of them.
   void refresh_telemetry(std::chrono::steady_clock::time_point deadline) const;
   /// worker_host::close(), and stop() at the same time, of all of them.
@@ -36,7 +41,8 @@ struct run_hosts {
 [[nodiscard]] bool end_workers(run_hosts& hosts, const std::future<void>& stopped,
                                std::chrono::steady_clock::time_point deadline);
 
-/// In a launch it waits until all nodes have joined and have worker_setup::files. `log` as local_host_options has it.
+/// In a launch it waits until all nodes have joined, but for those that will not and whose stages others can take, and
+/// have worker_setup::files. `log` as local_host_options has it.
 /// E0614; in a launch also E0103 where stages are more than slots, E0611, E0617, E0618.
 [[nodiscard]] expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log);
 

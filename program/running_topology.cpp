@@ -171,7 +171,8 @@ void running_topology::watch() {
   }
   loader_engine& loader = *engines_->loader;
   if (const auto lost = impl_->losses->look(loader.low_water(), loader.sent(), *engines_->accounts, steady_now())) {
-    post(impl_->director, work_lost{*lost, steady_now()});
+    post(impl_->director,
+         work_lost{*lost, steady_now(), impl_->hosts.refused_lately ? impl_->hosts.refused_lately() : std::string()});
   }
   if (!impl_->workers || !impl_->workers->asked.forward_deadline) return;
   const auto limit = *impl_->workers->asked.forward_deadline;

@@ -52,6 +52,13 @@ void stage_placement::lose(std::size_t node, const error& why) {
   if (lost.loss.empty()) lost.loss = why.cause.empty() ? "it was lost" : why.cause;
 }
 
+bool stage_placement::has_room() const {
+  const std::lock_guard lock{mutex_};
+  std::size_t slots = 0;
+  for (const state& each : nodes_) slots += each.loss.empty() ? each.what.slots : 0;
+  return slots >= at_.size() || (may_shrink_ && slots > 0);
+}
+
 bool stage_placement::is_lost(std::size_t node) const {
   const std::lock_guard lock{mutex_};
   return !nodes_.at(node).loss.empty();

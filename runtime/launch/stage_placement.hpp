@@ -32,6 +32,8 @@ class stage_placement {
   /// It is out of reach from now on; the first cause stays.
   void lose(std::size_t node, const error& why);
   [[nodiscard]] bool is_lost(std::size_t node) const;
+  /// Whether the nodes that are left can take all replicas.
+  [[nodiscard]] bool has_room() const;
 
  private:
   struct state {

@@ -359,6 +359,27 @@ def a_node_that_does_not_answer_is_named(nodes):
     expect_nothing_left(nodes)
 
 
+def a_node_that_does_not_join_leaves_its_stages_to_spare_slots(nodes):
+    """One whose agent ends at once, and one that is not there; without spare slots the launch fails as soon as it can."""
+    script = nodes.folder / "ssh-but-for-one"
+    script.write_text(f'#!/bin/sh\n[ "$1" != {nodes.nodes[1].address} ] || exit 9\nexec ssh -F {nodes.ssh_config} "$@"\n')
+    script.chmod(0o755)
+    run = launch(nodes, 2, ["--stages", "4"], ssh=str(script))
+    expect_same_bits(run.result(), evaluate_alone())
+    assert f"node {nodes.nodes[1].address}: " in run.text() and "slots of other nodes" in run.text(), run.text()
+    expect_nothing_left(nodes)
+    path = nodes.folder / "one-is-not-there"
+    path.write_text("".join(f"{each} slots=2\n" for each in (nodes.nodes[0].address, "10.89.0.99", nodes.nodes[2].address)))
+    run = launch(nodes, 2, ["--stages", "4"], ["--join-timeout", "8"], hostfile=str(path))
+    expect_same_bits(run.result(), evaluate_alone())
+    expect_nothing_left(nodes)
+    began = time.monotonic()
+    run = launch(nodes, 2, ["--stages", "5"], ssh=str(script))
+    assert run.end() == 4 and "E0618" in run.text() and nodes.nodes[1].address in run.text(), run.text()
+    assert time.monotonic() - began < 45
+    expect_nothing_left(nodes)
+
+
 def many_nodes_alone():
     done = subprocess.run([PROGRAM, f"{SOURCE}/data"], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
@@ -411,7 +432,7 @@ def devices_of_two_nodes_are_joined_by_nccl(nodes):
 
 
 ALWAYS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas]
-TESTS = [a_script_in_the_place_of_ssh, a_worker_is_killed,
+TESTS = [a_script_in_the_place_of_ssh, a_node_that_does_not_join_leaves_its_stages_to_spare_slots, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
          the_network_of_a_node_is_cut, a_connection_is_half_open, a_node_is_slow,
          an_activation_takes_longer_than_lost_work_is_waited_for, a_node_is_cut_off_and_returns,

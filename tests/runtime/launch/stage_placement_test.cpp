@@ -57,6 +57,21 @@ TEST(stage_placement, a_run_that_may_shrink_takes_the_least_loaded_node) {
   EXPECT_FALSE(places.node_for(first));
 }
 
+TEST(stage_placement, has_room_while_the_slots_that_are_left_suffice_or_it_may_shrink) {
+  const std::map<stage_address, std::size_t> first_places{{first, 0}, {second, 1}};
+  stage_placement places({{"w0", 1}, {"w1", 1}, {"w2", 1}}, first_places, false);
+  EXPECT_TRUE(places.has_room());
+  places.lose(1, broken);
+  EXPECT_TRUE(places.has_room());
+  places.lose(2, broken);
+  EXPECT_FALSE(places.has_room());
+  stage_placement shrinks({{"w0", 1}, {"w1", 1}}, first_places, true);
+  shrinks.lose(1, broken);
+  EXPECT_TRUE(shrinks.has_room());
+  shrinks.lose(0, broken);
+  EXPECT_FALSE(shrinks.has_room());
+}
+
 TEST(stage_placement, moves_on_when_the_second_node_is_lost_too) {
   stage_placement places({{"w0", 1}, {"w1", 1}, {"w2", 1}}, {{first, 0}}, false);
   places.lose(0, broken);
