@@ -1,6 +1,8 @@
 #include "chaos_report.hpp"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -65,6 +67,13 @@ json faults_of(const chaos_verdict& verdict) {
   return all;
 }
 
+/// What the results of both evaluations say against themselves.
+std::vector<std::string> reasons_of(const chaos_verdict& verdict) {
+  if (!verdict.objection) return {};
+  const json& before = verdict.undisturbed.result;
+  return before.is_object() ? before.value("warnings", std::vector<std::string>()) : std::vector<std::string>();
+}
+
 std::string faults_text(const chaos_verdict& verdict) {
   const json known = faults_of(verdict);
   std::string text;
@@ -90,6 +99,7 @@ std::string verdict_text(const chaos_verdict& verdict) {
   text += fmt::format("time       {:.2f} s, undisturbed {:.2f} s{}\n", verdict.disturbed.end.seconds,
                       verdict.undisturbed.end.seconds, verdict.disturbed.resumed ? ", resumed" : "");
   text += verdict.objection ? fmt::format("same bits  no: {}\n", *verdict.objection) : "same bits  yes\n";
+  for (const std::string& each : reasons_of(verdict)) text += fmt::format("because    {}\n", each);
   return text + fmt::format("repeat     {}\n", verdict.repeat);
 }
 
@@ -98,6 +108,7 @@ std::string verdict_json(const chaos_verdict& verdict) {
   object["bit_identical"] = !verdict.objection.has_value();
   object["seed"] = verdict.seed ? json(*verdict.seed) : json();
   object["objection"] = verdict.objection ? json(*verdict.objection) : json();
+  object["because"] = reasons_of(verdict);
   object["repeat"] = verdict.repeat;
   object["resumed"] = verdict.disturbed.resumed;
   object["plan"] = verdict.plan.texts();

@@ -22,8 +22,8 @@ struct chaos_verdict {
 };
 
 [[nodiscard]] std::string verdict_text(const chaos_verdict& verdict);
-/// One object: that of the disturbed run's result.json, with `bit_identical`, `seed`, `objection`, `repeat` and
-/// `undisturbed.{metrics,wall_seconds}`. `faults` has the whole plan, also where that run has no result.
+/// One object: that of the disturbed run's result.json, with `bit_identical`, `seed`, `objection`, `because`, `repeat`
+/// and `undisturbed.{metrics,wall_seconds}`. `faults` has the whole plan, also where that run has no result.
 [[nodiscard]] std::string verdict_json(const chaos_verdict& verdict);
 
 }  // namespace troupe::cli

@@ -8,6 +8,7 @@
 #include "runtime/data/sample_block.hpp"
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/probe.hpp"
+#include "runtime/model/random_code.hpp"
 #include "runtime/report/text_table.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/model.hpp>
@@ -46,6 +47,16 @@ std::string inspection_text(const chain_summary& chain) {
   return head + "\n" + table.text(output_width());
 }
 
+/// Of layers for which an evaluation refuses the model (E0216).
+std::string random_text(const layer_chain& chain) {
+  std::string text;
+  for (const layer& each : chain.layers) {
+    const auto random = each.passes_through ? std::nullopt : find_random(each.module);
+    if (random) text += fmt::format("\nnot repeatable (E0216): {} {}", to_string(each), *random);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 expected<exit_status> run_inspect(const arguments& given) {
@@ -64,8 +75,11 @@ expected<exit_status> run_inspect(const arguments& given) {
   if (*read == parsed::help_printed) return exit_status::ok;
   return ensure_room(room_of_command("inspect"))
       .and_then([&] { return load_chain(model, how); })
-      .and_then([&](const layer_chain& chain) { return summarize_with(chain, data); })
-      .and_then([](const chain_summary& chain) { return print(inspection_text(chain)); })
+      .and_then([&](const layer_chain& chain) {
+        return summarize_with(chain, data).and_then([&](const chain_summary& summary) {
+          return print(inspection_text(summary) + random_text(chain));
+        });
+      })
       .map([] { return exit_status::ok; });
 }
 

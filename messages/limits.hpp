@@ -114,6 +114,11 @@ inline constexpr std::uint32_t graph_warm_ups = 2;
 inline constexpr std::size_t graph_shapes_max = 8;
 /// Most samples of the warm-up micro-batch.
 inline constexpr std::int64_t warm_up_samples_max = 64;
+/// Most samples on which optimized layers are compared with plain ones, and each with itself: more than one, as a fault
+/// may need several rows; few, as each layer runs three times.
+inline constexpr std::int64_t compared_samples_max = 8;
+/// Layers that the log names, of those that run as they stand.
+inline constexpr std::size_t layer_notes_max = 16;
 inline constexpr std::chrono::milliseconds report_interval = 100ms;
 /// From the stop request to a preparation until its thread is abandoned. It checks for a stop between layers and
 /// rounds.

@@ -17,27 +17,33 @@ std::chrono::milliseconds budget_of(const partition_method& asked) {
 }
 
 /// Without warm-up inputs so far.
-expected<cut_places> find_boundaries(const layered_model& model, const cut_request& request, const at::Tensor& sample,
-                                     std::vector<double> seconds, const std::stop_token& stop) {
+expected<cut_places> find_boundaries(layered_model& model, const cut_request& request, const at::Tensor& sample,
+                                     layer_choice choice, std::vector<double> seconds, const std::stop_token& stop) {
   const auto asked = parse_partition_method(request.partition);
   if (!asked) return tl::make_unexpected(asked.error());
   std::vector<layer_weight> weights = model.weights();
   const bool can_be_timed = sample.defined() || !seconds.empty();
   const partition_method method = settle(*asked, weights.size(), request.stages, can_be_timed);
-  if (needs_profile(method) && seconds.empty()) {
+  const bool times = needs_profile(method) || (request.times_layers && sample.defined());
+  if (times && seconds.empty()) {
     if (!sample.defined()) {
       return fail(error_code::flags_contradict, "partition",
                   "\"profile\" times the layers on a sample, and there is none",
                   "give pipeline_engine_options::sample, or use another method");
     }
-    auto timed = model.time_layers(sample, request.optimize, request.threads, stop, budget_of(*asked));
+    const auto budget = request.times_layers ? limits::profile_budget : budget_of(*asked);
+    auto timed = model.time_layers(sample, request.optimize, choice.plain, request.threads, stop, budget);
     if (!timed) return tl::make_unexpected(timed.error());
     seconds = std::move(*timed);
   }
   for (std::size_t index = 0; index < seconds.size(); ++index) weights[index].seconds = seconds[index];
   return partition_layers(method, weights, request.stages).map([&](part_boundaries found) {
-    return cut_places{
-        .boundaries = std::move(found), .cut_by = to_string(method), .warm_up = {}, .activation_bytes = 0};
+    return cut_places{.boundaries = std::move(found),
+                      .cut_by = to_string(method),
+                      .warm_up = {},
+                      .activation_bytes = 0,
+                      .choice = std::move(choice),
+                      .seconds = std::move(seconds)};
   });
 }
 
@@ -59,19 +65,30 @@ bool can_be_cut(const layered_model& model, const cut_request& request, const cu
 
 }  // namespace
 
-expected<cut_places> find_places(const layered_model& model, const cut_request& request, const at::Tensor& sample,
+expected<cut_places> find_places(layered_model& model, const cut_request& request, const at::Tensor& sample,
                                  std::vector<double> seconds, const std::stop_token& stop) {
   at::set_num_threads(static_cast<int>(request.threads));  // probes and profiles as the stages will run
+  const layer_choice_request asked{
+      .optimize = request.optimize, .allow_random = request.allow_random, .journaled = request.journaled_plain};
+  auto choice = judge_code(model, asked);
+  if (!choice) return tl::make_unexpected(choice.error());
   if (sample.defined()) {
     if (auto fine = model.probe(sample, request.threads, stop); !fine) return tl::make_unexpected(fine.error());
   }
-  auto found = find_boundaries(model, request, sample, std::move(seconds), stop);
+  if (auto tried = try_layers(model, asked, sample, stop, *choice); !tried) return tl::make_unexpected(tried.error());
+  auto found = find_boundaries(model, request, sample, std::move(*choice), std::move(seconds), stop);
   if (!found) return found;
   found->warm_up.resize(request.stages);
-  if (!sample.defined()) return found;
+  if (!sample.defined()) {
+    const auto tried = try_stages(model, asked, found->boundaries, {}, stop, found->choice);
+    return tried ? std::move(found) : tl::make_unexpected(tried.error());
+  }
   auto inputs = model.inputs_of(found->boundaries,
                                 sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))), stop);
   if (!inputs) return tl::make_unexpected(inputs.error());
+  if (auto tried = try_stages(model, asked, found->boundaries, *inputs, stop, found->choice); !tried) {
+    return tl::make_unexpected(tried.error());
+  }
   found->warm_up = std::move(*inputs);
   found->activation_bytes = largest_between(found->warm_up, sample.size(0));
   return found;
@@ -90,11 +107,12 @@ expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, 
     return fail(error_code::worker_mismatch, model->name(), "it was not cut like this",
                 "leave the model's file alone while it is evaluated");
   }
-  if (request.optimize == optimize_mode::layer &&
-      !request.is_for_device) {  // once, so that replicas share the rewritten weights
-    const std::size_t begin = part ? places.boundaries[*part] : 0;
-    const std::size_t end = part ? places.boundaries[*part + 1] : places.boundaries.back();
-    if (auto done = model->optimize(begin, end, stop); !done) return tl::make_unexpected(done.error());
+  // once, so that replicas share the rewritten weights; an empty range frees what was prepared
+  const bool is_done_here = request.optimize == optimize_mode::layer && !request.is_for_device;
+  const std::size_t begin = is_done_here && part ? places.boundaries[*part] : 0;
+  const std::size_t end = !is_done_here ? 0 : part ? places.boundaries[*part + 1] : places.boundaries.back();
+  if (auto done = model->optimize(begin, end, places.choice.plain, stop); !done) {
+    return tl::make_unexpected(done.error());
   }
   return cut_model{.request = request, .model = std::move(model), .places = std::move(places)};
 }
@@ -128,7 +146,8 @@ expected<std::shared_ptr<stage_body>> cut_model::make_body(std::size_t part, sta
                            .threads = request.threads,
                            .optimize = request.optimize,
                            .warm_up = places.warm_up[part],
-                           .device = device});
+                           .device = device,
+                           .plain = places.choice.plain});
 }
 
 }  // namespace troupe

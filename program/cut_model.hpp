@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include "program/layer_choice.hpp"
 #include "program/layered_model.hpp"
 #include <troupe/options.hpp>
 
@@ -22,6 +23,11 @@ struct cut_request {
   std::string partition = "auto";
   /// The parts run on another device than the CPU, where their layers are optimized.
   bool is_for_device = false;
+  /// See layer_choice_request.
+  bool allow_random = false;
+  std::optional<std::vector<std::size_t>> journaled_plain = std::nullopt;
+  /// The layers are timed also where the method needs no times, if there is a sample.
+  bool times_layers = false;
 };
 
 /// Where a model is to be cut, and what passes there.
@@ -33,14 +39,19 @@ struct cut_places {
   std::vector<at::Tensor> warm_up;
   /// The most that passes from one stage to the next for a micro-batch like the sample; 0: not known.
   std::uint64_t activation_bytes = 0;
+  /// What of the layers runs as it stands, compared on the CPU also for a device.
+  layer_choice choice = {};
+  /// By layer, where they were timed.
+  std::vector<double> seconds = {};
 };
 
 /// The one way from a method to boundaries, by which runs and `troupe plan` cut. `sample`: a real micro-batch [N, ...]
 /// that goes through all layers (E0209), warms the stages up and is what partition = "profile" times; undefined: none
 /// of these, and "auto" is "parameters". `seconds`: of the layers, where they are known; empty: measured if the method
-/// needs them. Errors: E0106 more stages than layers, E05xx partition; E0607 if it is told to stop between layers or
+/// needs them. What is to run optimized is compared with what the file has (layer_choice.hpp). Errors: E0106 more
+/// stages than layers, E05xx partition; E0216 not repeatable; E0211; E0607 if it is told to stop between layers or
 /// rounds.
-expected<cut_places> find_places(const layered_model& model, const cut_request& request, const at::Tensor& sample,
+expected<cut_places> find_places(layered_model& model, const cut_request& request, const at::Tensor& sample,
                                  std::vector<double> seconds = {}, const std::stop_token& stop = {});
 
 /// A model, cut into stages and optimized.

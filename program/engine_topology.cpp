@@ -19,7 +19,8 @@ topology topology_of(model_source model, const pipeline_engine_options& options)
                  .dtype = options.dtype,
                  .device = options.device,
                  .cuda_graphs = options.cuda_graphs,
-                 .allow_effects = options.allow_effects})
+                 .allow_effects = options.allow_effects,
+                 .allow_random = options.allow_random})
       .sink("metrics", options.metrics);
   for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics);
   return made;
@@ -35,6 +36,7 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   config.num_pipe_buffers = options.num_pipe_buffers;
   config.device = options.device;
   config.cuda_graphs = options.cuda_graphs;
+  config.allow_random = options.allow_random;
   if (options.dtype) config.dtype = cast_name_of(*options.dtype);
   return config;
 }

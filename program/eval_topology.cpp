@@ -26,7 +26,8 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
                  .dtype = dtype_of(options),
                  .device = options.device,
                  .cuda_graphs = options.cuda_graphs,
-                 .allow_effects = options.allow_effects})
+                 .allow_effects = options.allow_effects,
+                 .allow_random = options.allow_random})
       .sink("metrics", std::move(metrics));
   for (const eval_sink& each : objects.sinks) made.sink(each.name, each.metrics);
   return made;

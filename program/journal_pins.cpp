@@ -14,6 +14,7 @@
 #include <torch/version.h>
 
 #include "messages/limits.hpp"
+#include "program/layer_choice.hpp"
 #include "program/stage_bodies.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/journal/file_hash.hpp"
@@ -29,6 +30,7 @@ constexpr std::array kernel_variables = {"ATEN_CPU_CAPABILITY",        "ONEDNN_M
 
 constexpr const char* threads_pin = "threads";
 constexpr const char* cuts_pin = "partition";
+constexpr const char* plain_pin = "plain_layers";
 
 std::string kernels() {
   std::string text = at::get_cpu_capability();
@@ -127,7 +129,21 @@ struct pipeline_pins {
   std::string modes;
   std::string places;
   std::string dtypes;
+  /// Empty where all layers are optimized as asked for.
+  std::string plain;
 };
+
+std::size_t layers_of(const topology& what, const wiring_plan& plan, const std::string& pipeline,
+                      const std::vector<std::vector<std::string>>& layers) {
+  std::size_t count = 0;
+  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+    const auto content = what.parts().contents.find(plan.nodes[node].name);
+    if (content == what.parts().contents.end()) continue;
+    const auto* part = std::get_if<cut_node>(&content->second);
+    if (part != nullptr && part->pipeline == pipeline) count += layers[node].size();
+  }
+  return count;
+}
 
 /// The device of every node that computes elsewhere than on the CPU.
 std::string devices_of(const topology& what) {
@@ -148,7 +164,8 @@ std::string devices_of(const topology& what) {
   return text;
 }
 
-expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers) {
+expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers,
+                                          const std::map<std::string, std::vector<std::uint64_t>>& plain) {
   const auto plan = expand(what.parts().graph());
   if (!plan) return tl::make_unexpected(plan.error());
   pipeline_pins made;
@@ -159,6 +176,13 @@ expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vecto
     append(made.models, " ", *content);
     append(made.modes, ",", optimize_text(options.optimize));
     if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(*plan, what, name, layers));
+    if (options.optimize != optimize_mode::none && !plain.empty()) {
+      const auto of = plain.find(name);
+      const std::vector<std::size_t> numbers(of == plain.end()
+                                                 ? std::vector<std::size_t>()
+                                                 : std::vector<std::size_t>(of->second.begin(), of->second.end()));
+      append(made.plain, " ", plain_text(numbers, layers_of(what, *plan, name, layers)));
+    }
     if (options.dtype) append(made.dtypes, ",", name + " " + c10::toString(*options.dtype));
   }
   return made;
@@ -194,15 +218,17 @@ std::optional<std::uint32_t> journaled_threads(const std::string& path) {
 
 }  // namespace
 
-std::map<std::string, std::string> journaled_cuts(const topology& what, const journal_options& journal) {
-  std::map<std::string, std::string> cuts;
-  if (!journal.resume) return cuts;
-  std::istringstream words(journal_pin_of(journal.file, cuts_pin).value_or(""));
+journaled_choices journaled_choices_of(const topology& what, const journal_options& journal) {
+  journaled_choices found;
+  if (!journal.resume) return found;
+  std::istringstream cuts(journal_pin_of(journal.file, cuts_pin).value_or(""));
+  std::istringstream plain(journal_pin_of(journal.file, plain_pin).value_or(""));
   for (const auto& [name, pipeline] : what.parts().pipelines) {  // in the order in which pins_of() writes them
-    std::string cut;
-    if (pipeline.options.optimize == optimize_mode::stage && words >> cut) cuts.emplace(name, cut);
+    std::string word;
+    if (pipeline.options.optimize == optimize_mode::stage && cuts >> word) found.cuts.emplace(name, word);
+    if (pipeline.options.optimize != optimize_mode::none && plain >> word) found.plain.emplace(name, word);
   }
-  return cuts;
+  return found;
 }
 
 std::uint32_t threads_of(const topology& what, const run_options& options, std::uint32_t cores) {
@@ -219,8 +245,9 @@ std::uint32_t threads_of(const topology& what, const run_options& options, std::
 }
 
 expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
-                               const std::vector<std::vector<std::string>>& layers) {
-  const auto pipelines = pins_of_pipelines(what, layers);
+                               const std::vector<std::vector<std::string>>& layers,
+                               const std::map<std::string, std::vector<std::uint64_t>>& plain) {
+  const auto pipelines = pins_of_pipelines(what, layers, plain);
   if (!pipelines) return tl::make_unexpected(pipelines.error());
   auto content = content_of(data);
   if (!content) return tl::make_unexpected(content.error());
@@ -235,6 +262,7 @@ expected<journal_pins> pins_of(const topology& what, const run_options& options,
                        {"processor", this_processor()},
                        {"kernels", kernels()}};
   if (!pipelines->places.empty()) pins.push_back({cuts_pin, pipelines->places});
+  if (!pipelines->plain.empty()) pins.push_back({plain_pin, pipelines->plain});
   if (!pipelines->dtypes.empty()) pins.push_back({"dtype", pipelines->dtypes});
   if (const std::string devices = devices_of(what); !devices.empty()) pins.push_back({"device", devices});
   if (const std::string shape = shape_of(what); !shape.empty()) pins.push_back({"topology", shape});

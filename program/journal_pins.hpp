@@ -16,14 +16,22 @@ namespace troupe {
 /// All that the bits of a run depend on, for the header of its journal: the content of models and data, the options,
 /// LibTorch, the processor and the kernels that it makes LibTorch choose; where `optimize` is `stage` also the cut,
 /// `layers` by stage; where there is more than one model and one sink the shape of the topology. What callables do
-/// cannot be seen. `options.threads` is resolved. Reads the files once, and builds models that come from no file.
-/// Errors: E0210 and E0307; those of open_model(); E0104 for data that does not say which files it comes from.
+/// cannot be seen. `plain`: as started_run has it. `options.threads` is resolved. Reads the files once, and builds
+/// models that come from no file. Errors: E0210 and E0307; those of open_model(); E0104 for data that does not say
+/// which files it comes from.
 [[nodiscard]] expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
-                                             const std::vector<std::vector<std::string>>& layers);
+                                             const std::vector<std::vector<std::string>>& layers,
+                                             const std::map<std::string, std::vector<std::uint64_t>>& plain);
 
-/// Boundaries of a resumed run by pipeline, "0,4,15", as its journal has them. Only where bits depend on the cut
-/// (optimize_mode::stage), and unchecked; nothing where the journal says none. Measured again, they could be others.
-[[nodiscard]] std::map<std::string, std::string> journaled_cuts(const topology& what, const journal_options& journal);
+/// What a resumed run takes from its journal, by pipeline, unchecked; nothing where the journal says none.
+struct journaled_choices {
+  /// Boundaries, "0,4,15". Only where bits depend on the cut (optimize_mode::stage). Measured again, they could be
+  /// others.
+  std::map<std::string, std::string> cuts = {};
+  /// Layers that run as they stand (plain_text()).
+  std::map<std::string, std::string> plain = {};
+};
+[[nodiscard]] journaled_choices journaled_choices_of(const topology& what, const journal_options& journal);
 
 /// Intra-op threads of stages that do not say otherwise: those that the user asked for; else, of a run that is resumed,
 /// those of its journal, whatever stages, replicas and cores are now; else max(1, cores / stage replicas).

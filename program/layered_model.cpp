@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <utility>
 
+#include <c10/core/InferenceMode.h>
+
 #include "runtime/model/chain_summary.hpp"
+#include "runtime/model/layer_code.hpp"
 #include "runtime/model/layer_stack.hpp"
 #include "runtime/model/layers_body.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/move_module.hpp"
 #include "runtime/model/optimize.hpp"
+#include "runtime/model/output_difference.hpp"
 #include "runtime/model/probe.hpp"
 #include "runtime/model/profile.hpp"
+#include "runtime/model/random_code.hpp"
 #include "runtime/model/stage_inputs.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -43,10 +49,61 @@ class chain_model final : public layered_model {
     const auto one = micro_batch.narrow(0, 0, std::min<std::int64_t>(1, micro_batch.size(0)));
     return probe_chain(chain_, one, stop).map([](const auto&) {});
   }
+  [[nodiscard]] std::vector<layer_finding> random_code() const override {
+    std::vector<layer_finding> found;
+    for (const layer& each : chain_.layers) {
+      if (each.passes_through) continue;
+      if (auto random = find_random(each.module)) found.push_back({each.index, to_string(each), std::move(*random)});
+    }
+    return found;
+  }
+  [[nodiscard]] bool is_optimizable() const noexcept override { return true; }
+  [[nodiscard]] expected<layer_trial> try_layers(const at::Tensor& sample, bool optimizes,
+                                                 std::span<const std::size_t> plain,
+                                                 const std::stop_token& stop) override {
+    if (auto ready = optimizes ? prepare(stop) : expected<void>{}; !ready) return tl::make_unexpected(ready.error());
+    const c10::InferenceMode inference;
+    layer_trial made;
+    at::Tensor value = sample;
+    for (std::size_t index = 0; index < chain_.layers.size(); ++index) {
+      if (stop.stop_requested()) return stopped_early(chain_.file);
+      if (chain_.layers[index].passes_through) continue;
+      const bool compares = optimizes && !std::ranges::binary_search(plain, index);
+      try {
+        value = try_layer(index, value, compares, made);
+      } catch (const std::exception&) {
+        break;
+      }
+    }
+    return made;
+  }
+  [[nodiscard]] expected<std::optional<std::string>> compare_stage(std::size_t begin, std::size_t end,
+                                                                   const at::Tensor& input) override {
+    const auto layers = std::span(chain_.layers).subspan(begin, end - begin);
+    if (std::ranges::all_of(layers, &layer::passes_through)) return std::optional<std::string>();
+    const std::string where = chain_.file + ", layers " + std::to_string(begin) + " to " + std::to_string(end - 1);
+    auto fused = fuse_layers(layers, where);
+    if (!fused) return tl::make_unexpected(fused.error());
+    const c10::InferenceMode inference;
+    try {
+      at::Tensor plain = input;
+      for (layer_code& each : code_of(layers)) plain = each.run(std::move(plain));
+      auto difference = difference_from(plain, layer_code(*fused), input);
+      if (!difference) fused_.emplace(std::pair(begin, end), std::move(*fused));
+      return difference;
+    } catch (const std::exception&) {
+      return std::optional<std::string>();  // the run tells of it
+    }
+  }
   [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
-                                                          std::uint32_t threads, const std::stop_token& stop,
-                                                          std::chrono::milliseconds budget) const override {
-    return profile_layers(chain_, optimize, micro_batch, threads, stop, budget);
+                                                          std::span<const std::size_t> plain, std::uint32_t threads,
+                                                          const std::stop_token& stop,
+                                                          std::chrono::milliseconds budget) override {
+    if (optimize == optimize_mode::none) return profile_layers(chain_, micro_batch, threads, stop, budget);
+    if (auto ready = prepare(stop); !ready) return tl::make_unexpected(ready.error());
+    layer_chain mixed = *optimized_;
+    for (const std::size_t each : plain) mixed.layers.at(each) = chain_.layers.at(each);
+    return profile_layers(mixed, micro_batch, threads, stop, budget);
   }
   [[nodiscard]] expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
                                                             const at::Tensor& micro_batch,
@@ -54,13 +111,28 @@ class chain_model final : public layered_model {
     return stage_inputs(chain_, boundaries, micro_batch, stop);
   }
 
-  [[nodiscard]] expected<void> optimize(std::size_t begin, std::size_t end, const std::stop_token& stop) override {
+  [[nodiscard]] expected<void> prepare(const std::stop_token& stop) override {
+    if (optimized_) return {};
+    auto made = optimize_layers(chain_, stop);
+    if (!made) return tl::make_unexpected(made.error());
+    optimized_ = std::move(*made);
+    return {};
+  }
+  [[nodiscard]] expected<void> optimize(std::size_t begin, std::size_t end, std::span<const std::size_t> plain,
+                                        const std::stop_token& stop) override {
     if (std::exchange(is_optimized_, true)) return {};
-    const auto first = chain_.layers.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = chain_.layers.begin() + static_cast<std::ptrdiff_t>(end);
-    auto optimized = optimize_layers({chain_.file, {first, last}}, stop);
-    if (!optimized) return tl::make_unexpected(optimized.error());
-    std::ranges::move(optimized->layers, first);
+    const auto part_of = [&](layer_chain& chain) { return std::span(chain.layers).subspan(begin, end - begin); };
+    const auto part = part_of(chain_);
+    if (!optimized_) {
+      auto made = optimize_layers({chain_.file, {part.begin(), part.end()}}, stop, plain);
+      if (!made) return tl::make_unexpected(made.error());
+      std::ranges::move(made->layers, part.begin());
+      return {};
+    }
+    for (layer& each : part_of(*optimized_)) {
+      if (!std::ranges::binary_search(plain, each.index)) chain_.layers[each.index] = std::move(each);
+    }
+    optimized_.reset();
     return {};
   }
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
@@ -70,8 +142,11 @@ class chain_model final : public layered_model {
     layers_body_options how{.stage = options.stage,
                             .threads = options.threads,
                             .optimize = is_done ? optimize_mode::none : options.optimize,
-                            .warm_up_input = {}};
+                            .warm_up_input = {},
+                            .plain = options.plain};
     if (options.warm_up.defined()) how.warm_up_input = options.warm_up.to(options.device);
+    const auto fused = fused_.find({begin, end});
+    if (is_on_cpu && fused != fused_.end()) how.fused = fused->second;
     auto made = is_on_cpu ? layers_body::make(chain_, begin, end, std::move(how))
                           : layers_body::make(part_on(options.device, begin, end), 0, end - begin, std::move(how));
     if (!made) return tl::make_unexpected(made.error());
@@ -85,7 +160,39 @@ class chain_model final : public layered_model {
         {chain_.file, {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)}}, device);
   }
 
+  /// What the layer gives, notes what is the matter with it. Throws what its plain form throws.
+  at::Tensor try_layer(std::size_t index, const at::Tensor& input, bool compares, layer_trial& into) const {
+    const layer& one = chain_.layers[index];
+    layer_code plain(one);
+    const at::Tensor first = faithful_copy(plain.run(input));  // the layer may give what it keeps, and writes again
+    if (!are_same_bits(first, plain.run(input))) {
+      into.unrepeatable.push_back({index, to_string(one), "gave other bits when it got the same input a second time"});
+      return first;
+    }
+    if (!compares) return first;
+    at::Tensor given;
+    const auto difference = difference_from(first, layer_code(optimized_->layers[index]), input, &given);
+    if (!difference) return given;
+    into.differing.push_back({index, to_string(one), *difference});
+    return first;
+  }
+
+  static std::optional<std::string> difference_from(const at::Tensor& plain, layer_code optimized,
+                                                    const at::Tensor& input, at::Tensor* made = nullptr) {
+    try {
+      const at::Tensor given = optimized.run(input);
+      if (made != nullptr) *made = given;
+      return difference_of(given, plain);
+    } catch (const std::exception& caught) {
+      return "it fails: " + libtorch_message(caught);
+    }
+  }
+
   layer_chain chain_;
+  /// All layers, until optimize().
+  std::optional<layer_chain> optimized_;
+  /// What compare_stage() found to be good, by its layers.
+  std::map<std::pair<std::size_t, std::size_t>, torch::jit::Module> fused_;
   bool is_optimized_ = false;
 };
 
@@ -114,9 +221,37 @@ class built_model final : public layered_model {
     whole.on_start();
     return output_of(whole, micro_batch).map([](const at::Tensor&) {});
   }
+  /// What code of C++ does cannot be seen.
+  [[nodiscard]] std::vector<layer_finding> random_code() const override { return {}; }
+  [[nodiscard]] bool is_optimizable() const noexcept override { return false; }
+  [[nodiscard]] expected<layer_trial> try_layers(const at::Tensor& sample, bool, std::span<const std::size_t>,
+                                                 const std::stop_token& stop) override {
+    const c10::InferenceMode inference;
+    layer_trial made;
+    at::Tensor value = sample;
+    for (std::size_t index = 0; index < layers_.size(); ++index) {
+      if (stop.stop_requested()) return stopped_early(name_);
+      const layer_stack::named_layer& each = layers_[index];
+      try {
+        const at::Tensor first = faithful_copy(each.layer.forward(faithful_copy(value)));
+        if (!are_same_bits(first, each.layer.forward(faithful_copy(value)))) {
+          made.unrepeatable.push_back({index, each.name, "gave other bits when it got the same input a second time"});
+        }
+        value = first;
+      } catch (const std::exception&) {
+        break;
+      }
+    }
+    return made;
+  }
+  [[nodiscard]] expected<std::optional<std::string>> compare_stage(std::size_t, std::size_t,
+                                                                   const at::Tensor&) override {
+    return std::optional<std::string>();
+  }
   [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode,
-                                                          std::uint32_t threads, const std::stop_token& stop,
-                                                          std::chrono::milliseconds budget) const override {
+                                                          std::span<const std::size_t>, std::uint32_t threads,
+                                                          const std::stop_token& stop,
+                                                          std::chrono::milliseconds budget) override {
     const auto make_steps = [this] {
       std::vector<timed_step> steps;
       for (const auto& each : layers_) {
@@ -141,7 +276,11 @@ class built_model final : public layered_model {
     return inputs;
   }
 
-  [[nodiscard]] expected<void> optimize(std::size_t, std::size_t, const std::stop_token&) override { return {}; }
+  [[nodiscard]] expected<void> prepare(const std::stop_token&) override { return {}; }
+  [[nodiscard]] expected<void> optimize(std::size_t, std::size_t, std::span<const std::size_t>,
+                                        const std::stop_token&) override {
+    return {};
+  }
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                 const part_options& options) const override {
     for (std::size_t index = begin; index < end; ++index) {

@@ -32,6 +32,23 @@ struct part_options {
   /// Undefined: the stage is not warmed up.
   at::Tensor warm_up = {};
   c10::Device device = c10::DeviceType::CPU;
+  /// cut_places::plain, for what is optimized here.
+  std::vector<std::size_t> plain = {};
+};
+
+/// What is the matter with a layer.
+struct layer_finding {
+  std::size_t layer = 0;
+  std::string name;  ///< "layer 3 (features.0 Conv2d)"
+  std::string text;
+};
+
+/// What came out when layers ran on a sample before the run.
+struct layer_trial {
+  /// Two runs on the same input gave other bits.
+  std::vector<layer_finding> unrepeatable;
+  /// The optimized layer is too far from the plain one (output_difference.hpp), or fails where that does not.
+  std::vector<layer_finding> differing;
 };
 
 /// A model as layers in order, which can be cut between any two of them. Replicas share its weights.
@@ -52,17 +69,38 @@ class layered_model {
   /// Sends a sample through all layers on the calling thread. An error names the layer that does not accept it.
   [[nodiscard]] virtual expected<void> probe(const at::Tensor& micro_batch, std::uint32_t threads,
                                              const std::stop_token& stop) const = 0;
-  /// Seconds per layer for this micro-batch, within a budget (profile_layers).
+  /// Layers whose code gives other results for an equal input (find_random()).
+  [[nodiscard]] virtual std::vector<layer_finding> random_code() const = 0;
+  /// Whether optimize() has an effect.
+  [[nodiscard]] virtual bool is_optimizable() const noexcept = 0;
+  /// Runs each layer twice on what the layers before it make of the sample, which the model accepts; with `optimizes`
+  /// also its optimized form, from which the next layer gets its input unless it differs. Layers of `plain`, which
+  /// ascends, are not optimized. A layer that fails ends the trial: the run tells of it. E0211; E0607.
+  [[nodiscard]] virtual expected<layer_trial> try_layers(const at::Tensor& sample, bool optimizes,
+                                                         std::span<const std::size_t> plain,
+                                                         const std::stop_token& stop) = 0;
+  /// How the layers [begin, end), fused as a whole, differ from themselves as they stand on an input of theirs; nothing
+  /// if they may take their place. E0211.
+  [[nodiscard]] virtual expected<std::optional<std::string>> compare_stage(std::size_t begin, std::size_t end,
+                                                                           const at::Tensor& input) = 0;
+  /// Seconds per layer for this micro-batch, within a budget (profile_layers); but for those of `plain` of the
+  /// optimized ones, one by one also for optimize_mode::stage, where nothing else can be said before the cuts are
+  /// known.
   [[nodiscard]] virtual expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
+                                                                  std::span<const std::size_t> plain,
                                                                   std::uint32_t threads, const std::stop_token& stop,
-                                                                  std::chrono::milliseconds budget) const = 0;
+                                                                  std::chrono::milliseconds budget) = 0;
   /// What each stage gets when the micro-batch goes through the model, cut at `boundaries`.
   [[nodiscard]] virtual expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
                                                                     const at::Tensor& micro_batch,
                                                                     const std::stop_token& stop) const = 0;
 
-  /// Freezes and fuses the layers [begin, end) one by one, where the kind of model has such a step. Once.
-  [[nodiscard]] virtual expected<void> optimize(std::size_t begin, std::size_t end, const std::stop_token& stop) = 0;
+  /// Freezes and fuses all layers one by one and keeps them beside the plain ones, so that optimize() need not. E0211.
+  [[nodiscard]] virtual expected<void> prepare(const std::stop_token& stop) = 0;
+  /// The layers [begin, end) run optimized from now on, but for those of `plain`, which ascends. Once: frees what
+  /// prepare() made. E0211.
+  [[nodiscard]] virtual expected<void> optimize(std::size_t begin, std::size_t end, std::span<const std::size_t> plain,
+                                                const std::stop_token& stop) = 0;
   /// The body of the layers [begin, end), which optimize() has seen for optimize_mode::layer on the CPU. On a device
   /// they are moved first and optimized there. E0504 for layers that cannot be moved, or were to another device.
   [[nodiscard]] virtual expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,

@@ -14,7 +14,6 @@
 #include "runtime/engine/edge_depths.hpp"
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/probe.hpp"
-#include "runtime/model/profile.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/model.hpp>
 
@@ -32,7 +31,7 @@ struct measured {
   std::vector<double> seconds;
 };
 
-expected<measured> measure(const eval_options& options, const layer_chain& chain, std::uint32_t threads) {
+expected<measured> measure(const eval_options& options, const layer_chain& chain) {
   const auto data = open_data(options.data);
   if (!data) return tl::make_unexpected(data.error());
   measured found{{}, (*data)->name(), std::min(options.run.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {},
@@ -48,9 +47,6 @@ expected<measured> measure(const eval_options& options, const layer_chain& chain
   auto shapes = probe_chain(chain, found.inputs);
   if (!shapes) return tl::make_unexpected(shapes.error());
   found.shapes = std::move(*shapes);
-  auto profile = profile_layers(chain, options.optimize, found.inputs, threads);
-  if (!profile) return tl::make_unexpected(profile.error());
-  found.seconds = std::move(*profile);
   return found;
 }
 
@@ -61,11 +57,14 @@ expected<cut_places> places_for(const eval_options& options, const layer_chain& 
     return fail(error_code::missing_flag, "--data", "the partition method profile times the layers on real data",
                 "add --data KIND:PATH, or choose another --partition");
   }
-  const cut_request request{
-      .stages = options.stages, .threads = threads, .optimize = options.optimize, .partition = options.partition};
+  const cut_request request{.stages = options.stages,
+                            .threads = threads,
+                            .optimize = options.optimize,
+                            .partition = options.partition,
+                            .allow_random = options.allow_random,
+                            .times_layers = true};
   return in_own_thread("plan", "the model could not be cut", [&] {
-    return find_places(*make_layered(chain), request, found ? found->inputs : at::Tensor(),
-                       found ? found->seconds : std::vector<double>{});
+    return find_places(*make_layered(chain), request, found ? found->inputs : at::Tensor());
   });
 }
 
@@ -140,12 +139,18 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.threads = resolve_threads(options, cores);
   std::optional<measured> found;
   if (!options.data.empty()) {
-    auto result = measure(options, *chain, plan.threads);
+    auto result = measure(options, *chain);
     if (!result) return tl::make_unexpected(result.error());
     found = std::move(*result);
   }
   const auto places = places_for(options, *chain, plan.threads, found);
   if (!places) return tl::make_unexpected(places.error());
+  if (found) {
+    found->seconds = places->seconds;
+    plan.plain_layers = places->choice.plain;
+    plan.notes = places->choice.notes;
+  }
+  plan.warnings = places->choice.warnings;
   const part_boundaries& boundaries = places->boundaries;
   plan.model = options.model;
   plan.data = found ? found->data : "";

@@ -95,7 +95,7 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
   const bool is_hook_alone = log->is_replaced_by(hooks);
   auto to_hooks = report_courier::start(log->attach_to_hook(std::move(hooks)));
   if (!to_hooks) return tl::make_unexpected(to_hooks.error());
-  auto journal = open_journal(of.what, of.options, **data, stages.layers, **call);
+  auto journal = open_journal(of.what, of.options, **data, stages, **call);
   if (!journal) return tl::make_unexpected(journal.error());
   evaluation_run::parts parts{.stages = stages,
                               .call = std::move(*call),

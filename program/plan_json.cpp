@@ -44,6 +44,7 @@ std::string plan_json(const plan_report& plan) {
                          {"partition", plan.partition},
                          {"cut_by", plan.cut_by},
                          {"boundaries", plan.boundaries},
+                         {"plain_layers", plan.plain_layers},
                          {"stages", stages_json(plan.stages)},
                          {"replicas", plan.replicas},
                          {"threads", plan.threads},

@@ -49,6 +49,11 @@ struct plan_report {
   /// The method that gave the boundaries: what "auto" became, or the same.
   std::string cut_by;
   part_boundaries boundaries;
+  /// layer_choice, of the first micro-batch; only with data.
+  std::vector<std::size_t> plain_layers;
+  std::vector<std::string> notes;
+  /// Why results would not be repeatable, where that is allowed.
+  std::vector<std::string> warnings;
   std::vector<stage_plan> stages;
   std::uint32_t replicas = 1;
   std::uint32_t threads = 1;
@@ -69,7 +74,7 @@ struct plan_report {
 };
 
 /// Loads the model; with data also probes it, and times every layer on the first micro-batch. Errors are those of eval:
-/// 2xx, 3xx, partition; E0105 for the method profile without data.
+/// 2xx with E0216, 3xx, partition; E0105 for the method profile without data.
 expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores);
 
 /// Its stage replicas on the slots of these nodes, by rank; the loader is on the first node. Once. E0103 where the

@@ -44,6 +44,8 @@ std::string summary(const plan_report& plan, std::size_t width) {
   table.add({"partition",
              plan.partition == plan.cut_by ? plan.partition : fmt::format("{}, here {}", plan.partition, plan.cut_by)});
   table.add({"boundaries", fmt::format("{}", fmt::join(plan.boundaries, ","))});
+  for (const std::string& each : plan.notes) table.add({"optimize", each});
+  for (const std::string& each : plan.warnings) table.add({"WARNING", each});
   const char* basis = plan.micro_batches ? "measured time" : "parameters; with --data by measured time";
   if (plan.balance) table.add({"balance", fmt::format("{:.3f} (mean / slowest stage, by {})", *plan.balance, basis)});
   if (plan.bubble) {

@@ -99,11 +99,10 @@ expected<std::unique_ptr<evaluation>> make_call(const topology& what, const run_
 }
 
 expected<std::shared_ptr<journal_writer>> open_journal(const topology& what, const run_options& options,
-                                                       const data_set& data,
-                                                       const std::vector<std::vector<std::string>>& layers,
+                                                       const data_set& data, const started_run& stages,
                                                        evaluation& call) {
   if (options.journal.file.empty()) return std::shared_ptr<journal_writer>();
-  const auto pins = pins_of(what, options, data, layers);
+  const auto pins = pins_of(what, options, data, stages.layers, stages.plain_layers);
   if (!pins) return tl::make_unexpected(pins.error());
   auto opened = options.journal.resume ? resume_journal(options.journal.file, *pins,
                                                         [&](const score& state) { return call.restore(state); })
@@ -151,7 +150,7 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
   if (request.shows_buffers && !resolved.config.num_pipe_buffers) {
     resolved.config.num_pipe_buffers = buffers_between(*stages);
   }
-  auto journal = open_journal(request.what, options, **data, stages->layers, **call);
+  auto journal = open_journal(request.what, options, **data, *stages, **call);
   if (!journal) return tl::make_unexpected(journal.error());
   return prepared_run{.options = options,
                       .config = std::move(resolved.config),

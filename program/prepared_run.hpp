@@ -57,9 +57,9 @@ void end_idle_nursery(const topology& what, const run_options& options);
                                                               const data_set_ptr& data);
 /// Last of all, when nothing can be refused any more: a run that could not begin leaves no journal behind. Null where
 /// none is asked for.
-[[nodiscard]] expected<std::shared_ptr<journal_writer>> open_journal(
-    const topology& what, const run_options& options, const data_set& data,
-    const std::vector<std::vector<std::string>>& layers, evaluation& call);
+[[nodiscard]] expected<std::shared_ptr<journal_writer>> open_journal(const topology& what, const run_options& options,
+                                                                     const data_set& data, const started_run& stages,
+                                                                     evaluation& call);
 
 /// The data set of a topology's source. E0306 for one without samples.
 [[nodiscard]] expected<data_set_ptr> open_choice(const data_choice& choice);

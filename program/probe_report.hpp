@@ -18,6 +18,8 @@ struct cut_report {
   std::vector<std::uint64_t> boundaries;
   /// See cut_places.
   std::string cut_by = {};
+  /// layer_choice::plain.
+  std::vector<std::uint64_t> plain_layers = {};
   /// "0 Conv2d" for each layer, by part.
   std::vector<std::vector<std::string>> layers;
   /// What each part is warmed up with, one tensor; null: with nothing.
@@ -33,6 +35,10 @@ struct probe_report {
   std::uint64_t between_bytes = 0;
   /// By number, ascending: device_channels().
   std::vector<std::uint64_t> device_channels = {};
+  /// For the log: layers that run as they stand.
+  std::vector<std::string> notes = {};
+  /// For log and result: why results are not repeatable.
+  std::vector<std::string> warnings = {};
 };
 
 /// Whether a chain can have been cut like this into so many parts; E0702 otherwise.

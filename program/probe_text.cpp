@@ -44,11 +44,8 @@ json to_json(const cut_report& cut, const std::vector<tensor_place>& places, std
   for (std::size_t part = 0; part < cut.warm_up.size(); ++part, ++next) {
     warm_up.push_back({places[next].begin, places[next].bytes});
   }
-  return {{"name", cut.name},
-          {"boundaries", cut.boundaries},
-          {"layers", cut.layers},
-          {"warm_up", warm_up},
-          {"cut_by", cut.cut_by}};
+  return {{"name", cut.name},     {"boundaries", cut.boundaries}, {"plain_layers", cut.plain_layers},
+          {"layers", cut.layers}, {"warm_up", warm_up},           {"cut_by", cut.cut_by}};
 }
 
 cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
@@ -56,6 +53,9 @@ cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
   cut.name = text(member(value, "name"), "name");
   for (const json& each : list(member(value, "boundaries"), limits::stages_max + 1, "boundaries")) {
     cut.boundaries.push_back(number(each, "boundaries"));
+  }
+  for (const json& each : list(member(value, "plain_layers"), limits::layers_max, "plain_layers")) {
+    cut.plain_layers.push_back(number(each, "plain_layers"));
   }
   for (const json& part : list(member(value, "layers"), limits::stages_max, "layers")) {
     auto& names = cut.layers.emplace_back();
@@ -69,6 +69,12 @@ cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
   }
   cut.cut_by = text(member(value, "cut_by"), "cut_by");
   return cut;
+}
+
+std::vector<std::string> texts(const json& value, const char* where) {
+  std::vector<std::string> made;
+  for (const json& each : list(value, limits::probe_text_bytes_max, where)) made.push_back(text(each, where));
+  return made;
 }
 
 error error_from(const json& value) {
@@ -89,6 +95,8 @@ std::string to_text(const expected<probe_report>& report, const std::vector<tens
     object = {{"fingerprint", report->fingerprint},
               {"between_bytes", report->between_bytes},
               {"device_channels", report->device_channels},
+              {"notes", report->notes},
+              {"warnings", report->warnings},
               {"cuts", cuts}};
   } else {
     const error& e = report.error();
@@ -114,6 +122,8 @@ expected<probe_report> from_text(const std::string& text, std::vector<tensor_pla
     for (const json& each : list(member(object, "device_channels"), limits::probe_text_bytes_max, "device_channels")) {
       report.device_channels.push_back(number(each, "device_channels"));
     }
+    report.notes = texts(member(object, "notes"), "notes");
+    report.warnings = texts(member(object, "warnings"), "warnings");
     for (const json& each : list(member(object, "cuts"), limits::stages_max, "cuts")) {
       report.cuts.push_back(cut_from(each, places));
     }

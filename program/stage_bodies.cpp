@@ -1,6 +1,8 @@
 #include "program/stage_bodies.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "messages/exception_text.hpp"
@@ -51,12 +53,18 @@ const cut_node* stage_bodies::part_at(stage_index node) const {
   return content == what_.parts().contents.end() ? nullptr : std::get_if<cut_node>(&content->second);
 }
 
+const stage_node* stage_bodies::stage_at(stage_index node) const {
+  const auto content = what_.parts().contents.find(plan_.nodes[node].name);
+  return content == what_.parts().contents.end() ? nullptr : std::get_if<stage_node>(&content->second);
+}
+
 cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
   return {.stages = pipeline.options.stages,
           .threads = pipeline.options.threads.value_or(threads_),
           .optimize = pipeline.options.optimize,
           .partition = pipeline.options.partition,
-          .is_for_device = pipeline.options.device != "cpu"};
+          .is_for_device = pipeline.options.device != "cpu",
+          .allow_random = pipeline.options.allow_random};
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {
@@ -130,6 +138,7 @@ cut_report report_of(const cut_model& model, std::string name) {
   cut_report made{.name = std::move(name), .boundaries = {}, .layers = {}, .warm_up = {}};
   made.cut_by = model.places.cut_by;
   made.boundaries.assign(model.places.boundaries.begin(), model.places.boundaries.end());
+  made.plain_layers.assign(model.places.choice.plain.begin(), model.places.choice.plain.end());
   for (std::size_t part = 0; part < model.places.warm_up.size(); ++part) {
     const at::Tensor& input = model.places.warm_up[part];
     made.layers.push_back(model.layer_names(part));
@@ -140,6 +149,7 @@ cut_report report_of(const cut_model& model, std::string name) {
 
 cut_places places_of(const cut_report& cut) {
   cut_places found{.boundaries = {cut.boundaries.begin(), cut.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
+  found.choice.plain.assign(cut.plain_layers.begin(), cut.plain_layers.end());
   for (const payload_ptr& each : cut.warm_up) {
     found.warm_up.push_back(each ? as_tensors(each).single() : at::Tensor());
   }
@@ -147,8 +157,13 @@ cut_places places_of(const cut_report& cut) {
 }
 
 assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
+  std::vector<std::uint64_t> plain;
+  std::ranges::copy_if(cut.plain_layers, std::back_inserter(plain), [&](std::uint64_t layer) {
+    return cut.boundaries[part] <= layer && layer < cut.boundaries[part + 1];
+  });
   return {.threads = threads,
           .boundaries = cut.boundaries,
+          .plain_layers = std::move(plain),
           .warm_up = cut.warm_up[part],
           .layers = listed(cut.layers[part])};
 }

@@ -28,6 +28,8 @@ class stage_bodies {
 
   /// The pipeline of which a node is a part; null for any other node.
   [[nodiscard]] const cut_node* part_at(stage_index node) const;
+  /// A node that runs code of the user; null for any other node.
+  [[nodiscard]] const stage_node* stage_at(stage_index node) const;
   [[nodiscard]] cut_request request_of(const cut_pipeline& pipeline) const;
 
   void add(const std::string& pipeline, cut_model cut) { cuts_.insert_or_assign(pipeline, std::move(cut)); }

@@ -10,6 +10,8 @@
 #include "messages/limits.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/engine/make_wiring.hpp"
+#include "runtime/model/layer_code.hpp"
+#include "runtime/model/output_difference.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -54,6 +56,21 @@ expected<void> start(stage_body& body, const std::string& name) try {
   return fail(error_code::forward_failed, name, "it could not start: " + current_exception_text());
 }
 
+bool are_same(const activation& one, const activation& other) {
+  if (one.tensors == nullptr || other.tensors == nullptr) return one.tensors == other.tensors;
+  return std::ranges::equal(as_tensors(one.tensors).tensors(), as_tensors(other.tensors).tensors(), are_same_bits);
+}
+
+/// A stage may give what it keeps, and write it again.
+std::vector<activation> own_copies(std::vector<activation> made) {
+  for (activation& each : made) {
+    each.tensors = each_tensor(each.tensors, [](const at::Tensor& one) {
+      return one.is_nested() ? one.clone() : faithful_copy(one);
+    });
+  }
+  return made;
+}
+
 expected<void> run_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
                         const std::string& name) try {
   if (auto started = start(body, name); !started) return started;
@@ -81,12 +98,12 @@ activation loaded_activation(const sample_block& block) {
 }
 
 topology_probe::topology_probe(const topology& what, const wiring_plan& plan, stage_bodies& bodies,
-                               const sample_block& first, std::map<std::string, std::string> journaled_cuts)
+                               const sample_block& first, journaled_choices journaled)
     : what_(what),
       plan_(plan),
       bodies_(bodies),
       has_sample_(!first.inputs.empty()),
-      journaled_cuts_(std::move(journaled_cuts)),
+      journaled_(std::move(journaled)),
       outputs_(plan.nodes.size()) {
   const activation loaded = loaded_activation(first);
   for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
@@ -128,7 +145,29 @@ expected<void> topology_probe::probe_node(stage_index node, const probe_note& no
 expected<void> topology_probe::compute(stage_index node, std::span<const activation> inputs) {
   auto body = bodies_.make({node, 0});
   if (!body) return tl::make_unexpected(body.error());
-  return run_once(**body, inputs, outputs_[node], plan_.nodes[node].name);
+  auto ran = run_once(**body, inputs, outputs_[node], plan_.nodes[node].name);
+  const stage_node* stage = bodies_.stage_at(node);
+  return ran && stage != nullptr && stage->options.device == "cpu" ? repeat(node, **body, inputs) : ran;
+}
+
+/// Kernels of a device may differ in the last bits between their first runs, in which they are chosen.
+expected<void> topology_probe::repeat(stage_index node, stage_body& body, std::span<const activation> inputs) {
+  const std::vector<activation> once = own_copies(outputs_[node]);
+  std::vector<activation> again = once;
+  for (activation& each : again) each.tensors = nullptr;
+  outputs_[node] = once;
+  if (auto ran = body.run(inputs, again); !ran) return ran;
+  if (std::ranges::equal(once, again, are_same)) return {};
+  const std::string cause = "it gave other bits when it got the first micro-batch a second time";
+  const std::string place = "stage '" + plan_.nodes[node].name + "'";
+  if (!bodies_.stage_at(node)->options.allow_random) {
+    return fail(
+        error_code::model_not_repeatable, place, cause,
+        "let its outputs depend on its inputs alone, or set stage_options::allow_random, without the promise of "
+        "equal bits");
+  }
+  warnings_.push_back(place + ": " + cause + ": results are not repeatable, and other runs or replays give other ones");
+  return {};
 }
 
 std::vector<activation> topology_probe::inputs_of(stage_index node) const {
@@ -155,10 +194,13 @@ expected<at::Tensor> topology_probe::sample_for(const cut_node& part, const acti
 
 cut_request topology_probe::request_for(const cut_node& part, std::size_t layers, bool has_input) const {
   cut_request request = bodies_.request_of(what_.parts().pipelines.at(part.pipeline));
+  if (const auto plain = journaled_.plain.find(part.pipeline); plain != journaled_.plain.end()) {
+    request.journaled_plain = parse_plain(plain->second, layers);
+  }
   const auto asked = parse_partition_method(request.partition);
   if (!asked || !may_be_measured(*asked)) return request;
-  const auto journaled = journaled_cuts_.find(part.pipeline);
-  if (journaled != journaled_cuts_.end() && is_cut(journaled->second, layers, request.stages)) {
+  const auto journaled = journaled_.cuts.find(part.pipeline);
+  if (journaled != journaled_.cuts.end() && is_cut(journaled->second, layers, request.stages)) {
     request.partition = journaled->second;
   } else if (has_sample_ && !has_input) {
     request.partition = "parameters";

@@ -40,7 +40,13 @@ expected<void> make_local_pages(worker_setup& setup, const wiring_plan& plan) {
 
 probe_report report_of(const stage_bodies& bodies, const topology_probe& probe) {
   probe_report made{.cuts = {}, .between_bytes = probe.between_bytes()};
-  for (const auto& [name, cut] : bodies.cuts()) made.cuts.push_back(report_of(cut, name));
+  made.warnings = probe.warnings();
+  for (const auto& [name, cut] : bodies.cuts()) {
+    made.cuts.push_back(report_of(cut, name));
+    const layer_choice& choice = cut.places.choice;
+    made.notes.insert(made.notes.end(), choice.notes.begin(), choice.notes.end());
+    made.warnings.insert(made.warnings.end(), choice.warnings.begin(), choice.warnings.end());
+  }
   return made;
 }
 
@@ -64,6 +70,7 @@ class starter {
   expected<started_run> start(const sample_block& first) {
     load_kernels(what_);
     if (auto ready = options_.report ? adopt() : try_out(first); !ready) return tl::make_unexpected(ready.error());
+    tell();
     auto faults = plan_faults();
     if (!faults) return tl::make_unexpected(faults.error());
     auto workers = set_up_workers();
@@ -71,7 +78,11 @@ class starter {
     started_run made;
     if (options_.run.trace) made.trace = std::make_shared<trace_clock>();
     for (stage_index node = 0; node < plan_.nodes.size(); ++node) made.layers.push_back(layers_of(node));
-    for (const cut_report& each : reported_.cuts) made.cut_by.emplace(each.name, each.cut_by);
+    for (const cut_report& each : reported_.cuts) {
+      made.cut_by.emplace(each.name, each.cut_by);
+      if (!each.plain_layers.empty()) made.plain_layers.emplace(each.name, each.plain_layers);
+    }
+    made.warnings = reported_.warnings;
     const assembly_options how{.depths = {.from_loader = prefetch_slots_for(bytes_of(loaded_activation(first))),
                                           .between_stages = stage_slots_for(reported_.between_bytes)},
                                .trace = made.trace.get(),
@@ -102,11 +113,18 @@ class starter {
 
  private:
   expected<void> try_out(const sample_block& first) {
-    topology_probe probe(what_, plan_, bodies_, first, journaled_cuts(what_, options_.run.journal));
+    topology_probe probe(what_, plan_, bodies_, first, journaled_choices_of(what_, options_.run.journal));
     return probe.run(options_.classes, nullptr, options_.stop).and_then([&] {
       reported_ = report_of(bodies_, probe);
       return find_device_channels(reported_, what_, plan_, options_.run);
     });
+  }
+
+  void tell() const {
+    if (!options_.log) return;
+    for (const std::vector<std::string>* texts : {&reported_.notes, &reported_.warnings}) {
+      for (const std::string& each : *texts) options_.log({.level = log_level::warning, .text = each, .stage = {}});
+    }
   }
 
   /// Null without a plan.
@@ -240,7 +258,7 @@ expected<probe_report> probe_topology(const topology& what, const run_options& o
   const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
   load_kernels(what);
   stage_bodies bodies(what, *plan, options.threads.value_or(1), device_layout::of(options));
-  topology_probe probe(what, *plan, bodies, first, journaled_cuts(what, options.journal));
+  topology_probe probe(what, *plan, bodies, first, journaled_choices_of(what, options.journal));
   if (auto tried = probe.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());
   probe_report made = report_of(bodies, probe);
   made.fingerprint = fingerprint;
@@ -266,6 +284,7 @@ expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, c
   cut_places places{.boundaries = {to.boundaries.begin(), to.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
   places.warm_up.resize(request.stages);
   places.warm_up.at(part->part) = *input;
+  places.choice.plain.assign(to.plain_layers.begin(), to.plain_layers.end());
   auto made = cut_at(std::move(*model), request, std::move(places), part->part);
   if (!made) return tl::make_unexpected(made.error());
   bodies.add(part->pipeline, std::move(*made));
@@ -280,8 +299,7 @@ void prepare_pipelines(const topology& what, spare_models& spare) {
       auto model = open_model(*asked, name);
       const bool is_optimized = asked->options.optimize == optimize_mode::layer && asked->options.device == "cpu";
       if (!model || !is_optimized) return model;
-      const std::size_t layers = (*model)->weights().size();
-      return (*model)->optimize(0, layers, {}).map([&] { return std::move(*model); });
+      return (*model)->prepare({}).map([&] { return std::move(*model); });
     });
   }
 }

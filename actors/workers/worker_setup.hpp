@@ -26,9 +26,10 @@ class nursery;
 
 /// What a worker must be told to become one stage replica, beside what it can find out itself.
 struct assignment_data {
-  /// worker_assignment::threads and boundaries.
+  /// worker_assignment::threads, boundaries and plain_layers.
   std::uint32_t threads = 1;
   std::vector<std::uint64_t> boundaries = {};
+  std::vector<std::uint64_t> plain_layers = {};
   /// Null: the stage is not warmed up.
   payload_ptr warm_up = nullptr;
   /// "5 Conv2d … 14 LogSoftmax", for the log; empty for a stage that is no part of a model.

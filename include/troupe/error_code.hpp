@@ -51,6 +51,7 @@ enum class error_code : std::uint16_t {
   model_damaged = 213,
   model_beyond_limits = 214,
   model_crashed = 215,
+  model_not_repeatable = 216,
 
   data_missing = 301,
   data_truncated = 302,

@@ -110,6 +110,9 @@ struct eval_options {
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
   /// See model_loading.
   bool allow_effects = false;
+  /// Takes a model whose results are not repeatable, such as one that draws random numbers, with a warning; otherwise
+  /// it is E0216 (docs/models.md).
+  bool allow_random = false;
   /// Here the log begins at info, as that of the command line.
   run_options run = {.log = {.level = log_level::info}};
   /// For the command line alone, as `json`: the directory for result.json (and trace.jsonl with `run.trace`). An

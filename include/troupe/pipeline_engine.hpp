@@ -39,13 +39,16 @@ struct pipeline_engine_options {
   /// See model_loading.
   bool allow_effects = false;
   /// As eval_options has it.
+  bool allow_random = false;
+  /// As eval_options has it.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// See cut_options.
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
   bool cuda_graphs = false;
   /// A real micro-batch [N, ...]. It passes every layer before the start (E0209), and `partition = "profile"` times the
-  /// layers on it. Undefined: no check, no profile.
+  /// layers on it. Optimized layers are compared with plain ones on it. Undefined: no check, no profile, and layers run
+  /// as they stand, whatever `optimize` says.
   at::Tensor sample = {};
   /// A call that takes longer fails with E0605.
   std::chrono::nanoseconds call_timeout = std::chrono::hours{24};

@@ -91,6 +91,11 @@ struct run_result {
   std::vector<stage_report> stages;
   /// By pipeline, the partition method that cut it: the one asked for, or what "auto" became.
   std::map<std::string, std::string> cut_by;
+  /// By pipeline, the layers that run as they stand although `optimize` asks for more, because freezing and fusing
+  /// would change their results, or could not be checked (docs/models.md); only pipelines with such layers.
+  std::map<std::string, std::vector<std::uint64_t>> plain_layers;
+  /// What the user should know before trusting the numbers, in sentences for people; mostly empty.
+  std::vector<std::string> warnings;
   /// From the first micro-batch sent to the last folded; without loading, optimizing and warm-up.
   std::chrono::nanoseconds wall_time{0};
   double samples_per_second = 0;

@@ -75,6 +75,8 @@ struct stage_options {
   /// Nodes of a launch (docs/multi-node.md), by name: one for all replicas, or one for each. Empty: any. The flag
   /// --placement overrides it. E0102 where the launch has no such node; E0504 without a launch.
   std::vector<std::string> placement = {};
+  /// Takes a stage that gives other bits for the same input, with a warning; otherwise the try-out finds it (E0216).
+  bool allow_random = false;
 };
 
 /// A model that is a chain of layers, cut into stages as `troupe eval` does it.
@@ -99,6 +101,9 @@ struct cut_options {
   std::vector<std::string> placement = {};
   /// For a model from a file; see model_loading.
   bool allow_effects = false;
+  /// Takes a model whose results are not repeatable, such as one that draws random numbers, with a warning; otherwise
+  /// it is E0216 (docs/models.md).
+  bool allow_random = false;
 };
 
 /// A file, a module in memory, a chain, or layers that are built where they run.

@@ -144,6 +144,13 @@ inline constexpr std::array input = {
         "tried "
         "out, the signal or exit status, and the last lines of standard error. A model that crashes there would crash "
         "every worker; SIGKILL usually means that memory ran out."},
+    error_explanation{
+        error_code::model_not_repeatable, exit_status::bad_input, "model gives other results for the same input",
+        "A layer or stage draws random numbers or keeps a state, so that its results are no property of the model, and "
+        "a micro-batch that is computed again gives other ones. Mostly the model was traced in training mode: call "
+        "model.eval() before torch.jit.trace, and write F.dropout(x, training=self.training), as F.dropout(x) is "
+        "always on. The message names the layer and the operator, or that two runs of the first micro-batch differed. "
+        "--allow-random takes the model as it is, with a warning in log and result."},
 
     error_explanation{
         error_code::data_missing, exit_status::bad_input, "data does not exist",

@@ -168,6 +168,8 @@ const std::array options_in_order = {
                                    &check_metric_names),
     row<plain<bool, &o::allow_effects>>("allow_effects", k::toggle, "", 0, 0, "true",
                                         "Take a model that prints, touches files or uses unknown operators"),
+    row<plain<bool, &o::allow_random>>("allow_random", k::toggle, "", 0, 0, "true",
+                                       "Take a model that gives other results for the same input, with a warning"),
     row<optional<std::int64_t, &o::run, &r::limit>>("limit", k::count, "N", 1, limit_max, "1000",
                                                     "Evaluate only the first N samples"),
     row<plain<bool, &o::run, &r::workers, &w::enabled>>(

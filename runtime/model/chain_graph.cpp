@@ -68,12 +68,7 @@ std::optional<std::vector<c10::IValue>> defaults_of(const torch::jit::Module& mo
 std::string describe(const Node& node) {
   std::string text = node.kind().toQualString();
   if (node.kind() == prim::CallMethod) text += " of ." + node.s(c10::attr::name) + "()";
-  torch::jit::SourceRange range = node.sourceRange();
-  if (auto original = range.findSourceRangeThatGenerated()) range = *original;
-  if (const auto place = range.file_line_col()) {
-    text += " (" + std::get<0>(*place) + ":" + std::to_string(std::get<1>(*place)) + ")";
-  }
-  return text;
+  return text + place_in_source(node);
 }
 
 /// Walks one forward (or the method that is called in its place) and keeps the first thing that is in the way: an
@@ -242,6 +237,13 @@ expected<std::vector<found_layer>> find_layers(const torch::jit::Module& module,
   std::vector<found_layer> layers;
   for (const child_call& child : outside.calls()) flatten(child, layers);
   return layers;
+}
+
+std::string place_in_source(const torch::jit::Node& node) {
+  torch::jit::SourceRange range = node.sourceRange();
+  if (auto original = range.findSourceRangeThatGenerated()) range = *original;
+  const auto place = range.file_line_col();
+  return place ? " (" + std::get<0>(*place) + ":" + std::to_string(std::get<1>(*place)) + ")" : std::string();
 }
 
 std::shared_ptr<torch::jit::Graph> inlined_forward(const torch::jit::Module& module) {

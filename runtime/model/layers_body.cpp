@@ -25,15 +25,19 @@ std::string range_name(const layer_chain& chain, std::size_t first, std::size_t 
 }
 
 expected<std::vector<layer_code>> compile(const layer_chain& chain, std::size_t first, std::size_t last,
-                                          optimize_mode mode) {
+                                          const layers_body_options& options) {
   const std::span layers = std::span(chain.layers).subspan(first, last - first);
+  const optimize_mode mode = options.optimize;
   if (mode == optimize_mode::none || std::ranges::all_of(layers, &layer::passes_through)) return code_of(layers);
   if (mode == optimize_mode::stage) {
-    const auto fused = fuse_layers(layers, range_name(chain, first, last));
+    const auto is_plain = [&](const layer& one) { return std::ranges::binary_search(options.plain, one.index); };
+    if (std::ranges::any_of(layers, is_plain)) return code_of(layers);
+    const auto fused = options.fused ? expected<torch::jit::Module>(*options.fused)
+                                     : fuse_layers(layers, range_name(chain, first, last));
     if (!fused) return tl::make_unexpected(fused.error());
     return std::vector{layer_code(*fused)};
   }
-  const auto optimized = optimize_layers({chain.file, {layers.begin(), layers.end()}});
+  const auto optimized = optimize_layers({chain.file, {layers.begin(), layers.end()}}, {}, options.plain);
   if (!optimized) return tl::make_unexpected(optimized.error());
   return code_of(optimized->layers);
 }
@@ -44,7 +48,7 @@ expected<std::unique_ptr<layers_body>> layers_body::make(const layer_chain& chai
                                                          layers_body_options options) {
   TROUPE_CHECK(first <= last && last <= chain.layers.size(), "a stage's layers lie in the chain");
   TROUPE_CHECK(options.threads >= 1, "thread counts are resolved before a stage is made");
-  auto codes = compile(chain, first, last, options.optimize);
+  auto codes = compile(chain, first, last, options);
   if (!codes) return tl::make_unexpected(codes.error());
   std::vector<layer> layers(chain.layers.begin() + static_cast<std::ptrdiff_t>(first),
                             chain.layers.begin() + static_cast<std::ptrdiff_t>(last));

@@ -27,6 +27,11 @@ struct layers_body_options {
   /// An input of the stage in the shape of a micro-batch. on_start() runs it a few times, as the first runs of
   /// TorchScript specialise the code and start the threads; its values do not matter. Nothing means no warm-up.
   std::optional<at::Tensor> warm_up_input;
+  /// Numbers of layers that run as they stand, ascending; with optimize_mode::stage all of a stage that has one of
+  /// them.
+  std::vector<std::size_t> plain = {};
+  /// The layers as fuse_layers() makes them, where that was done; nothing: make() does it for optimize_mode::stage.
+  std::optional<torch::jit::Module> fused = {};
 };
 
 /// The layers [first, last) of a chain as the body of a stage: one tensor in, one tensor out, under c10::InferenceMode.

@@ -32,11 +32,12 @@ torch::jit::Module container_of(std::span<const layer> layers) {
 
 }  // namespace
 
-expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop) {
+expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop,
+                                      std::span<const std::size_t> plain) {
   layer_chain optimized = chain;
   for (layer& one : optimized.layers) {
     if (stop.stop_requested()) return stopped_early(chain.file);
-    if (one.passes_through) continue;
+    if (one.passes_through || std::ranges::binary_search(plain, one.index)) continue;
     try {
       one.module = frozen_and_fused(one.module);
     } catch (const std::exception& caught) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -12,9 +13,12 @@
 namespace troupe {
 
 /// The chain with each layer frozen and fused on its own (optimize_mode::layer): same names, types and counts, new
-/// code. Weights that fusing rewrites are new; stages that share one such chain share them. E0211 names the layer that
-/// LibTorch refuses; E0607 if it is told to stop between layers. Any thread.
-expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop = {});
+/// code; those whose numbers stand in `plain`, which ascends, stay as they are. LibTorch also folds what it must not
+/// (output_difference.hpp): what is to run has been compared. Weights that fusing rewrites are new; stages that share
+/// one such chain share them. E0211 names the layer that LibTorch refuses; E0607 if it is told to stop between layers.
+/// Any thread.
+expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop = {},
+                                      std::span<const std::size_t> plain = {});
 
 /// One module that runs `layers` in order, frozen and fused as a whole (optimize_mode::stage). Results move in the last
 /// digits with the choice of layers. Layers that pass their input on are left out; that all do is a broken invariant.

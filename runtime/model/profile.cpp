@@ -13,7 +13,6 @@
 #include "messages/limits.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
-#include "runtime/model/optimize.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -78,15 +77,13 @@ expected<std::vector<double>> measure(const std::string& model,
 
 }  // namespace
 
-expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
-                                             const at::Tensor& micro_batch, std::uint32_t threads,
-                                             const std::stop_token& stop, std::chrono::milliseconds budget) {
+expected<std::vector<double>> profile_layers(const layer_chain& chain, const at::Tensor& micro_batch,
+                                             std::uint32_t threads, const std::stop_token& stop,
+                                             std::chrono::milliseconds budget) {
   TROUPE_CHECK(!chain.layers.empty(), "profiling follows loading");
-  const expected<layer_chain> prepared = optimize == optimize_mode::none ? chain : optimize_layers(chain, stop);
-  if (!prepared) return tl::make_unexpected(prepared.error());
   const auto make_steps = [&] {
     std::vector<timed_step> steps;
-    std::vector<layer_code> codes = code_of(prepared->layers);
+    std::vector<layer_code> codes = code_of(chain.layers);
     for (std::size_t index = 0; index < codes.size(); ++index) {
       const auto code = std::make_shared<layer_code>(std::move(codes[index]));
       steps.push_back(

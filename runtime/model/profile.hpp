@@ -12,18 +12,15 @@
 #include "messages/limits.hpp"
 #include <troupe/error.hpp>
 #include <troupe/model.hpp>
-#include <troupe/options.hpp>
 
 namespace troupe {
 
 /// Seconds that each layer takes for one micro-batch: the median over passes through the whole chain, after a warm-up,
-/// within `budget`. Measures in a thread of its own with `threads` intra-op threads. Layers are optimised
-/// one by one also for optimize_mode::stage, where nothing else can be said before the cuts are known. `micro_batch`
-/// has the shape and dtype of the real ones and passed probe_chain. E0211, E0602; E0607 if it is told to stop between
-/// layers.
-expected<std::vector<double>> profile_layers(const layer_chain& chain, optimize_mode optimize,
-                                             const at::Tensor& micro_batch, std::uint32_t threads,
-                                             const std::stop_token& stop = {},
+/// within `budget`. Measures in a thread of its own with `threads` intra-op threads. `chain` is what is to run, with
+/// its layers optimized or not. `micro_batch` has the shape and dtype of the real ones and passed probe_chain. E0602;
+/// E0607 if it is told to stop between layers.
+expected<std::vector<double>> profile_layers(const layer_chain& chain, const at::Tensor& micro_batch,
+                                             std::uint32_t threads, const std::stop_token& stop = {},
                                              std::chrono::milliseconds budget = limits::profile_budget);
 
 /// One layer of any kind.

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -91,6 +93,18 @@ std::string seconds(std::chrono::nanoseconds time) {
   return fmt::format("{:.3f} s", std::chrono::duration<double>(time).count());
 }
 
+/// In lines of whole words: what a table shortens is not read.
+void add_whole(text_table& table, std::string name, std::string_view text, std::size_t width) {
+  constexpr std::size_t beside = 20;
+  const std::size_t columns = width - beside;
+  while (!text.empty()) {
+    const std::size_t space = text.size() <= columns ? std::string_view::npos : text.rfind(' ', columns);
+    const std::size_t end = text.size() <= columns ? text.size() : space == std::string_view::npos ? columns : space;
+    table.add({std::exchange(name, ""), std::string(text.substr(0, end))});
+    text.remove_prefix(std::min(text.size(), space == std::string_view::npos ? end : end + 1));
+  }
+}
+
 std::string summary(const run_result& result, std::size_t width) {
   text_table table({align::left, align::left});
   if (result.partial) table.add({"PARTIAL", "not everything that was asked for was evaluated"});
@@ -112,6 +126,7 @@ std::string summary(const run_result& result, std::size_t width) {
     table.add({sink.name, fmt::format("{} samples", sink.samples)});
     add_metrics(table, sink.metrics, sink.samples, "  ");
   }
+  for (const std::string& each : result.warnings) add_whole(table, "WARNING", each, width);
   return table.text(width);
 }
 

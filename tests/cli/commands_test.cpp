@@ -42,9 +42,11 @@ TEST(help, of_the_program_and_of_every_command_goes_to_stdout_with_examples) {
 
 TEST(help, names_every_flag_of_eval) {
   const std::string help = good({"eval", "--help"}).out;
-  for (const char* flag : {"--model", "--data", "--stages", "--replicas", "--micro-batch", "--threads", "--optimize",
-                           "--partition", "--num-pipe-buffers", "--metrics", "--allow-effects", "--limit", "--journal",
-                           "--resume", "--deadline", "--config", "--output", "--json", "--trace"}) {
+  for (const char* flag :
+       {"--model",    "--data",      "--stages",           "--replicas", "--micro-batch",   "--threads",
+        "--optimize", "--partition", "--num-pipe-buffers", "--metrics",  "--allow-effects", "--allow-random",
+        "--limit",    "--journal",   "--resume",           "--deadline", "--config",        "--output",
+        "--json",     "--trace"}) {
     EXPECT_THAT(help, HasSubstr(flag));
   }
 }
@@ -223,10 +225,10 @@ TEST(plan, has_no_flag_that_changes_nothing_and_takes_the_file_of_an_evaluation)
   const std::string help = good({"plan", "--help"}).out;
   for (const option& each : all_options()) {
     const bool is_for_plan =
-        std::ranges::count(
-            std::vector<std::string_view>{"model", "data", "stages", "replicas", "micro_batch", "threads", "optimize",
-                                          "partition", "num_pipe_buffers", "dtype", "allow_effects", "limit", "json"},
-            each.name) > 0;
+        std::ranges::count(std::vector<std::string_view>{"model", "data", "stages", "replicas", "micro_batch",
+                                                         "threads", "optimize", "partition", "num_pipe_buffers",
+                                                         "dtype", "allow_effects", "allow_random", "limit", "json"},
+                           each.name) > 0;
     EXPECT_EQ(help.find("  " + flag_name(each) + " ") != std::string::npos, is_for_plan) << each.name;
   }
   const scratch directory;

@@ -99,6 +99,11 @@ const std::vector<followed_fix> models_rows = {
      .fix = "copy or download the file again",
      .then = eval_model("flipped.pt"),
      .act = [](const scratch& d) { copy_file(d, "good.pt", "flipped.pt"); }},
+    {.name = "draws",
+     .code = "E0216",
+     .arguments = eval_model("draws.pt"),
+     .fix = "--allow-random",
+     .then = eval_model("draws.pt", {"--allow-random"})},
 };
 
 }  // namespace

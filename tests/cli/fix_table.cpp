@@ -7,6 +7,7 @@ namespace troupe::testing {
 
 void make_files_to_mend(const scratch& directory) {
   directory.write("prints.pt", model_archive(net_code(net_forward("    print(1)\n"))));
+  directory.write("draws.pt", model_archive(net_code(net_forward("    x = torch.dropout(x, 0.5, True)\n"))));
   std::string flipped = file_content(directory.path() / "good.pt");
   flipped[flipped.size() / 2] ^= 1;
   directory.write("flipped.pt", flipped);

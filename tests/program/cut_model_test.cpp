@@ -20,7 +20,7 @@ class timed_model final : public layered_model {
   explicit timed_model(std::size_t layers) : weights_(layers, {"Layer", 0, 0}) { weights_.back().parameters = 100; }
 
   /// Nothing if no times were asked for.
-  mutable std::optional<std::chrono::milliseconds> budget;
+  std::optional<std::chrono::milliseconds> budget;
 
   [[nodiscard]] std::vector<double> seconds() const {
     std::vector<double> made(weights_.size(), 1.0);
@@ -34,9 +34,21 @@ class timed_model final : public layered_model {
   [[nodiscard]] expected<void> probe(const at::Tensor&, std::uint32_t, const std::stop_token&) const override {
     return {};
   }
-  [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor&, optimize_mode, std::uint32_t,
+  [[nodiscard]] std::vector<layer_finding> random_code() const override { return {}; }
+  [[nodiscard]] bool is_optimizable() const noexcept override { return false; }
+  [[nodiscard]] expected<layer_trial> try_layers(const at::Tensor&, bool, std::span<const std::size_t>,
+                                                 const std::stop_token&) override {
+    return layer_trial{};
+  }
+  [[nodiscard]] expected<std::optional<std::string>> compare_stage(std::size_t, std::size_t,
+                                                                   const at::Tensor&) override {
+    return std::optional<std::string>();
+  }
+  [[nodiscard]] expected<void> prepare(const std::stop_token&) override { return {}; }
+  [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor&, optimize_mode,
+                                                          std::span<const std::size_t>, std::uint32_t,
                                                           const std::stop_token&,
-                                                          std::chrono::milliseconds within) const override {
+                                                          std::chrono::milliseconds within) override {
     budget = within;
     return seconds();
   }
@@ -45,7 +57,10 @@ class timed_model final : public layered_model {
                                                             const std::stop_token&) const override {
     return std::vector<at::Tensor>(boundaries.size() - 1, micro_batch);
   }
-  [[nodiscard]] expected<void> optimize(std::size_t, std::size_t, const std::stop_token&) override { return {}; }
+  [[nodiscard]] expected<void> optimize(std::size_t, std::size_t, std::span<const std::size_t>,
+                                        const std::stop_token&) override {
+    return {};
+  }
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t, std::size_t,
                                                                 const part_options&) const override {
     return std::shared_ptr<stage_body>();
@@ -56,7 +71,7 @@ class timed_model final : public layered_model {
   std::vector<layer_weight> weights_;
 };
 
-cut_places places_of(const timed_model& model, std::uint32_t stages, const std::string& method, bool has_sample) {
+cut_places places_of(timed_model& model, std::uint32_t stages, const std::string& method, bool has_sample) {
   const auto found =
       find_places(model, {.stages = stages, .partition = method}, has_sample ? at::ones({2, 3}) : at::Tensor());
   EXPECT_TRUE(found) << to_string(found.error());
@@ -64,7 +79,7 @@ cut_places places_of(const timed_model& model, std::uint32_t stages, const std::
 }
 
 TEST(automatic_partition, times_the_layers_where_there_is_a_choice) {
-  const timed_model model(4);
+  timed_model model(4);
   const cut_places found = places_of(model, 2, "auto", true);
   EXPECT_EQ(found.boundaries, (part_boundaries{0, 1, 4}));
   EXPECT_EQ(found.cut_by, "profile");
@@ -81,17 +96,18 @@ struct untimed_case {
 TEST(automatic_partition, times_nothing_for_one_stage_for_the_only_cut_and_without_a_sample) {
   for (const auto& [layers, stages, has_sample] :
        {untimed_case{4, 1, true}, untimed_case{1, 1, true}, untimed_case{4, 4, true}, untimed_case{4, 2, false}}) {
-    const timed_model model(layers);
+    timed_model model(layers);
     const cut_places found = places_of(model, stages, "auto", has_sample);
     EXPECT_FALSE(model.budget) << layers << " layers, " << stages << " stages";
     EXPECT_EQ(found.cut_by, "parameters");
     EXPECT_EQ(found.boundaries, places_of(model, stages, "parameters", has_sample).boundaries);
   }
-  EXPECT_EQ(places_of(timed_model(4), 2, "auto", false).boundaries, (part_boundaries{0, 3, 4}));
+  timed_model model(4);
+  EXPECT_EQ(places_of(model, 2, "auto", false).boundaries, (part_boundaries{0, 3, 4}));
 }
 
 TEST(automatic_partition, cuts_by_times_that_are_known) {
-  const timed_model model(4);
+  timed_model model(4);
   const auto found = find_places(model, {.stages = 2}, at::Tensor(), model.seconds());
   ASSERT_TRUE(found) << to_string(found.error());
   EXPECT_EQ(found->boundaries, (part_boundaries{0, 1, 4}));
@@ -101,11 +117,11 @@ TEST(automatic_partition, cuts_by_times_that_are_known) {
 
 TEST(automatic_partition, leaves_other_methods_alone) {
   for (const char* method : {"uniform", "parameters", "type:layer", "0,3,4"}) {
-    const timed_model model(4);
+    timed_model model(4);
     EXPECT_EQ(places_of(model, 2, method, true).cut_by, method);
     EXPECT_FALSE(model.budget) << method;
   }
-  const timed_model model(4);
+  timed_model model(4);
   EXPECT_EQ(places_of(model, 2, "profile", true).cut_by, "profile");
   EXPECT_EQ(model.budget, limits::profile_budget);
   const auto refused = find_places(model, {.stages = 2, .partition = "profile"}, at::Tensor());

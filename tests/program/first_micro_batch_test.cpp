@@ -38,7 +38,7 @@ TEST(misfit, is_told_before_anything_is_evaluated) {
         misfit_of(topology{}.source("numbers", numbers(10)).stage("copy", counted).sink("all", {metric}));
     EXPECT_EQ(found.code, error_code::metric_does_not_fit) << metric;
     EXPECT_THAT(found.where, HasSubstr("first micro-batch, metric " + metric));
-    EXPECT_EQ(*counted.runs, 1) << "the probe alone";
+    EXPECT_EQ(*counted.runs, 2) << "the probe alone, which computes twice";
   }
 }
 

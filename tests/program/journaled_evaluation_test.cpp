@@ -293,12 +293,13 @@ TEST_F(journaled_evaluation, knows_the_cut_of_each_pipeline) {
                             .pipeline("b", "b.pt", {.stages = 2})
                             .pipeline("a", "a.pt", fused("profile"));
   ASSERT_TRUE(create_journal(options_.run.journal.file, {{"partition", "0,4,15 0,14,15"}}));
-  EXPECT_TRUE(journaled_cuts(what, {.file = options_.run.journal.file}).empty()) << "a run that is not resumed";
-  EXPECT_EQ(journaled_cuts(what, {.file = options_.run.journal.file, .resume = true}),
+  EXPECT_TRUE(journaled_choices_of(what, {.file = options_.run.journal.file}).cuts.empty())
+      << "a run that is not resumed";
+  EXPECT_EQ(journaled_choices_of(what, {.file = options_.run.journal.file, .resume = true}).cuts,
             (std::map<std::string, std::string>{{"a", "0,4,15"}, {"c", "0,14,15"}}));
   options_.run.journal.file += ".other";
   ASSERT_TRUE(create_journal(options_.run.journal.file, {{"threads", "1"}}));
-  EXPECT_TRUE(journaled_cuts(what, {.file = options_.run.journal.file, .resume = true}).empty());
+  EXPECT_TRUE(journaled_choices_of(what, {.file = options_.run.journal.file, .resume = true}).cuts.empty());
 }
 
 TEST_F(journaled_evaluation, goes_on_where_files_were_moved_and_not_where_they_changed) {

@@ -23,8 +23,7 @@ expected<layered_model_ptr> load() {
 
 expected<layered_model_ptr> load_optimized() {
   auto model = load();
-  const std::size_t layers = (*model)->weights().size();
-  EXPECT_TRUE((*model)->optimize(0, layers, {}));
+  EXPECT_TRUE((*model)->prepare({}));
   return model;
 }
 

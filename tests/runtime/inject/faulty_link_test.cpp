@@ -44,7 +44,8 @@ class faulty_pair {
   }
   /// The first message of the stage.
   void assign(stage_address to = disturbed) {
-    driver->send(*codec::encode(worker_assignment{.address = to, .incarnation = 0, .boundaries = {}, .faults = {}}));
+    driver->send(*codec::encode(
+        worker_assignment{.address = to, .incarnation = 0, .boundaries = {}, .plain_layers = {}, .faults = {}}));
   }
   void send_calls(call_number count) {
     for (call_number i = 1; i <= count; ++i) driver->send(*codec::encode(release_call{i}));

@@ -12,6 +12,7 @@
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/move_module.hpp"
+#include "runtime/model/optimize.hpp"
 #include "runtime/model/profile.hpp"
 #include "torchscript.hpp"
 
@@ -213,7 +214,8 @@ TEST(profile, every_layer_has_a_time_and_the_heavy_one_the_longest) {
                                 "memory");
   ASSERT_TRUE(chain) << to_string(chain.error());
   for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
-    const auto seconds = profile_layers(*chain, mode, at::rand({256, 8}), 1);
+    const auto seconds =
+        profile_layers(mode == optimize_mode::none ? *chain : *optimize_layers(*chain), at::rand({256, 8}), 1);
     ASSERT_TRUE(seconds) << to_string(seconds.error());
     ASSERT_EQ(seconds->size(), 3u);
     for (const double time : *seconds) EXPECT_GT(time, 0);
@@ -237,7 +239,7 @@ TEST(profile, measures_the_least_passes_where_the_budget_is_spent_at_once) {
 }
 
 TEST(profile, a_failing_layer_is_named) {
-  const auto seconds = profile_layers(*load_chain(lenet_file()), optimize_mode::layer, at::rand({2, 3, 28, 28}), 1);
+  const auto seconds = profile_layers(*optimize_layers(*load_chain(lenet_file())), at::rand({2, 3, 28, 28}), 1);
   ASSERT_FALSE(seconds);
   EXPECT_THAT(to_string(seconds.error()), HasSubstr("layer 2 (2 Conv2d)"));
 }

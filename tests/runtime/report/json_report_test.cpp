@@ -60,10 +60,10 @@ TEST(result_json, has_the_documented_names_and_no_others) {
               ElementsAre("name", "replica", "layers", "forward_seconds", "busy_fraction", "micro_batches"));
   EXPECT_THAT(names_of(object["config"]),
               ElementsAre("model", "data", "stages", "replicas", "micro_batch", "threads", "optimize", "partition",
-                          "num_pipe_buffers", "device", "cuda_graphs", "dtype", "metrics", "allow_effects", "limit",
-                          "processes", "transport", "worker_timeout", "start_deadline", "forward_deadline", "checksums",
-                          "journal", "resume", "deadline", "fault", "output", "log", "log_format", "log_level", "json",
-                          "trace"));
+                          "num_pipe_buffers", "device", "cuda_graphs", "dtype", "metrics", "allow_effects",
+                          "allow_random", "limit", "processes", "transport", "worker_timeout", "start_deadline",
+                          "forward_deadline", "checksums", "journal", "resume", "deadline", "fault", "output", "log",
+                          "log_format", "log_level", "json", "trace"));
 }
 
 TEST(result_json, says_how_many_samples_were_left_out) {
@@ -76,6 +76,15 @@ TEST(result_json, says_which_method_cut_a_pipeline) {
   run_result result = sample_result();
   result.cut_by = {{"late", "0,4,15"}, {"stage", "profile"}};
   EXPECT_EQ(json::parse(result_json(result).text)["cut_by"], json::parse(R"({"late": "0,4,15", "stage": "profile"})"));
+}
+
+TEST(result_json, says_what_runs_as_it_stands_and_what_to_know_of_the_numbers) {
+  run_result result = sample_result();
+  result.plain_layers = {{"stage", {1, 4}}};
+  result.warnings = {"it draws random numbers"};
+  const json object = json::parse(result_json(result).text);
+  EXPECT_EQ(object["plain_layers"], json::parse(R"({"stage": [1, 4]})"));
+  EXPECT_EQ(object["warnings"], json::parse(R"(["it draws random numbers"])"));
 }
 
 TEST(result_json, has_every_sink_where_there_are_several) {

@@ -59,6 +59,18 @@ TEST(result_table, says_how_many_samples_were_left_out) {
   EXPECT_THAT(result_table(result, 100), HasSubstr("samples   10000 in 157 micro-batches, 12 left out\n"));
 }
 
+TEST(result_table, shows_a_warning_as_a_whole) {
+  run_result result = result_of_two_stages();
+  result.warnings = {"layer 3 (3 Dropout) draws random numbers: aten::dropout with training on, " +
+                     std::string(100, 'x')};
+  std::string shown;
+  for (const char each : result_table(result, 60)) {
+    if (each != ' ' && each != '\n') shown += each;
+  }
+  EXPECT_THAT(shown, HasSubstr("WARNINGlayer3(3Dropout)drawsrandomnumbers:aten::dropoutwithtrainingon," +
+                               std::string(100, 'x')));
+}
+
 TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
   run_result result = result_of_two_stages();
   const metric_value f1{"f1", {real_field("macro", 0.5), real_field("micro", 0.75), real_list("per_class", {0.5})}};

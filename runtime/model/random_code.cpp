@@ -1,0 +1,126 @@
+#include "runtime/model/random_code.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/constant_propagation.h>
+
+#include "runtime/model/chain_graph.hpp"
+
+namespace troupe {
+namespace {
+
+using torch::jit::Block;
+using torch::jit::Node;
+using torch::jit::Value;
+namespace prim = c10::prim;
+
+/// Of the arguments that decide whether an operator draws, by the names that LibTorch gives them.
+constexpr std::array<std::string_view, 2> switches = {"train", "training"};
+constexpr std::array<std::string_view, 3> probabilities = {"p", "dropout", "dropout_p"};
+constexpr std::array<std::string_view, 4> normalisations = {
+    "aten::batch_norm", "aten::native_batch_norm", "aten::_batch_norm_impl_index", "aten::_native_batch_norm_legit"};
+
+void each_node(Block* block, const std::function<void(Node*)>& see) {
+  for (Node* node : block->nodes()) {
+    see(node);
+    for (Block* inner : node->blocks()) each_node(inner, see);
+  }
+}
+
+/// Puts truth values and numbers of the module and its children in the place of their attributes, but for those that
+/// forward sets.
+class known_attributes {
+ public:
+  known_attributes(torch::jit::Graph& graph, const torch::jit::Module& module) : graph_(graph) {
+    owners_.emplace(graph.inputs().front(), module);
+  }
+
+  void put() {
+    each_node(graph_.block(), [&](Node* node) {
+      if (node->kind() == prim::SetAttr) set_.insert(node->s(c10::attr::name));
+    });
+    each_node(graph_.block(), [&](Node* node) {
+      if (node->kind() == prim::GetAttr) get(*node);
+    });
+  }
+
+ private:
+  void get(Node& node) {
+    const auto owner = owners_.find(node.input());
+    if (owner == owners_.end()) return;
+    const std::string& name = node.s(c10::attr::name);
+    const c10::IValue value = owner->second.attr(name);
+    if (value.isModule()) {
+      owners_.emplace(node.output(), value.toModule());
+    } else if ((value.isBool() || value.isDouble() || value.isInt()) && !set_.contains(name)) {
+      const torch::jit::WithInsertPoint here(&node);
+      node.output()->replaceAllUsesWith(graph_.insertConstant(value));
+    }
+  }
+
+  torch::jit::Graph& graph_;
+  std::unordered_map<const Value*, torch::jit::Module> owners_;
+  std::set<std::string> set_;
+};
+
+/// The value of an argument of these names, where it is known.
+template <std::size_t N>
+std::optional<c10::IValue> argument(const Node& node, const std::array<std::string_view, N>& names, bool& exists) {
+  const auto* schema = node.maybeSchema();
+  if (schema == nullptr) return std::nullopt;
+  for (std::size_t at = 0; at < schema->arguments().size() && at < node.inputs().size(); ++at) {
+    if (std::ranges::find(names, schema->arguments()[at].name()) == names.end()) continue;
+    exists = true;
+    return torch::jit::toIValue(node.inputs()[at]);
+  }
+  return std::nullopt;
+}
+
+/// It writes them, and the next micro-batch finds others.
+bool keeps_statistics(const Node& node) {
+  constexpr std::size_t running_mean = 3;
+  return node.inputs().size() > running_mean &&
+         node.inputs()[running_mean]->type()->isSubtypeOf(*c10::TensorType::get());
+}
+
+std::optional<std::string> what_draws(const Node& node) {
+  const std::string kind = node.kind().toQualString();
+  const bool is_normalisation = std::ranges::find(normalisations, kind) != normalisations.end();
+  if (!is_normalisation && !node.isNondeterministic()) return std::nullopt;
+  if (is_normalisation && !keeps_statistics(node)) return std::nullopt;
+  bool has_switch = false;
+  const auto trains = argument(node, switches, has_switch);
+  if (has_switch && (!trains || !trains->isBool() || !trains->toBool())) return std::nullopt;
+  bool has_probability = false;
+  const auto share = is_normalisation ? std::nullopt : argument(node, probabilities, has_probability);
+  const bool is_zero = share && share->isDouble() && share->toDouble() == 0;
+  // attention draws for its dropout alone; what draws by p without a switch, such as bernoulli, always does
+  const bool is_attention = kind.find("attention") != std::string::npos;
+  if (is_attention && (!share || is_zero)) return std::nullopt;
+  if (has_switch && is_zero) return std::nullopt;
+  const std::string what =
+      is_normalisation ? "keeps statistics of the micro-batches that it sees: " : "draws random numbers: ";
+  return what + kind + (has_switch ? " with training on" : "");
+}
+
+}  // namespace
+
+std::optional<std::string> find_random(const torch::jit::Module& module) {
+  auto graph = inlined_forward(module);
+  known_attributes(*graph, module).put();
+  torch::jit::ConstantPropagationImmutableTypes(graph);
+  std::optional<std::string> found;
+  each_node(graph->block(), [&](Node* node) {
+    if (found) return;
+    if (const auto what = what_draws(*node)) found = *what + place_in_source(*node);
+  });
+  return found;
+}
+
+}  // namespace troupe
