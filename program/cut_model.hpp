@@ -48,7 +48,7 @@ struct cut_places {
 /// The one way from a method to boundaries, by which runs and `troupe plan` cut. `sample`: a real micro-batch [N, ...]
 /// that goes through all layers (E0209), warms the stages up and is what partition = "profile" times; undefined: none
 /// of these, and "auto" is "parameters". `seconds`: of the layers, where they are known; empty: measured if the method
-/// needs them. What is to run optimized is compared with what the file has (layer_choice.hpp). Errors: E0106 more
+/// needs them. Code that runs optimized is compared with that of the file (layer_choice.hpp). Errors: E0106 more
 /// stages than layers, E05xx partition; E0216 not repeatable; E0211; E0607 if it is told to stop between layers or
 /// rounds.
 expected<cut_places> find_places(layered_model& model, const cut_request& request, const at::Tensor& sample,

@@ -92,7 +92,7 @@ class chain_model final : public layered_model {
       if (!difference) fused_.emplace(std::pair(begin, end), std::move(*fused));
       return difference;
     } catch (const std::exception&) {
-      return std::optional<std::string>();  // the run tells of it
+      return std::optional<std::string>();  // the run reports it
     }
   }
   [[nodiscard]] expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
@@ -160,7 +160,7 @@ class chain_model final : public layered_model {
         {chain_.file, {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)}}, device);
   }
 
-  /// What the layer gives, notes what is the matter with it. Throws what its plain form throws.
+  /// What the layer gives, and notes its findings. Throws what its plain form throws.
   at::Tensor try_layer(std::size_t index, const at::Tensor& input, bool compares, layer_trial& into) const {
     const layer& one = chain_.layers[index];
     layer_code plain(one);

@@ -32,11 +32,11 @@ struct part_options {
   /// Undefined: the stage is not warmed up.
   at::Tensor warm_up = {};
   c10::Device device = c10::DeviceType::CPU;
-  /// cut_places::plain, for what is optimized here.
+  /// Layers that run as they stand (layer_choice::plain), for those optimized here.
   std::vector<std::size_t> plain = {};
 };
 
-/// What is the matter with a layer.
+/// A fault of a layer.
 struct layer_finding {
   std::size_t layer = 0;
   std::string name;  ///< "layer 3 (features.0 Conv2d)"
@@ -75,7 +75,7 @@ class layered_model {
   [[nodiscard]] virtual bool is_optimizable() const noexcept = 0;
   /// Runs each layer twice on what the layers before it make of the sample, which the model accepts; with `optimizes`
   /// also its optimized form, from which the next layer gets its input unless it differs. Layers of `plain`, which
-  /// ascends, are not optimized. A layer that fails ends the trial: the run tells of it. E0211; E0607.
+  /// ascends, are not optimized. A layer that fails ends the trial: the run reports that. E0211; E0607.
   [[nodiscard]] virtual expected<layer_trial> try_layers(const at::Tensor& sample, bool optimizes,
                                                          std::span<const std::size_t> plain,
                                                          const std::stop_token& stop) = 0;

@@ -14,7 +14,7 @@ namespace troupe {
 
 /// The chain with each layer frozen and fused on its own (optimize_mode::layer): same names, types and counts, new
 /// code; those whose numbers stand in `plain`, which ascends, stay as they are. LibTorch also folds what it must not
-/// (output_difference.hpp): what is to run has been compared. Weights that fusing rewrites are new; stages that share
+/// (output_difference.hpp): compare before a run. Weights that fusing rewrites are new; stages that share
 /// one such chain share them. E0211 names the layer that LibTorch refuses; E0607 if it is told to stop between layers.
 /// Any thread.
 expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_token& stop = {},

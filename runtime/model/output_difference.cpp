@@ -65,7 +65,7 @@ std::optional<std::string> difference_of_values(const at::Tensor& optimized, con
   const double largest = largest_of(at::where(finite, optimized - plain, nothing).abs());
   if (largest <= share * scale) return std::nullopt;
   return "outputs differ by up to " + number_text(largest) + ", the largest being " + number_text(scale) +
-         " (allowed is " + number_text(share) + " of it)";
+         " (allowed is " + number_text(share) + " times that)";
 }
 
 }  // namespace

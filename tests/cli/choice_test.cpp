@@ -1,4 +1,4 @@
-// Goal: what may not be optimized, and what is not repeatable, is the same for the whole of a run: in one process, in
+// Goal: code that may not be optimized, or is not repeatable, is the same for the whole of a run: in one process, in
 // workers, in the spare that replaces a killed one, in a run that goes on with its journal. Method: the built program
 // on a block that LibTorch's freeze folds wrongly, and on one with dropout; metrics against a run that optimizes
 // nothing, and against a plain loop.
