@@ -47,7 +47,7 @@ std::string inspection_text(const chain_summary& chain) {
   return head + "\n" + table.text(output_width());
 }
 
-/// Of layers for which an evaluation refuses the model (E0216).
+/// Layers for which an evaluation refuses the model (E0216).
 std::string random_text(const layer_chain& chain) {
   std::string text;
   for (const layer& each : chain.layers) {

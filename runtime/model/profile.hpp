@@ -16,7 +16,7 @@
 namespace troupe {
 
 /// Seconds that each layer takes for one micro-batch: the median over passes through the whole chain, after a warm-up,
-/// within `budget`. Measures in a thread of its own with `threads` intra-op threads. `chain` is what is to run, with
+/// within `budget`. Measures in a thread of its own with `threads` intra-op threads. `chain` is timed as given, with
 /// its layers optimized or not. `micro_batch` has the shape and dtype of the real ones and passed probe_chain. E0602;
 /// E0607 if it is told to stop between layers.
 expected<std::vector<double>> profile_layers(const layer_chain& chain, const at::Tensor& micro_batch,

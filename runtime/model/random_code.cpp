@@ -20,7 +20,7 @@ using torch::jit::Node;
 using torch::jit::Value;
 namespace prim = c10::prim;
 
-/// Of the arguments that decide whether an operator draws, by the names that LibTorch gives them.
+/// Arguments that decide whether an operator draws, by the names that LibTorch gives them.
 constexpr std::array<std::string_view, 2> switches = {"train", "training"};
 constexpr std::array<std::string_view, 3> probabilities = {"p", "dropout", "dropout_p"};
 constexpr std::array<std::string_view, 4> normalisations = {
