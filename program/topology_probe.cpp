@@ -64,22 +64,25 @@ bool are_same(const activation& one, const activation& other) {
 /// A stage may give what it keeps, and write it again.
 std::vector<activation> own_copies(std::vector<activation> made) {
   for (activation& each : made) {
-    each.tensors = each_tensor(each.tensors, [](const at::Tensor& one) {
-      return one.is_nested() ? one.clone() : faithful_copy(one);
-    });
+    each.tensors = each_tensor(
+        each.tensors, [](const at::Tensor& one) { return one.is_nested() ? one.clone() : faithful_copy(one); });
   }
   return made;
 }
 
-expected<void> run_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
-                        const std::string& name) try {
-  if (auto started = start(body, name); !started) return started;
+expected<void> compute_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
+                            const std::string& name) try {
   if (auto ran = body.run(inputs, outputs); !ran) return ran;
   const auto ready = body.outputs_ready();
   return ready ? await(*ready, name) : expected<void>{};
 } catch (...) {
   return fail(error_code::forward_failed, name, "the stage threw: " + current_exception_text(),
               "check the stage with such an input, outside the pipeline");
+}
+
+expected<void> run_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
+                        const std::string& name) {
+  return start(body, name).and_then([&] { return compute_once(body, inputs, outputs, name); });
 }
 
 }  // namespace
@@ -156,7 +159,7 @@ expected<void> topology_probe::repeat(stage_index node, stage_body& body, std::s
   std::vector<activation> again = once;
   for (activation& each : again) each.tensors = nullptr;
   outputs_[node] = once;
-  if (auto ran = body.run(inputs, again); !ran) return ran;
+  if (auto ran = compute_once(body, inputs, again, plan_.nodes[node].name); !ran) return ran;
   if (std::ranges::equal(once, again, are_same)) return {};
   const std::string cause = "it gave other bits when it got the first micro-batch a second time";
   const std::string place = "stage '" + plan_.nodes[node].name + "'";
