@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "messages/printable.hpp"
+
 namespace troupe::cli {
 namespace {
 
@@ -98,9 +100,10 @@ std::string verdict_text(const chaos_verdict& verdict) {
   }
   text += fmt::format("time       {:.2f} s, undisturbed {:.2f} s{}\n", verdict.disturbed.end.seconds,
                       verdict.undisturbed.end.seconds, verdict.disturbed.resumed ? ", resumed" : "");
-  text += verdict.objection ? fmt::format("same bits  no: {}\n", *verdict.objection) : "same bits  yes\n";
-  for (const std::string& each : reasons_of(verdict)) text += fmt::format("because    {}\n", each);
-  return text + fmt::format("repeat     {}\n", verdict.repeat);
+  text +=
+      verdict.objection ? fmt::format("same bits  no: {}\n", printable_lines(*verdict.objection)) : "same bits  yes\n";
+  for (const std::string& each : reasons_of(verdict)) text += fmt::format("because    {}\n", printable_lines(each));
+  return text + fmt::format("repeat     {}\n", printable(verdict.repeat));
 }
 
 std::string verdict_json(const chaos_verdict& verdict) {

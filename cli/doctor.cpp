@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "machine_checks.hpp"
+#include "messages/printable.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 
@@ -50,7 +51,7 @@ json to_json(const std::vector<machine_check>& checks, const gpu_findings& gpus)
 std::string to_text(const std::vector<machine_check>& checks) {
   std::string text;
   for (const machine_check& each : checks) {
-    text += fmt::format("{:<8} {:<10} {}\n", label(each.level), each.subject, each.finding);
+    text += fmt::format("{:<8} {:<10} {}\n", label(each.level), each.subject, printable(each.finding));
   }
   return text;
 }
@@ -70,9 +71,9 @@ expected<exit_status> run_doctor(const arguments& given) {
   const gpu_findings gpus = find_gpus();
   const std::vector<machine_check> checks = check_machine(gpus);
   const bool has_failed = std::ranges::count(checks, check_level::failed, &machine_check::level) > 0;
-  return print(as_json ? to_json(checks, gpus).dump(2) + "\n" : to_text(checks)).map([&] {
-    return has_failed ? exit_status::failure : exit_status::ok;
-  });
+  return print(as_json ? to_json(checks, gpus).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                       : to_text(checks))
+      .map([&] { return has_failed ? exit_status::failure : exit_status::ok; });
 }
 
 }  // namespace troupe::cli

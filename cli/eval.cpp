@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "eval_interrupt.hpp"
 #include "live_report.hpp"
+#include "messages/printable.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
@@ -47,7 +48,7 @@ expected<void> check_output(const eval_options& options) {
 }
 
 expected<void> write_file(const std::filesystem::path& path, const std::string& content) {
-  return atomic_write_file(path, content).map([&] { say(fmt::format("wrote {}\n", path.string())); });
+  return atomic_write_file(path, content).map([&] { say(fmt::format("wrote {}\n", printable(path.string()))); });
 }
 
 expected<void> write_output(const run_result& result, const std::string& json) {

@@ -2,6 +2,7 @@
 
 #include "actors/workers/room_of.hpp"
 #include "command.hpp"
+#include "messages/printable.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/config/option_table.hpp"
@@ -41,7 +42,7 @@ std::string inspection_text(const chain_summary& chain) {
                shape_text(each.input_shape), shape_text(each.output_shape)});
   }
   const std::string head =
-      fmt::format("{}: a chain of {}, {} parameters ({} trainable), {} bytes of weights\n", chain.file,
+      fmt::format("{}: a chain of {}, {} parameters ({} trainable), {} bytes of weights\n", printable(chain.file),
                   chain.layers.size() == 1 ? "1 layer" : fmt::format("{} layers", chain.layers.size()),
                   chain.parameters, chain.trainable, chain.parameter_bytes + chain.buffer_bytes);
   return head + "\n" + table.text(output_width());

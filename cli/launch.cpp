@@ -10,6 +10,7 @@
 #include "launch_command.hpp"
 #include "launch_flags.hpp"
 #include "messages/limits.hpp"
+#include "messages/printable.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/launcher/forwarded_variables.hpp"
@@ -170,7 +171,7 @@ expected<exit_status> take_part(const launch_flags& flags, divided_words words, 
     return wreak_over(*plan, setup->allow_shrink, words, wreak);
   switch (plan->part) {
     case launch_part::nothing:
-      say(fmt::format("troupe launch: {}\n", plan->reason));
+      say(fmt::format("troupe launch: {}\n", printable(plan->reason)));
       return exit_status::ok;
     case launch_part::await_join_file:
       return join(*plan, setup->join_timeout);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "messages/printable.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
@@ -22,7 +23,7 @@ std::string toml_text(const resolved_options& resolved) {
     const option_value value = each.get(resolved.options);
     const std::string assignment = is_unset(each, value) ? fmt::format("# {} is not set", each.name)
                                                          : fmt::format("{} = {}", each.name, value_text(each, value));
-    text += fmt::format("{:<48}  # {}\n", assignment, resolved.from(each.name).where);
+    text += fmt::format("{:<48}  # {}\n", assignment, printable(resolved.from(each.name).where));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/printable.hpp"
 #include "runtime/report/text_table.hpp"
 #include <troupe/result.hpp>
 
@@ -146,7 +147,7 @@ std::string list_table(const metric_value& metric, std::size_t width) {
     for (const field& each : lists) cells.push_back(item_text(each, i));
     table.add(std::move(cells));
   }
-  std::string text = metric.name + "\n" + table.text(width);
+  std::string text = printable(metric.name) + "\n" + table.text(width);
   if (rows > list_rows_max) text += fmt::format("... {} more with --json\n", rows - list_rows_max);
   return text;
 }

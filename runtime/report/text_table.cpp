@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "messages/check.hpp"
+#include "messages/printable.hpp"
 
 namespace troupe {
 namespace {
@@ -50,6 +51,7 @@ std::string shortened(std::string_view text, std::size_t width) {
 
 void text_table::add(std::vector<std::string> cells) {
   TROUPE_CHECK(cells.size() == columns_.size(), "a row has a cell for every column");
+  for (std::string& each : cells) each = printable(each);
   rows_.push_back(std::move(cells));
 }
 

@@ -7,7 +7,8 @@
 namespace troupe {
 
 /// Rows of cells, aligned: every column as wide as its widest cell, two blanks between. No line is longer than the
-/// width it is printed at; the last column is cut with an ellipsis.
+/// width it is printed at; the last column is cut with an ellipsis. Cells may have any bytes: they are made
+/// printable().
 class text_table {
  public:
   enum class align { left, right };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/printable.hpp"
 #include "runtime/topology/draw/labels.hpp"
 #include "runtime/topology/draw/layout.hpp"
 
@@ -25,7 +26,7 @@ struct box {
 
 std::string escaped(const std::string& text) {
   std::string made;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '<':
         made += "&lt;";

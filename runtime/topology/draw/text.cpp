@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "messages/check.hpp"
+#include "messages/printable.hpp"
 #include "runtime/topology/draw/labels.hpp"
 
 namespace troupe {
@@ -21,14 +22,14 @@ std::string draw_text(const stage_graph& graph) {
   std::string text;
   for (const std::size_t index : *order) {
     const graph_node& node = graph.nodes()[index];
-    text += fmt::format("{:<6}  {}{}\n", node_kind_name(node.kind), node.name, node_label(node));
+    text += fmt::format("{:<6}  {}{}\n", node_kind_name(node.kind), printable(node.name), node_label(node));
     std::vector<const graph_edge*> out;
     for (const graph_edge& edge : graph.edges()) {
       if (edge.from.node == node.name) out.push_back(&edge);
     }
     for (const graph_edge* edge : out) {
-      text += fmt::format("        {}─ {} ─▶ {}\n", edge == out.back() ? "└" : "├", edge_label(graph, *edge),
-                          edge->to.node);
+      text += fmt::format("        {}─ {} ─▶ {}\n", edge == out.back() ? "└" : "├", printable(edge_label(graph, *edge)),
+                          printable(edge->to.node));
     }
   }
   return text;
