@@ -14,6 +14,7 @@
 #include "count_flag.hpp"
 #include "interrupt.hpp"
 #include "messages/limits.hpp"
+#include "messages/printable.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
@@ -238,9 +239,9 @@ class chaos {
   }
 
  private:
-  /// Its own words said what the matter is.
   static expected<exit_status> tell_of_first(const chaos_run& before) {
-    say(fmt::format("the undisturbed evaluation {}\n", before.how));
+    say(fmt::format("the undisturbed evaluation {}\n", printable_lines(before.how)));
+    if (before.end.report.told) say_error(*before.end.report.told);
     const bool has_status = before.end.report.kind == exit_kind::exited && before.end.report.value != 0;
     return has_status ? static_cast<exit_status>(before.end.report.value) : exit_status::failure;
   }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/printable.hpp"
 #include "output.hpp"
 #include "runtime/report/first_difference.hpp"
 
@@ -39,6 +40,7 @@ bool was_killed(const exit_report& end) {
 
 bool found_full_disk(const exit_report& end) {
   const std::string code = code_name(error_code::journal_unwritable);
+  if (end.told && end.told->code == error_code::journal_unwritable) return true;
   return end.kind == exit_kind::exited && end.value == static_cast<int>(exit_status::failure) &&
          std::ranges::any_of(end.last_lines,
                              [&](const std::string& line) { return line.find(code) != std::string::npos; });
@@ -127,7 +129,7 @@ void chaos_rounds::hear(std::string_view line) {
   // a child tells each fault once; what else a model prints is bounded
   const bool tells = line.starts_with("warning: fault ") && line.find(" was injected ") != std::string_view::npos;
   if (tells && injected_.size() < limits::faults_max) injected_.emplace_back(line);
-  say(fmt::format("  | {}\n", line));
+  say(fmt::format("  | {}\n", printable_lines(line)));
 }
 
 std::optional<std::string> objection_to(const chaos_run& disturbed, const chaos_run& undisturbed) {

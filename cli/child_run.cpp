@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/process/error_line.hpp"
 #include "runtime/process/own_arguments.hpp"
 
 namespace troupe::cli {
@@ -53,7 +54,7 @@ expected<child_end> child_runner::run(const std::string& name, const arguments& 
   asked.name = name;
   asked.arguments = {own_arguments().front()};
   // the words say it all
-  asked.environment = {{"TROUPE_CONFIG", ""}, {"TROUPE_FAULT", ""}};
+  asked.environment = {{"TROUPE_CONFIG", ""}, {"TROUPE_FAULT", ""}, {error_line_variable, "1"}};
   asked.arguments.insert(asked.arguments.end(), words.begin(), words.end());
   const auto began = clock::now();
   const auto listener = std::make_shared<child_listener>(std::move(stderr_line), mutex_, changed_);

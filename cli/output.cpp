@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/printable.hpp"
 #include "runtime/os/message_writer.hpp"
+#include "runtime/process/error_line.hpp"
 
 namespace troupe::cli {
 namespace {
@@ -76,11 +78,12 @@ void await_reader() {
 }
 
 void say_error(const error& problem) {
+  if (tells_starter_errors()) return say(last_words(problem));
   say(fmt::format("{}\n  more: troupe explain {}\n", to_string(problem), code_name(problem.code)));
 }
 
 void say_warning(std::string_view text) {
-  say(fmt::format("warning: {}\n", text));
+  say(fmt::format("warning: {}\n", printable_lines(text)));
 }
 
 std::size_t output_width() {

@@ -19,7 +19,7 @@ void say_if_read(std::string_view text);
 /// Waits until all that was said has been read, where stderr is a pipe; at most limits::stderr_patience.
 void await_reader();
 
-/// Says the error, and the command that explains its code.
+/// Says the error, and the command that explains its code; to a starter that reads error lines, such a line.
 void say_error(const error& problem);
 void say_warning(std::string_view text);
 

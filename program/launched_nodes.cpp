@@ -18,6 +18,7 @@
 #include "runtime/log/refusal_limit.hpp"
 #include "runtime/os/blocked_signals.hpp"
 #include "runtime/os/room.hpp"
+#include "runtime/process/error_line.hpp"
 #include "runtime/process/own_arguments.hpp"
 
 namespace troupe {
@@ -217,7 +218,7 @@ expected<void> launched_nodes::heed_launcher() {
                            .on_stop = nullptr,  // the signal came as well
                            .on_closed =
                                [](const error& why) {
-                                 std::fprintf(stderr, "%s\n", to_string(why).c_str());
+                                 std::fputs(last_words(why).c_str(), stderr);
                                  std::fflush(stderr);
                                  std::_Exit(static_cast<int>(exit_status::failure));
                                }});
@@ -291,11 +292,11 @@ void launched_nodes::failed(const launch_agent_failed& what) {
   std::shared_ptr<node_agent> agent;
   {
     const std::lock_guard lock{mutex_};
-    members_[*node].failure = what.cause;
+    members_[*node].failure = what.why;
     agent = members_[*node].agent;
   }
   changed_.notify_all();
-  if (agent) agent->lose({error_code::peer_lost, {}, what.cause, {}});
+  if (agent) agent->lose(what.why);
 }
 
 /// Before the first run there is no log yet.

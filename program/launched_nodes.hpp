@@ -63,7 +63,7 @@ class launched_nodes {
   /// A node: its agent once it has joined, or why it will not join.
   struct member {
     std::shared_ptr<node_agent> agent;
-    std::string failure;
+    std::optional<error> failure;
   };
 
   launched_nodes(std::unique_ptr<driver_channel> channel, job_authority authority);

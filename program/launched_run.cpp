@@ -18,10 +18,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-error never_came(const std::string& node, std::string cause) {
-  return {error_code::node_lost, "node " + node, std::move(cause),
-          "look at the node, at its agent's last lines and at the network between it and the driver, or raise "
-          "--join-timeout"};
+/// What its agent told has a fix of its own.
+error never_came(error why) {
+  if (why.fix.empty()) {
+    why.fix =
+        "look at the node, at its agent's last lines and at the network between it and the driver, or raise "
+        "--join-timeout";
+  }
+  return why;
 }
 
 /// The place of a node that did not join: nothing lives there.
@@ -55,12 +59,12 @@ expected<std::shared_ptr<node_agent>> launched_nodes::wait_for(std::size_t node)
   {
     std::unique_lock lock{mutex_};
     const member& wanted = members_[node];
-    changed_.wait_until(lock, join_deadline_, [&] { return wanted.agent || !wanted.failure.empty(); });
+    changed_.wait_until(lock, join_deadline_, [&] { return wanted.agent || wanted.failure; });
     if (!wanted.agent) {
       const double seconds = std::chrono::duration<double>(setup_.join_timeout).count();
-      return tl::make_unexpected(never_came(
-          name, (wanted.failure.empty() ? fmt::format("it did not join within {} s", seconds) : wanted.failure) +
-                    refused_lately()));
+      error why = wanted.failure.value_or(node_failed(name, fmt::format("it did not join within {} s", seconds)));
+      why.cause += refused_lately();
+      return tl::make_unexpected(never_came(std::move(why)));
     }
     agent = wanted.agent;
   }

@@ -67,14 +67,19 @@ std::string place_in(const probe_request& request, const std::string& place) {
   return place.empty() || place == request.what ? request.what : request.what + ", " + place;
 }
 
+/// What the process told has a fix of its own.
+std::string fix_for(const exit_report& report, std::string otherwise) {
+  return report.told && !report.told->fix.empty() ? report.told->fix : std::move(otherwise);
+}
+
 error crash(const probe_request& request, const std::string& place, const exit_report& report) {
   const bool killed = was_killed_from_outside(report);
   return {error_code::model_crashed, place_in(request, place),
           "the process in which it was tried out ended" +
               (killed ? " " + std::to_string(limits::probe_attempts_max) + " times" : std::string()) + ": " +
               report.describe(),
-          killed ? "find out who killed it: the kernel's log names processes that took too much memory"
-                 : "mend the code that crashes; its last lines, if any, say more"};
+          fix_for(report, killed ? "find out who killed it: the kernel's log names processes that took too much memory"
+                                 : "mend the code that crashes; its last lines, if any, say more")};
 }
 
 error hang(const probe_request& request, const std::string& place) {
@@ -87,7 +92,8 @@ error hang(const probe_request& request, const std::string& place) {
 
 error early_end(const exit_report& report) {
   return {error_code::process_failed, name_in_log, "its process ended before it came to the run: " + report.describe(),
-          "call troupe::program, or the command line, in main() of this program; see its last lines, if any"};
+          fix_for(report,
+                  "call troupe::program, or the command line, in main() of this program; see its last lines, if any")};
 }
 
 struct attempt {

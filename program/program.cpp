@@ -11,6 +11,7 @@
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/model/first_use.hpp"
 #include "runtime/os/standard_descriptors.hpp"
+#include "runtime/process/error_line.hpp"
 #include "runtime/process/nursery.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
@@ -66,6 +67,7 @@ program::program(int, char**) {
   const auto probes = take_probe_environment();
   if (!probes) end_worker(probes.error());
   role().probes = probes->has_value();
+  if (*worker || *probes) tell_starter_errors();
   role().spans_nodes = *launch || (*worker && (*worker)->network != 0) || (*probes && (*probes)->spans_nodes);
   if (!*launch) return;
   if (auto open = launched_nodes::open(**launch, std::make_shared<tensor_codec>()); !open) end_worker(open.error());

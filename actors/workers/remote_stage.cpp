@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "messages/codec/dispatch.hpp"
+#include "messages/error_text.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 
@@ -86,7 +87,7 @@ void remote_stage_state::take_worker(const worker_granted& given) {
   // A worker that takes nothing is as good as dead; its end is told as any other's.
   const auto assigned = assign(given);
   driver_failed_ = !assigned && takes_blobs_;
-  if (!assigned) worker_->kill(to_string(assigned.error()));
+  if (!assigned) worker_->kill(brief(assigned.error()));
   wait_for_start(limits::wait_slices - 1);
 }
 
@@ -141,7 +142,7 @@ template <class Message>
 void remote_stage_state::to_worker(const Message& message) {
   if (phase_ != phase::assigned) return;
   auto bytes = codec::encode(message);
-  if (!bytes) return kill_for("it cannot be told what it must know: " + to_string(bytes.error()));
+  if (!bytes) return kill_for("it cannot be told what it must know: " + brief(bytes.error()));
   worker_->send(std::move(*bytes));
 }
 
@@ -171,7 +172,7 @@ void remote_stage_state::from_worker(const worker_said& what) {
         if (const objection wrong = claims_->to(said)) return kill_for(lie(*wrong));
         believe(std::forward<decltype(said)>(said));
       });
-  if (!taken) kill_for("it sent nonsense: " + to_string(taken.error()));
+  if (!taken) kill_for("it sent nonsense: " + brief(taken.error()));
 }
 
 template <class Message>

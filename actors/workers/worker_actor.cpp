@@ -15,6 +15,7 @@
 #include "runtime/inject/faulty_transport.hpp"
 #include "runtime/inject/plan_shape.hpp"
 #include "runtime/os/shared_memory.hpp"
+#include "runtime/process/error_line.hpp"
 
 namespace troupe {
 
@@ -95,7 +96,7 @@ std::shared_ptr<transport> with_faults(std::shared_ptr<transport> edges, const w
 }  // namespace
 
 void end_worker(const error& cause) {
-  std::fprintf(stderr, "%s\n", to_string(cause).c_str());
+  std::fputs(last_words(cause).c_str(), stderr);
   std::fflush(nullptr);
   std::_Exit(static_cast<int>(status_of(cause.code)));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "messages/agent.hpp"
+#include "messages/error_text.hpp"
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/transport.hpp"
@@ -103,7 +104,7 @@ class worker_registry {
   [[nodiscard]] std::function<void(const error&)> kill_switch_of(stage_address address) const {
     const auto found = at(address);
     if (!found) return {};
-    return [worker = found->worker](const error& why) { worker->kill(to_string(why)); };
+    return [worker = found->worker](const error& why) { worker->kill(brief(why)); };
   }
 
  private:

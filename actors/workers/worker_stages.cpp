@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/error_text.hpp"
 #include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
@@ -211,10 +212,10 @@ registered_worker worker_stages::worker_of(std::size_t instance) const {
 void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, wiring_order order) {
   const hosted_worker_ptr worker = worker_of(instance).worker;
   if (auto offered = offer_edges(edges, instance, order, *worker); !offered) {
-    return worker->kill(to_string(offered.error()));  // another one takes its place
+    return worker->kill(brief(offered.error()));  // another one takes its place
   }
   auto bytes = codec::encode(order);
-  if (!bytes) return worker->kill("its edges cannot be told: " + to_string(bytes.error()));
+  if (!bytes) return worker->kill("its edges cannot be told: " + brief(bytes.error()));
   const stage_address at = engines_->plan.instances[instance].address;
   post(stage_actors_.at(at), forward_to_worker{std::move(*bytes), order.epoch, peers_of(instance, edges.present)});
 }

@@ -26,15 +26,16 @@
 #include "runtime/join/network_text.hpp"
 #include "runtime/os/standard_descriptors.hpp"
 #include "runtime/os/start_thread.hpp"
+#include "runtime/process/error_line.hpp"
 
 namespace {
 
 using namespace troupe;
 
 constexpr const char* usage =
-    "usage: troupe-agent --stdin | --join-file FILE\n"
+    "usage: troupe-agent --stdin [--error-line] | --join-file FILE\n"
     "Serves the driver of a launch on this node. The ticket comes from standard input or from a file of mode 0600.\n"
-    "`troupe launch` starts it; `troupe agent` is the same.\n";
+    "`troupe launch` starts it, and reads its error as one line (--error-line); `troupe agent` is the same.\n";
 
 struct request {
   bool from_stdin = false;
@@ -43,7 +44,9 @@ struct request {
 
 std::optional<request> parse(int argc, char** argv) {
   const std::string_view flag = argc > 1 ? argv[1] : "";
-  if (argc == 2 && flag == "--stdin") return request{.from_stdin = true, .file = {}};
+  const bool has_starter = argc == 3 && std::string_view(argv[2]) == "--error-line";
+  if (has_starter) tell_starter_errors();
+  if (flag == "--stdin" && (argc == 2 || has_starter)) return request{.from_stdin = true, .file = {}};
   if (argc == 3 && flag == "--join-file") return request{.from_stdin = false, .file = argv[2]};
   if (argc == 2 && flag.starts_with("--join-file=")) return request{.from_stdin = false, .file = argv[1] + 12};
   return std::nullopt;
@@ -164,7 +167,7 @@ expected<void> serve(const request& asked) {
   const auto ended = served.serve();
   std::fflush(nullptr);
   if (ended) std::_Exit(the_end().status());  // its threads still wait
-  std::fprintf(stderr, "%s\n", to_string(ended.error()).c_str());
+  std::fputs(last_words(ended.error()).c_str(), stderr);
   std::_Exit(static_cast<int>(status_of(ended.error().code)));
 }
 
@@ -183,6 +186,6 @@ int main(int argc, char** argv) {
   }
   const auto served = serve(*asked);
   if (served) return 0;
-  std::fprintf(stderr, "%s\n", to_string(served.error()).c_str());
+  std::fputs(last_words(served.error()).c_str(), stderr);
   return static_cast<int>(status_of(served.error().code));
 }

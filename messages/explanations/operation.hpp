@@ -134,8 +134,9 @@ inline constexpr std::array operation = {
     error_explanation{
         error_code::node_lost, exit_status::work_lost, "node was lost",
         "A node of a launch never joined, or its agent ended or was silent for longer than --worker-timeout, and no "
-        "slot was left for its stages. The message names the node and what was seen of it last. Look at that node and "
-        "at the network; give the launch spare slots, or --allow-shrink to use those that are taken."},
+        "slot was left for its stages. The message names the node and what was seen of it last. Where it has "
+        "another code, the agent of the node has told it, and the fix is that one's. Look at that node and at the "
+        "network; give the launch spare slots, or --allow-shrink to use those that are taken."},
 
     error_explanation{
         error_code::wire_too_large, exit_status::failure, "message is too large",

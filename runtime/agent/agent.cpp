@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "messages/codec/dispatch.hpp"
+#include "messages/error_text.hpp"
 #include "messages/limits.hpp"
 #include "runtime/agent/agent_workers.hpp"
 #include "runtime/agent/blob_store.hpp"
@@ -275,7 +276,7 @@ expected<void> agent::core::handle(const hand_over_blobs& asked) {
     if (!one) return tl::make_unexpected(one.error());
     found.push_back(std::move(*one));
   }
-  if (auto given = worker->hand_over(asked.name, found); !given) worker->kill(to_string(given.error()));
+  if (auto given = worker->hand_over(asked.name, found); !given) worker->kill(brief(given.error()));
   return {};
 }
 

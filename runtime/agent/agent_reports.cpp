@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/process/error_line.hpp"
+
 namespace troupe {
 namespace {
 
@@ -23,13 +25,15 @@ std::optional<ns> time_of(const std::optional<std::uint64_t>& number) {
 }  // namespace
 
 worker_ended message_of(const exit_report& report, std::uint32_t rank) {
+  std::vector<std::string> lines = report.kind == exit_kind::lost ? std::vector{report.note} : report.last_lines;
+  if (report.told) lines.push_back(error_line(*report.told));
   return {.rank = rank,
           .pid = static_cast<std::uint32_t>(report.pid),
           .kind = static_cast<std::uint32_t>(report.kind),
           .value = static_cast<std::uint32_t>(report.value),
           .core_dumped = report.core_dumped ? 1u : 0u,
           .max_resident_bytes = report.max_resident_bytes,
-          .last_lines = report.kind == exit_kind::lost ? std::vector{report.note} : report.last_lines};
+          .last_lines = std::move(lines)};
 }
 
 expected<exit_report> report_of(const worker_ended& said) {
@@ -45,10 +49,13 @@ expected<exit_report> report_of(const worker_ended& said) {
   made.value = static_cast<int>(said.value);
   made.core_dumped = said.core_dumped == 1;
   made.max_resident_bytes = said.max_resident_bytes;
+  std::vector<std::string> lines = said.last_lines;
+  if (!lines.empty()) made.told = error_in(lines.back());
+  if (made.told) lines.pop_back();
   if (made.kind == exit_kind::lost) {
-    made.note = said.last_lines.empty() ? "it could not be started" : said.last_lines.front();
+    made.note = lines.empty() ? "it could not be started" : std::move(lines.front());
   } else {
-    made.last_lines = said.last_lines;
+    made.last_lines = std::move(lines);
   }
   return made;
 }

@@ -10,6 +10,7 @@
 /// The two values of a worker host that travel between an agent and its driver, as messages and back. Threads: pure.
 namespace troupe {
 
+/// What a worker told is the last line of the message (error_line.hpp).
 [[nodiscard]] worker_ended message_of(const exit_report& report, std::uint32_t rank);
 /// E0702 for a kind, a status or a number that no process has.
 [[nodiscard]] expected<exit_report> report_of(const worker_ended& said);

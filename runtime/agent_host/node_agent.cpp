@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "messages/codec/dispatch.hpp"
+#include "messages/error_text.hpp"
 #include "runtime/agent/agent_reports.hpp"
 #include "runtime/agent_host/agent_worker.hpp"
 #include "runtime/os/clock.hpp"
@@ -70,7 +71,8 @@ void node_agent::on_lost(std::function<void(const error&)> told) {
 }
 
 error node_agent::loss_of(const error& why) const {
-  if (why.code == error_code::worker_mismatch || why.code == error_code::output_unwritable) return why;
+  const bool is_complete = why.code == error_code::node_lost && !why.fix.empty();
+  if (is_complete || why.code == error_code::worker_mismatch || why.code == error_code::output_unwritable) return why;
   return {error_code::node_lost, "node " + home_.node, why.cause,
           "look at the node and at the network between it and the driver"};
 }
@@ -203,7 +205,9 @@ void node_agent::handle(const agent_ready&) {
 }
 
 void node_agent::handle(const agent_refusal& said) {
-  lose_now(said.cause);
+  const error& why = said.cause;
+  const bool is_told_alone = why.code == error_code::worker_mismatch || why.code == error_code::output_unwritable;
+  lose_now(is_told_alone ? why : error{error_code::node_lost, "node " + home_.node, brief(why), why.fix});
 }
 
 void node_agent::handle(const worker_started& said) {

@@ -67,9 +67,12 @@ json to_json(const launch_end_asked& asked) {
 }
 
 json to_json(const launch_agent_failed& failed) {
-  // a cause is what some program has written
-  const std::string text = json(failed.cause).dump(-1, ' ', false, json::error_handler_t::replace);
-  return {{"agent_failed", {{"node", failed.node}, {"cause", json::parse(text)}}}};
+  // an error may have what some program has written
+  const error& why = failed.why;
+  const json made = {
+      {"code", static_cast<unsigned>(why.code)}, {"where", why.where}, {"cause", why.cause}, {"fix", why.fix}};
+  const std::string text = made.dump(-1, ' ', false, json::error_handler_t::replace);
+  return {{"agent_failed", {{"node", failed.node}, {"why", json::parse(text)}}}};
 }
 
 json to_json(const launch_stop& stop) {
@@ -161,6 +164,13 @@ std::vector<std::pair<std::string, std::string>> environment_of(const json& valu
   return environment;
 }
 
+error error_of(const json& value) {
+  const member_reader members(value, 4);
+  const auto code = parse_code(std::to_string(number_of(members.at("code"), UINT16_MAX)));
+  demand(code.has_value(), "an error has a code that is none");
+  return {*code, text_of(members.at("where")), text_of(members.at("cause")), text_of(members.at("fix"))};
+}
+
 launch_setup setup_of(const json& value) {
   const member_reader members(value, 13);
   launch_setup setup;
@@ -194,7 +204,7 @@ launch_message message_of(const json& line) {
   const member_reader members(value, 2);
   if (kind == "ticket") return launch_ticket{node_of(members.at("node")), text_of(members.at("text"))};
   demand(kind == "agent_failed", "the message is of an unknown kind");
-  return launch_agent_failed{node_of(members.at("node")), text_of(members.at("cause"))};
+  return launch_agent_failed{node_of(members.at("node")), error_of(members.at("why"))};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "messages/error_text.hpp"
 #include "runtime/launcher/agent_starter.hpp"
 #include "runtime/launcher/join_files.hpp"
 
@@ -15,7 +16,7 @@ class join_file_agents final : public agent_starter {
   void expect(const std::string&) override {}
   void start(const launch_ticket& ticket) override {
     if (auto written = files_.write(ticket.node, ticket.text); !written)
-      failed_.push_back({ticket.node, written.error().where + ": " + written.error().cause});
+      failed_.push_back({ticket.node, node_failed(ticket.node, brief(written.error()), written.error().fix)});
   }
   void on_joined(const std::string& node) override { files_.remove(node); }
   std::vector<launch_agent_failed> look(time_point) override { return std::exchange(failed_, {}); }

@@ -144,9 +144,9 @@ void launcher_loop::give_up(error why) {
 
 void launcher_loop::look_at_agents(time_point now) {
   for (launch_agent_failed& failed : agents_->look(now)) {
-    request_.say(
-        to_string(log_record{.level = log_level::warning, .text = "no agent: " + failed.cause, .stage = failed.node}) +
-        "\n");
+    request_.say(to_string(log_record{
+                     .level = log_level::warning, .text = "no agent: " + failed.why.cause, .stage = failed.node}) +
+                 "\n");
     driver_->on_line_of_another();
     tell_driver(failed);
     if (!first_failed_) first_failed_ = std::move(failed);
@@ -189,8 +189,12 @@ launch_end launcher_loop::conclude() const {
     cause += fmt::format(": it did not end within --grace, {:g} s after the first signal",
                          std::chrono::duration<double>(request_.setup.grace).count());
   }
-  if (first_failed_) cause += fmt::format("; no agent on node {}: {}", first_failed_->node, first_failed_->cause);
-  end.why = error{error_code::process_failed, request_.command.front(), std::move(cause), ""};
+  std::string fix;
+  if (first_failed_) {
+    cause += fmt::format("; no agent on node {}: {}", first_failed_->node, first_failed_->why.cause);
+    fix = first_failed_->why.fix;
+  }
+  end.why = error{error_code::process_failed, request_.command.front(), std::move(cause), std::move(fix)};
   return end;
 }
 

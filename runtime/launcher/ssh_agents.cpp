@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "messages/error_text.hpp"
 #include "messages/limits.hpp"
 #include "runtime/launcher/shell_words.hpp"
 #include "runtime/os/errno_text.hpp"
@@ -28,12 +29,14 @@ std::string last_line_of(const exit_report& report) {
   return found->substr(0, found->find_last_not_of(" \t\r") + 1);
 }
 
-std::string cause_of(const exit_report& report) {
+/// What the agent told, or else what ssh or the shell said last.
+error end_of(const std::string& node, const exit_report& report) {
   const std::string how =
       report.kind == exit_kind::exited ? fmt::format("exit status {}", report.value) : report.outcome();
+  if (report.told) return node_failed(node, fmt::format("{} ({})", brief(*report.told), how), report.told->fix);
   const std::string line = last_line_of(report);
-  return line.empty() ? fmt::format("it has ended before its agent has joined ({})", how)
-                      : fmt::format("{} ({})", line, how);
+  return node_failed(node, line.empty() ? fmt::format("it has ended before its agent has joined ({})", how)
+                                        : fmt::format("{} ({})", line, how));
 }
 
 bool is_unresolved(const exit_report& report) {
@@ -96,7 +99,8 @@ std::vector<std::string> openssh_words(std::string program, std::chrono::millise
 }
 
 std::string remote_command(const ssh_options& options) {
-  return fmt::format("cd {} && exec {} --stdin", quote_for_shell(options.directory), quote_for_shell(options.agent));
+  return fmt::format("cd {} && exec {} --stdin --error-line", quote_for_shell(options.directory),
+                     quote_for_shell(options.agent));
 }
 
 ssh_agents::ssh_agents(process_host& host, ssh_options options, ssh_listener listener)
@@ -132,7 +136,7 @@ void ssh_agents::run(const std::string& node, node_agent_process& agent) {
   agent.process.reset();
   agent.state = agent_state::runs;
   if (auto started = spawn_for(node, agent); !started) {
-    fail_agent(node, agent, started.error().where + ": " + started.error().cause);
+    fail_agent(node, agent, node_failed(node, brief(started.error()), started.error().fix));
   }
 }
 
@@ -197,15 +201,15 @@ void ssh_agents::on_end(const ended_process& ended, time_point now) {
     agent.retry_at = std::min(now + agent.pause, options_.retry_until - limits::launch_retry_pause_min);
     agent.pause = std::min(2 * agent.pause, limits::launch_retry_pause_max);
   } else {
-    fail_agent(ended.node, agent, cause_of(ended.report));
+    fail_agent(ended.node, agent, end_of(ended.node, ended.report));
   }
 }
 
-void ssh_agents::fail_agent(const std::string& node, node_agent_process& agent, std::string cause) {
+void ssh_agents::fail_agent(const std::string& node, node_agent_process& agent, error why) {
   agent.state = agent_state::ended;
   agent.input.reset();
   agent.ticket.clear();
-  failed_.push_back({node, std::move(cause)});
+  failed_.push_back({node, std::move(why)});
 }
 
 std::optional<agent_starter::time_point> ssh_agents::wakes_at() const {

@@ -31,7 +31,8 @@ struct ssh_options {
 /// wait for a connection than `patience`. All else is as the user's configuration has it.
 std::vector<std::string> openssh_words(std::string program, std::chrono::milliseconds patience);
 
-/// What the shell of the node is given: it changes to the directory and becomes the agent.
+/// What the shell of the node is given: it changes to the directory and becomes the agent, which tells its error as
+/// data (runtime/process/error_line.hpp).
 std::string remote_command(const ssh_options& options);
 
 /// Told on the process host's thread; must not wait.
@@ -79,7 +80,7 @@ class ssh_agents final : public agent_starter {
   [[nodiscard]] expected<void> give_ticket(const node_agent_process& agent) const;
   [[nodiscard]] expected<void> spawn_for(const std::string& node, node_agent_process& agent);
   void on_end(const ended_process& ended, time_point now);
-  void fail_agent(const std::string& node, node_agent_process& agent, std::string cause);
+  void fail_agent(const std::string& node, node_agent_process& agent, error why);
 
   process_host& host_;
   const ssh_options options_;

@@ -1,5 +1,6 @@
 #include "runtime/process/child_process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "runtime/process/error_line.hpp"
 
 namespace troupe {
 namespace {
@@ -101,10 +103,29 @@ void child_process::end_of(output_stream stream) {
 
 void child_process::on_line(output_stream stream, std::string_view line) {
   if (stream == output_stream::standard_error) {
-    tail_.emplace_back(line);
-    if (tail_.size() > limits::worker_output_lines_kept) tail_.pop_front();
+    if (const auto told = error_in(line)) return on_error(*told);
+    keep(line);
   }
   if (listener_ != nullptr) listener_->on_output(report_.worker, stream, line);
+}
+
+/// The listener gets it as people read it. The first is the one that decides.
+void child_process::on_error(const error& told) {
+  const bool is_first = !report_.told;
+  if (is_first) report_.told = told;
+  const std::string text = to_string(told);
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    if (!is_first) keep(line);
+    if (listener_ != nullptr) listener_->on_output(report_.worker, output_stream::standard_error, line);
+    at = end + 1;
+  }
+}
+
+void child_process::keep(std::string_view line) {
+  tail_.emplace_back(line);
+  if (tail_.size() > limits::worker_output_lines_kept) tail_.pop_front();
 }
 
 /// False if its tracer has to let it go first.
@@ -131,6 +152,9 @@ void child_process::finish() {
   end_of(output_stream::standard_output);
   end_of(output_stream::standard_error);
   report_.last_lines.assign(tail_.begin(), tail_.end());
+  const bool has_failed = report_.kind == exit_kind::exited && report_.value != 0;
+  if (!has_failed) report_.told.reset();
+  if (has_failed && !report_.told) report_.told = take_last_error(report_.last_lines);
   finished_ = true;
   if (listener_ != nullptr) listener_->on_exit(report_);
 }

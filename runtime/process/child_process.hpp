@@ -55,6 +55,8 @@ class child_process {
   bool read_turn(output_stream stream);
   void end_of(output_stream stream);
   void on_line(output_stream stream, std::string_view line);
+  void on_error(const error& told);
+  void keep(std::string_view line);
   bool reap();
   void finish();
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "messages/error_text.hpp"
+
 namespace troupe {
 namespace {
 
@@ -27,6 +29,7 @@ std::string exit_report::outcome() const {
 }
 
 std::string exit_report::describe(std::string how) const {
+  if (told) how += ": " + brief(*told);
   if (!last_lines.empty()) how += "; its last lines:";
   for (const std::string& line : last_lines) how += "\n  " + line;
   return how;

@@ -2,10 +2,13 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
+
+#include <troupe/error.hpp>
 
 namespace troupe {
 
@@ -34,13 +37,16 @@ struct exit_report {
   /// The greatest resident size, from getrusage(2). The driver's own size when it forked counts: the kernel does not
   /// reset the mark in exec.
   std::uint64_t max_resident_bytes = 0;
-  /// Up to worker_output_lines_kept last lines of standard error.
+  /// What it said of its own end, if it ended with an exit status that tells of a failure (error_line.hpp); of a lost
+  /// one, why it could not be started.
+  std::optional<error> told = std::nullopt;
+  /// Up to worker_output_lines_kept last lines of standard error, without what was told.
   std::vector<std::string> last_lines;
 
   /// "killed by SIGKILL", "killed by SIGSEGV (core dumped)", "exited with status 3".
   [[nodiscard]] std::string outcome() const;
 
-  /// The outcome, and below it the last lines, each on its own line and indented, if there are any.
+  /// The outcome, what it told, and below it the last lines, each on its own line and indented, if there are any.
   [[nodiscard]] std::string describe() const { return describe(outcome()); }
   /// The same with words that know more than the system does, of a process that was killed by its owner.
   [[nodiscard]] std::string describe(std::string how) const;

@@ -9,21 +9,26 @@
 namespace troupe {
 namespace {
 
+/// What the worker told has a fix of its own.
+std::string fix_of(const exit_report& report, bool from_outside) {
+  if (report.told && !report.told->fix.empty()) return report.told->fix;
+  if (from_outside) return "find out who killed it: the kernel's log names processes that took too much memory";
+  return "call troupe::program, or the command line, in main() of this program; see its last lines, if any";
+}
+
 error early_end(const std::string& worker, const exit_report& report, const std::string& killed_for,
                 bool from_outside) {
   return {error_code::process_failed, worker,
           "a worker ended before it said hello: " +
               (killed_for.empty() ? report.describe() : report.describe(killed_for + ", and was killed")),
-          from_outside
-              ? "find out who killed it: the kernel's log names processes that took too much memory"
-              : "call troupe::program, or the command line, in main() of this program; see its last lines, if any"};
+          fix_of(report, from_outside)};
 }
 
 }  // namespace
 
 bool was_killed_from_outside(const exit_report& report, const std::string& killed_for) {
   constexpr std::array from_outside = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-  if (report.kind == exit_kind::lost) return true;
+  if (report.kind == exit_kind::lost) return !report.told;
   return killed_for.empty() && report.kind == exit_kind::signalled &&
          std::ranges::find(from_outside, report.value) != from_outside.end();
 }

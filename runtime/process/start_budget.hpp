@@ -12,7 +12,7 @@
 namespace troupe {
 
 /// The process was ended by a signal that comes from outside: the kernel for lack of memory, an operator, a supervisor;
-/// or its node was lost.
+/// or its node was lost. One that could not be started was not.
 /// Signals of faults (SIGSEGV, SIGABRT, ...) are the process's own. `killed_for`: why its owner killed it; empty if the
 /// owner did not.
 [[nodiscard]] bool was_killed_from_outside(const exit_report& report, const std::string& killed_for);

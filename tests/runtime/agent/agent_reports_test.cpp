@@ -67,6 +67,26 @@ TEST(agent_reports, a_lost_worker_has_a_note_and_no_lines) {
             "it could not be started");
 }
 
+TEST(agent_reports, what_a_worker_told_arrives_with_all_parts) {
+  const error told{error_code::process_failed, "threads", "8 are needed\n  and 4 are there", "Raise ulimit -u"};
+  for (const exit_kind kind : {exit_kind::exited, exit_kind::lost}) {
+    exit_report there;
+    there.kind = kind;
+    there.value = 1;
+    there.told = told;
+    if (kind == exit_kind::lost) there.note = "it could not be started";
+    if (kind == exit_kind::exited) there.last_lines = {"first"};
+    const exit_report here = arrived(there, 3);
+    ASSERT_TRUE(here.told);
+    EXPECT_EQ(here.told->code, told.code);
+    EXPECT_EQ(here.told->where, told.where);
+    EXPECT_EQ(here.told->cause, told.cause);
+    EXPECT_EQ(here.told->fix, told.fix);
+    EXPECT_EQ(here.note, there.note);
+    EXPECT_EQ(here.last_lines, there.last_lines);
+  }
+}
+
 TEST(agent_reports, an_end_that_no_process_has_is_refused) {
   constexpr auto greatest = std::numeric_limits<std::uint32_t>::max();
   const worker_ended good{.rank = 1, .pid = 2, .kind = 0, .value = 255, .core_dumped = 1, .last_lines = {}};

@@ -97,7 +97,11 @@ TEST(agent_setup, a_program_that_cannot_be_executed_is_a_worker_that_has_ended) 
     const auto end = one.news->end();
     ASSERT_TRUE(end);
     EXPECT_EQ(end->kind, exit_kind::lost);
-    EXPECT_THAT(end->note, AllOf(HasSubstr("could not be started"), HasSubstr(path)));
+    EXPECT_EQ(end->note, "it could not be started");
+    ASSERT_TRUE(end->told) << "as data, with its fix";
+    EXPECT_EQ(end->told->code, error_code::process_failed);
+    EXPECT_THAT(end->told->cause, HasSubstr(path));
+    EXPECT_THAT(end->told->fix, HasSubstr("executed"));
     EXPECT_FALSE(one.worker->pid());
     EXPECT_FALSE(n1.node->loss()) << "the node is as good as before";
   }

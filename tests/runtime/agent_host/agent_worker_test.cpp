@@ -104,7 +104,9 @@ TEST(agent_worker, ends_with_its_status_and_last_lines) {
   EXPECT_EQ(end->value, 3);
   EXPECT_EQ(end->name, "worker 0");
   EXPECT_GT(end->max_resident_bytes, 0U);
-  EXPECT_THAT(end->last_lines, ElementsAre("error E0614: first", "second"));
+  EXPECT_THAT(end->last_lines, ElementsAre("second"));
+  ASSERT_TRUE(end->told) << "its error, as data";
+  EXPECT_EQ(to_string(*end->told), "error E0614: first");
   EXPECT_EQ(one.news->pid_at_end(), static_cast<std::uint32_t>(end->pid));
   EXPECT_FALSE(lives(*one.worker->pid()));
 }

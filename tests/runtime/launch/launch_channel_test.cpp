@@ -66,7 +66,7 @@ std::optional<launch_message> await_message(launcher_channel& channel) {
 class heard_events {
  public:
   driver_listener listener() {
-    return {[this](const launch_agent_failed& failed) { add(failed.node + ": " + failed.cause); },
+    return {[this](const launch_agent_failed& failed) { add(failed.node + ": " + failed.why.cause); },
             [this](const launch_stop& stop) { add("stop " + std::to_string(stop.signal)); },
             [this](const error& why) { add("closed " + code_name(why.code)); }};
   }
@@ -99,7 +99,7 @@ TEST(launch_channel, carries_both_ways_in_order) {
   EXPECT_EQ(await_message(ends.launcher), launch_message(launch_ticket{"w2", "secret"}));
   EXPECT_EQ(await_message(ends.launcher), launch_message(launch_joined{"w2"}));
   // before and after the driver listens
-  ASSERT_TRUE(ends.launcher.send(launch_agent_failed{"w1", "refused"}));
+  ASSERT_TRUE(ends.launcher.send(launch_agent_failed{"w1", node_failed("w1", "refused")}));
   heard_events heard;
   ASSERT_TRUE(ends.driver->listen(heard.listener()));
   ASSERT_TRUE(ends.launcher.send(launch_stop{15}));

@@ -58,8 +58,8 @@ const std::vector<std::pair<launch_message, std::string>>& known_lines() {
       {launch_ticket{"w1", "troupe-join-1:abc"}, R"({"ticket":{"node":"w1","text":"troupe-join-1:abc"}})"},
       {launch_joined{"w1"}, R"({"joined":"w1"})"},
       {launch_end_asked{"w1"}, R"({"end_asked":"w1"})"},
-      {launch_agent_failed{"w1", "Connection refused"},
-       R"({"agent_failed":{"node":"w1","cause":"Connection refused"}})"},
+      {launch_agent_failed{"w1", node_failed("w1", "Connection refused", "look at it")},
+       R"({"agent_failed":{"node":"w1","why":{"code":618,"where":"node w1","cause":"Connection refused","fix":"look at it"}}})"},
       {launch_stop{15}, R"({"stop":{"signal":15}})"},
   };
   return lines;
@@ -172,9 +172,9 @@ TEST(launch_message, bytes_that_are_no_text_are_an_error_but_in_a_cause) {
   launch_setup setup = bare_setup();
   setup.environment = {{"A", "\xff"}};
   EXPECT_EQ(encode(setup).error().code, error_code::value_out_of_range);
-  const auto line = encode(launch_agent_failed{"w1", "bad \xff byte"});
+  const auto line = encode(launch_agent_failed{"w1", node_failed("w1", "bad \xff byte")});
   ASSERT_TRUE(line);
-  EXPECT_EQ(std::get<launch_agent_failed>(*parse_launch_message(*line)).cause, "bad \xEF\xBF\xBD byte");
+  EXPECT_EQ(std::get<launch_agent_failed>(*parse_launch_message(*line)).why.cause, "bad \xEF\xBF\xBD byte");
 }
 
 }  // namespace

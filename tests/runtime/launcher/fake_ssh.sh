@@ -29,6 +29,16 @@ case $mode in
     echo "ssh: connect to host $host port 22: Connection refused" >&2
     exit 255
     ;;
+  tell)
+    echo 'troupe-error {"code":707,"where":"joining at w0:4000","cause":"its certificate is of another time","fix":"Set the clocks"}' >&2
+    exit 1
+    ;;
+  tell-text)
+    echo "error E0707: joining at w0:4000: its certificate is of another time" >&2
+    echo "  fix: Set the clocks" >&2
+    echo "  more: troupe explain E0707" >&2
+    exit 1
+    ;;
   late-name)
     echo x >> "$place.attempts"
     if [ "$(wc -l < "$place.attempts")" -lt 3 ]; then

@@ -36,10 +36,12 @@ class scripted_driver {
     auto opened = driver_channel::open(**environment, std::chrono::steady_clock::now() + std::chrono::seconds(60));
     if (!opened) end_badly(to_string(opened.error()));
     channel_ = std::move(*opened);
-    auto listening = channel_->listen(
-        {[this](const launch_agent_failed& failed) { hear("failed " + failed.node + ": " + failed.cause); },
-         [this](const launch_stop& stop) { hear("stop " + std::to_string(stop.signal)); },
-         [this](const error& why) { hear("closed " + code_name(why.code)); }});
+    auto listening = channel_->listen({[this](const launch_agent_failed& failed) {
+                                         hear("failed " + failed.node + ": " + failed.why.cause);
+                                         if (!failed.why.fix.empty()) hear("its fix: " + failed.why.fix);
+                                       },
+                                       [this](const launch_stop& stop) { hear("stop " + std::to_string(stop.signal)); },
+                                       [this](const error& why) { hear("closed " + code_name(why.code)); }});
     if (!listening) end_badly(to_string(listening.error()));
     tell("nodes " + std::to_string(channel_->setup().nodes.size()));
   }

@@ -23,7 +23,7 @@ TEST(ssh_command, is_what_openssh_takes) {
   EXPECT_THAT(openssh_words("/usr/bin/ssh", 1500ms),
               ElementsAre("/usr/bin/ssh", "-a", "-o", "BatchMode=yes", "-o", "ConnectTimeout=2"));
   const ssh_options options{{"ssh"}, "/opt/it's/troupe-agent", "/home/a b", {}};
-  EXPECT_EQ(remote_command(options), "cd '/home/a b' && exec '/opt/it'\\''s/troupe-agent' --stdin");
+  EXPECT_EQ(remote_command(options), "cd '/home/a b' && exec '/opt/it'\\''s/troupe-agent' --stdin --error-line");
 }
 
 TEST(ssh_agents, give_the_ticket_on_the_input_alone) {
@@ -31,8 +31,9 @@ TEST(ssh_agents, give_the_ticket_on_the_input_alone) {
   for (const std::string node : {"w1", "w2"}) {
     run.await_file(node + ".up");
     EXPECT_EQ(text_of_file(run.place() / (node + ".ticket")), "ticket-of-" + node + "\n");
-    EXPECT_EQ(text_of_file(run.place() / (node + ".arguments")),
-              "4\n" + node + "\ncd '/the working/directory' && exec '/the agent'\\''s/troupe-agent' --stdin\n");
+    EXPECT_EQ(
+        text_of_file(run.place() / (node + ".arguments")),
+        "4\n" + node + "\ncd '/the working/directory' && exec '/the agent'\\''s/troupe-agent' --stdin --error-line\n");
     EXPECT_THAT(text_of_file(run.place() / (node + ".environment")), Not(HasSubstr("ticket-of")));
     EXPECT_FALSE(std::filesystem::exists(run.place() / (node + ".left"))) << "its input stays open";
   }
@@ -99,6 +100,23 @@ TEST(ssh_agents, one_that_ends_before_it_has_joined_has_failed) {
   launch_run silent({.ssh = "silent", .driver = {"open", "ticket", "w1", "await"}});
   EXPECT_EQ(silent.status(), 0) << "the driver has gone on without it";
   EXPECT_EQ(silent.await_line("failed w1: "), "it has ended before its agent has joined (exit status 0)");
+}
+
+TEST(ssh_agents, the_cause_that_an_agent_tells_is_the_cause_and_its_fix_the_fix) {
+  for (const std::string way : {"tell", "tell-text"}) {
+    launch_run run({.ssh = way, .driver = {"open", "ticket", "w1", "await", "await", "exit", "5"}});
+    EXPECT_EQ(run.status(), 5);
+    const std::string cause = "E0707: joining at w0:4000: its certificate is of another time (exit status 1)";
+    EXPECT_EQ(run.await_line("failed w1: "), cause);
+    EXPECT_EQ(run.await_line("its fix: "), "Set the clocks");
+    EXPECT_THAT(run.said(), Contains("[w1] error E0707: joining at w0:4000: its certificate is of another time"));
+    EXPECT_THAT(run.said(), Contains("[w1]   fix: Set the clocks")) << "for people, as the agent says it";
+    EXPECT_THAT(run.said(), Contains("warning: [w1] no agent: " + cause));
+    ASSERT_GE(run.said().size(), 2U);
+    EXPECT_THAT(run.said().at(run.said().size() - 2), EndsWith("no agent on node w1: " + cause));
+    EXPECT_EQ(run.said().back(), "  fix: Set the clocks");
+    EXPECT_THAT(run.said(), Not(Contains(HasSubstr("troupe-error"))));
+  }
 }
 
 TEST(ssh_agents, a_ticket_for_no_node_ends_the_launch) {

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/process/error_line.hpp"
 #include "runtime/process/fd_channel.hpp"
 #include "runtime/process/nursery.hpp"
 #include "runtime/process/process_host.hpp"
@@ -50,6 +51,13 @@ int flood(const arguments& given) {
   const int lines = std::stoi(given.at(1));
   for (int i = 0; i < lines; ++i) std::fprintf(stderr, "line %d\n", i);
   return 0;
+}
+
+int tell(const arguments& given) {
+  troupe::tell_starter_errors();
+  const troupe::error why{troupe::error_code::process_failed, "probe", "it was asked to", "nothing"};
+  std::fputs(("before\n" + troupe::last_words(why)).c_str(), stderr);
+  return std::stoi(given.at(1));
 }
 
 int partial(const arguments&) {
@@ -220,6 +228,7 @@ int main(int argc, char** argv) {
       {"die-of", die_of},
       {"flood", flood},
       {"partial", partial},
+      {"tell", tell},
       {"long-line", long_line},
       {"close-output", close_output},
       {"leave-grandchild", leave_grandchild},

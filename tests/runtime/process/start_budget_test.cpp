@@ -39,6 +39,32 @@ TEST(start_budget, is_spent_when_workers_end_by_themselves) {
   EXPECT_THAT(spent->fix, HasSubstr("call troupe::program"));
 }
 
+/// As where its own words are known: a limit of the node, for example.
+TEST(start_budget, tells_the_cause_and_the_fix_that_a_worker_told) {
+  exit_report ended;
+  ended.kind = exit_kind::exited;
+  ended.value = 1;
+  ended.told = error{error_code::process_failed, "threads", "8 are needed", "Raise ulimit -u"};
+  exit_report lost;
+  lost.kind = exit_kind::lost;
+  lost.note = "it could not be started";
+  lost.told = ended.told;
+  for (const auto& [report, how] :
+       {std::pair(ended, "exited with status 1"), std::pair(lost, "it could not be started")}) {
+    start_budget budget;
+    budget.begin();
+    std::optional<error> spent;
+    for (std::uint32_t i = 0; i < limits::worker_failed_starts_max; ++i) {
+      EXPECT_FALSE(spent);
+      spent = budget.failed("worker 0", report, "", 1);
+    }
+    ASSERT_TRUE(spent);
+    EXPECT_EQ(spent->cause, std::string("3 times in a row a worker ended before it said hello: ") + how +
+                                ": E0614: threads: 8 are needed");
+    EXPECT_EQ(spent->fix, "Raise ulimit -u");
+  }
+}
+
 TEST(start_budget, takes_a_worker_that_its_owner_killed_for_a_failure_of_its_own) {
   start_budget budget;
   EXPECT_FALSE(budget.failed("worker 0", shot, "it said no hello for 60 s", 1));
