@@ -49,24 +49,29 @@ std::vector<hosted_worker_ptr> agent_workers::all() const {
 }
 
 void agent_workers::add(const hosted_worker_ptr& worker) {
-  announce(worker);
   const std::lock_guard lock{mutex_};
-  entry& one = workers_.at(worker->rank());
+  entry& one = entry_of(worker);
   one.is_added = true;
   if (one.has_ended) workers_.erase(worker->rank());
 }
 
-/// Before any other news of the worker, by whichever thread is first.
+/// Under the lock; by whichever thread is first.
+agent_workers::entry& agent_workers::entry_of(const hosted_worker_ptr& worker) {
+  return workers_.try_emplace(worker->rank(), entry{worker}).first->second;
+}
+
+/// Before any other news of the worker.
 void agent_workers::announce(const hosted_worker_ptr& worker) {
   const std::lock_guard lock{mutex_};
-  const bool is_new = workers_.try_emplace(worker->rank(), entry{worker}).second;
-  if (is_new) tell(worker_started{worker->rank(), worker->pid().value_or(0)});
+  if (std::exchange(entry_of(worker).is_announced, true)) return;
+  tell(worker_started{worker->rank(), worker->pid().value_or(0)});
 }
 
 void agent_workers::refuse(std::uint32_t rank, const error& cause) {
   exit_report report;
   report.kind = exit_kind::lost;
-  report.note = "could not be started: " + to_string(cause);
+  report.note = "it could not be started";
+  report.told = cause;
   tell(message_of(report, rank));
 }
 
@@ -95,13 +100,15 @@ void agent_workers::link_lost(const hosted_worker_ptr& worker) {
 
 /// With its last telemetry: what it worked on is needed after its end.
 void agent_workers::exited(const hosted_worker_ptr& worker, const exit_report& report) {
-  announce(worker);
-  tell(message_of(worker->telemetry(), worker->rank(), steady_now()));
+  if (report.kind != exit_kind::lost) {
+    announce(worker);
+    tell(message_of(worker->telemetry(), worker->rank(), steady_now()));
+  }
   const bool was_killed = report.kind == exit_kind::signalled && report.value == SIGKILL;
   if (was_killed && !worker->killed_for().empty()) worker->log_end(report, "was ended by its agent");
   const std::lock_guard lock{mutex_};
   tell(message_of(report, worker->rank()));
-  entry& one = workers_.at(worker->rank());
+  entry& one = entry_of(worker);
   one.has_ended = true;
   if (one.is_added) workers_.erase(worker->rank());
   changed_.notify_all();

@@ -24,7 +24,7 @@ class agent_workers final : public worker_listener {
 
   /// Null for one that is not there (any more).
   [[nodiscard]] hosted_worker_ptr find(std::uint32_t rank) const;
-  /// A worker that its host has started; one that has ended since is not known any more.
+  /// A worker that its host starts; one that has ended since is not known any more.
   void add(const hosted_worker_ptr& worker);
   /// A worker that could not be started.
   void refuse(std::uint32_t rank, const error& cause);
@@ -39,6 +39,7 @@ class agent_workers final : public worker_listener {
   /// Their host has ended: those of which no end is known are told as ended somehow.
   void forget_all();
 
+  void started(const hosted_worker_ptr& worker) override { announce(worker); }
   void said(const hosted_worker_ptr& worker, codec::bytes message) override;
   void link_lost(const hosted_worker_ptr& worker) override;
   void exited(const hosted_worker_ptr& worker, const exit_report& report) override;
@@ -53,7 +54,9 @@ class agent_workers final : public worker_listener {
     /// add() was called, and exited(): in either order. Known until both were.
     bool is_added = false;
     bool has_ended = false;
+    bool is_announced = false;
   };
+  entry& entry_of(const hosted_worker_ptr& worker);
   void announce(const hosted_worker_ptr& worker);
 
   const std::shared_ptr<message_link> driver_;

@@ -49,10 +49,11 @@ expected<hosted_worker_ptr> local_host::start_on(std::uint32_t local_rank, std::
   worker->tell(std::move(listener));
   auto asked = request(worker->name(), local_rank, std::move(left));
   if (!asked) return tl::make_unexpected(asked.error());
-  const auto id = host_->start(std::move(*asked), worker);
-  if (!id) return tl::make_unexpected(id.error());
-  worker->started(*id);
-  bind(*worker, local_rank);
+  host_->start_soon(std::move(*asked), worker, [this, worker, local_rank](const expected<worker_id>& id) {
+    if (!id) return worker->not_started(id.error());
+    worker->started(*id);
+    bind(*worker, local_rank);
+  });
   return worker;
 }
 
@@ -98,7 +99,8 @@ std::function<void(local_worker&, const exit_report&)> local_host::on_exit(std::
 
 /// The end of a worker with a stage is told with its stage, and all of them end with the run.
 void local_host::log_end(local_worker& ended, const exit_report& report) const {
-  if (options_.logs_lives && !closed_ && !ended.has_stage()) ended.log_end(report, "ended before it had a stage");
+  if (options_.logs_lives && !closed_ && !ended.has_stage())
+    ended.log_end(report, report.kind == exit_kind::lost ? "does not run" : "ended before it had a stage");
 }
 
 expected<spawn_request> local_host::request(std::string name, std::uint32_t local_rank, inheritance left) const {

@@ -43,8 +43,18 @@ void local_worker::started(worker_id id) {
   }
   if (pid && logs_start_) log(log_level::debug, "was started");
   const hosted_worker_ptr self = shared_from_this();
+  if (listener_) listener_->started(self);
   link_->start({.on_message = [self, to = listener_](codec::bytes message) { to->said(self, std::move(message)); },
                 .on_lost = [self, to = listener_](const error&) { to->link_lost(self); }});
+}
+
+void local_worker::not_started(const error& why) {
+  exit_report report;
+  report.name = hosted_worker::name();
+  report.kind = exit_kind::lost;
+  report.note = "it could not be started";
+  report.told = why;
+  on_exit(report);
 }
 
 std::string local_worker::place() const {
@@ -100,7 +110,7 @@ void local_worker::on_output(worker_id, output_stream from, std::string_view lin
 void local_worker::on_exit(const exit_report& report) {
   {
     const std::lock_guard lock{mutex_};
-    pid_ = report.pid;
+    if (report.pid != 0) pid_ = report.pid;
   }
   if (on_exit_) on_exit_(*this, report);
   link_->peer_has_ended(

@@ -38,6 +38,8 @@ class local_worker final : public hosted_worker,
   void tell(std::shared_ptr<worker_listener> listener);
   /// Once it was: from now on what it says is told. Its end is, in any case.
   void started(worker_id id);
+  /// It will not be: its end is told, as lost.
+  void not_started(const error& why);
 
   [[nodiscard]] std::string place() const override;
   [[nodiscard]] std::optional<std::uint32_t> pid() const override;

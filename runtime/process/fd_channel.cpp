@@ -112,6 +112,10 @@ expected<channel_status> fd_channel::send(std::string_view tag, std::span<const 
   return channel_status::done;
 }
 
+void fd_channel::refuse_more() noexcept {
+  ::shutdown(socket_.get(), SHUT_RD);
+}
+
 expected<channel_input> fd_channel::receive() {
   std::array<char, limits::channel_tag_bytes_max> bytes{};
   iovec text{bytes.data(), bytes.size()};

@@ -55,6 +55,9 @@ class fd_channel {
   /// another sender. Such a message is gone, its descriptors are closed, and the next one may be received.
   [[nodiscard]] expected<channel_input> receive();
 
+  /// From now on the other end sends nothing: to it this one is closed. What it sent before can still be received.
+  void refuse_more() noexcept;
+
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
  private:

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -180,6 +181,14 @@ std::set<std::string, std::less<>> entries_of(char* const* environment) {
   return found;
 }
 
+/// One that hangs in the kernel stays a zombie until the end of this process.
+void reap(pid_t pid) {
+  const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  pollfd death{pidfd.get(), POLLIN, 0};
+  if (pidfd) ::poll(&death, 1, static_cast<int>(limits::worker_reap_time.count()));
+  ::waitpid(pid, nullptr, WNOHANG | __WALL);
+}
+
 struct silent_listener final : process_listener {
   void on_output(worker_id, output_stream, std::string_view) override {}
   void on_exit(const exit_report&) override {}
@@ -189,23 +198,32 @@ struct silent_listener final : process_listener {
 
 // --- the driver's or the agent's side --------------------------------------------------------------------------------
 
-nursery::nursery(fd_channel channel, char* const* environment)
-    : channel_(std::make_unique<fd_channel>(std::move(channel))), environment_(entries_of(environment)) {}
+nursery::nursery(fd_channel channel, char* const* environment, std::chrono::milliseconds patience)
+    : patience_(patience),
+      channel_(std::make_unique<fd_channel>(std::move(channel))),
+      environment_(entries_of(environment)) {}
 
 nursery::~nursery() {
   end();
 }
 
 void nursery::end() {
-  const std::lock_guard lock{mutex_};
-  retire();
+  pid_t killed = 0;
+  {
+    const std::lock_guard lock{mutex_};
+    retire();
+    killed = std::exchange(killed_, 0);
+  }
+  if (killed != 0) reap(killed);
 }
 
+/// Does not wait for its end: one that hangs in the kernel may take long.
 void nursery::retire() {
   channel_.reset();
-  if (const pid_t pid = std::exchange(pid_, 0); pid != 0) {
-    ::kill(pid, SIGKILL);  // not reaped yet: the number is still its own
-    ::waitpid(pid, nullptr, __WALL);
+  awaited_.reset();
+  if (pid_ != 0) {
+    ::kill(pid_, SIGKILL);  // not reaped yet: the number is still its own
+    killed_ = std::exchange(pid_, 0);
   }
   if (host_) static_cast<void>(host_->kill(executed_, SIGKILL));
 }
@@ -219,7 +237,7 @@ std::shared_ptr<nursery> nursery::fork_here(nursery_preparation when, const std:
   const pid_t pid = make_copy(0, thread_number);
   if (pid < 0) return nullptr;
   if (pid > 0) {
-    std::shared_ptr<nursery> made(new nursery(std::move(ends->first), ::environ));
+    std::shared_ptr<nursery> made(new nursery(std::move(ends->first), ::environ, nursery_patience));
     made->pid_ = pid;
     return made;
   }
@@ -230,7 +248,7 @@ std::shared_ptr<nursery> nursery::fork_here(nursery_preparation when, const std:
   return nullptr;
 }
 
-std::shared_ptr<nursery> nursery::start(spawn_request request) {
+std::shared_ptr<nursery> nursery::start(spawn_request request, std::chrono::milliseconds patience) {
   auto ends = fd_channel::make();
   auto host = process_host::create();
   const auto image = exec_image::make(request);
@@ -240,13 +258,13 @@ std::shared_ptr<nursery> nursery::start(spawn_request request) {
   request.fds.push_back({std::move(ends->second), socket_number});
   const auto started = (*host)->start(std::move(request), std::make_shared<silent_listener>());
   if (!started) return nullptr;
-  std::shared_ptr<nursery> made(new nursery(std::move(ends->first), image->environment()));
+  std::shared_ptr<nursery> made(new nursery(std::move(ends->first), image->environment(), patience));
   made->host_ = std::move(*host);
   made->executed_ = *started;
   return made;
 }
 
-bool nursery::ask(const std::string& text, std::span<const fd_move> moves) {
+bool nursery::send(const std::string& text, std::span<const fd_move> moves) {
   std::vector<int> fds;
   for (const fd_move& each : moves) fds.push_back(each.from);
   const std::span<const int> all(fds);
@@ -256,26 +274,86 @@ bool nursery::ask(const std::string& text, std::span<const fd_move> moves) {
   return second && *second == channel_status::done;
 }
 
-pid_t nursery::copy(const exec_image& image, std::span<const fd_move> moves, steady_clock::time_point deadline) {
+bool nursery::ask(const exec_image& image, std::span<const fd_move> moves, time_point deadline) {
   const std::lock_guard lock{mutex_};
+  if (!channel_ || awaited_) return false;
   const std::string text = text_of(image, moves, environment_);
-  if (!channel_ || text.empty() || surroundings::now() != around_ ||
-      moves.size() > standard_count + limits::channel_fds_max)
-    return 0;
+  if (text.empty() || surroundings::now() != around_ || moves.size() > standard_count + limits::channel_fds_max)
+    return false;
+  if (!send(text, moves)) {
+    retire();
+    return false;
+  }
+  const auto now = steady_clock::now();
   // the other half of the time is for exec
-  const auto until = steady_clock::now() + (deadline - steady_clock::now()) / 2;
-  bool is_asked = ask(text, moves);
-  while (is_asked && steady_clock::now() < until) {
-    pollfd waits{channel_->fd(), POLLIN, 0};
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
-    ::poll(&waits, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    const auto answer = channel_->receive();
-    if (answer && answer->status == channel_status::empty) continue;
-    if (!answer || answer->status == channel_status::closed) break;
+  awaited_ = awaited_copy{.until = now + (deadline - now) / 2, .silent_since = now, .computed = computed()};
+  return true;
+}
+
+std::optional<pid_t> nursery::take(time_point now) {
+  const std::lock_guard lock{mutex_};
+  if (!channel_ || !awaited_) return 0;
+  const auto answer = channel_->receive();
+  if (answer && answer->status == channel_status::done) {
+    awaited_.reset();
     return numbers_in(answer->message.tag).front();
   }
+  if (answer && answer->status == channel_status::empty && !is_silent(now)) return std::nullopt;
+  return last_look();
+}
+
+pid_t nursery::give_up() {
+  const std::lock_guard lock{mutex_};
+  return channel_ && awaited_ ? last_look() : 0;
+}
+
+/// A copy that has told its number runs; one that has not finds that it may not, and ends.
+pid_t nursery::last_look() {
+  channel_->refuse_more();
+  const auto answer = channel_->receive();
+  const bool is_there = answer && answer->status == channel_status::done;
   retire();
-  return 0;
+  return is_there ? numbers_in(answer->message.tag).front() : 0;
+}
+
+/// One that loads, or copies on a busy machine, computes.
+bool nursery::is_silent(time_point now) {
+  if (now >= awaited_->until) return true;
+  if (now < awaited_->silent_since + patience_) return false;
+  const auto so_far = computed();
+  if (so_far <= awaited_->computed) return true;
+  awaited_->computed = so_far;
+  awaited_->silent_since = now;
+  return false;
+}
+
+std::chrono::nanoseconds nursery::computed() const {
+  const auto pid = known_pid();
+  clockid_t clock{};
+  timespec time{};
+  if (!pid || ::clock_getcpuclockid(*pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return {};
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::optional<pid_t> nursery::known_pid() const {
+  if (pid_ != 0) return pid_;
+  return host_ ? host_->pid_of(executed_) : std::nullopt;
+}
+
+std::optional<pid_t> nursery::pid() const {
+  const std::lock_guard lock{mutex_};
+  return known_pid();
+}
+
+int nursery::fd() const {
+  const std::lock_guard lock{mutex_};
+  return channel_ ? channel_->fd() : -1;
+}
+
+nursery::time_point nursery::wakes_at() const {
+  const std::lock_guard lock{mutex_};
+  if (!channel_ || !awaited_) return {};
+  return std::min(awaited_->until, awaited_->silent_since + patience_);
 }
 
 std::shared_ptr<nursery>& own_nursery() {

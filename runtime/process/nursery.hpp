@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -25,6 +26,9 @@ struct fd_move;
 /// The variable that makes a process a nursery; its value is the number of the socket.
 inline constexpr const char* nursery_variable = "TROUPE_NURSERY";
 
+/// How long a nursery may neither answer nor compute.
+inline constexpr std::chrono::milliseconds nursery_patience{1000};
+
 /// When a nursery does what its copies then have done: at once, beside its maker, or before the first copy.
 enum class nursery_preparation : std::uint8_t { at_once, for_first_copy };
 
@@ -33,6 +37,9 @@ enum class nursery_preparation : std::uint8_t { at_once, for_first_copy };
 /// of this process and not of the nursery (CLONE_PARENT): they are watched, ended and reaped as all workers are, and
 /// the nursery's death does not touch them. A nursery that cannot do something is not used any more: the program is
 /// executed then, as without one.
+///
+/// Nothing waits for a nursery: a copy is asked for, and taken when it is there. One that neither answers nor computes
+/// for nursery_patience is given up, as one that is frozen is: exec takes less.
 ///
 /// A copy has the variables that exec would give it, or is not made. The same holds for working directory, user,
 /// limits and cores (surroundings): they may have changed since the nursery was made.
@@ -47,32 +54,60 @@ class nursery {
 
   /// Executes a program whose main() constructs troupe::program; loads while the caller goes on. Null if nothing could
   /// be made.
-  [[nodiscard]] static std::shared_ptr<nursery> start(spawn_request request);
+  [[nodiscard]] static std::shared_ptr<nursery> start(spawn_request request,
+                                                      std::chrono::milliseconds patience = nursery_patience);
 
   nursery(const nursery&) = delete;
   nursery& operator=(const nursery&) = delete;
   ~nursery();
 
-  /// The copy that becomes what the image says, with the descriptors of `moves`; it runs as if executed. 0: none, and
-  /// the image has to be executed.
-  [[nodiscard]] pid_t copy(const exec_image& image, std::span<const fd_move> moves,
-                           std::chrono::steady_clock::time_point deadline);
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// Asks for a copy that becomes what the image says, with the descriptors of `moves`; it runs as if executed. False:
+  /// there will be none, and the image has to be executed. That is so, too, while another copy is awaited.
+  [[nodiscard]] bool ask(const exec_image& image, std::span<const fd_move> moves, time_point deadline);
+  /// Of the copy that was asked for: nothing as long as it may come; its process, once; or 0: it does not come, and the
+  /// nursery is not used any more.
+  [[nodiscard]] std::optional<pid_t> take(time_point now);
+  /// The copy is not awaited any longer: as take(), and never nothing.
+  [[nodiscard]] pid_t give_up();
+  /// take() is to be called when fd() can be read, and at wakes_at() at the latest.
+  [[nodiscard]] int fd() const;
+  [[nodiscard]] time_point wakes_at() const;
 
   /// Its copies live on. Again: nothing.
   void end();
+  /// Nothing once it has ended.
+  [[nodiscard]] std::optional<pid_t> pid() const;
 
  private:
-  nursery(fd_channel channel, char* const* environment);
-  [[nodiscard]] bool ask(const std::string& text, std::span<const fd_move> moves);
+  /// A copy that was asked for.
+  struct awaited_copy {
+    time_point until;
+    /// Since when it has neither answered nor computed, and how much it had computed by then.
+    time_point silent_since;
+    std::chrono::nanoseconds computed;
+  };
+
+  nursery(fd_channel channel, char* const* environment, std::chrono::milliseconds patience);
+  [[nodiscard]] bool send(const std::string& text, std::span<const fd_move> moves);
+  [[nodiscard]] bool is_silent(time_point now);
+  [[nodiscard]] std::chrono::nanoseconds computed() const;
+  [[nodiscard]] std::optional<pid_t> known_pid() const;
+  [[nodiscard]] pid_t last_look();
   void retire();
 
-  std::mutex mutex_;
+  const std::chrono::milliseconds patience_;
+  mutable std::mutex mutex_;
   std::unique_ptr<fd_channel> channel_;
+  std::optional<awaited_copy> awaited_;
   /// Variables of the nursery, "NAME=value" each.
   const std::set<std::string, std::less<>> environment_;
   const surroundings around_ = surroundings::now();
   /// Where it is a copy of this process.
   pid_t pid_ = 0;
+  /// It was killed, and is to be reaped.
+  pid_t killed_ = 0;
   /// Where it was executed. The host stays when the nursery goes: the kernel ends copies with its thread.
   std::unique_ptr<process_host> host_;
   worker_id executed_{};

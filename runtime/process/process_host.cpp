@@ -55,17 +55,27 @@ process_host::~process_host() {
   thread_.join();
 }
 
+std::shared_ptr<process_host::pending_start> process_host::enqueue(pending_start made) {
+  auto pending = std::make_shared<pending_start>(std::move(made));
+  {
+    const std::lock_guard lock(mutex_);
+    starts_.push_back(pending);
+  }
+  ring();
+  return pending;
+}
+
+void process_host::start_soon(spawn_request request, std::shared_ptr<process_listener> listener, start_result told,
+                              time_point deadline) {
+  enqueue({std::move(request), std::move(listener), deadline, std::move(told), std::nullopt});
+}
+
 expected<worker_id> process_host::start(spawn_request request, std::shared_ptr<process_listener> listener,
                                         time_point deadline) {
   TROUPE_CHECK(std::this_thread::get_id() != thread_.get_id(), "a listener that starts a worker would wait for itself");
   const std::string name = request.name;
-  const auto pending = std::make_shared<pending_start>();
-  pending->request = std::move(request);
-  pending->listener = std::move(listener);
-  pending->deadline = deadline;
+  const auto pending = enqueue({std::move(request), std::move(listener), deadline, nullptr, std::nullopt});
   std::unique_lock lock(mutex_);
-  starts_.push_back(pending);
-  ring();
   if (changed_.wait_until(lock, deadline, [&] { return pending->result.has_value(); })) {
     return std::move(*pending->result);
   }

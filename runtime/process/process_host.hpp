@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,13 +15,15 @@
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/process/child_process.hpp"
 #include "runtime/process/process_listener.hpp"
+#include "runtime/process/spawn.hpp"
 #include "runtime/process/spawn_request.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
 
-/// Starts, watches and ends worker processes, on one thread that lives as long as the host: the kernel ends a worker
-/// when the *thread* that forked it ends (PR_SET_PDEATHSIG), and so when the driver dies in whatever way.
+/// Starts, watches and ends worker processes, none of which makes another one wait, on one thread that lives as long as
+/// the host: the kernel ends a worker when the *thread* that forked it ends (PR_SET_PDEATHSIG), and so when the driver
+/// dies in whatever way.
 ///
 /// All functions may be called from any thread; start() and stop() not from a listener, which is called on the host's
 /// thread. The process must neither ignore
@@ -37,6 +40,13 @@ class process_host {
   /// SIGKILL for those that still run; returns when all are reaped and their listeners told, at most
   /// worker_reap_time_at_exit later.
   ~process_host();
+
+  /// What became of a start: on the host's thread, before the listener is told anything. Must not wait.
+  using start_result = std::function<void(const expected<worker_id>&)>;
+
+  /// Returns at once. `told` is called once, with what start() returns.
+  void start_soon(spawn_request request, std::shared_ptr<process_listener> listener, start_result told,
+                  time_point deadline = std::chrono::steady_clock::now() + limits::worker_start_timeout);
 
   /// Returns when the worker's program runs. E0614 if it could not be executed (with the path and the system's reason),
   /// is not running at `deadline`, or the host stops; the listener is not told about such a worker, and none is left.
@@ -59,24 +69,30 @@ class process_host {
   [[nodiscard]] std::size_t running() const;
 
  private:
-  /// One start() under way. Guarded by the mutex, but for the request and the listener.
+  /// One start under way. Guarded by the mutex: the result, and whether it is abandoned.
   struct pending_start {
     spawn_request request;
     std::shared_ptr<process_listener> listener;
     time_point deadline;
+    start_result told;
     std::optional<expected<worker_id>> result;
     bool abandoned = false;
   };
 
   explicit process_host(unique_fd bell) : bell_(std::move(bell)) {}
 
+  std::shared_ptr<pending_start> enqueue(pending_start made);
   void ring();
   bool await_none_running(time_point deadline);
 
   void run() noexcept;
   void loop();
   bool obey();
-  void start_child(pending_start& pending);
+  void advance_starts();
+  [[nodiscard]] std::shared_ptr<pending_start> first_start();
+  [[nodiscard]] std::optional<error> objection_to(const pending_start& pending);
+  [[nodiscard]] std::optional<expected<spawned_process>> advance(const pending_start& pending);
+  void finish_start(pending_start& pending, expected<spawned_process> spawned);
   void signal_all(int signal);
   void wait_for_events();
   [[nodiscard]] int poll_timeout() const;
@@ -100,6 +116,8 @@ class process_host {
 
   // Members of the host's thread.
   std::uint64_t last_id_ = 0;
+  /// The first of starts_, once it has begun. The others wait for it.
+  std::unique_ptr<starting_process> starting_;
   std::vector<std::unique_ptr<child_process>> children_;
   std::vector<pollfd> polled_;
   bool killed_ = false;

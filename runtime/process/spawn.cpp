@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -21,8 +22,6 @@
 
 namespace troupe {
 namespace {
-
-using std::chrono::steady_clock;
 
 struct pipe_ends {
   unique_fd read;
@@ -92,71 +91,150 @@ pid_t fork_child(const child_plan& plan) {
   return pid;
 }
 
-int milliseconds_until(steady_clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
-}
-
-/// For a child that is of no use. One that even SIGKILL does not end in time stays a zombie until the driver's end.
-void end_child(pid_t pid, int pidfd) {
-  if (pidfd < 0) {
-    ::kill(pid, SIGKILL);  // not reaped yet: the number is still this child's
-    ::waitpid(pid, nullptr, __WALL);
-    return;
-  }
-  send_signal(pidfd, SIGKILL);
-  pollfd death{pidfd, POLLIN, 0};
-  const auto until = steady_clock::now() + limits::worker_reap_time;
-  while (::poll(&death, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
-  }
-  ::waitpid(pid, nullptr, WNOHANG | __WALL);
-}
-
-/// Waits until the child executes its program, which closes the pipe; error 0 then.
-child_failure await_exec(int report, steady_clock::time_point deadline) {
-  while (true) {
-    child_failure failure;
-    const ssize_t got = ::read(report, &failure, sizeof(failure));
-    if (got == 0) return {};
-    if (got == static_cast<ssize_t>(sizeof(failure))) return failure;
-    TROUPE_CHECK(got < 0 && (errno == EAGAIN || errno == EINTR), "a child reports its failure in one piece");
-    if (steady_clock::now() >= deadline) return {child_step::exec, ETIMEDOUT};
-    pollfd waits{report, POLLIN, 0};
-    ::poll(&waits, 1, milliseconds_until(deadline));
-  }
+/// For a child of which the number is all that is known: it is between fork and exec, or a new copy.
+void end_child(pid_t pid) {
+  ::kill(pid, SIGKILL);  // not reaped yet: the number is still this child's
+  ::waitpid(pid, nullptr, __WALL);
 }
 
 }  // namespace
 
-expected<spawned_process> spawn(const spawn_request& request, steady_clock::time_point deadline) {
+/// copying -> executing -> (done); executing -> ending -> (failed).
+enum class starting_process::phase : std::uint8_t { copying, executing, ending };
+
+struct starting_process::state {
+  state(const spawn_request& request, exec_image made, time_point by)
+      : asked(request), image(std::move(made)), deadline(by) {}
+
+  const spawn_request& asked;
+  const exec_image image;
+  const time_point deadline;
+  child_pipes pipes;
+  std::vector<fd_move> moves;
+  spawned_process child;
+  phase now = phase::executing;
+  /// Why it ends, and when it need not be waited for any longer.
+  error why;
+  time_point end_by;
+};
+
+starting_process::starting_process(std::unique_ptr<state> made) : state_(std::move(made)) {}
+
+expected<std::unique_ptr<starting_process>> starting_process::begin(const spawn_request& request, time_point deadline) {
   auto image = exec_image::make(request);
   if (!image) return tl::make_unexpected(image.error());
-  child_pipes pipes;
-  if (!open_pipes(pipes)) return refused(request, "no pipes", errno, raise_open_files);
-  auto moves = moves_of(request, pipes);
-  spawned_process child;
-  if (request.from) child.pid = request.from->copy(*image, moves, deadline);
-  if (child.pid <= 0) {
-    child.pid = fork_child(
-        {image->program(), image->arguments(), image->environment(), moves, pipes.report.write.get(), ::getpid()});
+  auto made = std::make_unique<state>(request, std::move(*image), deadline);
+  if (!open_pipes(made->pipes)) return refused(request, "no pipes", errno, raise_open_files);
+  made->moves = moves_of(request, made->pipes);
+  const bool is_asked = request.from && request.from->ask(made->image, made->moves, deadline);
+  made->now = is_asked ? phase::copying : phase::executing;
+  std::unique_ptr<starting_process> started(new starting_process(std::move(made)));
+  if (is_asked) return started;
+  return started->execute().map([&] { return std::move(started); });
+}
+
+starting_process::~starting_process() {
+  if (state_->now == phase::copying) state_->child.pid = state_->asked.from->give_up();
+  if (state_->child.pid <= 0) return;
+  if (!state_->child.pidfd) {
+    end_child(state_->child.pid);
+    return;
   }
-  if (child.pid < 0) return refused(request, "fork", errno, "raise the limit of processes (ulimit -u)");
-  pipes.report.write.reset();
-  child.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
-  if (!child.pidfd) {
-    const int number = errno;
-    end_child(child.pid, -1);
-    return refused(request, "pidfd_open", number, raise_open_files);
+  send_signal(state_->child.pidfd.get(), SIGKILL);
+  pollfd death{state_->child.pidfd.get(), POLLIN, 0};
+  ::poll(&death, 1, static_cast<int>(limits::worker_reap_time.count()));
+  ::waitpid(state_->child.pid, nullptr, WNOHANG | __WALL);
+}
+
+pollfd starting_process::polled() const {
+  switch (state_->now) {
+    case phase::copying:
+      return {state_->asked.from->fd(), POLLIN, 0};
+    case phase::executing:
+      return {state_->pipes.report.read.get(), POLLIN, 0};
+    case phase::ending:
+      break;
   }
-  const child_failure failure = await_exec(pipes.report.read.get(), deadline);
-  if (failure.error != 0) {
-    end_child(child.pid, child.pidfd.get());
-    return refused(request, std::string(name_of(failure.step)) + " of " + request.program, failure.error,
-                   failure.step == child_step::exec ? "check that the program is there and may be executed" : "");
+  return {state_->child.pidfd.get(), POLLIN, 0};
+}
+
+starting_process::time_point starting_process::wakes_at() const {
+  switch (state_->now) {
+    case phase::copying:
+      return state_->asked.from->wakes_at();
+    case phase::executing:
+      return state_->deadline;
+    case phase::ending:
+      break;
   }
-  if (!request.standard_output) child.standard_output = std::move(pipes.out.read);
-  if (!request.standard_error) child.standard_error = std::move(pipes.err.read);
+  return state_->end_by;
+}
+
+std::optional<expected<spawned_process>> starting_process::look(time_point now) {
+  if (state_->now == phase::copying) {
+    const auto copied = state_->asked.from->take(now);
+    if (!copied) return std::nullopt;
+    if (auto runs = *copied > 0 ? adopt(*copied) : execute(); !runs) return tl::make_unexpected(runs.error());
+  }
+  if (state_->now == phase::executing && !has_executed(now)) return std::nullopt;
+  if (state_->now == phase::ending) return end(now);
+  spawned_process child = std::move(state_->child);
+  state_->child = {};
+  if (!state_->asked.standard_output) child.standard_output = std::move(state_->pipes.out.read);
+  if (!state_->asked.standard_error) child.standard_error = std::move(state_->pipes.err.read);
   return child;
+}
+
+expected<void> starting_process::execute() {
+  const exec_image& image = state_->image;
+  const pid_t pid = fork_child({image.program(), image.arguments(), image.environment(), state_->moves,
+                                state_->pipes.report.write.get(), ::getpid()});
+  if (pid < 0) return refused(state_->asked, "fork", errno, "raise the limit of processes (ulimit -u)");
+  return adopt(pid);
+}
+
+expected<void> starting_process::adopt(pid_t pid) {
+  state_->now = phase::executing;
+  state_->pipes.report.write.reset();
+  unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd) {
+    const int number = errno;
+    end_child(pid);
+    return refused(state_->asked, "pidfd_open", number, raise_open_files);
+  }
+  state_->child.pid = pid;
+  state_->child.pidfd = std::move(pidfd);
+  return {};
+}
+
+/// True once its program runs, which closes the pipe, or fails, which makes it end. A copy has no such pipe.
+bool starting_process::has_executed(time_point now) {
+  child_failure failure;
+  const ssize_t got = ::read(state_->pipes.report.read.get(), &failure, sizeof failure);
+  if (got == 0) return true;
+  if (got < 0) {
+    TROUPE_CHECK(errno == EAGAIN || errno == EINTR, "a pipe of this process can be read");
+    if (now < state_->deadline) return false;
+    failure = {child_step::exec, ETIMEDOUT};
+  }
+  TROUPE_CHECK(got < 0 || got == static_cast<ssize_t>(sizeof failure), "a child reports its failure in one piece");
+  const spawn_request& asked = state_->asked;
+  state_->why = refused(asked, std::string(name_of(failure.step)) + " of " + asked.program, failure.error,
+                        failure.step == child_step::exec ? "check that the program is there and may be executed" : "")
+                    .value();
+  send_signal(state_->child.pidfd.get(), SIGKILL);
+  state_->now = phase::ending;
+  state_->end_by = now + limits::worker_reap_time;
+  return true;
+}
+
+/// One that even SIGKILL does not end in time stays a zombie until the driver's end.
+std::optional<expected<spawned_process>> starting_process::end(time_point now) {
+  pollfd death{state_->child.pidfd.get(), POLLIN, 0};
+  if (::poll(&death, 1, 0) != 1 && now < state_->end_by) return std::nullopt;
+  ::waitpid(state_->child.pid, nullptr, WNOHANG | __WALL);
+  state_->child = {};
+  return tl::make_unexpected(std::move(state_->why));
 }
 
 bool send_signal(int pidfd, int number) {

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include "runtime/os/unique_fd.hpp"
@@ -19,14 +23,41 @@ struct spawned_process {
   unique_fd standard_error;   ///< the same
 };
 
-/// Starts a program and returns as soon as exec has succeeded. The kernel kills the child when the calling *thread*
-/// ends, so this thread must outlive the child. The child has the request's descriptors and no others. It leads a
-/// process group of its own; every signal has its default action and none is blocked. The request keeps its own
-/// descriptors open: the caller destroys it after the call. Any number of threads may call it. Errors: E0614 with the
-/// path and the reason: the start failed, or `deadline` passed. The child is killed and reaped then; one that SIGKILL
-/// does not end within limits::worker_reap_time stays a zombie.
-[[nodiscard]] expected<spawned_process> spawn(const spawn_request& request,
-                                              std::chrono::steady_clock::time_point deadline);
+/// A program that is being started, by a copy of the request's nursery or by exec. Nothing waits: look() goes on when
+/// polled() is ready. The kernel kills the child when the *thread* that has called begin() ends, so this thread must
+/// outlive the child, and is the one that uses this object. The child has the request's descriptors and no others. It
+/// leads a process group of its own; every signal has its default action and none is blocked.
+class starting_process {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// The request outlives the object, and keeps its own descriptors open. E0614 with the reason.
+  [[nodiscard]] static expected<std::unique_ptr<starting_process>> begin(const spawn_request& request,
+                                                                         time_point deadline);
+  starting_process(const starting_process&) = delete;
+  starting_process& operator=(const starting_process&) = delete;
+  /// A child that was not handed out is killed and reaped; one that SIGKILL does not end within
+  /// limits::worker_reap_time stays a zombie.
+  ~starting_process();
+
+  [[nodiscard]] pollfd polled() const;
+  /// When look() has to be called even if nothing is to be polled.
+  [[nodiscard]] time_point wakes_at() const;
+  /// The child, as soon as its program runs; nothing as long as it does not; once. E0614 with the path and the reason:
+  /// the start failed, or the deadline passed. No child is left then, unless as above.
+  [[nodiscard]] std::optional<expected<spawned_process>> look(time_point now);
+
+ private:
+  enum class phase : std::uint8_t;
+  struct state;
+  explicit starting_process(std::unique_ptr<state> made);
+  [[nodiscard]] expected<void> execute();
+  [[nodiscard]] expected<void> adopt(pid_t pid);
+  [[nodiscard]] bool has_executed(time_point now);
+  [[nodiscard]] std::optional<expected<spawned_process>> end(time_point now);
+
+  const std::unique_ptr<state> state_;
+};
 
 /// Sends a signal to this process and to no later one of its number. False if it was reaped already, or for any other
 /// error of the system; a child that has ended and was not reaped takes the signal without effect.

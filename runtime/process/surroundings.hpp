@@ -10,7 +10,7 @@
 namespace troupe {
 
 /// What a child inherits beside descriptors and variables: working directory, user, limits, cores. The limit of open
-/// files is not among them: spawn() restores it (open_file_limit.hpp).
+/// files is not among them: each start restores it (open_file_limit.hpp).
 struct surroundings {
   std::string directory;
   std::array<uid_t, 2> user{};

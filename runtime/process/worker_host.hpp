@@ -16,13 +16,15 @@ class worker_listener {
   worker_listener& operator=(const worker_listener&) = delete;
   virtual ~worker_listener() = default;
 
+  /// Its program runs. Not told of one that could not be started.
+  virtual void started([[maybe_unused]] const hosted_worker_ptr& worker) {}
   /// Bytes that it sent; they may be anything.
   virtual void said(const hosted_worker_ptr& worker, codec::bytes message) = 0;
   /// Its link broke, or it is silent: nothing more comes over it or goes there. At most once. It may live on, or its
   /// end is told a moment later.
   virtual void link_lost(const hosted_worker_ptr& worker) = 0;
-  /// Exactly once for every worker that was started, possibly before start() has returned it; unless the host itself
-  /// ends before.
+  /// Exactly once for every worker that start() returns, possibly before it does; unless the host itself ends before.
+  /// One that could not be started is lost (exit_kind), and its report has told why.
   virtual void exited(const hosted_worker_ptr& worker, const exit_report& report) = 0;
 };
 
@@ -35,8 +37,8 @@ class worker_host {
   worker_host& operator=(const worker_host&) = delete;
   virtual ~worker_host() = default;
 
-  /// Returns when its program runs; ranks ascend from 0. E0614: it does not run, and its listener is told nothing.
-  /// E0608 after close().
+  /// Returns before its program runs, so that the caller goes on; ranks ascend from 0. E0614: there is no room for it,
+  /// and its listener is told nothing. E0608 after close().
   [[nodiscard]] virtual expected<hosted_worker_ptr> start(std::shared_ptr<worker_listener> listener) = 0;
   /// Waits, at most until `deadline`, for hosted_worker::telemetry() to be as it is where the workers live: at once
   /// where they share memory with this process.

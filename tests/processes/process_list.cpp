@@ -122,6 +122,12 @@ std::optional<char> state_of(pid_t process) {
   return stat_of(process).state;
 }
 
+bool is_nursery(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  return std::getline(file, name) && name == "nursery";
+}
+
 bool is_try_out(pid_t process) {
   return was_started_with(process, "TROUPE_PROBE") ||
          (is_of_a_nursery(process) &&

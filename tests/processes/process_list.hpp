@@ -24,6 +24,9 @@ std::optional<char> state_of(pid_t process);
 /// Its program runs, and was started as a worker.
 bool is_worker(pid_t process);
 
+/// It waits to become workers by copies of itself.
+bool is_nursery(pid_t process);
+
 /// It tries a model out, before the run.
 bool is_try_out(pid_t process);
 

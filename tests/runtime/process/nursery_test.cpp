@@ -4,9 +4,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 
 #include "tests/runtime/process/probe_listener.hpp"
 
@@ -22,11 +24,12 @@ using ::testing::UnorderedElementsAre;
 constexpr const char* copied = "argument of the nursery";
 
 /// Its copies have an argument that no request names.
-std::shared_ptr<nursery> nursery_of(std::vector<std::string> arguments) {
+std::shared_ptr<nursery> nursery_of(std::vector<std::string> arguments,
+                                    std::chrono::milliseconds silence = nursery_patience) {
   arguments.emplace_back("of the nursery");
   spawn_request program = probe(std::move(arguments));
   program.environment = {{"OMP_TEST", "1"}};
-  return nursery::start(std::move(program));
+  return nursery::start(std::move(program), silence);
 }
 
 spawn_request request_to(const std::shared_ptr<nursery>& from, std::vector<std::string> arguments) {
@@ -89,6 +92,93 @@ TEST(nursery, copies_are_watched_and_outlive_it) {
   EXPECT_EQ(ended.value, SIGUSR1);
   // none any more
   EXPECT_EQ(run_probe(*host, request_to(from, {"exit", "5"}))->await_exit().describe(), "exited with status 5");
+}
+
+/// What became of a start that was not waited for.
+struct later_start {
+  std::promise<expected<worker_id>> promise;
+  std::future<expected<worker_id>> future = promise.get_future();
+
+  void begin(process_host& host, spawn_request request, const std::shared_ptr<probe_listener>& listener) {
+    host.start_soon(std::move(request), listener,
+                    [this](const expected<worker_id>& result) { promise.set_value(result); });
+  }
+  [[nodiscard]] bool is_there() const { return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+};
+
+/// A debugger, swap or a cgroup stops a nursery as well.
+void freeze(const nursery& frozen) {
+  const auto pid = frozen.pid();
+  ASSERT_TRUE(pid);
+  ASSERT_EQ(::kill(*pid, SIGSTOP), 0);
+  siginfo_t info{};  // seen as stopped, and not taken from its owner
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(*pid), &info, WSTOPPED | WNOWAIT | __WALL), 0);
+}
+
+TEST(nursery, that_is_frozen_blinds_its_host_to_nothing) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer has a thread of its own: nothing is copied";
+#endif
+  const auto from = nursery_of({"wait"}, std::chrono::hours(1));  // as long as the test wants
+  ASSERT_TRUE(from);
+  const auto host = new_host();
+  std::vector<std::shared_ptr<probe_listener>> listeners;
+  std::vector<worker_id> workers;
+  for (int i = 0; i < 3; ++i) {
+    listeners.push_back(std::make_shared<probe_listener>());
+    const auto started = host->start(request_to(from, {"wait"}), listeners.back());
+    ASSERT_TRUE(started) << to_string(started.error());
+    workers.push_back(*started);
+    ASSERT_TRUE(listeners.back()->await_lines(1));
+  }
+  freeze(*from);
+  later_start later;
+  const auto copy = std::make_shared<probe_listener>();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::hours(2);
+  host->start_soon(
+      request_to(from, {"wait"}), copy, [&](const expected<worker_id>& result) { later.promise.set_value(result); },
+      until);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    EXPECT_TRUE(host->kill(workers[i], SIGKILL));
+    EXPECT_EQ(listeners[i]->await_exit().describe(), "killed by SIGKILL");
+    EXPECT_FALSE(later.is_there()) << "the deaths come first";
+  }
+  ASSERT_EQ(::kill(from->pid().value(), SIGCONT), 0);
+  const auto started = later.future.get();
+  ASSERT_TRUE(started) << to_string(started.error());
+  EXPECT_TRUE(copy->await_lines(1));
+}
+
+TEST(nursery, that_is_frozen_is_given_up_for_exec) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer has a thread of its own: nothing is copied";
+#endif
+  const auto from = nursery_of({"report"}, std::chrono::milliseconds(10));
+  ASSERT_TRUE(from);
+  const auto host = new_host();
+  EXPECT_THAT(run_probe(*host, request_to(from, {"report"}))->out(), Contains("argument report"));
+  if (from->pid()) freeze(*from);
+  const auto listener = run_probe(*host, request_to(from, {"report"}));
+  EXPECT_THAT(listener->out(), Not(Contains(copied)));
+  EXPECT_EQ(listener->await_exit().describe(), "exited with status 0");
+}
+
+TEST(nursery, that_is_frozen_does_not_hold_up_the_end_of_its_host) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer has a thread of its own: nothing is copied";
+#endif
+  const auto from = nursery_of({"wait"}, std::chrono::milliseconds(10));
+  ASSERT_TRUE(from);
+  auto host = new_host();
+  freeze(*from);
+  later_start later;
+  const auto listener = std::make_shared<probe_listener>();
+  later.begin(*host, request_to(from, {"wait"}), listener);
+  EXPECT_TRUE(host->stop(in_time()));
+  host.reset();
+  EXPECT_TRUE(later.is_there());
+  EXPECT_EQ(listener->has_ended(), later.future.get().has_value())
+      << "told of a worker that was started, and of no other";
 }
 
 TEST(nursery, variables_that_libraries_read_while_loaded_need_exec) {
