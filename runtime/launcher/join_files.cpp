@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <ctime>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -19,8 +22,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
+/// Beside it; the next launch finds the same one. A name that is too long for more has another one.
 std::string unfinished(const std::string& path) {
-  return path + ".new";
+  const std::filesystem::path of(path);
+  constexpr std::string_view end = ".new";
+  if (of.filename().string().size() + end.size() <= NAME_MAX) return path + std::string(end);
+  return (of.parent_path() / fmt::format(".troupe-{:016x}", std::hash<std::string>{}(of.filename().string()))).string();
 }
 
 tl::unexpected<error> unwritable(const std::string& path, std::string cause) {

@@ -20,18 +20,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that was not there before, with a name that begins with `path`. A killed program leaves its own behind, and
-/// the next one may have the same process id (in a container it has), so that the name is random.
+/// A file that was not there before, with a short name of its own: `path` may have the longest one that there can be. A
+/// killed program leaves its own behind, and the next one may have the same process id (in a container it has), so that
+/// the name is random.
 struct temporary_file {
   std::string path;
   unique_fd fd;
 };
 
-temporary_file open_temporary(const fs::path& path) {
+temporary_file open_temporary(const fs::path& directory) {
   temporary_file made;
   std::random_device numbers;
   for (int tries = 0; tries < limits::temporary_names_max; ++tries) {
-    made.path = fmt::format("{}.tmp-{:08x}{:08x}", path.string(), numbers(), numbers());
+    made.path = (directory / fmt::format(".troupe-{:08x}{:08x}", numbers(), numbers())).string();
     made.fd.reset(::open(made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (made.fd || errno != EEXIST) break;
   }
@@ -53,7 +54,7 @@ int sync_directory(const fs::path& directory) {
 }
 
 int publish(const fs::path& path, const fs::path& directory, std::string_view content) {
-  temporary_file temporary = open_temporary(path);
+  temporary_file temporary = open_temporary(directory);
   if (!temporary.fd) return errno;
   int reason = write_and_sync(std::move(temporary.fd), content);
   if (reason == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) reason = errno;

@@ -2,6 +2,7 @@
 // the failures that root cannot cause by permissions are caused by files that stand in the way.
 #include "runtime/report/atomic_file.hpp"
 
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -68,6 +69,16 @@ TEST_F(atomic_file, names_path_and_reason_and_takes_back_what_it_made) {
 TEST_F(atomic_file, a_name_that_is_too_long_leaves_no_new_directory) {
   EXPECT_FALSE(atomic_write_file(root_ / "new" / std::string(300, 'a'), "text"));
   EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(atomic_file, the_longest_names_can_be_written) {
+  for (const std::size_t bytes : {std::size_t{240}, std::size_t{NAME_MAX}}) {
+    const fs::path path = root_ / std::string(bytes, 'n');
+    const auto written = atomic_write_file(path, "content");
+    ASSERT_TRUE(written) << to_string(written.error());
+    EXPECT_EQ(read(path), "content");
+  }
+  EXPECT_EQ(entries(), 2U);
 }
 
 /// In a container every program may have the same process id.
