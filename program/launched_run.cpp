@@ -157,7 +157,7 @@ expected<log_function> launched_nodes::log_of_ranks(log_function log) const {
   if (!setup_.log_dir) return log;
   return rank_logs::open(*setup_.log_dir).map([&](const std::shared_ptr<rank_logs>& files) -> log_function {
     return [files, log = std::move(log), tees = setup_.tee](log_record record) {
-      const bool is_taken = files->take(record);
+      const bool is_taken = files->take(record, log);
       if (!is_taken || tees) log(std::move(record));
     };
   });

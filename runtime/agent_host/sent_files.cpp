@@ -55,7 +55,7 @@ expected<void> sent_files::provide(const file_identity& file, time_point deadlin
 }
 
 expected<void> sent_files::send(std::uint64_t number, const patience& how) {
-  const unique_fd opened(::open(how.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const unique_fd opened(::open(how.file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!opened) return cannot_read(how.file);
   for (std::uint64_t at = 0; at < how.file.size;) {
     const auto room =

@@ -1,9 +1,5 @@
 #include "runtime/config/config_file.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -13,6 +9,7 @@
 #include "messages/limits.hpp"
 #include "runtime/config/fault_tables.hpp"
 #include "runtime/config/toml_excess.hpp"
+#include "runtime/os/input_file.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -124,23 +121,13 @@ expected<std::vector<setting>> parse_config(std::string_view text, const std::st
 }
 
 expected<std::vector<setting>> read_config(const std::string& path) {
-  std::error_code status;
-  const bool is_directory = std::filesystem::is_directory(path, status);
-  if (is_directory) return fail(error_code::config_missing, path, "is a directory", "name a TOML file");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return fail(error_code::config_missing, path, std::strerror(errno == 0 ? EIO : errno),
-                "name a TOML file that can be read");
-  }
-  std::string text(limits::config_bytes_max + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > limits::config_bytes_max) {
+  const auto text = read_small_input(path, limits::config_bytes_max);
+  if (!text) return fail(error_code::config_missing, path, text.error().cause, "name a TOML file that can be read");
+  if (text->size() > limits::config_bytes_max) {
     return fail(error_code::config_syntax, path, fmt::format("is longer than {} bytes", limits::config_bytes_max),
                 "name a TOML file of options");
   }
-  return parse_config(text, path);
+  return parse_config(*text, path);
 }
 
 }  // namespace troupe

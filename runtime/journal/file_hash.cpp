@@ -4,13 +4,16 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "runtime/os/input_file.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 namespace troupe {
@@ -55,8 +58,12 @@ expected<std::string> sha256_of_file(const std::string& path, error_code unreada
   const auto refused = [&](int reason) {
     return fail(unreadable, path, std::string("cannot be read: ") + std::strerror(reason), "check the path");
   };
-  const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return refused(errno);
+  // a FIFO without a writer would block a plain open for ever
+  const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat about {};
+  if (!file || ::fstat(file.get(), &about) != 0) return refused(errno);
+  if (const std::string_view kind = kind_of_file(about.st_mode); !kind.empty())
+    return fail(unreadable, path, "is " + std::string(kind) + ", not a regular file", "copy it to a file first");
   sha256 hash;
   std::vector<unsigned char> block(block_bytes);
   for (;;) {

@@ -1,10 +1,6 @@
 #include "runtime/launch/hostfile.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 
@@ -13,6 +9,7 @@
 #include "messages/limits.hpp"
 #include "runtime/launch/launch_text.hpp"
 #include "runtime/launch/node_name.hpp"
+#include "runtime/os/input_file.hpp"
 
 namespace troupe {
 namespace {
@@ -145,16 +142,8 @@ expected<std::vector<launch_node>> parse_hostfile(std::string_view text, std::st
 }
 
 expected<std::vector<launch_node>> read_hostfile(const std::string& path) {
-  std::error_code status;
-  if (std::filesystem::is_directory(path, status)) return unreadable_hostfile(path, "is a directory");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return unreadable_hostfile(path, std::strerror(errno == 0 ? EIO : errno));
-  std::string text(limits::hostfile_bytes_max + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return unreadable_hostfile(path, std::strerror(errno == 0 ? EIO : errno));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_hostfile(text, path);
+  const auto text = read_small_input(path, limits::hostfile_bytes_max);
+  return text ? parse_hostfile(*text, path) : unreadable_hostfile(path, text.error().cause);
 }
 
 }  // namespace troupe

@@ -4,14 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launch/launch_text.hpp"
-#include "runtime/os/errno_text.hpp"
+#include "runtime/os/input_file.hpp"
+#include "runtime/process/error_line.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include "runtime/process/worker_environment.hpp"
 
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> prefixes = {"TROUPE_", "OMP_", "MKL_",
 constexpr std::string_view variables_fix = "write one variable per line, for example: OMP_NUM_THREADS=4";
 
 bool is_own_variable(std::string_view name) {
-  return name == launch_variable || name == worker_variable || name == probe_variable;
+  return name == launch_variable || name == worker_variable || name == probe_variable || name == error_line_variable;
 }
 
 bool is_name_start(char c) {
@@ -132,17 +132,9 @@ expected<variable_map> parse_variables(std::string_view text, std::string_view f
 }
 
 expected<variable_map> read_variables(const std::string& path) {
-  std::error_code status;
-  if (std::filesystem::is_directory(path, status)) return unreadable_variables(path, "is a directory");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file && errno == ENOENT) return variable_map{};
-  if (!file) return unreadable_variables(path, errno_text(errno == 0 ? EIO : errno));
-  std::string text(limits::launch_variables_bytes_max + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return unreadable_variables(path, errno_text(errno == 0 ? EIO : errno));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_variables(text, path);
+  const auto text = read_small_input(path, limits::launch_variables_bytes_max);
+  if (!text && text.error().number == ENOENT) return variable_map{};
+  return text ? parse_variables(*text, path) : unreadable_variables(path, text.error().cause);
 }
 
 expected<std::pair<std::string, std::string>> read_variable_flag(std::string_view text,

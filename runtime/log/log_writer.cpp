@@ -11,12 +11,16 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "messages/limits.hpp"
 #include "runtime/log/repeat_limit.hpp"
+#include "runtime/os/errno_text.hpp"
+#include "runtime/os/input_file.hpp"
 #include "runtime/os/message_writer.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include "runtime/os/write_all.hpp"
 
 namespace troupe {
 namespace {
@@ -83,9 +87,38 @@ expected<void> try_to_open(const std::string& file) {
               "name a file that can be written to");
 }
 
+tl::unexpected<error> refused_log(const std::string& file, std::string cause) {
+  return fail(error_code::output_unwritable, file, std::move(cause),
+              "remove it if it is not wanted, or name a directory that only this user can write to");
+}
+
+/// Another user of a directory may have put something else there.
+expected<unique_fd> open_own(const std::string& file) {
+  constexpr int how = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  unique_fd made(::open(file.c_str(), how | O_CREAT | O_EXCL, 0666));
+  if (made || errno != EEXIST) return made ? expected<unique_fd>(std::move(made)) : refused_log(file, errno_text());
+  made.reset(::open(file.c_str(), how));
+  if (!made && errno == ELOOP)
+    return refused_log(file, "it is a symbolic link, and the log is not written through one");
+  struct stat found {};
+  if (!made || ::fstat(made.get(), &found) != 0) return refused_log(file, errno_text());
+  if (const std::string_view kind = kind_of_file(found.st_mode); !kind.empty())
+    return refused_log(file, "it is " + std::string(kind) + ", not a regular file");
+  if (found.st_uid != ::geteuid()) return refused_log(file, "it belongs to another user");
+  if (found.st_nlink != 1) return refused_log(file, "the file has another name, too (a hard link)");
+  return made;
+}
+
+spdlog::sink_ptr sink_into(unique_fd file) {
+  return std::make_shared<output_sink>([to = std::make_shared<unique_fd>(std::move(file))](std::string_view line) {
+    if (const int reason = write_all(to->get(), line)) throw spdlog::spdlog_ex("it takes no more", reason);
+  });
+}
+
 expected<spdlog::sink_ptr> make_sink(const log_writer_options& options) try {
   if (options.output) return std::make_shared<output_sink>(options.output);
   if (options.file.empty()) return std::make_shared<output_sink>(write_to_stderr);
+  if (options.is_own_name) return open_own(options.file).map(&sink_into);
   return try_to_open(options.file).map([&]() -> spdlog::sink_ptr {
     return std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file, false);
   });

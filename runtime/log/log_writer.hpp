@@ -14,6 +14,9 @@ struct log_writer_options {
   /// Lines are appended to it, each with its time; empty: stderr, where text has no time.
   std::string file = {};
   log_format format = log_format::text;
+  /// The name is Troupe's, and others may know it: no link is followed, and the file is a regular one of this user with
+  /// no other name.
+  bool is_own_name = false;
   /// Gets the lines, each with its end, in place of stderr. Not beside `file`.
   std::function<void(std::string_view line)> output = {};
 };
@@ -22,7 +25,7 @@ struct log_writer_options {
 /// stderr that is not read loses lines (message_writer). Threads: any. The object must not be used after a fork.
 class log_writer {
  public:
-  /// Opens the file, and makes it if need be. E0611 with the path and the system's reason.
+  /// Opens the file, and makes it if need be. E0611 with the path and the reason.
   [[nodiscard]] static expected<std::unique_ptr<log_writer>> open(const log_writer_options& options);
   log_writer(const log_writer&) = delete;
   log_writer& operator=(const log_writer&) = delete;

@@ -12,13 +12,15 @@ expected<std::shared_ptr<rank_logs>> rank_logs::open(const std::string& director
   return std::shared_ptr<rank_logs>(new rank_logs(directory));
 }
 
-bool rank_logs::take(const log_record& record) {
+bool rank_logs::take(const log_record& record, const log_function& log) {
   if (!record.rank) return false;
   const std::lock_guard lock{mutex_};
   auto found = writers_.find(*record.rank);
   if (found == writers_.end()) {
-    auto opened = log_writer::open({.file = directory_ + "/rank-" + std::to_string(*record.rank) + ".log"});
+    auto opened =
+        log_writer::open({.file = directory_ + "/rank-" + std::to_string(*record.rank) + ".log", .is_own_name = true});
     found = writers_.emplace(*record.rank, opened ? std::move(*opened) : nullptr).first;
+    if (!opened) log({.level = log_level::warning, .text = to_string(opened.error()), .rank = record.rank});
   }
   if (found->second == nullptr) return false;
   found->second->write(record);

@@ -19,8 +19,9 @@ class rank_logs {
   [[nodiscard]] static expected<std::shared_ptr<rank_logs>> open(const std::string& directory);
 
   /// Records with a rank go to its file; true if the record has been taken and is no warning or error, so that it need
-  /// not be told elsewhere. A file that cannot be opened takes nothing.
-  bool take(const log_record& record);
+  /// not be told elsewhere. A file that cannot be opened takes nothing, which `log` is told once; another's link is
+  /// such a file, as the names are known to all.
+  bool take(const log_record& record, const log_function& log);
 
  private:
   explicit rank_logs(std::string directory) : directory_(std::move(directory)) {}

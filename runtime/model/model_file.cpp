@@ -123,7 +123,8 @@ expected<void> check_path(const std::filesystem::path& file) {
                 "check the path and its permissions");
   }
   if (status.type() != std::filesystem::file_type::regular) {
-    return fail(error_code::model_unreadable, file.string(), "the path is no regular file, so it cannot be read twice",
+    return fail(error_code::model_unreadable, file.string(),
+                "the path is no regular file (a FIFO, a device or a socket), so it cannot be read twice",
                 "write the model to a file first");
   }
   return {};

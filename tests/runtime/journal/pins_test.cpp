@@ -1,6 +1,7 @@
 // Goal: what a header pins tells different files and processors apart. Method: published SHA-256 vectors; texts in the
 // form of /proc/cpuinfo.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/journal/processor.hpp"
@@ -20,6 +21,15 @@ TEST(sha256_of_file, gives_the_vectors_of_fips_180) {
   EXPECT_EQ(hash_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hash_of(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   EXPECT_NE(hash_of(std::string(3U << 20U, 'a')), hash_of(std::string(3U << 20U, 'a') + "a"));
+}
+
+/// A plain open of one without a writer never returns.
+TEST(sha256_of_file, refuses_what_is_no_regular_file) {
+  const journal_directory directory;
+  ASSERT_EQ(::mkfifo(directory.file("pipe").c_str(), 0600), 0);
+  const auto hash = sha256_of_file(directory.file("pipe"), error_code::model_unreadable);
+  ASSERT_FALSE(hash);
+  EXPECT_EQ(hash.error().cause, "is a FIFO, not a regular file");
 }
 
 TEST(sha256_of_file, names_a_file_that_cannot_be_read) {
