@@ -25,6 +25,7 @@ class random_set final : public data_set {
   [[nodiscard]] std::uint32_t classes() const noexcept override { return static_cast<std::uint32_t>(features_); }
   [[nodiscard]] std::string name() const override { return "random:" + std::to_string(features_); }
 
+  [[nodiscard]] bool has_constant_memory() const noexcept override { return true; }
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.size() <= range_samples_max, "a range of the pool is one view");
     const auto begin = static_cast<std::int64_t>(range.begin % pool_samples);

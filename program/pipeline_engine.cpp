@@ -21,6 +21,7 @@
 #include "runtime/metric/metric_lookup.hpp"
 #include "runtime/metric/packed_score.hpp"
 #include "runtime/os/cpu_quota.hpp"
+#include "runtime/tensor/own_memory.hpp"
 #include <troupe/pipeline_engine.hpp>
 
 namespace troupe {
@@ -245,10 +246,11 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   auto state = std::make_unique<impl>();
   const topology what = topology_of(model, options);
   state->model = std::move(model);
-  state->request = {.what = what,
-                    .options = options.run,
-                    .config = config_for(what, options, std::move(name)),
-                    .first = {options.sample.defined() ? named_tensors(options.sample) : named_tensors(), {}}};
+  state->request = {
+      .what = what,
+      .options = options.run,
+      .config = config_for(what, options, std::move(name)),
+      .first = {options.sample.defined() ? named_tensors(taken(options.sample, false)) : named_tensors(), {}}};
   run_request& request = state->request;
   serve_if_asked(request, loss);
   adapt_to_launch(request.options, request.config);
@@ -321,7 +323,7 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
                    "give the engine a loss function, or set compute_loss = false"});
   }
   auto fold = std::make_shared<loss_fold>();
-  auto source = std::make_shared<iterator_source>(std::move(from), transform_, count);
+  auto source = std::make_shared<iterator_source>(std::move(from), transform_, count, options.constant_batches);
   auto ticket = impl_->make_ticket(fold, source, options);
   auto outcome = impl_->stages.running->submit(ticket);
   return eval_future{std::make_unique<eval_future::state>(std::move(outcome), options, std::move(fold),

@@ -20,6 +20,7 @@ class repeated_set final : public data_set {
   [[nodiscard]] std::uint32_t classes() const noexcept override { return data_->classes(); }
   [[nodiscard]] std::string name() const override { return data_->name() + ", repeated"; }
 
+  [[nodiscard]] bool has_constant_memory() const noexcept override { return true; }
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     std::vector<at::Tensor> inputs;
     std::vector<at::Tensor> labels;

@@ -16,17 +16,18 @@
 namespace troupe {
 
 /// Samples with their labels. Dimension 0 of every tensor is the sample and has the same size, 1 or more. All tensors
-/// are on the CPU, in any strides. The run keeps them and may share their memory, which must not be written to again: a
-/// view of constant memory is fine, a buffer that is filled anew is not. A single tensor needs no name; several have
-/// one each:
+/// are on the CPU, in any strides. The run copies them, so that their memory may be filled anew. It shares the memory
+/// of a tensor to which nothing else refers: no other handle, no other tensor of its storage, and not memory of your
+/// own (at::from_blob). Memory that is never written again need not be copied: data_set::has_constant_memory(),
+/// eval_batch_options::constant_batches. A single tensor needs no name; several have one each:
 ///
 ///   sample_block{images, digits}                                        block.inputs.only()
 ///   sample_block{{{"ids", ids}, {"mask", mask}}, {{"start", start}}}    block.inputs.at("ids")
 ///
 struct sample_block {
   named_tensors inputs;
-  /// May be empty where neither a metric nor a loss needs labels; else E0603. Labels that are classes are int64 [N],
-  /// each in [0, columns of the outputs).
+  /// May be empty where neither a metric nor a loss needs labels; else E0603. Labels that are classes are int64 [N]
+  /// or [N, 1], each in [0, columns of the outputs).
   named_tensors labels;
 };
 
@@ -57,6 +58,10 @@ class data_set {
   /// Paths of all files with samples or labels. A journal keeps a hash of their content and compares it when a run is
   /// resumed. Empty: such data take no journal (E0104).
   [[nodiscard]] virtual std::vector<std::string> files() const { return {}; }
+  /// true: a promise that the memory of what read() gives is never written again while a run has it, as with views of
+  /// tensors that hold all samples. The run then shares it where it begins at a multiple of 64 bytes, and copies the
+  /// rest.
+  [[nodiscard]] virtual bool has_constant_memory() const noexcept { return false; }
   /// Decodes [range.begin, range.end), which is not empty and lies inside [0, size()): one row per sample in every
   /// tensor. An error or an exception ends the call.
   [[nodiscard]] virtual expected<sample_block> read(sample_range range) const = 0;

@@ -72,6 +72,9 @@ struct eval_batch_options {
   reduction reduce_output = reduction::avg;
   /// Micro-batches of this call over all replicas; at least 1.
   std::optional<std::uint64_t> num_micro_batches = std::nullopt;
+  /// true: a promise that the memory of the batches is not written again before the call has ended. They are then
+  /// shared where they begin at a multiple of 64 bytes, and not copied (sample_block).
+  bool constant_batches = false;
 };
 
 /// The result of eval_batch. Members that the options did not ask for are empty.

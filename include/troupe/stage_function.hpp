@@ -52,7 +52,8 @@ struct micro_batch_info {
 /// Device: kernels of a stage on an accelerator go to its own stream, which is current during start() and run(). run()
 ///   returns before they are done; a value that the host reads (item()) waits for them, so avoid it.
 /// Output: tensors of any number, dtype and shape, which may differ between micro-batches. Row k belongs to sample k of
-///   the input wherever samples are scored, routed or joined. A tensor that shares storage with the input is copied.
+///   the input wherever samples are scored, routed or joined. A tensor to whose memory something else refers, such as
+///   the input or a buffer that the stage keeps, is copied.
 ///   A stage with several outputs names each tensor after its output.
 /// State: an object may keep state that does not change a result: weights, caches, statistics, random generators
 ///   seeded by the micro-batch's id. Equal inputs must give equal outputs, because a micro-batch may run again (retry,

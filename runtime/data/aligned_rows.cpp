@@ -6,6 +6,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "runtime/data/new_tensor.hpp"
+#include "runtime/tensor/own_memory.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -24,7 +25,7 @@ std::int64_t bytes_past_boundary(const void* address) {
 
 }  // namespace
 
-expected<aligned_rows> aligned_rows::cut(at::Tensor rows, std::int64_t rows_per_part) {
+expected<aligned_rows> aligned_rows::cut(const at::Tensor& rows, std::int64_t rows_per_part, bool is_constant) {
   TROUPE_CHECK(rows.dim() >= 1 && rows.size(0) >= 1 && rows_per_part >= 1, "a block has samples");
   TROUPE_CHECK(rows.is_contiguous() && rows.device().is_cpu(), "data sets give contiguous rows in memory");
   const auto item = static_cast<std::int64_t>(rows.element_size());
@@ -32,12 +33,13 @@ expected<aligned_rows> aligned_rows::cut(at::Tensor rows, std::int64_t rows_per_
   const std::int64_t row_elements = rows.numel() / rows.size(0);
   const std::int64_t part_bytes = rows_per_part * row_elements * item;
   const auto* source = static_cast<const std::uint8_t*>(rows.const_data_ptr());
+  const bool may_share = is_constant || is_only_owner(rows);
 
   aligned_rows result;
-  result.rows_ = std::move(rows);
+  result.rows_ = rows;
   result.rows_per_part_ = rows_per_part;
   const bool one_part = result.parts() == 1;
-  if (bytes_past_boundary(source) == 0 && (one_part || part_bytes % alignment == 0)) {
+  if (may_share && bytes_past_boundary(source) == 0 && (one_part || part_bytes % alignment == 0)) {
     result.storage_ = result.rows_;
     result.first_ = result.rows_.storage_offset();
     result.stride_ = part_bytes / item;

@@ -20,6 +20,8 @@ class cast_set final : public data_set {
   [[nodiscard]] std::string reading() const override { return base_->reading() + "," + cast_name_of(dtype_); }
   [[nodiscard]] std::vector<std::string> files() const override { return base_->files(); }
 
+  [[nodiscard]] bool has_constant_memory() const noexcept override { return base_->has_constant_memory(); }
+
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     expected<sample_block> block = base_->read(range);
     return block ? cast(std::move(*block)) : block;

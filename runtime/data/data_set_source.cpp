@@ -22,10 +22,10 @@ std::uint64_t samples_per_block(const data_set& data, std::uint64_t micro_batch)
   return std::max<std::uint64_t>(1, (wanted + micro_batch - 1) / micro_batch) * micro_batch;
 }
 
-expected<aligned_tensors> cut_all(const named_tensors& tensors, std::int64_t rows_per_part) {
+expected<aligned_tensors> cut_all(const named_tensors& tensors, std::int64_t rows_per_part, bool is_constant) {
   aligned_tensors made;
   for (const auto& [name, tensor] : tensors) {
-    expected<aligned_rows> rows = aligned_rows::cut(tensor, rows_per_part);
+    expected<aligned_rows> rows = aligned_rows::cut(tensor, rows_per_part, is_constant);
     if (!rows) return tl::make_unexpected(rows.error());
     made.rows.push_back(std::move(*rows));
     made.names.push_back(name);
@@ -100,9 +100,9 @@ expected<void> data_set_source::load_block_at(std::uint64_t sample) {
   const expected<sample_block> block = read_samples(*data_, range);
   if (!block) return tl::make_unexpected(block.error());
   const auto rows = static_cast<std::int64_t>(micro_batch_);
-  expected<aligned_tensors> inputs = cut_all(block->inputs, rows);
+  expected<aligned_tensors> inputs = cut_all(block->inputs, rows, data_->has_constant_memory());
   if (!inputs) return tl::make_unexpected(inputs.error());
-  expected<aligned_tensors> labels = cut_all(block->labels, rows);
+  expected<aligned_tensors> labels = cut_all(block->labels, rows, data_->has_constant_memory());
   if (!labels) return tl::make_unexpected(labels.error());
   inputs_ = std::move(*inputs);
   labels_ = std::move(*labels);

@@ -22,7 +22,8 @@ struct aligned_tensors {
 
 /// The first `limit` samples of a data set (all without one) as consecutive micro-batches, the last as small as it
 /// comes. Payload: tensor_set of the inputs; labels: tensor_set of the labels, null without any. All tensors start
-/// at limits::payload_alignment and are contiguous, whatever the data set gives; a block that lacks rows is E0604.
+/// at limits::payload_alignment and are contiguous, whatever the data set gives, and stay as they are when it fills its
+/// memory anew; a block that lacks rows is E0604.
 /// Reads and decodes in blocks of several micro-batches, on the loader's thread; a micro-batch keeps its block in
 /// memory. After an error the same samples are tried again.
 class data_set_source final : public micro_batch_source {

@@ -6,16 +6,17 @@
 #include "messages/exception_text.hpp"
 #include "runtime/data/sample_block.hpp"
 #include "runtime/tensor/named_payload.hpp"
+#include "runtime/tensor/own_memory.hpp"
 
 namespace troupe {
 
 namespace {
 
 /// Undefined tensors are none: a loss that is not asked for needs no labels.
-named_tensors defined_ones(const named_tensors& given) {
+named_tensors taken_ones(const named_tensors& given, bool is_constant) {
   named_tensors kept;
   for (const auto& [name, tensor] : given) {
-    if (tensor.defined()) kept.set(name, tensor);
+    if (tensor.defined()) kept.set(name, taken(tensor, is_constant));
   }
   return kept;
 }
@@ -48,8 +49,9 @@ auto guarded(const char* what, std::uint64_t batch, std::uint64_t samples, const
 
 }  // namespace
 
-iterator_source::iterator_source(data_iterator iterator, batch_function transform, std::uint64_t count)
-    : iterator_(std::move(iterator)), transform_(std::move(transform)), count_(count) {}
+iterator_source::iterator_source(data_iterator iterator, batch_function transform, std::uint64_t count,
+                                 bool is_constant)
+    : iterator_(std::move(iterator)), transform_(std::move(transform)), count_(count), is_constant_(is_constant) {}
 
 expected<std::optional<loaded_micro_batch>> iterator_source::next() {
   if (taken_ == count_ || exhausted()) return std::nullopt;
@@ -63,8 +65,9 @@ expected<std::optional<loaded_micro_batch>> iterator_source::next() {
                                    [&] { return transform_(std::move(**pulled)); })
                          : expected<batch>(std::move(**pulled));
   if (!next) return tl::make_unexpected(next.error());
-  named_tensors inputs = defined_ones(next->inputs);
-  named_tensors labels = defined_ones(next->labels);
+  pulled->reset();  // its handles count as owners
+  const named_tensors inputs = taken_ones(next->inputs, is_constant_);
+  const named_tensors labels = taken_ones(next->labels, is_constant_);
   if (inputs.empty() || inputs.begin()->second.dim() == 0) {
     return fail(error_code::source_failed, "data iterator", "inputs without a sample dimension",
                 "give inputs of shape [N, ...]");

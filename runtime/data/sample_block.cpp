@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "messages/exception_text.hpp"
+#include "runtime/tensor/own_memory.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {
@@ -59,6 +60,19 @@ expected<sample_block> read_samples(const data_set& data, sample_range range) {
   expected<named_tensors> labels = checked(data, samples, "labels", block->labels);
   if (!labels) return tl::make_unexpected(labels.error());
   return sample_block{std::move(*inputs), std::move(*labels)};
+}
+
+expected<sample_block> read_samples_to_keep(const data_set& data, sample_range range) {
+  const expected<sample_block> block = read_samples(data, range);
+  if (!block) return block;
+  const bool is_constant = data.has_constant_memory();
+  return sample_block{taken_all(block->inputs, is_constant), taken_all(block->labels, is_constant)};
+}
+
+named_tensors taken_all(const named_tensors& given, bool is_constant) {
+  named_tensors own;
+  for (const auto& [name, tensor] : given) own.set(name, taken(tensor, is_constant));
+  return own;
 }
 
 expected<at::Tensor> single_input(const sample_block& block, const std::string& model) {

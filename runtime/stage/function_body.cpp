@@ -12,6 +12,7 @@
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/stage/rows.hpp"
 #include "runtime/tensor/named_payload.hpp"
+#include "runtime/tensor/own_memory.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -19,15 +20,6 @@ namespace {
 
 std::string port_tensor_name(const std::string& port, const std::string& tensor) {
   return tensor.empty() ? port : port + "." + tensor;
-}
-
-bool views_any(const at::Tensor& made, std::span<const activation> inputs) {
-  if (!made.has_storage()) return false;
-  return std::ranges::any_of(inputs, [&](const activation& input) {
-    if (input.tensors == nullptr) return false;
-    return std::ranges::any_of(as_tensors(input.tensors).tensors(),
-                               [&](const at::Tensor& each) { return each.has_storage() && made.is_alias_of(each); });
-  });
 }
 
 /// Undefined where there are several.
@@ -56,7 +48,7 @@ expected<void> function_body::run(std::span<const activation> inputs, std::span<
   auto given = gather_inputs(inputs);
   if (!given) return tl::make_unexpected(given.error());
   const activation& first = inputs.front();
-  return hand_out(function_->run(*given, {first.id, first.samples, first.rows}), inputs, outputs);
+  return hand_out(function_->run(*given, {first.id, first.samples, first.rows}), outputs);
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, options_.context.name, libtorch_message(e),
               libtorch_fix(e, "check the stage with such an input, outside the pipeline", {.input = only_input(inputs)}));
@@ -84,15 +76,15 @@ at::Tensor function_body::prepared(const at::Tensor& input) const {
   return function_->may_write_input() ? faithful_copy(input) : input;
 }
 
-expected<void> function_body::hand_out(const named_tensors& made, std::span<const activation> inputs,
-                                       std::span<activation> outputs) const {
+/// `made`: their only handles, where nothing else refers to them.
+expected<void> function_body::hand_out(const named_tensors& made, std::span<activation> outputs) const {
   named_tensors own;
   for (const auto& [name, tensor] : made) {
     if (!tensor.defined()) {
       return fail(error_code::forward_failed, options_.context.name,
                   "it returned an undefined tensor" + (name.empty() ? "" : " \"" + name + "\""), "return every tensor");
     }
-    own.set(name, views_any(tensor, inputs) ? faithful_copy(tensor) : tensor);
+    own.set(name, is_only_owner(tensor) ? tensor : faithful_copy(tensor));
   }
   if (own.empty()) {
     return fail(error_code::forward_failed, options_.context.name, "it returned no tensor", "return at least one");

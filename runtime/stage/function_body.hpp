@@ -31,8 +31,7 @@ class function_body final : public stage_body {
  private:
   [[nodiscard]] expected<named_tensors> gather_inputs(std::span<const activation> inputs) const;
   [[nodiscard]] at::Tensor prepared(const at::Tensor& input) const;
-  [[nodiscard]] expected<void> hand_out(const named_tensors& made, std::span<const activation> inputs,
-                                        std::span<activation> outputs) const;
+  [[nodiscard]] expected<void> hand_out(const named_tensors& made, std::span<activation> outputs) const;
 
   std::shared_ptr<stage_function> function_;
   function_body_options options_;

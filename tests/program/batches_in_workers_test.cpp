@@ -238,6 +238,80 @@ TEST_P(batches, end_with_their_iterator_and_keep_queued_calls_apart) {
   }
 }
 
+/// One buffer for inputs and one for labels, filled anew for each batch, as a loader with pinned memory does it.
+class refilled_buffer {
+ public:
+  explicit refilled_buffer(std::vector<batch> all) : all_(std::move(all)) {
+    inputs_ = at::empty_like(all_.front().inputs.only());
+    labels_ = at::empty_like(all_.front().labels.only());
+  }
+  std::optional<batch> next() {
+    if (at_ == all_.size()) return std::nullopt;
+    inputs_.copy_(all_[at_].inputs.only());
+    labels_.copy_(all_[at_++].labels.only());
+    return batch{inputs_, labels_};
+  }
+
+ private:
+  std::vector<batch> all_;
+  std::size_t at_ = 0;
+  at::Tensor inputs_;
+  at::Tensor labels_;
+};
+
+TEST_P(batches, may_be_one_buffer_that_is_filled_anew) {
+  const auto engine = start_engine(model(), place());
+  refilled_buffer buffer(some_batches(0, 40));
+  engine->set_dataiterator([&] { return buffer.next(); });
+  const reference first(model(), some_batches(0, 8));
+  EXPECT_EQ(good(engine->eval_batch({}, {.reduce_output = reduction::none, .num_micro_batches = 8})).losses,
+            first.losses);
+  std::vector<eval_future> calls;
+  for (int call = 0; call < 8; ++call) calls.push_back(engine->eval_batch_async({}, {.return_logits = true}));
+  for (std::ptrdiff_t call = 0; call < 8; ++call) {
+    const reference plain(model(), some_batches(8 + call * 4, 12 + call * 4));
+    const auto output = good(calls[static_cast<std::size_t>(call)].get());
+    EXPECT_EQ(output.loss, plain.mean) << call;
+    expect_bits(output.logits, plain.outputs);
+  }
+}
+
+/// Reads the digits into one buffer.
+class refilled_set final : public data_set {
+ public:
+  [[nodiscard]] std::uint64_t size() const noexcept override { return 4000; }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return digits()->sample_shape(); }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return digits()->classes(); }
+  [[nodiscard]] std::string name() const override { return "one buffer"; }
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override {
+    const sample_block block = get(digits()->read(range));
+    const auto rows = static_cast<std::int64_t>(range.size());
+    return sample_block{inputs_.slice(0, 0, rows).copy_(block.inputs.only()),
+                        labels_.slice(0, 0, rows).copy_(block.labels.only())};
+  }
+
+ private:
+  at::Tensor inputs_ = at::empty({4000, 1, 28, 28});
+  at::Tensor labels_ = at::empty({4000}, at::kLong);
+};
+
+TEST_P(batches, of_a_data_set_may_be_one_buffer_that_is_filled_anew) {
+  const auto engine = start_engine(model(), place());
+  const auto found = engine->evaluate(std::make_shared<refilled_set>(), 256, {"confusion_matrix", "cross_entropy"});
+  ASSERT_TRUE(found) << to_string(found.error());
+  std::vector<std::vector<std::uint64_t>> pairs(10, std::vector<std::uint64_t>(10, 0));
+  for (const batch& each : batches_of(*digits(), 256, 4000)) {
+    const at::Tensor predicted = plain_forward(model(), each.inputs.only()).argmax(1);
+    for (std::int64_t i = 0; i < predicted.size(0); ++i) {
+      const auto label = each.labels.only()[i].item<std::int64_t>();
+      ++pairs[static_cast<std::size_t>(label)][static_cast<std::size_t>(predicted[i].item<std::int64_t>())];
+    }
+  }
+  for (std::size_t label = 0; label < 10; ++label) {
+    EXPECT_EQ((*found)["confusion_matrix"].counts("label_" + std::to_string(label)), pairs[label]) << label;
+  }
+}
+
 TEST_P(batches, fail_alone_when_their_loss_throws) {
   const auto engine = start_engine(model(), place());
   auto bad = some_batches(0, 4);

@@ -41,10 +41,12 @@ class counting_set final : public data_set {
     const auto rows = static_cast<std::int64_t>(r.size());
     return sample_block{inputs_.narrow(0, begin, rows), labels_.narrow(0, begin, rows)};
   }
+  [[nodiscard]] bool has_constant_memory() const noexcept override { return is_constant; }
   [[nodiscard]] bool owns(const at::Tensor& t) const { return t.storage().is_alias_of(inputs_.storage()); }
 
   mutable int reads = 0;
   mutable int failures_left = 0;
+  bool is_constant = false;
 
  private:
   std::vector<std::int64_t> shape_;
@@ -186,13 +188,74 @@ TEST(data_set_source, large_samples_are_read_by_the_mebibyte) {
   EXPECT_EQ(data->reads, 2);
 }
 
-TEST(data_set_source, aligned_rows_are_not_copied) {
+TEST(data_set_source, aligned_rows_of_constant_memory_are_not_copied) {
   const auto aligned = std::make_shared<counting_set>(700, std::vector<std::int64_t>{16}, at::kFloat);
+  aligned->is_constant = true;
   data_set_source views(aligned, 5);
   for (int i = 0; i < 140; ++i) EXPECT_TRUE(aligned->owns(as_tensors(views.next().value()->tensors).single()));
+  aligned->is_constant = false;
+  data_set_source unpromised(aligned, 5);
+  EXPECT_FALSE(aligned->owns(as_tensors(unpromised.next().value()->tensors).single()));
   const auto odd = std::make_shared<counting_set>(700, std::vector<std::int64_t>{3}, at::kFloat);
+  odd->is_constant = true;
   data_set_source copies(odd, 5);
   EXPECT_FALSE(odd->owns(as_tensors(copies.next().value()->tensors).single()));
+}
+
+/// Makes each block anew and remembers where, as the kinds of data of this library do; or fills one buffer.
+class fresh_set final : public data_set {
+ public:
+  explicit fresh_set(bool fills_buffer) : fills_buffer_(fills_buffer) {}
+  [[nodiscard]] std::uint64_t size() const noexcept override { return 3000; }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return {16}; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return 0; }
+  [[nodiscard]] std::string name() const override { return "fresh"; }
+  [[nodiscard]] expected<sample_block> read(sample_range r) const override {
+    const auto rows = static_cast<std::int64_t>(r.size());
+    const at::Tensor numbers = at::arange(static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end));
+    if (fills_buffer_) {
+      inputs_.slice(0, 0, rows).copy_(numbers.unsqueeze(1).expand({rows, 16}));
+      labels_.slice(0, 0, rows).copy_(numbers);
+      return sample_block{inputs_.slice(0, 0, rows), labels_.slice(0, 0, rows)};
+    }
+    at::Tensor made = numbers.unsqueeze(1).to(at::kFloat).repeat({1, 16});
+    made_at.insert(made.data_ptr());
+    return sample_block{std::move(made), numbers.clone()};
+  }
+
+  mutable std::set<const void*> made_at;
+
+ private:
+  bool fills_buffer_;
+  at::Tensor inputs_ = at::empty({3000, 16});
+  at::Tensor labels_ = at::empty({3000}, at::kLong);
+};
+
+TEST(data_set_source, blocks_that_are_made_anew_are_not_copied) {
+  for (const bool is_cast : {false, true}) {
+    const auto data = std::make_shared<fresh_set>(false);
+    data_set_source source(is_cast ? cast_inputs(data, at::kFloat) : data_set_ptr(data), 16);
+    std::size_t blocks = 0;
+    while (const auto next = source.next().value()) {
+      blocks += data->made_at.count(as_tensors(next->tensors).single().const_data_ptr());
+    }
+    EXPECT_GT(blocks, 5U) << "a block begins with a micro-batch where it was made";
+    EXPECT_EQ(blocks, data->made_at.size());
+  }
+}
+
+TEST(data_set_source, a_buffer_that_is_filled_anew_changes_no_micro_batch) {
+  for (const std::uint64_t micro_batch : {1U, 16U, 300U, 3000U}) {
+    data_set_source source(std::make_shared<fresh_set>(true), micro_batch);
+    std::vector<loaded_micro_batch> kept;
+    while (auto next = source.next().value()) kept.push_back(std::move(*next));
+    for (const loaded_micro_batch& each : kept) {
+      const auto begin = static_cast<std::int64_t>(each.samples.begin);
+      const at::Tensor wanted = at::arange(begin, static_cast<std::int64_t>(each.samples.end));
+      EXPECT_TRUE(at::equal(as_tensors(each.tensors).single().select(1, 3), wanted.to(at::kFloat))) << begin;
+      EXPECT_TRUE(at::equal(as_tensors(each.labels).single(), wanted)) << begin;
+    }
+  }
 }
 
 TEST(data_set_source, an_error_is_reported_and_the_same_samples_are_tried_again) {
