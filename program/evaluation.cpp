@@ -49,7 +49,7 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   ticket_->in_workers.classes = request_.data->classes();
   for (const sink_request& each : request_.sinks) {
     folds_.push_back(std::make_shared<folded_metrics>(each.metrics, request_.micro_batch, samples_));
-    ticket_->score_words.push_back(words_of(each.metrics));
+    ticket_->score_words.push_back(score_words_of(each.metrics));
     ticket_->folds.push_back(folds_.back());
   }
 }
@@ -95,9 +95,15 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
     const metric_fold& folded = folds_[sink]->metrics();
     auto computed = folded.compute();
     if (!computed) return tl::make_unexpected(computed.error());
-    result.sinks.push_back({request_.sinks[sink].name, folded.samples(), std::move(*computed)});
+    result.sinks.push_back({.name = request_.sinks[sink].name,
+                            .samples = folded.samples(),
+                            .metrics = std::move(*computed),
+                            .samples_with_nan = folded.odd().with_nan,
+                            .samples_with_infinity = folded.odd().with_infinity});
   }
   result.metrics = result.sinks.front().metrics;
+  result.samples_with_nan = result.sinks.front().samples_with_nan;
+  result.samples_with_infinity = result.sinks.front().samples_with_infinity;
   result.partial = is_partial(outcome, micro_batches_);
   result.delivery = {.expected = micro_batches_,
                      .folded = outcome.tally.folded,

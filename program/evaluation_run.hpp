@@ -57,6 +57,7 @@ class evaluation_run {
   [[nodiscard]] std::uint64_t faults_injected() const;
   void log(const report_box::reports& reports) const;
   void report(const report_box::reports& reports, clock::time_point started) const;
+  void warn_of_nan(const sink_report& sink, bool has_name) const;
   [[nodiscard]] expected<run_result> conclude(const call_outcome& outcome, const std::vector<stage_usage>& before);
 
   parts parts_;

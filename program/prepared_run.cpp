@@ -13,6 +13,7 @@
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/journal/open_journal.hpp"
+#include "runtime/metric/metric_scorer.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/cpu_quota.hpp"
 #include "runtime/process/nursery.hpp"
@@ -87,13 +88,34 @@ expected<data_set_ptr> open_choice(const data_choice& choice) {
 
 expected<sample_block> first_block(const data_set& data, const run_options& options) {
   const std::uint64_t asked = std::min(data.size(), options.limit.value_or(data.size()));
-  return read_samples(data, {0, std::min(options.micro_batch, asked)});
+  return read_samples_to_keep(data, {0, std::min(options.micro_batch, asked)});
 }
+
+namespace {
+
+/// In one process a state may be of any size.
+expected<void> check_score_sizes(const std::vector<sink_request>& sinks, const topology& what,
+                                 const run_options& options) {
+  if (!what.parts().has_workers(options) && options.journal.file.empty()) return {};
+  for (const sink_request& each : sinks) {
+    const std::size_t words = score_words_of(each.metrics);
+    if (words <= limits::score_words_max) continue;
+    return fail(error_code::value_out_of_range, "metrics of sink " + each.name,
+                "together they have a state of " + std::to_string(words) +
+                    " words; from a worker process, and in a journal, it has up to " +
+                    std::to_string(limits::score_words_max),
+                "choose fewer metrics that count per class, or evaluate in one process without a journal");
+  }
+  return {};
+}
+
+}  // namespace
 
 expected<std::unique_ptr<evaluation>> make_call(const topology& what, const run_options& options,
                                                 const data_set_ptr& data) {
   auto sinks = make_sinks(what, data->classes());
   if (!sinks) return tl::make_unexpected(sinks.error());
+  if (auto fine = check_score_sizes(*sinks, what, options); !fine) return tl::make_unexpected(fine.error());
   if (auto marked = mark_parts(*sinks, what.parts().graph()); !marked) return tl::make_unexpected(marked.error());
   return std::make_unique<evaluation>(evaluation_request{data, options.micro_batch, options.limit, std::move(*sinks)});
 }

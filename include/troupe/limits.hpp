@@ -35,8 +35,9 @@ inline constexpr std::size_t faults_max = 64;
 inline constexpr std::size_t shrink_runs_max = 256;
 /// Samples of one micro-batch.
 inline constexpr std::uint64_t micro_batch_max = 1u << 24;
-/// Classes of a metric that counts per class, and the greatest K of topK (E0103).
-inline constexpr std::uint32_t metric_classes_max = 4096;
+/// Classes of a metric that counts per class, and the greatest K of topK (E0103); outputs of a model that f1 scores
+/// (E0108). A state that counts three numbers for each of them is below limits::score_words_max.
+inline constexpr std::uint32_t metric_classes_max = 1u << 16;
 /// Calls of one engine that may be open, the running one included. One more fails at once (E0613).
 inline constexpr std::uint32_t calls_queued_max = 64;
 /// Attempts at a forward, the first included, before its micro-batch fails the call (E0602).

@@ -65,6 +65,9 @@ struct sink_report {
   /// Samples that reached the sink; behind a route not all.
   std::uint64_t samples = 0;
   std::vector<metric_value> metrics;
+  /// Samples with NaN among the outputs that were scored, and with an infinity among them; one may have both.
+  std::uint64_t samples_with_nan = 0;
+  std::uint64_t samples_with_infinity = 0;
 
   /// The metric of that name. An unknown name throws error_exception (E0102), which lists the names.
   [[nodiscard]] const metric_value& operator[](const std::string& metric) const;
@@ -83,6 +86,9 @@ struct run_result {
   std::uint64_t left_out = 0;
   std::uint64_t samples = 0;
   std::uint64_t micro_batches = 0;
+  /// The first sink's.
+  std::uint64_t samples_with_nan = 0;
+  std::uint64_t samples_with_infinity = 0;
   /// The first sink's metrics.
   std::vector<metric_value> metrics;
   /// All sinks, in the order of addition.

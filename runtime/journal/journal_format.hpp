@@ -28,7 +28,7 @@ namespace journal_format {
 
 inline constexpr std::string_view magic = "TROUPE-J";
 /// The first pin of every header. To be raised when records, pins or the words of a metric's state change meaning.
-inline constexpr std::string_view version = "1";
+inline constexpr std::string_view version = "2";
 /// The second pin: to be raised by every change of Troupe by which the same run folds other bits than before. (Counts
 /// and sums of a resumed run would otherwise be made of two kinds of bits.) A header without it means 1.
 inline constexpr const char* bits_pin = "bits";

@@ -1,12 +1,18 @@
 #include <algorithm>
 
 #include "messages/check.hpp"
+#include "messages/limits.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
 
 namespace {
+
+/// The greatest C of which C * (C + 1) words, with the two that every score has, fit a score.
+constexpr std::uint32_t matrix_classes_max = 1023;
+static_assert(matrix_classes_max * (matrix_classes_max + 1) + 2 <= limits::score_words_max);
+static_assert((matrix_classes_max + 1) * (matrix_classes_max + 2) + 2 > limits::score_words_max);
 
 /// State: one row per label, one column per predicted class, and a last column for predictions that are no class of the
 /// data (a model may have more outputs than the data has classes).
@@ -57,9 +63,7 @@ class confusion_metric final : public metric {
 }  // namespace
 
 expected<metric_ptr> make_confusion_matrix(const metric_request& asked) {
-  if (auto fine = check_class_state(asked, std::uint64_t{asked.classes} + 1); !fine) {
-    return tl::make_unexpected(fine.error());
-  }
+  if (auto fine = check_class_state(asked, matrix_classes_max); !fine) return tl::make_unexpected(fine.error());
   return std::make_shared<const confusion_metric>(asked.classes);
 }
 

@@ -3,6 +3,7 @@
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
 #include "runtime/metric/metric_scorer.hpp"
+#include "runtime/metric/metric_table.hpp"
 
 namespace troupe {
 namespace {
@@ -20,7 +21,7 @@ expected<void> merge_one(const metric& one, std::span<std::uint64_t> total, std:
 }  // namespace
 
 metric_fold::metric_fold(std::vector<metric_ptr> metrics)
-    : metrics_(std::move(metrics)), words_(words_of(metrics_), 0) {}
+    : metrics_(std::move(metrics)), words_(score_words_of(metrics_), 0) {}
 
 expected<void> metric_fold::fold(const score& added) {
   TROUPE_CHECK(!last_ || *last_ < added.id, "scores are folded once each, in the order of their ids");
@@ -41,6 +42,7 @@ expected<void> metric_fold::fold(const score& added) {
     total = total.subspan(each->words());
     words = words.subspan(each->words());
   }
+  if (added.samples > 0) merge_counts(total, words);
   last_ = added.id;
   samples_ += added.samples;
   ++micro_batches_;

@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "messages/score.hpp"
+#include "runtime/metric/odd_outputs.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
 
-/// Adds up the scores of one sink in one call. A score has the states of all metrics, which are 64-bit words (metric).
+/// Adds up the scores of one sink in one call. A score has 64-bit words (score_words_of).
 /// Not thread-safe. A copy has its own words and shares the metrics, which are immutable: the owner of a run keeps one,
 /// so that the aggregator's death loses nothing.
 class metric_fold {
@@ -23,8 +24,9 @@ class metric_fold {
   [[nodiscard]] expected<void> fold(const score& added);
 
   [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
+  [[nodiscard]] odd_samples odd() const noexcept { return {words_[words_.size() - 2], words_.back()}; }
   [[nodiscard]] std::uint64_t micro_batches() const noexcept { return micro_batches_; }
-  /// The words of all metrics, in their order.
+  /// As score_words_of() has them.
   [[nodiscard]] const std::vector<std::uint64_t>& words() const noexcept { return words_; }
   /// The values of all metrics, in their order, for the scores folded so far; NaN for a mean over nothing. E0603: a
   /// metric threw.

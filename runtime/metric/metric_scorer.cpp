@@ -3,6 +3,7 @@
 #include <ATen/ops/clone.h>
 
 #include "messages/exception_text.hpp"
+#include "runtime/metric/odd_outputs.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -98,8 +99,8 @@ expected<void> judge_one(const metric& one, const at::Tensor& outputs, const at:
 
 }  // namespace
 
-std::size_t words_of(const std::vector<metric_ptr>& metrics) {
-  std::size_t words = 0;
+std::size_t score_words_of(const std::vector<metric_ptr>& metrics) {
+  std::size_t words = odd_words;
   for (const metric_ptr& each : metrics) words += each->words();
   return words;
 }
@@ -107,7 +108,7 @@ std::size_t words_of(const std::vector<metric_ptr>& metrics) {
 metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs, std::string tensor,
                              std::string label)
     : metrics_(std::move(metrics)),
-      words_(words_of(metrics_)),
+      words_(score_words_of(metrics_)),
       return_outputs_(return_outputs),
       tensor_(std::move(tensor)),
       label_(std::move(label)) {}
@@ -143,6 +144,9 @@ expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activat
     }
     rest = rest.subspan(each->words());
   }
+  const odd_samples odd = count_odd_samples(*found->outputs);
+  rest[0] = odd.with_nan;
+  rest[1] = odd.with_infinity;
   if (!return_outputs_) return {};
   expected<payload_ptr> copy = copied(*found->outputs, input);
   if (!copy) return tl::make_unexpected(copy.error());

@@ -17,7 +17,7 @@ class metric_scorer final : public scorer {
   explicit metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs = false, std::string tensor = {},
                          std::string label = {});
 
-  /// words: the states of the metrics, one after another. Anything that does not fit is E0603, naming metric,
+  /// words: see score_words_of(). Anything that does not fit is E0603, naming metric,
   /// micro-batch and its samples. The first micro-batch of a call is judged here, too.
   [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
 
@@ -35,13 +35,15 @@ class metric_scorer final : public scorer {
   [[nodiscard]] expected<scored_tensors> find(const payload_ptr& outputs, const activation& input) const;
 
   std::vector<metric_ptr> metrics_;
-  std::size_t words_ = 0;
+  std::size_t words_;
   bool return_outputs_;
   std::string tensor_;
   std::string label_;
 };
 
-/// Words of all states of a list of metrics.
-std::size_t words_of(const std::vector<metric_ptr>& metrics);
+/// Words of a score: the states of all metrics, one after another, then odd_samples: those with NaN among the outputs,
+/// and those with an infinity.
+std::size_t score_words_of(const std::vector<metric_ptr>& metrics);
+inline constexpr std::size_t odd_words = 2;
 
 }  // namespace troupe

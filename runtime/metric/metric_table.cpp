@@ -84,20 +84,19 @@ expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes)
   return unknown_metric(name);
 }
 
-expected<void> check_class_state(const metric_request& asked, std::uint64_t words_per_class) {
+expected<void> check_class_state(const metric_request& asked, std::uint32_t classes_max) {
   if (asked.classes == 0) {
     return fail(error_code::value_out_of_range, "metric " + asked.name,
                 "counts per class, but the labels of these data are no classes",
-                "choose another metric: " + metric_list(metric_task::numbers));
+                "give one integer label per sample (of one-hot labels: labels.argmax(1)), or choose another metric: " +
+                    metric_list(metric_task::numbers));
   }
-  if (asked.classes > limits::metric_classes_max || asked.classes * words_per_class > limits::score_words_max) {
-    return fail(error_code::value_out_of_range, "metric " + asked.name,
-                std::to_string(asked.classes) + " classes need a state larger than the limit (" +
-                    std::to_string(limits::metric_classes_max) + " classes, " +
-                    std::to_string(limits::score_words_max) + " words)",
-                "choose accuracy or a topK");
-  }
-  return {};
+  if (asked.classes <= classes_max) return {};
+  return fail(
+      error_code::value_out_of_range, "metric " + asked.name,
+      "the data have " + std::to_string(asked.classes) + " classes, and it counts up to " + std::to_string(classes_max),
+      asked.classes <= limits::metric_classes_max ? "choose f1, per_class_accuracy, accuracy or a topK"
+                                                  : "choose accuracy or a topK");
 }
 
 void merge_counts(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <troupe/limits.hpp>
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -21,7 +22,7 @@ struct metric_request {
 
 /// What outputs and labels a metric fits.
 enum class metric_task : std::uint8_t {
-  classes,  ///< outputs [samples, classes], labels int64 [samples]
+  classes,  ///< outputs [samples, classes], labels int64 [samples] or [samples, 1]
   numbers,  ///< outputs and labels of the same shape
 };
 
@@ -65,9 +66,8 @@ std::string metric_list();
 /// The same of one task alone.
 std::string metric_list(metric_task task);
 
-/// For metrics that count per class: E0103 where the labels are no classes, or where a state of `words_per_class` words
-/// for each is beyond the limits.
-expected<void> check_class_state(const metric_request& asked, std::uint64_t words_per_class);
+/// For metrics that count per class: E0103 where the labels are no classes, or are more than `classes_max`.
+expected<void> check_class_state(const metric_request& asked, std::uint32_t classes_max = limits::metric_classes_max);
 /// total[i] += part[i]
 void merge_counts(std::span<std::uint64_t> total, std::span<const std::uint64_t> part);
 

@@ -41,7 +41,28 @@ bool are_numbers(const at::Tensor& outputs, const at::Tensor& labels) {
          real(outputs.scalar_type()) && is_number(labels.scalar_type()) && same_shape(outputs.sizes(), labels.sizes());
 }
 
+/// [N] or [N, 1]: one per sample.
+bool is_column(const at::Tensor& labels) {
+  return labels.dim() == 1 || (labels.dim() == 2 && labels.size(1) == 1);
+}
+
+/// What to do about labels that are no int64 [N] or [N, 1], while the outputs are class scores; empty where the outputs
+/// are to blame.
+std::string fix_of_labels(const at::Tensor& outputs, const at::Tensor& labels) {
+  if (!plain(labels) || !plain(outputs) || outputs.dim() != 2 || outputs.size(1) < 2) return {};
+  if (labels.dim() == 2 && labels.size(1) > 1) {
+    const bool is_regression = are_numbers(outputs, labels) && real(labels.scalar_type());
+    return "give the class of each sample; of one-hot labels it is labels.argmax(1)" +
+           (is_regression ? "; for regression use one of: " + metric_list(metric_task::numbers) : std::string());
+  }
+  const bool is_whole = at::isIntegralType(labels.scalar_type(), /*includeBool=*/true);
+  if (is_whole && is_column(labels)) return "store the labels as int64: labels.to(at::kLong)";
+  if (is_whole && labels.numel() == outputs.size(0)) return "give labels of one dimension: labels.reshape(-1)";
+  return {};
+}
+
 std::string fix_of_classes(const at::Tensor& outputs, const at::Tensor& labels) {
+  if (std::string fix = fix_of_labels(outputs, labels); !fix.empty()) return fix;
   if (are_numbers(outputs, labels)) return "for regression use one of: " + metric_list(metric_task::numbers);
   if (plain(labels) && real(labels.scalar_type())) {
     return "store class labels as integers, or for regression use one of: " + metric_list(metric_task::numbers);
@@ -72,7 +93,7 @@ expected<void> check_outputs(const std::string& metric, const at::Tensor& output
                 "expected outputs [samples, classes] of real numbers on the CPU, found " + described(outputs),
                 fix_of_classes(outputs, labels));
   }
-  if (!plain(labels) || labels.dim() != 1 || labels.scalar_type() != at::kLong) {
+  if (!plain(labels) || !is_column(labels) || labels.scalar_type() != at::kLong) {
     return fail(error_code::metric_failed, metric,
                 "expected labels [samples] of type Long on the CPU, found " + described(labels),
                 fix_of_classes(outputs, labels));

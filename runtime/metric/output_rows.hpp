@@ -35,8 +35,8 @@ struct label_column {
   [[nodiscard]] std::int64_t at(std::int64_t sample) const noexcept { return data[sample * stride]; }
 };
 
-/// outputs [N, classes] float32, float64, float16 or bfloat16 and labels [N] int64, N and classes at least 1, both
-/// dense and on the CPU, every label below `classes`. Anything else is E0603, naming `metric` and the sample.
+/// outputs [N, classes] float32, float64, float16 or bfloat16 and labels [N] or [N, 1] int64, N and classes at least 1,
+/// both dense and on the CPU, every label below `classes`. Anything else is E0603, naming `metric` and the sample.
 expected<void> check_outputs(const std::string& metric, const at::Tensor& outputs, const at::Tensor& labels);
 
 /// For metrics that count per class of the data: every label, already known to be no less than 0, must be below

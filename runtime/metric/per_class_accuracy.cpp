@@ -50,7 +50,7 @@ class per_class_metric final : public metric {
 }  // namespace
 
 expected<metric_ptr> make_per_class_accuracy(const metric_request& asked) {
-  if (auto fine = check_class_state(asked, 2); !fine) return tl::make_unexpected(fine.error());
+  if (auto fine = check_class_state(asked); !fine) return tl::make_unexpected(fine.error());
   return std::make_shared<const per_class_metric>(asked.classes);
 }
 

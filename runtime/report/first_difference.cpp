@@ -29,7 +29,8 @@ std::optional<std::string> difference(const std::string& name, const nlohmann::j
 }  // namespace
 
 std::optional<std::string> first_difference(const nlohmann::json& a, const nlohmann::json& b) {
-  for (const char* name : std::array{"partial", "samples", "micro_batches", "metrics", "sinks"}) {
+  for (const char* name : std::array{"partial", "samples", "micro_batches", "samples_with_nan", "samples_with_infinity",
+                                     "metrics", "sinks"}) {
     if (auto found = difference(name, a.value(name, nlohmann::json()), b.value(name, nlohmann::json()))) return found;
   }
   return std::nullopt;

@@ -124,7 +124,9 @@ json_report result_json(const run_result& result) {
                  {"model", result.model},
                  {"data", result.data},
                  {"samples", result.samples},
-                 {"micro_batches", result.micro_batches}};
+                 {"micro_batches", result.micro_batches},
+                 {"samples_with_nan", result.samples_with_nan},
+                 {"samples_with_infinity", result.samples_with_infinity}};
   if (result.left_out > 0) object["left_out"] = result.left_out;
   object["metrics"] = metrics_json(result.metrics, number);
   object["delivery"] = delivery_json(result.delivery);
@@ -135,7 +137,10 @@ json_report result_json(const run_result& result) {
   if (result.sinks.size() > 1) {
     json sinks = json::object();
     for (const sink_report& each : result.sinks) {
-      sinks[each.name] = {{"samples", each.samples}, {"metrics", metrics_json(each.metrics, number)}};
+      sinks[each.name] = {{"samples", each.samples},
+                          {"samples_with_nan", each.samples_with_nan},
+                          {"samples_with_infinity", each.samples_with_infinity},
+                          {"metrics", metrics_json(each.metrics, number)}};
     }
     object["sinks"] = std::move(sinks);
     for (std::size_t i = 0; i < result.stages.size(); ++i) object["stages"][i]["samples"] = result.stages[i].samples;

@@ -68,13 +68,25 @@ std::string other_numbers(const metric_value& metric) {
   return numbers < 2 ? "" : text;
 }
 
-/// "9904 of 10000", "mean over 10000": what the value stands on.
+/// "9904 of 10000" of a share, "mean over 10000" of a mean: what the value, which is the first field, stands on. Empty
+/// where it is something else.
 std::string basis(const metric_value& metric) {
   const field* correct = find_field(metric, "correct");
   const field* total = find_field(metric, "total");
-  if (correct != nullptr && total != nullptr) return item_text(*correct, 0) + " of " + item_text(*total, 0);
+  const std::string& value = metric.fields.front().name;
+  if (value == "value" && correct != nullptr && total != nullptr) {
+    return item_text(*correct, 0) + " of " + item_text(*total, 0);
+  }
   const field* count = find_field(metric, "count");
-  return count == nullptr ? "" : "mean over " + item_text(*count, 0);
+  return value == "mean" && count != nullptr ? "mean over " + item_text(*count, 0) : "";
+}
+
+/// Nothing where all outputs were numbers, as they should be.
+void add_odd_samples(text_table& table, std::uint64_t with_nan, std::uint64_t with_infinity,
+                     const std::string& indent) {
+  std::string text = with_nan > 0 ? fmt::format("with NaN: {}", with_nan) : "";
+  if (with_infinity > 0) text += fmt::format("{}with an infinity: {}", text.empty() ? "" : ", ", with_infinity);
+  if (!text.empty()) table.add({indent + "outputs", "samples " + text});
 }
 
 /// A metric of no samples is not a number; one of some samples that is none says something about the model.
@@ -120,15 +132,75 @@ std::string summary(const run_result& result, std::size_t width) {
   table.add({"delivery", fmt::format("{} of {} micro-batches folded{}, {} replayed, {} lost", d.folded, d.expected,
                                      resumed, d.replayed, d.lost)});
   if (result.sinks.size() < 2) {
+    add_odd_samples(table, result.samples_with_nan, result.samples_with_infinity, {});
     add_metrics(table, result.metrics, result.samples, {});
   }
   for (const sink_report& sink : result.sinks) {
     if (result.sinks.size() < 2) break;
     table.add({sink.name, fmt::format("{} samples", sink.samples)});
+    add_odd_samples(table, sink.samples_with_nan, sink.samples_with_infinity, "  ");
     add_metrics(table, sink.metrics, sink.samples, "  ");
   }
   for (const std::string& each : result.warnings) add_whole(table, "WARNING", each, width);
   return table.text(width);
+}
+
+/// The fields "label_0", "label_1" ... "other", all counts.
+bool is_matrix(const metric_value& metric) {
+  if (metric.fields.size() < 2 || metric.fields.back().name != "other") return false;
+  const std::size_t classes = metric.fields.size() - 1;
+  for (std::size_t c = 0; c <= classes; ++c) {
+    const field& each = metric.fields[c];
+    if (!each.is_list || !each.is_count || each.counts.size() != classes) return false;
+    if (c < classes && each.name != fmt::format("label_{}", c)) return false;
+  }
+  return true;
+}
+
+/// How many columns of predicted classes fit beside the column of true ones, "..." if some are left out, and "other".
+std::size_t columns_that_fit(const metric_value& matrix, std::size_t rows, std::size_t width) {
+  const std::size_t classes = matrix.fields.size() - 1;
+  constexpr std::size_t gap = 2;
+  const auto wide = [&](const std::string& head, const auto& text_of) {
+    std::size_t most = head.size();
+    for (std::size_t row = 0; row < rows; ++row) most = std::max(most, std::string(text_of(row)).size());
+    return most;
+  };
+  std::size_t used = wide("true", [](std::size_t row) { return fmt::format("{}", row); }) + gap +
+                     wide("other", [&](std::size_t row) { return item_text(matrix.fields.back(), row); });
+  for (std::size_t column = 0; column < classes; ++column) {
+    used +=
+        gap + wide(fmt::format("{}", column), [&](std::size_t row) { return item_text(matrix.fields[row], column); });
+    const std::size_t left_out = column + 1 == classes ? 0 : gap + 1;
+    if (used + left_out > width) return column;
+  }
+  return classes;
+}
+
+/// A row per true class, as scikit-learn has it. Where the width is too small columns in the middle are left out, as
+/// the last one tells of predictions that none of them has.
+std::string matrix_table(const metric_value& matrix, std::size_t width) {
+  const std::size_t classes = matrix.fields.size() - 1;
+  const std::size_t rows = std::min(classes, list_rows_max);
+  const std::size_t columns = columns_that_fit(matrix, rows, width);
+  const bool is_cut = columns < classes;
+  std::vector<std::string> header = {"true"};
+  for (std::size_t column = 0; column < columns; ++column) header.push_back(fmt::format("{}", column));
+  if (is_cut) header.emplace_back("…");
+  header.emplace_back("other");
+  text_table table(std::vector<align>(header.size(), align::right));
+  table.add(std::move(header));
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::vector<std::string> cells = {fmt::format("{}", row)};
+    for (std::size_t column = 0; column < columns; ++column) cells.push_back(item_text(matrix.fields[row], column));
+    if (is_cut) cells.emplace_back("…");
+    cells.push_back(item_text(matrix.fields.back(), row));
+    table.add(std::move(cells));
+  }
+  std::string text = shortened(matrix.name + ": rows are true classes, columns predicted ones", width) + "\n";
+  text += table.text(width);
+  if (is_cut || rows < classes) text += fmt::format("--json shows all {} classes\n", classes);
+  return text;
 }
 
 std::string list_table(const metric_value& metric, std::size_t width) {
@@ -182,7 +254,7 @@ std::string result_table(const run_result& result, std::size_t width) {
   std::string text = summary(result, width);
   for (const metric_value& metric : result.metrics) {
     if (result.samples == 0 || std::ranges::none_of(metric.fields, is_list)) continue;
-    text += fmt::format("\n{}", list_table(metric, width));
+    text += fmt::format("\n{}", is_matrix(metric) ? matrix_table(metric, width) : list_table(metric, width));
   }
   if (!result.faults.empty()) text += fmt::format("\n{}", fault_table(result.faults, width));
   if (!result.stages.empty()) text += fmt::format("\n{}", stage_table(result.stages, width));

@@ -16,6 +16,7 @@ namespace {
 troupe::topology named(const std::string& name, const std::string& dir, const troupe::stage_options& each) {
   if (name == "classes_300") return troupe::testing::many_classes(300, each);
   if (name == "classes_1023") return troupe::testing::many_classes(1023, each);
+  if (name == "classes_21841") return troupe::testing::thousands_of_classes(each);
   if (name == "cascade") return examples::cascade(dir, examples::cascade_sure_from, each);
   if (name == "crops") return examples::crops(dir, each);
   if (name == "ensemble") return examples::ensemble(dir, each);

@@ -144,7 +144,7 @@ TEST(errors, whatever_does_not_fit_is_named) {
     expect_refused(name, outputs().to_sparse(), labels(), "found");
     expect_refused(name, outputs().narrow(0, 0, 0), labels().narrow(0, 0, 0), "[0, 3]");
     expect_refused(name, outputs(), labels().to(at::kInt), "Int [4]");
-    expect_refused(name, outputs(), labels().view({4, 1}), "[4, 1]");
+    expect_refused(name, outputs(), labels().view({2, 2}), "Long [2, 2]");
     expect_refused(name, outputs().narrow(0, 0, 3), labels(), "3 outputs for 4 labels");
     expect_refused(name, outputs(), at::tensor({0, 1, 3, 0}).to(at::kLong), "sample 2 of the micro-batch");
     expect_refused(name, outputs(), at::tensor({0, 1, 0, -1}).to(at::kLong), "found -1");
@@ -174,7 +174,7 @@ TEST(names, unknown_ones_come_with_a_suggestion_and_the_list) {
     EXPECT_EQ(make_metric(name, 10).error().code, error_code::unknown_name) << name;
   }
   EXPECT_THAT(make_metric("topK", 10).error().fix, HasSubstr("top5"));
-  for (const std::string name : {"top0", "top05", "top4097", "top99999999999999999999"}) {
+  for (const std::string name : {"top0", "top05", "top65537", "top99999999999999999999"}) {
     EXPECT_EQ(make_metric(name, 10).error().code, error_code::value_out_of_range) << name;
   }
 }
@@ -188,6 +188,32 @@ TEST(names, per_class_metrics_need_classes_that_fit_a_score) {
   EXPECT_TRUE(make_metric("confusion_matrix", 1023).has_value());
   EXPECT_EQ(make_metric("confusion_matrix", 1024).error().code, error_code::value_out_of_range);
   EXPECT_TRUE(make_metric("accuracy", 0).has_value());
+}
+
+TEST(names, too_many_classes_are_told_with_the_limit_and_metrics_that_take_them) {
+  const error matrix = make_metric("confusion_matrix", 2000).error();
+  EXPECT_EQ(matrix.cause, "the data have 2000 classes, and it counts up to 1023");
+  EXPECT_EQ(matrix.fix, "choose f1, per_class_accuracy, accuracy or a topK");
+  for (const char* other : {"f1", "per_class_accuracy", "accuracy", "top5"}) {
+    for (const std::uint32_t classes : {2000U, 21841U, 65536U}) EXPECT_TRUE(make_metric(other, classes)) << other;
+  }
+  for (const char* name : {"confusion_matrix", "f1", "per_class_accuracy"}) {
+    const error all = make_metric(name, 65537).error();
+    EXPECT_THAT(all.cause, HasSubstr("the data have 65537 classes, and it counts up to ")) << name;
+    EXPECT_EQ(all.fix, "choose accuracy or a topK") << name;
+  }
+  EXPECT_TRUE(make_metric("accuracy", 65537));
+  EXPECT_TRUE(make_metric("top65536", 65537));
+}
+
+TEST(f1, takes_no_model_with_more_outputs_than_it_has_room_for) {
+  const at::Tensor label = at::tensor({1}).to(at::kLong);
+  const at::Tensor last = at::arange(65537).to(at::kFloat).unsqueeze(0);
+  expect_refused("f1", last, label, "up to 65536 outputs per sample, found 65537");
+  const metric_ptr f1 = get(make_metric("f1", 3));
+  words state(f1->words(), 0);
+  get(f1->update_words(last.slice(1, 1), label, state));
+  EXPECT_EQ(f1->compute_words(state).count("other_classes"), 1U);
 }
 
 }  // namespace

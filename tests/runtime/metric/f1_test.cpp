@@ -56,6 +56,20 @@ TEST(f1, a_class_that_does_not_occur_is_zero_and_not_part_of_macro) {
   EXPECT_TRUE(std::isnan(f1_of(at::zeros({0, 4}), at::zeros({0}, at::kLong), 4).value()));
 }
 
+// scikit-learn: f1_score([0, 1, 1, 0, 0, 1, 0, 1], [0, 1, 2, 3, 0, 1, 4, 5], average="macro", zero_division=0) is
+// 0.2222; the classes 2 to 5 are predicted, and no data has them.
+TEST(f1, a_class_behind_those_of_the_data_counts_as_zero_too) {
+  for (const std::int64_t micro_batch : {8, 3, 1}) {
+    const metric_value value = f1_of(outputs_for({0, 1, 2, 3, 0, 1, 4, 5}, 6),
+                                     at::tensor({0, 1, 1, 0, 0, 1, 0, 1}).to(at::kLong), 2, micro_batch);
+    EXPECT_DOUBLE_EQ(value.value("macro"), 2.0 / 9);
+    EXPECT_DOUBLE_EQ(value.value("micro"), 0.5);
+    EXPECT_EQ(value.count("other"), 4U);
+    EXPECT_EQ(value.count("other_classes"), 4U);
+    EXPECT_EQ(value.column("per_class").size(), 2U);
+  }
+}
+
 struct plain_f1 {
   double macro = 0;
   double micro = 0;
@@ -101,7 +115,7 @@ TEST(f1, equals_plain_loops_in_any_micro_batches) {
       predicted.push_back(outputs[i].argmax().item<std::int64_t>());
       wanted.push_back(labels[i].item<std::int64_t>());
     }
-    const plain_f1 reference = plain(predicted, wanted, 12);
+    const plain_f1 reference = plain(predicted, wanted, 12 + outputs_more);
     for (const std::int64_t size : {500, 64}) {
       const metric_value value = f1_of(outputs, labels, 12, size);
       EXPECT_NEAR(value.value("macro"), reference.macro, 1e-12);

@@ -52,6 +52,29 @@ TEST(fit, outputs_of_another_rank_or_too_few) {
   expect_told("accuracy", at::randn({4, 3}), class_labels(), "found 3", "model and data belong together");
 }
 
+/// The fix, followed to the letter.
+TEST(fit, labels_of_another_form_are_told_how_to_become_classes) {
+  at::manual_seed(3);
+  const at::Tensor outputs = at::randn({4, 5});
+  const at::Tensor one_hot = at::one_hot(class_labels(), 5);
+  for (const char* name : {"accuracy", "top2", "per_class_accuracy", "confusion_matrix", "cross_entropy", "f1"}) {
+    const std::vector<metric_ptr> metric = {get(make_metric(name, 5))};
+    expect_told(name, outputs, one_hot, "found Long [4, 5]", "of one-hot labels it is labels.argmax(1)");
+    expect_told(name, outputs, one_hot.to(at::kFloat), "found Float [4, 5]",
+                "of one-hot labels it is labels.argmax(1)");
+    expect_told(name, outputs, one_hot.to(at::kFloat), "found Float [4, 5]", "for regression use one of: mae, mse");
+    expect_told(name, outputs, at::one_hot(class_labels(), 7), "found Long [4, 7]", "labels.argmax(1)");
+    EXPECT_TRUE(judged(metric, outputs, one_hot.argmax(1)));
+    expect_told(name, outputs, class_labels().view({4, 1, 1}), "found Long [4, 1, 1]", "labels.reshape(-1)");
+    EXPECT_TRUE(judged(metric, outputs, class_labels().view({4, 1, 1}).reshape(-1)));
+    for (const at::ScalarType type : {at::kInt, at::kByte, at::kShort}) {
+      expect_told(name, outputs, class_labels().to(type), "[4]", "labels.to(at::kLong)");
+      EXPECT_TRUE(judged(metric, outputs, class_labels().to(type).to(at::kLong)));
+    }
+    EXPECT_TRUE(judged(metric, outputs, class_labels().unsqueeze(1))) << "[N, 1] as Keras keeps them";
+  }
+}
+
 TEST(fit, classes_where_numbers_are_wanted) {
   expect_told("mae", at::randn({4, 5}), class_labels(), "outputs Float [4, 5] and labels Long [4]",
               "use one of: accuracy, topK");

@@ -1,5 +1,7 @@
 // Goal: a scorer turns outputs into the states of its metrics and a fold turns these into values. Method: against the
 // metrics called directly, and one case for everything that can be wrong.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,6 +43,7 @@ TEST(metric_scorer, words_are_the_states_one_after_another) {
     ASSERT_TRUE(m->update_words(outputs, labels, state).has_value());
     wanted.insert(wanted.end(), state.begin(), state.end());
   }
+  wanted.insert(wanted.end(), {0, 0});  // samples with NaN, with an infinity
   metric_scorer scorer(some_metrics());
   score result;
   result.words = {99, 99};
@@ -77,7 +80,7 @@ TEST(metric_scorer, without_metrics_needs_no_labels) {
   metric_scorer scorer({}, true);
   score result;
   ASSERT_TRUE(scorer.evaluate(make_tensors(at::ones({8, 2, 3})), micro_batch(0, 8, nullptr), result).has_value());
-  EXPECT_TRUE(result.words.empty());
+  EXPECT_EQ(result.words, words({0, 0}));
   EXPECT_EQ(as_tensors(result.outputs).single().dim(), 3);
 }
 
@@ -133,6 +136,24 @@ TEST(metric_fold, values_equal_those_of_all_samples_at_once) {
   EXPECT_EQ(values[1].fields[2].counts[0], 40U);
   EXPECT_EQ(values[2].name, "per_class_accuracy");
   EXPECT_EQ(values[3].name, "nll");
+}
+
+TEST(metric_fold, counts_the_samples_with_odd_outputs) {
+  for (const std::vector<metric_ptr>& metrics : {some_metrics(), std::vector<metric_ptr>()}) {
+    metric_scorer scorer(metrics);
+    metric_fold fold(metrics);
+    for (std::uint64_t m = 1; m < 4; ++m) {
+      at::Tensor outputs = at::zeros({8, 5});
+      outputs.slice(0, 0, static_cast<std::int64_t>(m)).fill_(NAN);
+      if (m == 3) outputs[7][2] = INFINITY;
+      score part;
+      part.id = {2, m};
+      get(scorer.evaluate(make_tensors(outputs), micro_batch(m, 8, make_tensors(at::zeros({8}, at::kLong))), part));
+      get(fold.fold(part));
+    }
+    EXPECT_EQ(fold.odd().with_nan, 6U);
+    EXPECT_EQ(fold.odd().with_infinity, 1U);
+  }
 }
 
 TEST(metric_fold, a_score_of_another_size_changes_nothing) {

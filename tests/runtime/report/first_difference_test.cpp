@@ -48,6 +48,9 @@ TEST(first_difference, sees_that_one_is_partial_or_lacks_a_metric) {
   other.partial = true;
   EXPECT_EQ(first_difference(known_result(), other), "partial: null and true");
   other = known_result();
+  other.samples_with_nan = 1;
+  EXPECT_EQ(first_difference(known_result(), other), "samples_with_nan: 0 and 1");
+  other = known_result();
   other.metrics.pop_back();
   EXPECT_NE(first_difference(known_result(), other), std::nullopt);
 }

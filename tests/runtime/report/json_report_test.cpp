@@ -50,9 +50,9 @@ run_result sample_result() {
 
 TEST(result_json, has_the_documented_names_and_no_others) {
   const json object = json::parse(result_json(sample_result()).text);
-  EXPECT_THAT(names_of(object),
-              ElementsAre("schema_version", "model", "data", "samples", "micro_batches", "metrics", "delivery",
-                          "stages", "wall_seconds", "samples_per_second", "faults", "config"));
+  EXPECT_THAT(names_of(object), ElementsAre("schema_version", "model", "data", "samples", "micro_batches",
+                                            "samples_with_nan", "samples_with_infinity", "metrics", "delivery",
+                                            "stages", "wall_seconds", "samples_per_second", "faults", "config"));
   EXPECT_THAT(names_of(object["metrics"]["accuracy"]), ElementsAre("value", "correct", "total"));
   EXPECT_THAT(names_of(object["delivery"]),
               ElementsAre("expected", "folded", "replayed", "duplicates_dropped", "lost", "resumed"));
@@ -90,9 +90,13 @@ TEST(result_json, says_what_runs_as_it_stands_and_what_to_know_of_the_numbers) {
 TEST(result_json, has_every_sink_where_there_are_several) {
   run_result result = sample_result();
   result.sinks = {{"early", 3, {}}, {"all", 10, result.metrics}};
+  result.sinks[0].samples_with_nan = 2;
+  result.sinks[0].samples_with_infinity = 1;
   result.stages[0].samples = 7;
   const json object = json::parse(result_json(result).text);
   EXPECT_EQ(object["sinks"]["early"]["samples"], 3);
+  EXPECT_EQ(object["sinks"]["early"]["samples_with_nan"], 2);
+  EXPECT_EQ(object["sinks"]["early"]["samples_with_infinity"], 1);
   EXPECT_EQ(object["sinks"]["all"]["metrics"], object["metrics"]);
   EXPECT_EQ(object["stages"][0]["samples"], 7);
 }

@@ -82,6 +82,76 @@ TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
   EXPECT_THAT(result_table(result, 100), HasSubstr("f1        -\n"));
 }
 
+metric_value matrix_of(std::size_t classes, std::uint64_t count) {
+  metric_value matrix{"confusion_matrix", {}};
+  for (std::size_t label = 0; label < classes; ++label) {
+    std::vector<std::uint64_t> row(classes, 0);
+    row[label] = count;
+    if (label == 0) row[1] = 3;
+    matrix.fields.push_back(count_list("label_" + std::to_string(label), row));
+  }
+  std::vector<std::uint64_t> other(classes, 0);
+  other[2] = 7;
+  matrix.fields.push_back(count_list("other", other));
+  return matrix;
+}
+
+TEST(result_table, of_a_confusion_matrix_has_a_row_per_true_class) {
+  run_result result = result_of_two_stages();
+  result.metrics = {matrix_of(3, 40)};
+  EXPECT_THAT(result_table(result, 80), HasSubstr("confusion_matrix: rows are true classes, columns predicted ones\n"
+                                                  "true   0   1   2  other\n"
+                                                  "   0  40   3   0      0\n"
+                                                  "   1   0  40   0      0\n"
+                                                  "   2   0   0  40      7\n"));
+}
+
+TEST(result_table, of_a_confusion_matrix_never_cuts_off_other) {
+  run_result result = result_of_two_stages();
+  result.metrics = {matrix_of(10, 12345)};
+  const std::string whole = result_table(result, 82);
+  EXPECT_THAT(whole, HasSubstr("true      0      1      2      3      4      5      6      7      8      9  other\n"));
+  EXPECT_THAT(whole, Not(HasSubstr("--json")));
+  const std::string cut = result_table(result, 80);
+  EXPECT_THAT(cut, HasSubstr("true      0      1      2      3      4      5      6      7      8  …  other\n"));
+  EXPECT_THAT(cut, HasSubstr("   2      0      0  12345      0      0      0      0      0      0  …      7\n"));
+  EXPECT_THAT(cut, HasSubstr("--json shows all 10 classes\n"));
+  for (const std::size_t classes : {40U, 1023U}) {
+    result.metrics = {matrix_of(classes, 5)};
+    for (const std::size_t width : {40U, 80U, 200U}) {
+      std::istringstream lines(result_table(result, width));
+      bool has_other = false;
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(text_columns(line), width) << line;
+        has_other = has_other || line.ends_with("  other");
+      }
+      EXPECT_TRUE(has_other) << classes << ", " << width;
+    }
+  }
+}
+
+TEST(result_table, calls_a_mean_what_is_one) {
+  run_result result = result_of_two_stages();
+  result.metrics = {{"calibration_error", {real_field("value", 0.25), count_field("count", 2000)}},
+                    {"mean_sureness", {real_field("mean", 0.5), count_field("count", 2000)}},
+                    {"hit_rate", {real_field("rate", 0.5), count_field("correct", 4), count_field("total", 8)}}};
+  const std::string table = result_table(result, 100);
+  EXPECT_THAT(table, HasSubstr("calibration_error  0.25  (value, count 2000)\n"));
+  EXPECT_THAT(table, HasSubstr("mean_sureness      0.5  (mean over 2000)\n"));
+  EXPECT_THAT(table, HasSubstr("hit_rate           0.5  (rate, correct 4, total 8)\n"));
+}
+
+TEST(result_table, tells_of_samples_with_odd_outputs_where_there_are_some) {
+  run_result result = result_of_two_stages();
+  EXPECT_THAT(result_table(result, 100), Not(HasSubstr("outputs")));
+  result.samples_with_nan = 12;
+  EXPECT_THAT(result_table(result, 100), HasSubstr("outputs   samples with NaN: 12\n"));
+  result.samples_with_infinity = 3;
+  EXPECT_THAT(result_table(result, 100), HasSubstr("outputs   samples with NaN: 12, with an infinity: 3\n"));
+  result.sinks = {{"early", 10, {}, 0, 3}, {"late", 10, {}, 2, 0}};
+  EXPECT_THAT(result_table(result, 100), HasSubstr("late       10 samples\n  outputs  samples with NaN: 2\n"));
+}
+
 TEST(result_table, of_no_samples_has_no_number_that_is_none) {
   run_result result = result_of_two_stages();
   result.samples = 0;
