@@ -50,8 +50,9 @@ expected<void> function_body::run(std::span<const activation> inputs, std::span<
   const activation& first = inputs.front();
   return hand_out(function_->run(*given, {first.id, first.samples, first.rows}), outputs);
 } catch (const std::exception& e) {
-  return fail(error_code::forward_failed, options_.context.name, libtorch_message(e),
-              libtorch_fix(e, "check the stage with such an input, outside the pipeline", {.input = only_input(inputs)}));
+  return fail(
+      error_code::forward_failed, options_.context.name, libtorch_message(e),
+      libtorch_fix(e, "check the stage with such an input, outside the pipeline", {.input = only_input(inputs)}));
 }
 
 expected<named_tensors> function_body::gather_inputs(std::span<const activation> inputs) const {

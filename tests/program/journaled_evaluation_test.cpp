@@ -210,16 +210,14 @@ TEST_F(journaled_evaluation, pins_the_cut_only_where_bits_depend_on_it) {
 
 /// ImageNet-21k has as many. Whole, and resumed from a journal of which half is cut off.
 TEST_F(journaled_evaluation, counts_thousands_of_classes_and_odd_outputs_once) {
-  const std::string file = (directory_ / "samples").string();
-  std::ofstream(file) << "made up";
   run_options options = {.micro_batch = 16, .threads = 1, .limit = 640, .journal = options_.run.journal};
-  const auto whole = troupe::run(thousands_of_classes({}, file), options);
+  const auto whole = troupe::run(thousands_of_classes({}, options_.model), options);
   ASSERT_TRUE(whole) << to_string(whole.error());
   const std::string& journal = options.journal.file;
   std::filesystem::resize_file(journal, std::filesystem::file_size(journal) / 2);
   options.journal.resume = true;
   std::vector<log_record> log;
-  const auto resumed = troupe::run(thousands_of_classes({}, file), options,
+  const auto resumed = troupe::run(thousands_of_classes({}, options_.model), options,
                                    {.on_log = [&](const log_record& record) { log.push_back(record); }});
   ASSERT_TRUE(resumed) << to_string(resumed.error());
   EXPECT_EQ(resumed->delivery.resumed, 19);
@@ -237,10 +235,8 @@ TEST_F(journaled_evaluation, counts_thousands_of_classes_and_odd_outputs_once) {
 }
 
 TEST_F(journaled_evaluation, refuses_metrics_whose_states_fit_no_record_together) {
-  const std::string file = (directory_ / "samples").string();
-  std::ofstream(file) << "made up";
   run_options options = {.micro_batch = 4, .threads = 1, .limit = 8, .journal = options_.run.journal};
-  const topology both = many_classes(1023, {}, {"confusion_matrix", "f1"}, file);
+  const topology both = many_classes(1023, {}, {"confusion_matrix", "f1"}, options_.model);
   const auto refused = troupe::run(both, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, error_code::value_out_of_range);
@@ -411,16 +407,16 @@ TEST_F(journaled_evaluation, refuses_states_that_it_cannot_have) {
     made.words.assign(words, 1);
     return made;
   };
-  EXPECT_TRUE(call.restore(state(0, 0, 4, 2)));
+  EXPECT_TRUE(call.restore(state(0, 0, 4, 4)));
   for (const score& wrong :
-       {state(1, 1, 4, 2), state(1, 0, 5, 2), state(1, 0, 3, 2), state(3, 0, 2, 2), state(1, 0, 4, 3)}) {
+       {state(1, 1, 4, 4), state(1, 0, 5, 4), state(1, 0, 3, 4), state(3, 0, 2, 4), state(1, 0, 4, 5)}) {
     const auto taken = call.restore(wrong);
     ASSERT_FALSE(taken);
     EXPECT_EQ(taken.error().code, error_code::journal_damaged);
   }
-  EXPECT_TRUE(call.restore(state(1, 0, 4, 2)));
-  EXPECT_FALSE(call.restore(state(2, 0, 4, 2))) << "the last has two samples";
-  EXPECT_TRUE(call.restore(state(2, 0, 2, 2)));
+  EXPECT_TRUE(call.restore(state(1, 0, 4, 4)));
+  EXPECT_FALSE(call.restore(state(2, 0, 4, 4))) << "the last has two samples";
+  EXPECT_TRUE(call.restore(state(2, 0, 2, 4)));
   EXPECT_EQ(call.micro_batches_resumed(), 3);
 }
 

@@ -186,7 +186,7 @@ std::string header_with(const journal_pins& pins) {
 }
 
 TEST_F(damaged_journal, that_does_not_name_its_bits_has_the_first_and_goes_on) {
-  journal_pins pins = {{"journal version", "1"}};
+  journal_pins pins = {{"journal version", "2"}};
   pins.insert(pins.end(), sample_pins.begin(), sample_pins.end());
   EXPECT_TRUE(resume(header_with(pins)).outcome);
   pins.push_back({"bits", "1"});
@@ -211,11 +211,11 @@ TEST_F(damaged_journal, tells_a_pin_only_where_its_header_is_whole) {
 
 TEST_F(damaged_journal, of_another_version_is_another_run) {
   const std::string other =
-      "TROUPE-J" + record("\1" + four_bytes(1) + four_bytes(15) + "journal version" + four_bytes(1) + "2");
+      "TROUPE-J" + record("\1" + four_bytes(1) + four_bytes(15) + "journal version" + four_bytes(1) + "1");
   const resumed found = resume(other);
   ASSERT_FALSE(found.outcome);
   EXPECT_EQ(found.outcome.error().code, error_code::journal_mismatch);
-  EXPECT_THAT(found.outcome.error().cause, HasSubstr("journal version was 2 and is 1"));
+  EXPECT_THAT(found.outcome.error().cause, HasSubstr("journal version was 1 and is 2"));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ evaluated evaluate(const std::vector<metric_ptr>& metrics, const at::Tensor& out
     get(scorer.evaluate(make_tensors(outputs.narrow(0, begin, size)), input, part));
     get(fold.fold(part));
   }
-  return {fold.compute(), fold.odd()};
+  return {get(fold.compute()), fold.odd()};
 }
 
 void expect_equal(double found, double wanted, const std::string& what) {
