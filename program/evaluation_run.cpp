@@ -180,8 +180,8 @@ void evaluation_run::warn_of_nan(const sink_report& sink, bool has_name) const {
   if (sink.samples_with_nan == 0) return;
   parts_.courier->put(
       {.level = log_level::warning,
-       .text = fmt::format("{}{} of {} samples have NaN among their outputs, which metrics count as "
-                           "docs/metrics.md says: look at model, data and dtype",
+       .text = fmt::format("{}{} of {} samples have NaN among their outputs: look at model, data and "
+                           "dtype (docs/metrics.md says how metrics count them)",
                            has_name ? "sink " + sink.name + ": " : "", sink.samples_with_nan, sink.samples)});
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/clone.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/CPUAllocator.h>
 
@@ -28,6 +29,7 @@ at::Tensor taken(const at::Tensor& given, bool is_constant) {
   if (given.layout() != at::kStrided || !given.device().is_cpu() || !given.has_storage()) return given;
   if ((is_constant || is_only_owner(given)) && is_aligned(given)) return given;
   const at::NoGradGuard guard;
+  if (given.is_quantized()) return given.clone();
   return at::empty_strided(given.sizes(), strides_of(given), given.options()).copy_(given);
 }
 
