@@ -176,13 +176,16 @@ void evaluation_run::report(const report_box::reports& reports, clock::time_poin
                        .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
 }
 
-void evaluation_run::warn_of_nan(const sink_report& sink, bool has_name) const {
-  if (sink.samples_with_nan == 0) return;
-  parts_.courier->put(
-      {.level = log_level::warning,
-       .text = fmt::format("{}{} of {} samples have NaN among their outputs: look at model, data and "
-                           "dtype (docs/metrics.md says how metrics count them)",
-                           has_name ? "sink " + sink.name + ": " : "", sink.samples_with_nan, sink.samples)});
+void evaluation_run::warn_of_nan(run_result& result) const {
+  for (const sink_report& sink : result.sinks) {
+    if (sink.samples_with_nan == 0) continue;
+    std::string text = fmt::format(
+        "{}{} of {} samples have NaN among their outputs: look at model, data and dtype "
+        "(docs/metrics.md says how metrics count them)",
+        result.sinks.size() > 1 ? "sink " + sink.name + ": " : "", sink.samples_with_nan, sink.samples);
+    parts_.courier->put({.level = log_level::warning, .text = text});
+    result.warnings.push_back(std::move(text));
+  }
 }
 
 expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const std::vector<stage_usage>& before) {
@@ -203,7 +206,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
     result.errors.push_back(after_faults(*failed, running().faults()));
   }
   if (result.partial && stopped_by_) result.errors.push_back(*stopped_by_);
-  for (const sink_report& each : result.sinks) warn_of_nan(each, result.sinks.size() > 1);
+  warn_of_nan(result);
   if (result.delivery.lost > 0) {
     result.errors.push_back({error_code::work_lost, "eval",
                              std::to_string(result.delivery.lost) + " micro-batches were lost", "report this"});

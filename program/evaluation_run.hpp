@@ -57,7 +57,8 @@ class evaluation_run {
   [[nodiscard]] std::uint64_t faults_injected() const;
   void log(const report_box::reports& reports) const;
   void report(const report_box::reports& reports, clock::time_point started) const;
-  void warn_of_nan(const sink_report& sink, bool has_name) const;
+  /// In the log, and in run_result::warnings.
+  void warn_of_nan(run_result& result) const;
   [[nodiscard]] expected<run_result> conclude(const call_outcome& outcome, const std::vector<stage_usage>& before);
 
   parts parts_;

@@ -12,13 +12,11 @@
 #include "program/journal_pins.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/os/cpu_quota.hpp"
-#include "tests/processes/many_classes.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/turns.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/pipeline_engine.hpp>
-#include <troupe/topology.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -206,44 +204,6 @@ TEST_F(journaled_evaluation, pins_the_cut_only_where_bits_depend_on_it) {
     EXPECT_EQ(other.error().code, error_code::journal_mismatch);
     EXPECT_THAT(other.error().cause, HasSubstr("partition was 0,"));
   }
-}
-
-/// ImageNet-21k has as many. Whole, and resumed from a journal of which half is cut off.
-TEST_F(journaled_evaluation, counts_thousands_of_classes_and_odd_outputs_once) {
-  run_options options = {.micro_batch = 16, .threads = 1, .limit = 640, .journal = options_.run.journal};
-  const auto whole = troupe::run(thousands_of_classes({}, options_.model), options);
-  ASSERT_TRUE(whole) << to_string(whole.error());
-  const std::string& journal = options.journal.file;
-  std::filesystem::resize_file(journal, std::filesystem::file_size(journal) / 2);
-  options.journal.resume = true;
-  std::vector<log_record> log;
-  const auto resumed = troupe::run(thousands_of_classes({}, options_.model), options,
-                                   {.on_log = [&](const log_record& record) { log.push_back(record); }});
-  ASSERT_TRUE(resumed) << to_string(resumed.error());
-  EXPECT_EQ(resumed->delivery.resumed, 19);
-  EXPECT_EQ(words_of(*resumed), words_of(*whole));
-  for (const run_result* each : {&*whole, &*resumed}) {
-    EXPECT_EQ(each->samples_with_nan, samples_with_nan(640));
-    EXPECT_EQ(each->samples_with_infinity, samples_with_infinity(640));
-    EXPECT_EQ((*each)["f1"].counts("total").size(), 21'841);
-    EXPECT_EQ((*each)["per_class_accuracy"].counts("total"), (*each)["f1"].counts("total"));
-    EXPECT_EQ((*each)["accuracy"].count("total"), 640);
-  }
-  ASSERT_EQ(log.size(), 1);
-  EXPECT_EQ(log[0].level, log_level::warning);
-  EXPECT_THAT(log[0].text, HasSubstr(std::to_string(samples_with_nan(640)) + " of 640 samples have NaN"));
-}
-
-TEST_F(journaled_evaluation, refuses_metrics_whose_states_fit_no_record_together) {
-  run_options options = {.micro_batch = 4, .threads = 1, .limit = 8, .journal = options_.run.journal};
-  const topology both = many_classes(1023, {}, {"confusion_matrix", "f1"}, options_.model);
-  const auto refused = troupe::run(both, options);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, error_code::value_out_of_range);
-  EXPECT_THAT(refused.error().cause, HasSubstr("together they have a state of 1051"));
-  options.journal = {};
-  const auto alone = troupe::run(both, options);
-  EXPECT_TRUE(alone) << to_string(alone.error());
 }
 
 /// No measurement of LeNet cuts off its last layer alone.
