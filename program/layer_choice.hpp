@@ -41,12 +41,12 @@ struct layer_choice_request {
 [[nodiscard]] expected<layer_choice> judge_code(const layered_model& model, const layer_choice_request& asked);
 
 /// Tries the layers on a few rows of `sample`, a micro-batch that the model accepts or an undefined tensor, beyond what
-/// judge_code() found. E0216 for a layer whose bits differ between two runs, unless that is allowed; E0211; E0607.
+/// judge_code() found. E0216 for a layer whose bits differ between two runs, unless that is allowed; E0607.
 [[nodiscard]] expected<void> try_layers(layered_model& model, const layer_choice_request& asked,
                                         const at::Tensor& sample, const std::stop_token& stop, layer_choice& into);
 
 /// The choice of optimize_mode::stage: `inputs` are what the stages between `boundaries` get for real samples; empty:
-/// not known. E0211; E0607.
+/// not known. E0607.
 [[nodiscard]] expected<void> try_stages(layered_model& model, const layer_choice_request& asked,
                                         const part_boundaries& boundaries, const std::vector<at::Tensor>& inputs,
                                         const std::stop_token& stop, layer_choice& into);

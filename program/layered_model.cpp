@@ -83,7 +83,7 @@ class chain_model final : public layered_model {
     if (std::ranges::all_of(layers, &layer::passes_through)) return std::optional<std::string>();
     const std::string where = chain_.file + ", layers " + std::to_string(begin) + " to " + std::to_string(end - 1);
     auto fused = fuse_layers(layers, where);
-    if (!fused) return tl::make_unexpected(fused.error());
+    if (!fused) return fused.error().cause;
     const c10::InferenceMode inference;
     try {
       at::Tensor plain = input;
@@ -113,7 +113,8 @@ class chain_model final : public layered_model {
 
   [[nodiscard]] expected<void> prepare(const std::stop_token& stop) override {
     if (optimized_) return {};
-    auto made = optimize_layers(chain_, stop);
+    refused_.clear();
+    auto made = optimize_what_can_be(chain_, stop, refused_);
     if (!made) return tl::make_unexpected(made.error());
     optimized_ = std::move(*made);
     return {};
@@ -170,6 +171,11 @@ class chain_model final : public layered_model {
       return first;
     }
     if (!compares) return first;
+    const auto refused = std::ranges::find(refused_, index, &refused_layer::index);
+    if (refused != refused_.end()) {
+      into.differing.push_back({index, to_string(one), "it cannot be frozen: " + refused->why});
+      return first;
+    }
     at::Tensor given;
     const auto difference = difference_from(first, layer_code(optimized_->layers[index]), input, &given);
     if (!difference) return given;
@@ -191,6 +197,8 @@ class chain_model final : public layered_model {
   layer_chain chain_;
   /// All layers, until optimize().
   std::optional<layer_chain> optimized_;
+  /// Of these the layers that stayed plain.
+  std::vector<refused_layer> refused_;
   /// What compare_stage() found to be good, by its layers.
   std::map<std::pair<std::size_t, std::size_t>, torch::jit::Module> fused_;
   bool is_optimized_ = false;

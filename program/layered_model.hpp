@@ -75,12 +75,13 @@ class layered_model {
   [[nodiscard]] virtual bool is_optimizable() const noexcept = 0;
   /// Runs each layer twice on what the layers before it make of the sample, which the model accepts; with `optimizes`
   /// also its optimized form, from which the next layer gets its input unless it differs. Layers of `plain`, which
-  /// ascends, are not optimized. A layer that fails ends the trial: the run reports that. E0211; E0607.
+  /// ascends, are not optimized. A layer that fails ends the trial: the run reports that. One that LibTorch refuses to
+  /// freeze differs. E0607.
   [[nodiscard]] virtual expected<layer_trial> try_layers(const at::Tensor& sample, bool optimizes,
                                                          std::span<const std::size_t> plain,
                                                          const std::stop_token& stop) = 0;
   /// How the layers [begin, end), fused as a whole, differ from themselves as they stand on an input of theirs; nothing
-  /// if they may take their place. E0211.
+  /// if they may take their place. That LibTorch refuses to fuse them is a difference.
   [[nodiscard]] virtual expected<std::optional<std::string>> compare_stage(std::size_t begin, std::size_t end,
                                                                            const at::Tensor& input) = 0;
   /// Seconds per layer for this micro-batch, within a budget (profile_layers); but for those of `plain` of the
@@ -95,7 +96,8 @@ class layered_model {
                                                                     const at::Tensor& micro_batch,
                                                                     const std::stop_token& stop) const = 0;
 
-  /// Freezes and fuses all layers one by one and keeps them beside the plain ones, so that optimize() need not. E0211.
+  /// Freezes and fuses all layers one by one and keeps them beside the plain ones, so that optimize() need not. Those
+  /// that LibTorch refuses stay as they are. E0607.
   [[nodiscard]] virtual expected<void> prepare(const std::stop_token& stop) = 0;
   /// The layers [begin, end) run optimized from now on, but for those of `plain`, which ascends. Once: frees what
   /// prepare() made. E0211.

@@ -117,8 +117,8 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::model_not_optimizable, exit_status::bad_input, "model cannot be frozen or fused",
         "Before a run the layers are frozen and fused with LibTorch (--optimize layer or stage), and LibTorch "
-        "refused one of them; code that changes its own attributes is the usual cause. The message names the layer. "
-        "Run with --optimize none, or make the layer's forward free of such changes."},
+        "refused one of them, though not in the process that tried the run out: there such a layer is told to "
+        "run as it stands. The message names the layer. Run with --optimize none."},
     error_explanation{
         error_code::model_has_effects, exit_status::bad_input, "model reaches outside of itself",
         "A model is a program, and this one's code may do more than turn a tensor into a tensor: it prints, reads or "

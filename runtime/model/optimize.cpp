@@ -48,6 +48,22 @@ expected<layer_chain> optimize_layers(const layer_chain& chain, const std::stop_
   return optimized;
 }
 
+expected<layer_chain> optimize_what_can_be(const layer_chain& chain, const std::stop_token& stop,
+                                           std::vector<refused_layer>& refused) {
+  layer_chain optimized = chain;
+  for (std::size_t index = 0; index < optimized.layers.size(); ++index) {
+    layer& one = optimized.layers[index];
+    if (stop.stop_requested()) return stopped_early(chain.file);
+    if (one.passes_through) continue;
+    try {
+      one.module = frozen_and_fused(one.module);
+    } catch (const std::exception& caught) {
+      refused.push_back({index, libtorch_message(caught)});
+    }
+  }
+  return optimized;
+}
+
 expected<torch::jit::Module> fuse_layers(std::span<const layer> layers, const std::string& where) {
   TROUPE_CHECK(!std::ranges::all_of(layers, &layer::passes_through), "there is something to fuse");
   try {
