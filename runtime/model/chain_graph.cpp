@@ -1,6 +1,9 @@
 #include "runtime/model/chain_graph.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -252,8 +255,27 @@ std::shared_ptr<torch::jit::Graph> inlined_forward(const torch::jit::Module& mod
   return graph;
 }
 
+namespace {
+
+/// Operators that give back their input itself where there is nothing to do, though their schema tells of a new tensor.
+constexpr std::array<std::string_view, 7> giving_back = {"dropout",     "feature_dropout", "alpha_dropout", "type_as",
+                                                         "_cast_Float", "_cast_Double",    "_cast_Half"};
+
+/// So that a write to their output is seen as one to their input.
+void look_through(torch::jit::Block& block) {
+  for (torch::jit::Node* node : block.nodes()) {
+    for (torch::jit::Block* inner : node->blocks()) look_through(*inner);
+    const bool gives_back =
+        node->kind().is_aten() && std::ranges::find(giving_back, node->kind().toUnqualString()) != giving_back.end();
+    if (gives_back) node->output()->replaceAllUsesWith(node->input(0));
+  }
+}
+
+}  // namespace
+
 bool may_write_input(const torch::jit::Module& module) {
   const auto graph = inlined_forward(module);
+  look_through(*graph->block());
   const torch::jit::AliasDb aliases(graph);
   return aliases.hasWriters(graph->inputs()[1]);
 }

@@ -28,7 +28,7 @@ TYPE_NAMES = {torch.float32: "float32", torch.float64: "float64", torch.float16:
 HEADER = "import torch\nimport torch.nn.functional as F\nfrom torch import nn, Tensor\n\n\n"
 
 
-# Blocks that LibTorch 2.11 optimises wrongly or not at all: __init__, forward, sizes of an input, values per sample.
+# Blocks that were once computed wrongly, refused or written: __init__, forward, sizes of an input, values per sample.
 NAMED = {
     "output_used_twice": (["self.l = nn.Linear(12, 5)", "self.b = nn.BatchNorm1d(5)"],
                           ["y = self.l(x)", "return self.b(y) + y"], [12], 5),
@@ -40,6 +40,8 @@ NAMED = {
                              ["y = self.c(x)", "return self.b(torch.relu(y)) + y"], [3, 5, 4], 80),
     "hardtanh_of_whole_numbers": (["self.c = nn.Conv2d(3, 4, 3, padding=1)"],
                                   ["return F.hardtanh(self.c(x), -1, 1)"], [3, 5, 4], 80),
+    # In eval mode dropout gives back its input itself, which the next line therefore writes.
+    "write_through_dropout": ([], ["y = F.dropout(x, 0.5, False)", "return y.mul_(2) + x"], [12], 12),
 }
 
 
