@@ -197,7 +197,7 @@ class chain_model final : public layered_model {
   layer_chain chain_;
   /// All layers, until optimize().
   std::optional<layer_chain> optimized_;
-  /// Of these the layers that stayed plain.
+  /// Those layers that stayed plain.
   std::vector<refused_layer> refused_;
   /// What compare_stage() found to be good, by its layers.
   std::map<std::pair<std::size_t, std::size_t>, torch::jit::Module> fused_;
