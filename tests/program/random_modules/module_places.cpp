@@ -7,6 +7,7 @@
 
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
+#include <unistd.h>
 
 #include "tests/program/random_modules/random_module.hpp"
 #include "tests/program/support/plain_loop.hpp"
@@ -54,11 +55,30 @@ module_place read_place(const std::string& text) {
   return place;
 }
 
+/// For the workers of this process, gone at its end.
+class sample_file {
+ public:
+  sample_file() : path_(std::filesystem::temp_directory_path() / ("test-modules-" + std::to_string(::getpid()))) {}
+  sample_file(const sample_file&) = delete;
+  sample_file& operator=(const sample_file&) = delete;
+  ~sample_file() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+
+  [[nodiscard]] std::string write(const std::vector<char>& bytes) const {
+    std::ofstream(path_, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return path_.string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// Workers find model, sample and place in the environment.
 void tell_workers(const module_case& what, const module_place& place) {
-  const std::string sample = what.model.string() + ".sample";
-  const std::vector<char> bytes = torch::jit::pickle_save(what.batches.front());
-  std::ofstream(sample, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  static const sample_file file;
+  const std::string sample = file.write(torch::jit::pickle_save(what.batches.front()));
   ::setenv(model_variable, what.model.c_str(), 1);
   ::setenv(sample_variable, sample.c_str(), 1);
   ::setenv(place_variable, written(place).c_str(), 1);
