@@ -5,12 +5,13 @@
 #include <cctype>
 #include <string_view>
 
+#include "messages/printable.hpp"
+
 namespace troupe {
 namespace {
 
 constexpr int lines_max = 3;
 constexpr std::size_t bytes_max = 600;
-constexpr std::string_view ellipsis = "...";
 constexpr std::string_view white_space = " \t\r\n\v\f";
 /// How LibTorch begins the frames behind a text; the second form with TORCH_SHOW_CPP_STACKTRACES.
 constexpr std::array<std::string_view, 3> frames_begin = {"Exception raised from ",
@@ -69,55 +70,19 @@ std::string_view without_tracebacks(std::string_view text) {
   return rest.empty() ? text : without_type(rest);
 }
 
-/// Bytes of the UTF-8 character that `text` begins with; 0 if there is none.
-std::size_t character_size(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return lead < 0x20 || lead == 0x7f ? 0 : 1;
-  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80U) return 0;
-  }
-  // overlong forms, surrogates, what lies beyond Unicode, and control characters of two bytes
-  const unsigned char second = byte(1);
-  const bool is_wrong = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) ||
-                        (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90) ||
-                        (lead == 0xc2 && second < 0xa0);
-  return is_wrong ? 0 : size;
-}
-
-/// Adds `text` in printable characters as long as `into` has room. False: something is left.
-bool add_printable(std::string& into, std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  while (!text.empty()) {
-    const std::size_t size = character_size(text);
-    std::string next(text.substr(0, size));
-    if (text.front() == '\t') next = " ";
-    if (next.empty()) {
-      const auto byte = static_cast<unsigned char>(text.front());
-      next = std::string("\\x") + digits[byte >> 4U] + digits[byte & 15U];
-    }
-    if (into.size() + next.size() > bytes_max - ellipsis.size()) return false;
-    into += next;
-    text.remove_prefix(std::max<std::size_t>(size, 1));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string exception_text(const std::exception& caught) {
   const char* const said = caught.what();
   std::string_view rest = trimmed(without_tracebacks(without_frames(said == nullptr ? "" : said)));
-  std::string text;
+  std::string lines;
   for (int line = 0; line < lines_max && !rest.empty(); ++line) {
-    if (!add_printable(text, line > 0 ? "; " : "") || !add_printable(text, trimmed(take_line(rest)))) {
-      return text.append(ellipsis);
-    }
+    if (line > 0) lines += "; ";
+    lines += trimmed(take_line(rest)).substr(0, bytes_max);
     rest = trimmed(rest);
   }
-  return text.empty() ? "an exception without a text" : text;
+  std::ranges::replace(lines, '\t', ' ');
+  return lines.empty() ? "an exception without a text" : printable(lines, bytes_max);
 }
 
 std::string current_exception_text() {

@@ -260,8 +260,9 @@ inline constexpr std::uint64_t message_unheard_beats = 2 * heartbeats_per_timeou
 inline constexpr std::size_t message_receipt_bytes = 1u << 20;
 /// Messages that may wait for an earlier one which was lost.
 inline constexpr std::uint64_t messages_ahead_max = 1u << 16;
-/// Attempts of a node to make its link; the pause before the next is so much longer each time.
-inline constexpr std::uint32_t link_dials_max = 5;
+/// Attempts of a node to make its link that the driver rejects by a word of TLS; a closed connection counts as none.
+/// The pause before the next is so much longer each time.
+inline constexpr std::uint32_t link_rejections_max = 5;
 inline constexpr std::chrono::milliseconds link_dial_pause = 100ms;
 /// Bytes of messages that wait at one end of a link; with more the other end counts as lost.
 inline constexpr std::size_t link_bytes_queued_max = std::size_t{256} << 20;
@@ -342,7 +343,8 @@ inline constexpr std::chrono::milliseconds join_attempt_timeout = 5s;
 /// Between attempts: twice as long each time, from the least to the greatest.
 inline constexpr std::chrono::milliseconds join_retry_min = 20ms;
 inline constexpr std::chrono::milliseconds join_retry_max = 1s;
-/// Attempts that the driver itself ends without an answer. It refuses like that; so may one with many untrusted peers.
+/// Attempts that the driver rejects by a word of TLS, which follows its certificate. A closed connection counts as
+/// none.
 inline constexpr std::uint32_t join_refusals_max = 5;
 /// Nodes with tickets.
 inline constexpr std::size_t join_tickets_max = launch_nodes_max;

@@ -1,6 +1,6 @@
 #include "messages/printable.hpp"
 
-#include <cstddef>
+#include <algorithm>
 
 namespace troupe {
 namespace {
@@ -75,6 +75,19 @@ std::string escaped(std::string_view text, bool has_lines) {
 
 std::string printable(std::string_view text) {
   return escaped(text, false);
+}
+
+std::string printable(std::string_view text, std::size_t bytes_max) {
+  constexpr std::string_view cut = "...";
+  std::string made;
+  while (!text.empty()) {
+    const std::size_t taken = std::max<std::size_t>(printable_at(text), 1);
+    const std::string next = escaped(text.substr(0, taken), false);
+    if (made.size() + next.size() + cut.size() > bytes_max) return made.append(cut);
+    made += next;
+    text.remove_prefix(taken);
+  }
+  return made;
 }
 
 std::string printable_lines(std::string_view text) {

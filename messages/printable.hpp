@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,8 @@ namespace troupe {
 
 /// On one line: ends of lines and tabs are written so, too.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same in at most `bytes_max` bytes: a text that could take more ends in "..." behind a whole character.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t bytes_max);
 /// Tabs and ends of lines stay, and every line but the first begins with two blanks: no text can look like another
 /// message.
 [[nodiscard]] std::string printable_lines(std::string_view text);

@@ -44,8 +44,9 @@ inline constexpr std::size_t tcp_chunks_per_turn = 4;
 /// What a transport tells both ends of an edge: a secret, or the name of a channel of some library.
 inline constexpr std::size_t edge_offer_words_max = 16;
 /// Connections without a proof of the run's secret or a certificate that was used. Where there are as many, the oldest
-/// is closed for a new one that has been idle for the first time, or has been there for the second. One address has no
-/// more than its share, so that others find room at once, and its others wait, as descriptors that are not read.
+/// is closed for a new one that has been idle for the first time and a round trip of its own, or has been there for the
+/// second. One address has no more than its share, so that others find room at once, and its others wait, as
+/// descriptors that are not read. Addresses that are expected have as many again for themselves.
 inline constexpr std::size_t tcp_untrusted_peers_max = 128;
 inline constexpr std::size_t tcp_untrusted_of_address_max = 96;
 inline constexpr std::size_t tcp_waiting_peers_max = 256;

@@ -23,7 +23,8 @@ struct error {
   std::string fix;
 };
 
-/// "error E0203: <where>: <cause>\n  fix: <fix>"
+/// "error E0203: <where>: <cause>\n  fix: <fix>". Control characters, bytes that are no UTF-8 and marks that turn the
+/// direction of writing are escaped as \x1b, so that no name of a file can look like another line.
 std::string to_string(const error& e);
 
 template <class T>

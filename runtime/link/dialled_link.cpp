@@ -32,7 +32,7 @@ void dialled_link::rejected() {
 /// A driver with more peers than it has room for just closes: it may have room soon.
 void dialled_link::lost(const error& why, const std::string& peer) {
   const bool is_from_peer = !peer.empty();
-  if (is_from_peer && !has_answer_ && rejections_ < limits::link_dials_max && clock::now() < dial_until_)
+  if (is_from_peer && !has_answer_ && rejections_ < limits::link_rejections_max && clock::now() < dial_until_)
     return dial_later();
   error told = why;
   if (awaits_answer_ && is_rejected_) {

@@ -44,7 +44,7 @@ class cli_launch : public ::testing::Test {
  protected:
   cli_launch() {
     write("hosts", "localhost slots=2\nnode.invalid slots=1\n");
-    write("bad-hosts", "localhost slots=2\nnode.invalid\n");
+    write("bad-hosts", "localhost slots=2\nnode.invalid cores=1\n");
   }
   void write(const std::string& name, const std::string& text) const { std::ofstream(place_.path() / name) << text; }
   [[nodiscard]] program_outcome run(const words& arguments, const words& environment = {}, bool in_child = true) const {
@@ -115,7 +115,7 @@ TEST_F(cli_launch, bad_flags_are_usage_errors) {
 
 TEST_F(cli_launch, bad_files_are_bad_input) {
   expect_bad({{"launch", "--hostfile", "absent", "--", "/bin/true"}, bad_file, "E0401", "absent"});
-  expect_bad({{"launch", "-H", "bad-hosts", "--", "/bin/true"}, bad_file, "E0402", "bad-hosts:2:13"});
+  expect_bad({{"launch", "-H", "bad-hosts", "--", "/bin/true"}, bad_file, "E0402", "bad-hosts:2:14"});
   write(".troupe_env", "A=1\nexport B=2\n");
   expect_bad({with_hosts({}), bad_file, "E0402", ".troupe_env:2:7"});
 }

@@ -154,7 +154,7 @@ TEST(closed_node_link, delivers_what_was_sent_and_is_a_loss_at_the_other_end_alo
 TEST(closed_node_link, that_was_never_started_ends_at_the_node) {
   test_job job;
   node_process node(job.endpoint->port(), joined(*job.authority, "a"));
-  for (std::uint32_t i = 0; i < limits::link_dials_max; ++i) {
+  for (std::uint32_t i = 0; i < limits::link_rejections_max; ++i) {
     const auto told = job.next_link();
     ASSERT_TRUE(told);
     told->link->close();
@@ -355,7 +355,7 @@ TEST(node_link, is_dialled_again_while_the_driver_closes_before_its_answer) {
   const auto authority = *job_authority::make();
   const listening_socket listener;
   node_process node(listener.port(), joined(authority, "a"));
-  for (std::uint32_t i = 0; i < 2 * limits::link_dials_max; ++i) unique_fd(listener.accept()).reset();
+  for (std::uint32_t i = 0; i < 2 * limits::link_rejections_max; ++i) unique_fd(listener.accept()).reset();
   const tls_peer driver(unique_fd(listener.accept()), *authority.make_driver_credentials());
   ASSERT_TRUE(driver.has_shaken_hands());
   EXPECT_TRUE(std::holds_alternative<link_frame>(driver.hear()->head));
