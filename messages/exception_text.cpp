@@ -11,7 +11,7 @@ namespace troupe {
 namespace {
 
 constexpr int lines_max = 3;
-constexpr std::size_t bytes_max = 600;
+constexpr std::size_t text_bytes_max = 600;
 constexpr std::string_view white_space = " \t\r\n\v\f";
 /// How LibTorch begins the frames behind a text; the second form with TORCH_SHOW_CPP_STACKTRACES.
 constexpr std::array<std::string_view, 3> frames_begin = {"Exception raised from ",
@@ -78,11 +78,11 @@ std::string exception_text(const std::exception& caught) {
   std::string lines;
   for (int line = 0; line < lines_max && !rest.empty(); ++line) {
     if (line > 0) lines += "; ";
-    lines += trimmed(take_line(rest)).substr(0, bytes_max);
+    lines += trimmed(take_line(rest)).substr(0, text_bytes_max);
     rest = trimmed(rest);
   }
   std::ranges::replace(lines, '\t', ' ');
-  return lines.empty() ? "an exception without a text" : printable(lines, bytes_max);
+  return lines.empty() ? "an exception without a text" : printable(lines, text_bytes_max);
 }
 
 std::string current_exception_text() {

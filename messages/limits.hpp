@@ -286,8 +286,6 @@ inline constexpr std::uint64_t file_report_bytes = 64u << 20;
 /// Time without a report after which a node does not get on with a file; and most time for all files of a run.
 inline constexpr std::chrono::milliseconds file_stall_max = 60s;
 inline constexpr std::chrono::milliseconds file_time_max = 4h;
-/// From the start of an agent until it has joined: its launcher or its scheduler ends it before.
-inline constexpr std::chrono::milliseconds agent_join_timeout = 300s;
 /// For a driver to find its own numeric address.
 inline constexpr std::chrono::milliseconds own_address_timeout = 10s;
 /// From the start of a driver until its launcher has told it the nodes.

@@ -107,8 +107,9 @@ inline constexpr std::array input = {
         "another one than the model was made for: number of channels, image size, or a missing flatten. The "
         "message names the layer and the shapes; use the data that belongs to the model. Types must fit as well: "
         "inputs of "
-        "another floating-point type than the weights are cast by a type behind the data or by --dtype. A layer that "
-        "gives a sparse tensor ends here, too: dense ones pass between layers."},
+        "another floating-point type than the weights are cast by a type behind the data or by --dtype, and a layer "
+        "must "
+        "not give a sparse tensor, as dense ones pass between layers."},
     error_explanation{
         error_code::model_unreadable, exit_status::bad_input, "model file cannot be read",
         "The file exists, but the operating system or LibTorch would not read it. Missing permission, a damaged "
