@@ -52,8 +52,8 @@ class data_set {
   [[nodiscard]] virtual std::uint32_t classes() const noexcept = 0;
   /// "mnist:data/mnist": how errors and results name it.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// How samples are made of the files, where that can be chosen: ",float32,ignore=-100". A journal keeps it, as it does
-  /// the files.
+  /// How samples are made of the files, where that can be chosen: ",float32,ignore=-100". A journal keeps it, as it
+  /// does the files.
   [[nodiscard]] virtual std::string reading() const { return {}; }
   /// Paths of all files with samples or labels. A journal keeps a hash of their content and compares it when a run is
   /// resumed. Empty: such data take no journal (E0104).

@@ -12,8 +12,8 @@
 namespace troupe {
 
 /// A node's end: `link` is its first frame, and the driver's answer says how long either may be silent. Before that a
-/// connection that ends is followed by another one, until `at_most` after the first, unless limits::link_rejections_max of
-/// them were rejected (connection_role::rejected).
+/// connection that ends is followed by another one, until `at_most` after the first, unless limits::link_rejections_max
+/// of them were rejected (connection_role::rejected).
 class dialled_link final : public link_end {
  public:
   /// `on` lives as long as its core is not cut.

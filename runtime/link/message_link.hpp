@@ -78,9 +78,9 @@ class link_loop {
   /// A link of a node to the driver's tcp_endpoint (link_acceptor.hpp) at this numeric address: TLS 1.3 with both
   /// certificates, of which the other must be the driver's. Connects at start(), and again if the driver closes before
   /// its answer, as it may have more peers than room: until `at_most` later, each attempt within
-  /// limits::tcp_handshake_timeout, or until it has refused limits::link_rejections_max times or as often did not listen.
-  /// on_lost tells why the last attempt did not reach it (E0708) or was refused (E0707). Its liveness is the driver's.
-  /// Errors: E0404 for an address that is not numeric, and for unusable credentials.
+  /// limits::tcp_handshake_timeout, or until it has refused limits::link_rejections_max times or as often did not
+  /// listen. on_lost tells why the last attempt did not reach it (E0708) or was refused (E0707). Its liveness is the
+  /// driver's. Errors: E0404 for an address that is not numeric, and for unusable credentials.
   [[nodiscard]] expected<std::shared_ptr<message_link>> dial(
       const std::string& address, std::uint16_t port, const tls_credentials& own,
       std::chrono::milliseconds at_most = limits::tcp_handshake_timeout);

@@ -34,8 +34,8 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// "expected scalar type Float but found Double", "Input type (torch.DoubleTensor) and weight type ...": the floating types,
-/// if it is about two.
+/// "expected scalar type Float but found Double", "Input type (torch.DoubleTensor) and weight type ...": the floating
+/// types, if it is about two.
 std::set<at::ScalarType> two_floating_types(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, at::ScalarType>, 4> names = {
       {{"float", at::kFloat}, {"double", at::kDouble}, {"half", at::kHalf}, {"bfloat16", at::kBFloat16}}};

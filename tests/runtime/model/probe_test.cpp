@@ -77,7 +77,11 @@ TEST(libtorch_fix, tells_to_cast_where_two_floating_types_meet_only) {
   EXPECT_THAT(fix_of([&] { at::linear(rows, at::rand({3, 4})); }), is_cast);
   EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kHalf), at::rand({3, 4}), at::rand({3})); }), is_cast);
   EXPECT_THAT(fix_of([&] { at::conv2d(images, at::rand({1, 1, 2, 2})); }), is_cast);
-  EXPECT_THAT(fix_of([&] { at::linear(rows, at::rand({3, 4})); }, {.input = rows}),
+  EXPECT_THAT(fix_of(
+                  [&] {
+                    at::linear(rows, at::rand({3, 4}));
+                  },
+                  {.input = rows}),
               HasSubstr("cast the inputs to float32"));
   EXPECT_THAT(fix_of([&] { at::linear(rows.to(at::kLong), at::rand({3, 4})); }), "otherwise");
   EXPECT_THAT(fix_of([&] { at::linear(at::rand({2, 5}), at::rand({3, 4})); }), "otherwise");

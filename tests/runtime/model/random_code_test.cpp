@@ -77,7 +77,8 @@ TEST(random_code, is_not_what_eval_mode_switches_off) {
 
 TEST(random_code, is_found_in_a_child) {
   const auto child = scripted("child", "def forward(self, x):\n  return torch.dropout(x, 0.5, True)\n");
-  const auto outer = container("outer", {{"inner", child}}, "def forward(self, x):\n  return self.inner.forward(x) + x\n");
+  const auto outer =
+      container("outer", {{"inner", child}}, "def forward(self, x):\n  return self.inner.forward(x) + x\n");
   EXPECT_THAT(find_random(outer).value_or(""), HasSubstr("aten::dropout"));
 }
 
