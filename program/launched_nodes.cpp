@@ -122,7 +122,7 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
   options.tls = std::move(*own);
   options.codec = std::move(codec);
   options.node_of = node_of_certificate;
-  options.expected = expected_;
+  options.expected_peers = expected_;
   if (auto found = find_expected(); !found) return found;
   options.on_refused = [this, told = refusal_limit()](const error& why) mutable {
     refused_.note(steady_clock::now());

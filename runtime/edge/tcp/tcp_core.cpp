@@ -39,7 +39,7 @@ tcp_core::tcp_core(tcp_endpoint_options options)
       listener_(options_.listener),
       limits_{options_.handshake_timeout, options_.keep_alive, options_.silence_timeout,
               std::min(options_.payload_bytes_max, limits::frame_payload_bytes_max)},
-      expected_(options_.expected ? options_.expected : std::make_shared<expected_addresses>()) {}
+      expected_(options_.expected_peers ? options_.expected_peers : std::make_shared<expected_addresses>()) {}
 
 expected<void> tcp_core::permit(const asio::ip::address& address) const {
   if (address.is_loopback() || options_.tls) return {};

@@ -41,7 +41,7 @@ struct tcp_endpoint_options {
   std::shared_ptr<peer_admission> joins;
   /// Connections from there have seats of their own, as many as all others, so that those cannot keep them out
   /// (untrusted_peers). Null: one of its own. Addresses that edges are awaited from are added.
-  std::shared_ptr<expected_addresses> expected;
+  std::shared_ptr<expected_addresses> expected_peers;
   /// Required for edges.
   std::shared_ptr<const payload_codec> codec;
   /// A checksum over each payload sent; nothing: without TLS only, as the tags of its records cover the same bytes.

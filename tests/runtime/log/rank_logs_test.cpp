@@ -75,7 +75,9 @@ TEST(rank_logs, nothing_is_written_through_what_another_has_put_there) {
     ASSERT_EQ(told.size(), 1U) << "once";
     EXPECT_THAT(told.front(), HasSubstr("E0611"));
     EXPECT_THAT(told.front(), HasSubstr("rank-" + std::to_string(rank) + ".log"));
-    if (rank != 3 && rank != 4) EXPECT_THAT(told.front(), HasSubstr(reasons.at(rank)));
+    if (rank != 3 && rank != 4) {
+      EXPECT_THAT(told.front(), HasSubstr(reasons.at(rank)));
+    }
   }
   EXPECT_EQ(folder.text_of("precious"), "precious");
   EXPECT_FALSE(fs::exists(folder.path + "/not there"));
