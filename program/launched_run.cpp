@@ -204,7 +204,7 @@ expected<void> launched_nodes::provide(const std::vector<file_identity>& files, 
       }
       if (agent && !loss) agents.push_back(agent);
     }
-    const auto provided = provide_files(agents, files, deadline);
+    auto provided = provide_files(agents, files, deadline);
     const bool is_lost = std::ranges::any_of(agents, [](const auto& each) { return each->loss().has_value(); });
     if (provided || !is_lost) return provided;
   }

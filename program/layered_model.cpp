@@ -165,7 +165,7 @@ class chain_model final : public layered_model {
   at::Tensor try_layer(std::size_t index, const at::Tensor& input, bool compares, layer_trial& into) const {
     const layer& one = chain_.layers[index];
     layer_code plain(one);
-    const at::Tensor first = faithful_copy(plain.run(input));  // the layer may give what it keeps, and writes again
+    at::Tensor first = faithful_copy(plain.run(input));  // the layer may give what it keeps, and writes again
     if (!are_same_bits(first, plain.run(input))) {
       into.unrepeatable.push_back({index, to_string(one), "gave other bits when it got the same input a second time"});
       return first;
