@@ -71,10 +71,10 @@ std::optional<std::string> difference_of_values(const at::Tensor& optimized, con
 }  // namespace
 
 double tolerance_of(c10::ScalarType dtype) {
-  constexpr double double_share = 0x1p10 * std::numeric_limits<double>::epsilon();
-  constexpr double float_share = 0x1p10 * std::numeric_limits<float>::epsilon();
-  constexpr double half_share = 0x1p5 * 0x1p-10;
-  constexpr double bfloat16_share = 0x1p4 * 0x1p-7;
+  constexpr double double_share = 0x1p7 * std::numeric_limits<double>::epsilon();
+  constexpr double float_share = 0x1p7 * std::numeric_limits<float>::epsilon();
+  constexpr double half_share = 0x1p3 * 0x1p-10;
+  constexpr double bfloat16_share = 0x1p2 * 0x1p-7;
   switch (c10::isComplexType(dtype) ? c10::toRealValueType(dtype) : dtype) {
     case at::kDouble:
       return double_share;

@@ -10,8 +10,8 @@ namespace troupe {
 /// How far an optimized layer or stage may be from the plain one, as a share of the largest finite magnitude of the
 /// plain output. Folding a normalisation or a constant into weights and fusing kernels rounds in another order, which
 /// moves outputs by a few eps, over the layers of a whole model by some ten. A fold that is wrong moves them by the
-/// size of what was folded, mostly more than a hundredth. The share lies between: 2^10 eps for float32 and float64, 2^5
-/// for float16 and 2^4 for bfloat16, whose larger factors would let a wrong fold through. 0, which is equality, for
+/// size of what was folded, mostly more than a hundredth. The share lies between: 2^7 eps for float32 and float64, 2^3
+/// for float16 and 2^2 for bfloat16, whose larger factors would let a wrong fold through. 0, which is equality, for
 /// integers, truth values and quantized tensors: these are choices, not roundings.
 [[nodiscard]] double tolerance_of(c10::ScalarType dtype);
 

@@ -28,7 +28,7 @@ TEST(output_difference, passes_rounding_by_the_dtype_and_the_largest_magnitude) 
   }
   EXPECT_LT(tolerance_of(at::kFloat), 1e-3) << "a fold that is wrong moves outputs by more";
   EXPECT_THAT(*difference_of(at::tensor({1.5F, 4.0F}), at::tensor({1.0F, 4.0F})),
-              HasSubstr("outputs differ by up to 0.5, the largest being 4 (allowed is 0.00012 times that)"));
+              HasSubstr("outputs differ by up to 0.5, the largest being 4 (allowed is 1.5e-05 times that)"));
 }
 
 TEST(output_difference, wants_integers_and_truth_values_equal) {
