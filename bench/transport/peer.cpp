@@ -1,5 +1,6 @@
 #include "peer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 
@@ -26,6 +27,18 @@ std::string rest_of(int pipe) {
   return got > 0 ? std::string(text.data(), static_cast<std::size_t>(got)) : std::string{};
 }
 
+expected<spawned_process> start(const spawn_request& request) {
+  using clock_type = std::chrono::steady_clock;
+  const auto begun = starting_process::begin(request, clock_type::now() + start_limit);
+  if (!begun) return tl::make_unexpected(begun.error());
+  for (;;) {
+    if (auto started = (*begun)->look(clock_type::now())) return std::move(*started);
+    pollfd ready = (*begun)->polled();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>((*begun)->wakes_at() - clock_type::now());
+    ::poll(&ready, 1, static_cast<int>(std::max(0ms, left).count()));
+  }
+}
+
 }  // namespace
 
 peer_process::peer_process(std::vector<std::string> arguments) {
@@ -35,7 +48,7 @@ peer_process::peer_process(std::vector<std::string> arguments) {
   request.arguments = {"transport_bench", peer_argument};
   request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
   request.fds.push_back({std::move(socket), peer_socket});
-  process_ = must(spawn(request, std::chrono::steady_clock::now() + start_limit));
+  process_ = must(start(request));
   channel.expect_sender(process_.pid);
   talk_.emplace(std::move(channel), [this] { check_alive(); });
 }
