@@ -1,7 +1,6 @@
 // Pipelines against plain LibTorch loops, interleaved in one run; docs/benchmarks.md describes the measurements.
 //
 //   pipeline_bench [--rounds N] [--seconds-per-measurement S] [--only MODEL]...     JSON on stdout, a table on stderr
-//   pipeline_bench --all-layouts [--only MODEL]...                                  known answers in every layout
 #include <chrono>
 #include <exception>
 
@@ -11,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "environment.hpp"
-#include "layouts.hpp"
 #include "machine.hpp"
 #include "ratios.hpp"
 #include "runtime/os/allocator.hpp"
@@ -69,7 +67,6 @@ int main(int argc, char** argv) {
   CLI::App app("Pipelines against plain LibTorch loops. Start it in the source tree, or set TROUPE_SOURCE_DIR.");
   round_options options;
   std::vector<std::string> models;
-  bool all_layouts = false;
   app.add_option("--rounds", options.rounds, "Rounds of all variants; the first is discarded")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
@@ -77,12 +74,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.01, 60.0))
       ->capture_default_str();
   app.add_option("--only", models, "Only this model; may be repeated")->check(CLI::IsMember(model_names()));
-  app.add_flag("--all-layouts", all_layouts, "Check the known answers in every layout instead");
   CLI11_PARSE(app, argc, argv);
   keep_freed_memory();
   at::set_num_threads(1);  // before anything computes, so that this thread never has an OpenMP team
   try {
-    if (all_layouts) return check_all_layouts(models) ? 0 : 1;
     return run_rows(models.empty() ? model_names() : models, options);
   } catch (const std::exception& caught) {
     fmt::print(stderr, "pipeline_bench: {}\n", caught.what());

@@ -1,6 +1,6 @@
 // Goal: the known answers, and loss sums equal to the last bit, whatever the layout. Method: a pairwise cover of
 // stages, replicas, micro-batch sizes, threads and optimize modes on the full MNIST test set, which is in the
-// repository; bits are compared within this run only. The whole product is `pipeline_bench --all-layouts`.
+// repository; bits are compared within this run only.
 #include "tests/program/support/known_answers.hpp"
 
 #include <gmock/gmock.h>
