@@ -17,7 +17,7 @@ torch_root=$cache_dir/libtorch-$torch_version-cpu
 packages=(
   clang g++ cmake ninja-build make git ca-certificates unzip python3 python3-pip ccache lld
   libcaf-dev libasio-dev libmsgpack-cxx-dev libgtest-dev libgmock-dev libcli11-dev libtomlplusplus-dev
-  nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev libisal-dev libipsec-mb-dev zlib1g-dev
+  nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev libisal-dev zlib1g-dev
 )
 bench_packages=(libgloo-dev)
 lint_packages=(clang-format clang-tidy)

@@ -6,7 +6,6 @@
 #include <asio/ssl/context.hpp>
 #include <sys/socket.h>
 
-#include "runtime/edge/tcp/gcm_provider.hpp"
 #include "runtime/edge/tcp/socket_io.hpp"
 #include "runtime/edge/tcp/tls_stream.hpp"
 #include "runtime/os/unique_fd.hpp"
@@ -76,7 +75,7 @@ class openssl_context final : public tls_context {
     return SSL_CTX_set_min_proto_version(native, TLS1_3_VERSION) == 1;
   }
 
-  asio::ssl::context context_{SSL_CTX_new_ex(gcm_library(), gcm_properties, TLS_method())};
+  asio::ssl::context context_{asio::ssl::context::tlsv13};
   std::function<bool(x509_store_ctx_st*)> believes_;
 };
 
