@@ -7,7 +7,6 @@
 #include "messages/limits.hpp"
 #include "runtime/model/code_effects.hpp"
 #include "runtime/model/code_scan.hpp"
-#include "runtime/model/layer_names.hpp"
 #include "runtime/model/pickle_scan.hpp"
 #include "runtime/model/reference_depth.hpp"
 #include "runtime/model/zip_content.hpp"
@@ -76,16 +75,12 @@ class archive_reader {
                 limits_fix);
   }
 
-  /// When all entries have been read, so that the layer can be named.
+  /// When all entries have been read.
   [[nodiscard]] expected<void> judge_effects() const {
     if (how_.allow_effects || effects_.empty()) return {};
     const auto& [module, found] = effects_.front();
     std::string place = where_;
-    if (!found.class_name.empty()) {
-      const std::string name = module + "." + found.class_name;
-      if (const auto layer = names_.path_to(name)) place += ", " + *layer;
-      place += ", class " + name;
-    }
+    if (!found.class_name.empty()) place += ", class " + module + "." + found.class_name;
     if (!found.method.empty()) place += ", " + found.method + "()";
     if (found.line > 0) place += ", line " + std::to_string(found.line) + " of its code";
     std::string cause = "the model " + found.effect + " (" + found.text + ")";
@@ -107,7 +102,6 @@ class archive_reader {
     const std::string module = module_of(entry.name);
     for (code_effect& each : outline->effects) effects_.emplace_back(module, std::move(each));
     for (const code_reference& each : outline->references) references_.add(module + "." + each.holder, each.named);
-    for (code_attribute& each : outline->attributes) names_.add(module + "." + each.class_name, each.name, each.type);
     return {};
   }
 
@@ -130,7 +124,6 @@ class archive_reader {
                                             .text = each,
                                             .effect = "holds an object of a C++ class that is not known"});
     }
-    if (entry.name.ends_with("/data.pkl") && !outline->globals.empty()) names_.set_root(outline->globals.front());
     return {};
   }
 
@@ -144,7 +137,6 @@ class archive_reader {
   const std::string& where_;
   /// With the module whose code it is in.
   std::vector<std::pair<std::string, code_effect>> effects_;
-  layer_names names_;
   reference_depth references_;
 };
 

@@ -153,7 +153,6 @@ class code_reader {
 
   void end_line() {
     note_definition();
-    note_attribute();
     for (std::size_t at = 0; at < line_.size(); ++at) {
       if (line_[at].kind == torch::jit::TK_IDENT) look_at_name(at);
     }
@@ -237,16 +236,6 @@ class code_reader {
     }
   }
 
-  /// In a class: `name : __torch__.Type` or `__annotations__["0"] = __torch__.Type`.
-  void note_attribute() {
-    if (class_.empty() || indent_of_line_ != 1) return;
-    if (is(0, "__annotations__") && is(4, "=") && is(5, "__torch__") && line_[2].kind == torch::jit::TK_STRINGLITERAL) {
-      outline_.attributes.push_back({class_, literal(2), dotted_from(5)});
-    } else if (is(1, ":") && is(2, "__torch__")) {
-      outline_.attributes.push_back({class_, line_[0].text, dotted_from(2)});
-    }
-  }
-
   /// The names with dots between them that begin at `at`.
   [[nodiscard]] std::string dotted_from(std::size_t at) const {
     std::string text = line_[at].text;
@@ -278,7 +267,7 @@ class code_reader {
 
 tl::expected<code_outline, std::string> scan_code(const std::string& code, const std::string& name) try {
   if (const std::size_t run = longest_run_without_tokens(code); run > limits::model_expression_depth_max) {
-    return code_outline{.depth = run, .effects = {}, .attributes = {}, .references = {}};
+    return code_outline{.depth = run, .effects = {}, .references = {}};
   }
   return code_reader(code, name).run();
 } catch (const std::exception& caught) {

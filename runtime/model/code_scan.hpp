@@ -17,13 +17,6 @@ struct code_effect {
   std::string effect;    ///< "writes a file"
 };
 
-/// A module or another object within an object: `name` of `class_name` has the type "__torch__.Block".
-struct code_attribute {
-  std::string class_name;
-  std::string name;
-  std::string type;
-};
-
 /// The code of a class, or of a function outside of classes, names a class or a function of the archive.
 struct code_reference {
   std::string holder;
@@ -34,7 +27,6 @@ struct code_outline {
   /// Operations within operations and blocks within blocks: a bound for what a recursive compiler needs.
   std::size_t depth = 0;
   std::vector<code_effect> effects;
-  std::vector<code_attribute> attributes;
   std::vector<code_reference> references;
 };
 

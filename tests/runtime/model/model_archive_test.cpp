@@ -122,11 +122,11 @@ TEST(effects, are_found_in_entries_whatever_their_case_and_place) {
   EXPECT_THAT(outcome_of(model_archive(net_code(net_forward("")), process)), HasSubstr("C++ class"));
 }
 
-TEST(effects, name_the_layer) {
+TEST(effects, name_class_method_and_line) {
   const auto printing = scripted("Noisy", "def forward(self, x):\n  print(x)\n  return x\n");
   const auto inner = sequential("Inner", {{"start", linear("Linear", 4, 4)}, {"noisy", printing}});
   const std::string text = outcome_of(saved(sequential("Net", {{"first", linear("Linear", 4, 4)}, {"inner", inner}})));
-  EXPECT_THAT(text, HasSubstr("layer inner.noisy, class __torch__.Noisy, forward(), line "));
+  EXPECT_THAT(text, HasSubstr("model.pt, class __torch__.Noisy, forward(), line "));
   EXPECT_THAT(text, HasSubstr("the model prints (print)"));
 }
 
