@@ -46,7 +46,7 @@ std::vector<std::vector<const page_block*>> grouped(const page& page) {
   std::vector<std::vector<const page_block*>> groups;
   std::vector<const page_block*> open;
   for (const page_block& block : page.blocks) {
-    if (block.language != "cpp") continue;
+    if (block.language != "cpp" || !block.file.empty()) continue;
     if (!block.not_run.empty()) {
       groups.push_back({&block});
       continue;

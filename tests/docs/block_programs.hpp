@@ -17,7 +17,7 @@ struct block_program {
 
 /// What the ```cpp blocks of a page are to a compiler. A block with a main() is a program; the lines after
 /// `<!-- compile: in main -->` are the body of one. A block of definitions belongs to the next program of its page. A
-/// block after `<!-- not run: REASON -->` is compiled alone.
+/// block after `<!-- not run: REASON -->` is compiled alone; one after `<!-- file: NAME -->` is none of them.
 std::vector<block_program> programs_of(const page& page);
 
 /// Blocks of definitions that no block of their page runs, and no line says why: "docs/data.md:56: ...".

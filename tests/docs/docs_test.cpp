@@ -116,7 +116,8 @@ TEST_F(planted_page, definitions_belong_to_the_next_program) {
   const std::string in_main = "<!-- compile: in main -->\n```cpp\n#include <b>\nuse(x);\n```\n";
   plant("docs/a.md", "```cpp\n#include <a>\nint x = 1;\n```\ntext\n" + in_main +
                          "```cpp\nint main() {\n  f();\n}\n```\n" +
-                         "<!-- not run: needs two hosts -->\n```cpp\nint y;\n```\n```cpp\nint z;\n```\n");
+                         "<!-- not run: needs two hosts -->\n```cpp\nint y;\n```\n```cpp\nint z;\n```\n" +
+                         "<!-- file: own.cpp -->\n```cpp\nint main() {}\n```\n");
   const page read = read_page(root_, "docs/a.md");
   const auto programs = programs_of(read);
   ASSERT_EQ(programs.size(), 4U);

@@ -12,12 +12,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view in_main_marker = "<!-- compile: in main -->";
 constexpr std::string_view not_run_marker = "<!-- not run: ";
+constexpr std::string_view file_marker = "<!-- file: ";
 
-/// What a marker with a reason says; empty for any other line.
-std::string reason_in(std::string_view line) {
+/// What a marker says; empty for any other line.
+std::string text_of(std::string_view marker, std::string_view line) {
   constexpr std::string_view end = " -->";
-  if (!line.starts_with(not_run_marker) || !line.ends_with(end)) return {};
-  line.remove_prefix(not_run_marker.size());
+  if (!line.starts_with(marker) || !line.ends_with(end)) return {};
+  line.remove_prefix(marker.size());
   return std::string(line.substr(0, line.size() - std::min(line.size(), end.size())));
 }
 
@@ -72,7 +73,12 @@ page read_page(const fs::path& root, const fs::path& file) {
     if (line.starts_with("```")) {
       const std::string before = result.lines.empty() ? "" : result.lines.back();
       if (!is_fenced) {
-        result.blocks.push_back({number, line.substr(3), before == in_main_marker, reason_in(before), {}});
+        result.blocks.push_back({number,
+                                 line.substr(3),
+                                 before == in_main_marker,
+                                 text_of(not_run_marker, before),
+                                 text_of(file_marker, before),
+                                 {}});
       }
       is_fenced = !is_fenced;
     } else if (is_fenced) {

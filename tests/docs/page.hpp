@@ -24,6 +24,7 @@ struct page_block {
   std::string language;     // "cpp", "toml", or empty
   bool is_in_main = false;  // marked by the line `<!-- compile: in main -->` before the fence
   std::string not_run;      // REASON of the line `<!-- not run: REASON -->` there
+  std::string file;         // NAME of the line `<!-- file: NAME -->` there: page_commands_test.py makes and uses it
   std::vector<std::string> lines;
 };
 
