@@ -9,11 +9,8 @@
 #include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
 #include "runtime/edge/checked_consumer.hpp"
-#include "runtime/fault/fault_shape.hpp"
+#include "runtime/inject/armed_faults.hpp"
 #include "runtime/inject/cut_off_edges.hpp"
-#include "runtime/inject/faulty_body.hpp"
-#include "runtime/inject/faulty_transport.hpp"
-#include "runtime/inject/plan_shape.hpp"
 #include "runtime/os/shared_memory.hpp"
 #include "runtime/process/error_line.hpp"
 
@@ -41,56 +38,14 @@ arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
           .on_damaged = std::move(on_damaged)};
 }
 
-/// The mark on the page is read by the driver, also after a death; what it has there is not injected again.
-std::shared_ptr<stage_body> with_faults(std::shared_ptr<stage_body> body, const worker_assignment& to,
-                                        const std::shared_ptr<engine_page>& page) {
-  std::vector<numbered_fault> faults;
-  for (const assigned_fault& each : to.faults) {
-    const fault one = *parse_fault(each.text);  // driver_orders has seen it
-    if (is_of_forward(one)) faults.push_back({each.number, one});
-  }
-  if (faults.empty()) return body;
-  const auto injected = [page](std::size_t number, bool once, micro_batch_id at) {
-    const std::uint64_t bit = std::uint64_t{1} << number;
-    if ((page->faults.load(std::memory_order_relaxed) & bit) == 0) page->first_hits.at(number).set(at);
-    return (page->faults.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0 || !once;
-  };
-  const std::uint64_t lot = (std::uint64_t{to.incarnation} << 32U) + to.address.replica;
-  return std::make_shared<faulty_body>(std::move(body), std::move(faults), lot, injected);
-}
-
-/// Faults of a node that a worker has are those of its own.
-bool may_be_cut_off(const worker_assignment& to) {
-  return std::ranges::any_of(to.faults, [](const assigned_fault& each) {
-    return parse_fault(each.text)->who.kind == fault_target_kind::node;
-  });
-}
-
-/// Faults of the edges whose consumer this worker is, and of all edges where its node may be cut off.
-std::shared_ptr<transport> with_faults(std::shared_ptr<transport> edges, const wiring_plan& plan,
-                                       const worker_assignment& to, const std::shared_ptr<engine_page>& page,
-                                       const std::shared_ptr<const run_start>& start) {
-  message_triggers mine;
-  for (const assigned_fault& each : to.faults) {
-    fault one = *parse_fault(each.text);
-    if (one.who.kind != fault_target_kind::edge) continue;
-    const bool once = is_once(one);
-    const auto may = [page, once, number = each.number](bool first) {
-      const std::uint64_t bit = std::uint64_t{1} << number;
-      const bool is_new = (page->faults.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
-      return is_new || !first || !once;
-    };
-    mine.push_back(std::make_shared<message_trigger>(std::move(one), start, may));
-  }
-  if (may_be_cut_off(to)) edges = cut_off_edges(std::move(edges), page);
-  if (mine.empty()) return edges;
-  return make_faulty_transport(std::move(edges), [mine = std::move(mine), &plan](std::size_t channel) {
-    message_triggers found;
-    for (const auto& each : mine) {
-      if (is_of_channel(each->what(), plan, channel)) found.push_back(each);
-    }
-    return found;
-  });
+armed_faults arm(const worker_assignment& to, const std::shared_ptr<engine_page>& page,
+                 const std::shared_ptr<const run_start>& start) {
+  std::vector<numbered_fault> all;
+  // driver_orders has parsed each
+  for (const assigned_fault& each : to.faults) all.push_back({each.number, *parse_fault(each.text)});
+  return {std::move(all), start, [page](std::size_t number, bool once, bool first, std::optional<micro_batch_id> at) {
+            return mark_injected(*page, number, once, first, at);
+          }};
 }
 
 }  // namespace
@@ -156,8 +111,12 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   // Once more: a file that was replaced while it was read is another one by now.
   if (auto same = check_fingerprint(to); !same) return same;
   if (!to.faults.empty()) {
-    *stage = with_faults(std::move(*stage), to, *page);
-    body_->edges = with_faults(body_->edges, what.plan, to, *page, run_start_);
+    const armed_faults faults = arm(to, *page, run_start_);
+    const std::uint64_t lot = (std::uint64_t{to.incarnation} << 32U) + to.address.replica;
+    *stage = faults.around(std::move(*stage), lot, [](const fault&) { return true; });
+    // Faults of a node that a worker has are those of its own.
+    if (faults.has(fault_target_kind::node)) body_->edges = cut_off_edges(body_->edges, *page);
+    if (faults.has(fault_target_kind::edge)) body_->edges = faults.around(body_->edges, what.plan);
   }
   const assembly_options options{.depths = {.from_loader = to.prefetch_slots, .between_stages = to.stage_slots},
                                  .trace = what.trace};

@@ -4,6 +4,7 @@
 
 #include "messages/limits.hpp"
 #include "runtime/fault/fault_shape.hpp"
+#include "runtime/inject/armed_faults.hpp"
 #include <troupe/fault_plan.hpp>
 
 namespace troupe {
@@ -49,12 +50,9 @@ std::shared_ptr<message_trigger> assigned_control_faults::make_trigger(std::uint
                                            });
 }
 
-/// The mark on the page is read by the driver, also after a death; what it has there is not injected again.
 bool assigned_control_faults::may_inject(std::uint32_t number, bool once, bool first) {
   const std::lock_guard lock{mutex_};
-  const std::uint64_t bit = std::uint64_t{1} << number;
-  const bool is_new = (triggers_.at(number).page->faults.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
-  return is_new || !first || !once;
+  return mark_injected(*triggers_.at(number).page, number, once, first);
 }
 
 }  // namespace troupe

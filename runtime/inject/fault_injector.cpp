@@ -7,7 +7,6 @@
 
 #include "runtime/fault/fault_shape.hpp"
 #include "runtime/inject/faulty_call.hpp"
-#include "runtime/inject/plan_shape.hpp"
 
 namespace troupe {
 namespace {
@@ -57,8 +56,9 @@ std::shared_ptr<engine_page> page_of(const hosted_worker& worker) {
 expected<std::shared_ptr<fault_injector>> fault_injector::start(fault_plan plan, fault_shape shape, log_function log,
                                                                 std::chrono::milliseconds patience) {
   std::shared_ptr<fault_injector> made(new fault_injector(std::move(plan), std::move(shape), std::move(log), patience));
+  made->arm();
   auto started = made->clock_.start();
-  if (started && !made->triggers_of(target::control).empty()) started = made->late_messages_.start();
+  if (started && made->armed_.has(target::control)) started = made->late_messages_.start();
   return started.map([&] { return made; });
 }
 
@@ -67,6 +67,19 @@ fault_injector::fault_injector(fault_plan plan, fault_shape shape, log_function 
       shape_(std::move(shape)),
       patience_(patience),
       disk_(disk_for(record_.plan())) {}
+
+void fault_injector::arm() {
+  std::vector<numbered_fault> all;
+  for (const fault& each : faults()) all.push_back({all.size(), each});
+  const auto may_inject = [weak = weak_from_this()](std::size_t number, bool once, bool first,
+                                                    std::optional<micro_batch_id> at) {
+    const auto self = weak.lock();
+    if (self && first && once) return self->record_.spend(number, at);
+    if (self) self->record_.note(number, at);
+    return self != nullptr;
+  };
+  armed_ = armed_faults(std::move(all), record_.start(), may_inject);
+}
 
 // --- who is hit ------------------------------------------------------------------------------------------------------
 
@@ -96,18 +109,7 @@ bool fault_injector::touches(const fault& one, stage_address at) const {
 // --- decorators ------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<stage_body> fault_injector::wrap(stage_address at, std::shared_ptr<stage_body> body) {
-  std::vector<numbered_fault> mine;
-  for (std::size_t number = 0; number < faults().size(); ++number) {
-    const fault& one = faults()[number];
-    if (is_of_forward(one) && hits(one, at, std::nullopt)) mine.push_back({number, one});
-  }
-  if (mine.empty()) return body;
-  const auto injected = [self = shared_from_this()](std::size_t number, bool once, micro_batch_id id) {
-    if (once) return self->record_.spend(number, id);
-    self->record_.note(number, id);
-    return true;
-  };
-  return std::make_shared<faulty_body>(std::move(body), std::move(mine), at.replica, injected);
+  return armed_.around(std::move(body), at.replica, [&](const fault& one) { return hits(one, at, std::nullopt); });
 }
 
 std::shared_ptr<micro_batch_source> fault_injector::wrap(std::shared_ptr<micro_batch_source> source,
@@ -121,39 +123,13 @@ std::shared_ptr<call_fold> fault_injector::wrap(std::shared_ptr<call_fold> fold)
                                         [self = shared_from_this()](micro_batch_id id) { self->folded(id); });
 }
 
-message_triggers fault_injector::triggers_of(target who) {
-  message_triggers found;
-  for (std::size_t number = 0; number < faults().size(); ++number) {
-    if (faults()[number].who.kind != who) continue;
-    std::shared_ptr<message_trigger>& one = triggers_[number];
-    if (!one) {
-      const bool once = is_once(faults()[number]);
-      const auto may = [weak = weak_from_this(), number, once](bool first) {
-        const auto self = weak.lock();
-        if (self && first && once) return self->record_.spend(number);
-        if (self) self->record_.note(number);
-        return self != nullptr;
-      };
-      one = std::make_shared<message_trigger>(faults()[number], record_.start(), may);
-    }
-    found.push_back(one);
-  }
-  return found;
-}
-
 std::shared_ptr<transport> fault_injector::wrap(std::shared_ptr<transport> edges, const wiring_plan& plan) {
-  return make_faulty_transport(std::move(edges), [all = triggers_of(target::edge), plan](std::size_t channel) {
-    message_triggers found;
-    for (const auto& each : all) {
-      if (is_of_channel(each->what(), plan, channel)) found.push_back(each);
-    }
-    return found;
-  });
+  return armed_.around(std::move(edges), plan);
 }
 
 std::function<std::shared_ptr<message_link>(std::shared_ptr<message_link>, const std::shared_ptr<engine_page>&)>
 fault_injector::around_links() {
-  const message_triggers all = triggers_of(target::control);
+  const message_triggers all = armed_.triggers(target::control);
   if (all.empty()) return nullptr;
   const std::weak_ptr<fault_injector> weak = weak_from_this();
   const do_later later = [weak](steady::time_point when, std::function<void()> what) {

@@ -15,11 +15,10 @@
 #include "runtime/engine/micro_batch_source.hpp"
 #include "runtime/engine/shared_page.hpp"
 #include "runtime/engine/stage_body.hpp"
+#include "runtime/inject/armed_faults.hpp"
 #include "runtime/inject/fault_clock.hpp"
 #include "runtime/inject/fault_record.hpp"
-#include "runtime/inject/faulty_body.hpp"
 #include "runtime/inject/faulty_link.hpp"
-#include "runtime/inject/faulty_transport.hpp"
 #include "runtime/inject/full_disk.hpp"
 #include "runtime/process/hosted_worker.hpp"
 #include "runtime/topology/wiring_plan.hpp"
@@ -115,6 +114,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   };
 
   fault_injector(fault_plan plan, fault_shape shape, log_function log, std::chrono::milliseconds patience);
+  void arm();
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return record_.plan().faults(); }
   [[nodiscard]] bool hits(const fault& one, stage_address at, std::optional<std::uint32_t> rank) const;
   [[nodiscard]] bool takes_worker(const fault& one, stage_address at, const hosted_worker& worker) const;
@@ -125,7 +125,6 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   [[nodiscard]] std::optional<std::size_t> blame(const recovery_note& note, const hosted_worker_ptr& lost) const;
   void hurt_node(std::size_t number, std::optional<micro_batch_id> at = std::nullopt);
   [[nodiscard]] bool touches(const fault& one, stage_address at) const;
-  [[nodiscard]] message_triggers triggers_of(fault_target_kind who);
   void loaded(std::uint64_t index);
   void folded(micro_batch_id id);
   void begin();
@@ -138,8 +137,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   const fault_shape shape_;
   const std::chrono::milliseconds patience_;
   const std::shared_ptr<full_disk> disk_;
-  /// By number in the plan: of edges and control messages, for all incarnations.
-  std::map<std::size_t, std::shared_ptr<message_trigger>> triggers_;
+  armed_faults armed_;
   actions actions_;
   std::mutex mutex_;
   std::map<std::uint32_t, hosted_worker_ptr> started_;
