@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/stage.hpp"
+#include "messages/try.hpp"
 #include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
@@ -16,7 +17,7 @@ expected<stage_actor> local_stages::start(director_actor::pointer director, cons
                 "it lives in the process of the run and cannot be started again");
   }
   stage_actor actor = introduce(*found, director, aggregator, incarnation);
-  if (auto started = host_->start(*found); !started) return tl::make_unexpected(started.error());
+  TROUPE_TRY(host_->start(*found));
   return actor;
 }
 

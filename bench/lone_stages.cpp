@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "loops.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/model/layers_body.hpp"
@@ -43,20 +44,18 @@ expected<std::vector<activation>> first_inputs(const workload& work) {
                          std::min(inputs_max, work.micro_batches_max()) * work.micro_batch);
   std::vector<activation> inputs;
   for (std::uint64_t index = 0;; ++index) {
-    auto loaded = source.next();
-    if (!loaded) return tl::make_unexpected(loaded.error());
-    if (!*loaded) return inputs;
-    inputs.push_back({{0, index}, (*loaded)->samples, (*loaded)->tensors, (*loaded)->labels});
+    auto loaded = TROUPE_TRY(source.next());
+    if (!loaded) return inputs;
+    inputs.push_back({{0, index}, loaded->samples, loaded->tensors, loaded->labels});
   }
 }
 
 expected<std::vector<activation>> outputs_of(layers_body& body, const std::vector<activation>& inputs) {
   std::vector<activation> outputs;
   for (const activation& input : inputs) {
-    auto tensors = body.forward(input);
-    if (!tensors) return tl::make_unexpected(tensors.error());
+    auto tensors = TROUPE_TRY(body.forward(input));
     activation& next = outputs.emplace_back(input);
-    next.tensors = std::move(*tensors);
+    next.tensors = std::move(tensors);
   }
   return outputs;
 }
@@ -64,12 +63,11 @@ expected<std::vector<activation>> outputs_of(layers_body& body, const std::vecto
 expected<void> pass(layers_body& body, scorer* scoring, const std::vector<activation>& inputs, std::uint64_t count) {
   for (std::uint64_t index = 0; index < count; ++index) {
     const activation& input = inputs[index % inputs.size()];
-    auto output = body.forward(input);
-    if (!output) return tl::make_unexpected(output.error());
+    auto output = TROUPE_TRY(body.forward(input));
     if (scoring == nullptr) continue;
     score counted;
     counted.id = input.id;
-    if (auto done = scoring->evaluate(*output, input, counted); !done) return done;
+    TROUPE_TRY(scoring->evaluate(output, input, counted));
   }
   return {};
 }
@@ -82,9 +80,8 @@ expected<lone_stages> lone_stages::prepare(const workload& work, std::vector<std
   auto inputs = first_inputs(work);
   for (std::size_t stage = 0; stage < made.count(); ++stage) {
     if (!inputs) return tl::make_unexpected(inputs.error());
-    auto body = make_body(work, made.boundaries_, stage);
-    if (!body) return tl::make_unexpected(body.error());
-    auto outputs = outputs_of(**body, *inputs);
+    auto body = TROUPE_TRY(make_body(work, made.boundaries_, stage));
+    auto outputs = outputs_of(*body, *inputs);
     made.inputs_.push_back(std::move(*inputs));
     inputs = std::move(outputs);
   }
@@ -107,7 +104,7 @@ expected<measurement> lone_stages::run_among(side_by_side& others, const workloa
   others.finish();
   if (!done) return tl::make_unexpected(done.error());
   while (others.any_unfinished()) {
-    if (auto more = pass(**body, on_last, inputs_[stage], 1); !more) return tl::make_unexpected(more.error());
+    TROUPE_TRY(pass(**body, on_last, inputs_[stage], 1));
   }
   return measurement{taken.count() / static_cast<double>(micro_batches), {}, {}};
 }

@@ -11,6 +11,7 @@
 
 #include "environment.hpp"
 #include "machine.hpp"
+#include "messages/try.hpp"
 #include "ratios.hpp"
 #include "runtime/os/allocator.hpp"
 
@@ -22,12 +23,10 @@ using namespace troupe::bench;
 expected<std::vector<bench_row>> measure_all(const std::vector<std::string>& models, const round_options& options) {
   std::vector<bench_row> rows;
   for (const std::string& model : models) {
-    const auto workloads = make_workloads(model);
-    if (!workloads) return tl::make_unexpected(workloads.error());
-    for (const workload& work : *workloads) {
-      const auto measured = measure(work, options);
-      if (!measured) return tl::make_unexpected(measured.error());
-      rows.push_back(make_row(work, *measured));
+    const auto workloads = TROUPE_TRY(make_workloads(model));
+    for (const workload& work : workloads) {
+      const auto measured = TROUPE_TRY(measure(work, options));
+      rows.push_back(make_row(work, measured));
       fmt::print(stderr, "{}, micro-batch {}: done\n", work.model, work.micro_batch);
     }
   }

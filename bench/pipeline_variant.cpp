@@ -1,5 +1,6 @@
 #include "pipeline_variant.hpp"
 
+#include "messages/try.hpp"
 #include "program/evaluation.hpp"
 #include "program/topology_start.hpp"
 
@@ -14,15 +15,13 @@ topology bench_topology(const layer_chain& chain, const data_set_ptr& data, cons
 }
 
 expected<pipeline_variant> pipeline_variant::start(const workload& work, pipeline_shape shape) {
-  auto sample = work.data->read({0, work.micro_batch});
-  if (!sample) return tl::make_unexpected(sample.error());
+  auto sample = TROUPE_TRY(work.data->read({0, work.micro_batch}));
   const topology what = bench_topology(work.chain, work.data, work.metric_names,
                                        shape.stages == 1 ? "uniform" : work.partition, shape.stages, shape.replicas);
-  auto stages = start_topology(
-      what, {.run = {.threads = shape.threads, .workers = shape.workers}, .classes = work.data->classes()}, *sample);
-  if (!stages) return tl::make_unexpected(stages.error());
+  auto stages = TROUPE_TRY(start_topology(
+      what, {.run = {.threads = shape.threads, .workers = shape.workers}, .classes = work.data->classes()}, sample));
   pipeline_variant made;
-  made.stages_ = std::move(*stages);
+  made.stages_ = std::move(stages);
   return made;
 }
 
@@ -39,14 +38,13 @@ expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t 
     if (outcome.cause) return tl::make_unexpected(*outcome.cause);
     return one.result(outcome);
   };
-  if (auto warm = call(warm_up_of(micro_batches), nullptr); !warm) return tl::make_unexpected(warm.error());
+  TROUPE_TRY(call(warm_up_of(micro_batches), nullptr));
   const auto before = running.engines().accounts->usage();
-  auto result = call(micro_batches, journal);
-  if (!result) return tl::make_unexpected(result.error());
+  auto result = TROUPE_TRY(call(micro_batches, journal));
   const auto after = running.engines().accounts->usage();
   measurement taken{
-      std::chrono::duration<double, std::micro>(result->wall_time).count() / static_cast<double>(micro_batches),
-      std::move(result->metrics),
+      std::chrono::duration<double, std::micro>(result.wall_time).count() / static_cast<double>(micro_batches),
+      std::move(result.metrics),
       {}};
   for (std::size_t stage = 0; stage < before.size(); ++stage) {
     const auto done =

@@ -4,6 +4,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include "loops.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
@@ -21,10 +22,9 @@ expected<std::vector<metric_value>> pass(const workload& work, const std::vector
   metric_scorer scorer(work.metrics);
   metric_fold fold(work.metrics);
   for (std::uint64_t index = 0;; ++index) {
-    auto loaded = source.next();
-    if (!loaded) return tl::make_unexpected(loaded.error());
-    if (!*loaded) return get(fold.compute());
-    const activation input{{0, index}, (*loaded)->samples, (*loaded)->tensors, (*loaded)->labels};
+    auto loaded = TROUPE_TRY(source.next());
+    if (!loaded) return get(fold.compute());
+    const activation input{{0, index}, loaded->samples, loaded->tensors, loaded->labels};
     at::Tensor value = as_tensors(input.tensors).single();
     for (const torch::jit::Method& forward : forwards) {
       std::vector<c10::IValue> arguments;
@@ -36,7 +36,7 @@ expected<std::vector<metric_value>> pass(const workload& work, const std::vector
     if (auto done = scorer.evaluate(make_tensors(std::move(value)), input, counted); !done) {
       return tl::make_unexpected(done.error());
     }
-    if (auto done = fold.fold(counted); !done) return tl::make_unexpected(done.error());
+    TROUPE_TRY(fold.fold(counted));
   }
 }
 
@@ -52,11 +52,10 @@ plain_loop plain_loop::by_layer(const workload& work, std::uint32_t threads) {
 }
 
 expected<plain_loop> plain_loop::whole(const workload& work, std::uint32_t threads) {
-  const auto fused = fuse_layers(work.chain.layers, work.model);
-  if (!fused) return tl::make_unexpected(fused.error());
+  const auto fused = TROUPE_TRY(fuse_layers(work.chain.layers, work.model));
   plain_loop made;
   made.threads_ = threads;
-  made.forwards_.push_back(fused->get_method("forward"));
+  made.forwards_.push_back(fused.get_method("forward"));
   return made;
 }
 
@@ -65,7 +64,7 @@ expected<measurement> plain_loop::run(const workload& work, std::uint64_t micro_
     at::get_num_threads();  // a thread's first call sets it to the process's count
     at::set_num_threads(static_cast<int>(threads_));
     const c10::InferenceMode inference;
-    if (auto warm = pass(work, forwards_, warm_up_of(micro_batches)); !warm) return tl::make_unexpected(warm.error());
+    TROUPE_TRY(pass(work, forwards_, warm_up_of(micro_batches)));
     const auto start = steady::now();
     auto values = pass(work, forwards_, micro_batches);
     const std::chrono::duration<double, std::micro> taken = steady::now() - start;

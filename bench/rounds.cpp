@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "loops.hpp"
+#include "messages/try.hpp"
 #include "pipeline_variant.hpp"
 #include "same_bits.hpp"
 
@@ -19,9 +20,8 @@ constexpr double guess_seconds_min = 0.02;
 expected<std::uint64_t> choose_micro_batches(const workload& work, const plain_loop& plain, double seconds) {
   const std::uint64_t most = work.micro_batches_max();
   for (std::uint64_t tried = std::min(micro_batches_min, most);; tried = std::min(tried * 4, most)) {
-    const auto taken = plain.run(work, tried);
-    if (!taken) return tl::make_unexpected(taken.error());
-    const double seconds_each = taken->us_per_micro_batch * 1e-6;
+    const auto taken = TROUPE_TRY(plain.run(work, tried));
+    const double seconds_each = taken.us_per_micro_batch * 1e-6;
     if (tried < most && seconds_each * static_cast<double>(tried) < guess_seconds_min) continue;
     const auto fitting = static_cast<std::uint64_t>(std::lround(seconds / seconds_each));
     return std::clamp(fitting, std::min(micro_batches_min, most), most);
@@ -39,27 +39,21 @@ struct contestants {
 };
 
 expected<contestants> gather(const workload& work) {
-  auto whole_1 = plain_loop::whole(work, 1);
-  if (!whole_1) return tl::make_unexpected(whole_1.error());
-  auto stages_1 = pipeline_variant::start(work, {});
-  if (!stages_1) return tl::make_unexpected(stages_1.error());
-  auto stages_2 = pipeline_variant::start(work, {.stages = 2});
-  if (!stages_2) return tl::make_unexpected(stages_2.error());
-  auto replicas_2 = pipeline_variant::start(work, {.replicas = 2});
-  if (!replicas_2) return tl::make_unexpected(replicas_2.error());
-  auto alone = lone_stages::prepare(work, stages_2->boundaries());
-  if (!alone) return tl::make_unexpected(alone.error());
+  auto whole_1 = TROUPE_TRY(plain_loop::whole(work, 1));
+  auto stages_1 = TROUPE_TRY(pipeline_variant::start(work, {}));
+  auto stages_2 = TROUPE_TRY(pipeline_variant::start(work, {.stages = 2}));
+  auto replicas_2 = TROUPE_TRY(pipeline_variant::start(work, {.replicas = 2}));
+  auto alone = TROUPE_TRY(lone_stages::prepare(work, stages_2.boundaries()));
   return contestants{
-      plain_loop::by_layer(work, 1), plain_loop::by_layer(work, 2), std::move(*whole_1), std::move(*stages_1),
-      std::move(*stages_2),          std::move(*replicas_2),        std::move(*alone)};
+      plain_loop::by_layer(work, 1), plain_loop::by_layer(work, 2), std::move(whole_1), std::move(stages_1),
+      std::move(stages_2),           std::move(replicas_2),         std::move(alone)};
 }
 
 /// Lives for one measurement only, threads and all: see in_new_thread. Made in a thread of its own, as making one
 /// probes the model with two threads.
 expected<measurement> run_with_two_threads(const workload& work, std::uint64_t micro_batches) {
-  auto made = in_new_thread([&] { return pipeline_variant::start(work, {.threads = 2}); });
-  if (!made) return tl::make_unexpected(made.error());
-  return made->run(work, micro_batches);
+  auto made = TROUPE_TRY(in_new_thread([&] { return pipeline_variant::start(work, {.threads = 2}); }));
+  return made.run(work, micro_batches);
 }
 
 struct turn {
@@ -96,15 +90,14 @@ class interleaved {
     for (std::size_t i = 0; i < turns_.size(); ++i) {
       const std::size_t index = (i + number) % turns_.size();
       const turn& next = turns_[index];
-      const auto taken = next.run();
-      if (!taken) return tl::make_unexpected(taken.error());
+      const auto taken = TROUPE_TRY(next.run());
       if (next.into != nullptr) {
-        times.*next.into = taken->us_per_micro_batch;
+        times.*next.into = taken.us_per_micro_batch;
       } else {
-        times.alone[index - (turns_.size() - times.alone.size())] = taken->us_per_micro_batch;
+        times.alone[index - (turns_.size() - times.alone.size())] = taken.us_per_micro_batch;
       }
-      if (next.into == &round_times::stages_2) times.together = taken->stage_us;
-      if (next.comparable) compare(next, *taken);
+      if (next.into == &round_times::stages_2) times.together = taken.stage_us;
+      if (next.comparable) compare(next, taken);
     }
     if (number > 0) into_.rounds.push_back(std::move(times));
     return {};
@@ -127,16 +120,14 @@ class interleaved {
 }  // namespace
 
 expected<measured_workload> measure(const workload& work, const round_options& options) {
-  auto all = gather(work);
-  if (!all) return tl::make_unexpected(all.error());
-  const auto count = choose_micro_batches(work, all->plain_1, options.seconds);
-  if (!count) return tl::make_unexpected(count.error());
+  auto all = TROUPE_TRY(gather(work));
+  const auto count = TROUPE_TRY(choose_micro_batches(work, all.plain_1, options.seconds));
   measured_workload made;
-  made.micro_batches = *count;
-  made.boundaries = all->stages_2.boundaries();
-  interleaved turns(work, *all, made);
+  made.micro_batches = count;
+  made.boundaries = all.stages_2.boundaries();
+  interleaved turns(work, all, made);
   for (std::size_t number = 0; number < options.rounds; ++number) {
-    if (auto done = turns.round(number); !done) return tl::make_unexpected(done.error());
+    TROUPE_TRY(turns.round(number));
   }
   return made;
 }

@@ -8,6 +8,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "random_set.hpp"
 #include "runtime/model/optimize.hpp"
 #include "tests/support/paths.hpp"
@@ -65,20 +66,18 @@ expected<std::vector<workload>> expand(const std::string& model, expected<layer_
                                        expected<data_set_ptr> data, const recipe& how) {
   if (!chain) return tl::make_unexpected(chain.error());
   if (!data) return tl::make_unexpected(data.error());
-  auto code = optimize_layers(*chain);
-  if (!code) return tl::make_unexpected(code.error());
+  auto code = TROUPE_TRY(optimize_layers(*chain));
   workload one{.model = model,
                .chain = std::move(*chain),
-               .code = std::move(*code),
+               .code = std::move(code),
                .data = std::move(*data),
                .metric_names = how.metrics,
                .metrics = {},
                .partition = how.partition,
                .even = how.even};
   for (const std::string& name : how.metrics) {
-    auto made = make_metric(name, one.data->classes());
-    if (!made) return tl::make_unexpected(made.error());
-    one.metrics.push_back(std::move(*made));
+    auto made = TROUPE_TRY(make_metric(name, one.data->classes()));
+    one.metrics.push_back(std::move(made));
   }
   std::vector<workload> made;
   for (const std::uint64_t micro_batch : how.micro_batches) {

@@ -2,6 +2,7 @@
 
 #include "beside.hpp"
 #include "command.hpp"
+#include "messages/try.hpp"
 #include "node_flags.hpp"
 #include "parse.hpp"
 #include "runtime/launcher/shell_words.hpp"
@@ -31,9 +32,8 @@ expected<exit_status> run_agent(const arguments& given) {
   bool from_input = false;
   reader.add_text(both_spellings("--join-file"), join_file, "The join ticket, a file of mode 0600", "FILE");
   reader.add_toggle("--stdin", from_input, "The join ticket is the first line of the standard input");
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   if (from_input && !join_file.empty()) {
     return fail(error_code::flags_contradict, "--join-file and --stdin", "a node joins by one ticket",
                 "leave one of them out");

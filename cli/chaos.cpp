@@ -15,6 +15,7 @@
 #include "interrupt.hpp"
 #include "messages/limits.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
@@ -94,14 +95,12 @@ arguments words_of(const resolved_options& asked) {
 expected<void> read_numbers(const chaos_flags& given, chaos_request& into) {
   into.seed = std::random_device{}();
   if (!given.seed.empty()) {
-    const auto seed = read_number("seed", given.seed, seed_max);
-    if (!seed) return tl::make_unexpected(seed.error());
-    into.seed = *seed;
+    const auto seed = TROUPE_TRY(read_number("seed", given.seed, seed_max));
+    into.seed = seed;
   }
   if (given.minutes.empty()) return {};
-  const auto time = read_minutes("minutes", given.minutes);
-  if (!time) return tl::make_unexpected(time.error());
-  into.time = *time;
+  const auto time = TROUPE_TRY(read_minutes("minutes", given.minutes));
+  into.time = time;
   return {};
 }
 
@@ -122,18 +121,17 @@ expected<void> refuse_launch() {
 }
 
 expected<chaos_request> read_request(const option_flags& flags, const chaos_flags& given, const chaos_nodes* nodes) {
-  if (auto fine = refuse_launch(); !fine) return tl::make_unexpected(fine.error());
-  auto resolved = flags.resolve();
-  if (!resolved) return tl::make_unexpected(resolved.error());
-  if (nodes != nullptr) resolved->options.run.workers.enabled = true;
-  if (auto fine = refuse_places(*resolved); !fine) return tl::make_unexpected(fine.error());
-  if (auto fine = check_together(*resolved); !fine) return tl::make_unexpected(fine.error());
-  if (auto fine = check_plan(given, resolved->options); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(refuse_launch());
+  auto resolved = TROUPE_TRY(flags.resolve());
+  if (nodes != nullptr) resolved.options.run.workers.enabled = true;
+  TROUPE_TRY(refuse_places(resolved));
+  TROUPE_TRY(check_together(resolved));
+  TROUPE_TRY(check_plan(given, resolved.options));
   chaos_request made;
-  made.options = resolved->options;
+  made.options = resolved.options;
   made.nodes = nodes;
-  made.flags = words_of(*resolved);
-  if (auto fine = read_numbers(given, made); !fine) return tl::make_unexpected(fine.error());
+  made.flags = words_of(resolved);
+  TROUPE_TRY(read_numbers(given, made));
   return made;
 }
 
@@ -225,10 +223,9 @@ class chaos {
 
   expected<exit_status> run() {
     say("undisturbed\n");
-    auto before = rounds_.undisturbed();
-    if (!before) return tl::make_unexpected(before.error());
-    if (!before->result.is_object() || before->end.report.value != 0) return tell_of_first(*before);
-    undisturbed_ = std::move(*before);
+    auto before = TROUPE_TRY(rounds_.undisturbed());
+    if (!before.result.is_object() || before.end.report.value != 0) return tell_of_first(before);
+    undisturbed_ = std::move(before);
     if (!asked_.options.run.faults.empty()) return one(asked_.options.run.faults, std::nullopt);
     const auto until = std::chrono::steady_clock::now() + asked_.time.value_or(std::chrono::milliseconds{0});
     expected<exit_status> status = exit_status::ok;
@@ -250,12 +247,10 @@ class chaos {
     arguments words;
     for (const std::string& each : plan.texts()) words.insert(words.end(), {"--fault", each});
     say(fmt::format("disturbed{}\n", seed ? fmt::format(", seed {}", *seed) : ""));
-    auto after = rounds_.under(plan);
-    if (!after) return tl::make_unexpected(after.error());
-    const auto objection = objection_to(*after, undisturbed_);
-    const chaos_verdict verdict{plan, seed, undisturbed_, std::move(*after), objection, command_of(asked_, words)};
-    const auto printed = print(asked_.options.json ? verdict_json(verdict) : verdict_text(verdict));
-    if (!printed) return tl::make_unexpected(printed.error());
+    auto after = TROUPE_TRY(rounds_.under(plan));
+    const auto objection = objection_to(after, undisturbed_);
+    const chaos_verdict verdict{plan, seed, undisturbed_, std::move(after), objection, command_of(asked_, words)};
+    TROUPE_TRY(print(asked_.options.json ? verdict_json(verdict) : verdict_text(verdict)));
     if (!objection) return exit_status::ok;
     const exit_report& end = verdict.disturbed.end.report;
     const bool has_status = end.kind == exit_kind::exited && end.value != 0;
@@ -271,21 +266,18 @@ expected<exit_status> wreak(const chaos_request& asked) {
   // what must exist before the first thread asks for what exists later
   std::mutex mutex;
   child_runner* running = nullptr;
-  const auto interrupt = interrupt_watch::start([&](int) {
+  TROUPE_TRY(interrupt_watch::start([&](int) {
     const std::lock_guard lock(mutex);
     if (running != nullptr) running->interrupt();
-  });
-  if (!interrupt) return tl::make_unexpected(interrupt.error());
-  auto children = child_runner::create();
-  if (!children) return tl::make_unexpected(children.error());
-  const auto folder = private_folder::make();
-  if (!folder) return tl::make_unexpected(folder.error());
-  chaos_rounds rounds(**children, **folder, words_of(asked));
+  }));
+  auto children = TROUPE_TRY(child_runner::create());
+  const auto folder = TROUPE_TRY(private_folder::make());
+  chaos_rounds rounds(*children, *folder, words_of(asked));
   const auto set_running = [&](child_runner* one) {
     const std::lock_guard lock(mutex);
     running = one;
   };
-  set_running(children->get());
+  set_running(children.get());
   auto status = chaos(asked, rounds).run();
   set_running(nullptr);
   return status;
@@ -300,9 +292,8 @@ expected<exit_status> run(const arguments& given, const chaos_nodes* nodes) {
   chaos_flags own;
   reader.add_text("--seed", own.seed, "Draw the faults from this number [a random one]", "N");
   reader.add_text("--minutes", own.minutes, "Draw new faults, seed by seed, for so long or until a run fails", "N");
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   return read_request(flags, own, nodes).and_then([](const chaos_request& asked) {
     return check_fit(asked).and_then([&] { return wreak(asked); });
   });

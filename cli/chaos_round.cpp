@@ -10,6 +10,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "runtime/report/first_difference.hpp"
 
@@ -111,11 +112,10 @@ expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const argume
   // the folder and what it wrote there go with this command
   const auto line = [this](std::string_view text) { hear(text); };
   const auto ended =
-      children_.run(name, words, std::chrono::duration_cast<std::chrono::steady_clock::duration>(patience),
-                    shows_log ? line : child_runner::on_line());
-  if (!ended) return tl::make_unexpected(ended.error());
-  chaos_run made{.result = nullptr, .end = *ended, .how = ended->report.describe()};
-  if (ended->overdue) made.how = fmt::format("{} did not end within {:.0f} s", name, patience.count());
+      TROUPE_TRY(children_.run(name, words, std::chrono::duration_cast<std::chrono::steady_clock::duration>(patience),
+                               shows_log ? line : child_runner::on_line()));
+  chaos_run made{.result = nullptr, .end = ended, .how = ended.report.describe()};
+  if (ended.overdue) made.how = fmt::format("{} did not end within {:.0f} s", name, patience.count());
   if (const auto text = read_small_file(output / "result.json", limits::chaos_result_bytes_max)) {
     made.result = nlohmann::json::parse(*text, nullptr, false);
     if (made.result.is_discarded()) made.result = nullptr;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/process/error_line.hpp"
 #include "runtime/process/own_arguments.hpp"
 
@@ -58,14 +59,13 @@ expected<child_end> child_runner::run(const std::string& name, const arguments& 
   asked.arguments.insert(asked.arguments.end(), words.begin(), words.end());
   const auto began = clock::now();
   const auto listener = std::make_shared<child_listener>(std::move(stderr_line), mutex_, changed_);
-  const auto id = host_->start(std::move(asked), listener);
-  if (!id) return tl::make_unexpected(id.error());
+  const auto id = TROUPE_TRY(host_->start(std::move(asked), listener));
   std::unique_lock lock(mutex_);
   const auto has_ended = [&] { return listener->report().has_value(); };
   bool overdue = !changed_.wait_until(lock, began + patience, [&] { return has_ended() || interrupted_; });
   if (!has_ended()) {
     lock.unlock();
-    static_cast<void>(host_->kill(*id, SIGKILL));
+    static_cast<void>(host_->kill(id, SIGKILL));
     lock.lock();
     changed_.wait_for(lock, limits::worker_reap_time_at_exit, has_ended);
   }

@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "machine_checks.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 
@@ -65,9 +66,8 @@ expected<exit_status> run_doctor(const arguments& given) {
                 "  troupe doctor\n");
   bool as_json = false;
   reader.add_toggle("--json", as_json, "Print the findings, and what is known of GPUs, as JSON");
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   const gpu_findings gpus = find_gpus();
   const std::vector<machine_check> checks = check_machine(gpus);
   const bool has_failed = std::ranges::count(checks, check_level::failed, &machine_check::level) > 0;

@@ -7,6 +7,7 @@
 #include "eval_interrupt.hpp"
 #include "live_report.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
@@ -32,11 +33,10 @@ constexpr const char* result_file = "result.json";
 constexpr const char* trace_file = "trace.jsonl";
 
 expected<eval_options> checked_options(const option_flags& flags) {
-  auto resolved = flags.resolve();
-  if (!resolved) return tl::make_unexpected(resolved.error());
-  if (spans_nodes()) resolved->options.run.workers.enabled = true;  // a launched run has workers without being told
-  if (const auto together = check_together(*resolved); !together) return tl::make_unexpected(together.error());
-  return resolved->options;
+  auto resolved = TROUPE_TRY(flags.resolve());
+  if (spans_nodes()) resolved.options.run.workers.enabled = true;  // a launched run has workers without being told
+  TROUPE_TRY(check_together(resolved));
+  return resolved.options;
 }
 
 /// Hours before there is anything to write.
@@ -55,7 +55,7 @@ expected<void> write_output(const run_result& result, const std::string& json) {
   if (result.config.output.empty()) return {};
   const std::filesystem::path directory = result.config.output;
   if (result.config.run.trace) {
-    if (auto written = write_file(directory / trace_file, trace_json_lines(result.trace)); !written) return written;
+    TROUPE_TRY(write_file(directory / trace_file, trace_json_lines(result.trace)));
   }
   return write_file(directory / result_file, json);
 }
@@ -101,24 +101,22 @@ eval_options without_output(eval_options options) {
 }
 
 expected<exit_status> evaluate(const eval_options& options) {
-  if (const auto writable = check_output(options); !writable) return tl::make_unexpected(writable.error());
-  const auto interrupt = eval_interrupt::start();
-  if (!interrupt) return tl::make_unexpected(interrupt.error());
-  const auto live = live_report::start(options);
-  if (!live) return tl::make_unexpected(live.error());
-  auto created = evaluator::create(without_output(options), (*live)->hooks());
+  TROUPE_TRY(check_output(options));
+  const auto interrupt = TROUPE_TRY(eval_interrupt::start());
+  const auto live = TROUPE_TRY(live_report::start(options));
+  auto created = evaluator::create(without_output(options), live->hooks());
   if (!created) return leave(tl::make_unexpected(created.error()));
   evaluator& evaluation = **created;
-  (*interrupt)->attach(evaluation);
+  interrupt->attach(evaluation);
   auto result = evaluation.run();
   if (result) {
     result->config.output = options.output;
     result->config.json = options.json;
     result->config.run.log.format = options.run.log.format;
   }
-  if (!evaluation.stuck()) (*live)->finish();
+  if (!evaluation.stuck()) live->finish();
   auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));
-  (*interrupt)->detach();
+  interrupt->detach();
   return leave(std::move(status));
 }
 
@@ -131,15 +129,13 @@ expected<exit_status> run_eval(const arguments& given) {
                 "Ctrl-C once finishes what is under way and prints it, labelled partial; twice stops at once.",
                 examples);
   const option_flags flags(reader);
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
-  const auto options = checked_options(flags);
-  if (!options) return tl::make_unexpected(options.error());
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
+  const auto options = TROUPE_TRY(checked_options(flags));
   // a worker, or the process that tries the run out, never comes back from here
   if (program::worker() != nullptr || program::is_probe())
-    return evaluator::create(without_output(*options), {}).map([](const auto&) { return exit_status::ok; });
-  return evaluate(*options);
+    return evaluator::create(without_output(options), {}).map([](const auto&) { return exit_status::ok; });
+  return evaluate(options);
 }
 
 }  // namespace troupe::cli

@@ -2,15 +2,15 @@
 
 #include <cstdlib>
 
+#include "messages/try.hpp"
 #include "output.hpp"
 
 namespace troupe::cli {
 
 expected<eval_interrupt*> eval_interrupt::start() {
   static eval_interrupt* const to_the_end = new eval_interrupt;
-  auto watch = interrupt_watch::start([](int times) { to_the_end->interrupted(times); });
-  if (!watch) return tl::make_unexpected(watch.error());
-  to_the_end->watch_ = std::move(*watch);
+  auto watch = TROUPE_TRY(interrupt_watch::start([](int times) { to_the_end->interrupted(times); }));
+  to_the_end->watch_ = std::move(watch);
   return to_the_end;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/suggest/suggest.hpp"
@@ -48,9 +49,8 @@ expected<exit_status> run_explain(const arguments& given) {
   parser flags("explain", "Explain an error code; without one, list all of them.",
                "  troupe explain E0203\n  troupe explain\n");
   flags.add_text("CODE", text, "The code of an error message: E0203, e203 or 203", "TEXT");
-  const auto read = parse(flags, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(flags, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   if (!flags.is_given("CODE")) return print(list_text()).map([] { return exit_status::ok; });
   const auto code = parse_code(text);
   if (code) return print(explanation_text(explain(*code))).map([] { return exit_status::ok; });

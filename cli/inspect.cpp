@@ -3,6 +3,7 @@
 #include "actors/workers/room_of.hpp"
 #include "command.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/config/option_table.hpp"
@@ -21,13 +22,10 @@ using align = text_table::align;
 
 expected<chain_summary> summarize_with(const layer_chain& chain, const std::string& specification) {
   if (specification.empty()) return summarize(chain);
-  const auto data = open_data(specification);
-  if (!data) return tl::make_unexpected(data.error());
-  const auto sample = (*data)->read({0, 1});
-  if (!sample) return tl::make_unexpected(sample.error());
-  const auto input = single_input(*sample, chain.file);
-  if (!input) return tl::make_unexpected(input.error());
-  return probe_chain(chain, *input).map([&](const auto& shapes) { return summarize(chain, shapes); });
+  const auto data = TROUPE_TRY(open_data(specification));
+  const auto sample = TROUPE_TRY(data->read({0, 1}));
+  const auto input = TROUPE_TRY(single_input(sample, chain.file));
+  return probe_chain(chain, input).map([&](const auto& shapes) { return summarize(chain, shapes); });
 }
 
 std::string shape_text(const std::optional<std::vector<std::int64_t>>& shape) {
@@ -71,9 +69,8 @@ expected<exit_status> run_inspect(const arguments& given) {
   reader.add_text("--data", data, "Send one sample of this data through it, to show shapes", "KIND:PATH");
   const option& effects = *find_option("allow_effects");
   reader.add_toggle(flag_name(effects), how.allow_effects, std::string(effects.help));
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   return ensure_room(room_of_command("inspect"))
       .and_then([&] { return load_chain(model, how); })
       .and_then([&](const layer_chain& chain) {

@@ -11,6 +11,7 @@
 #include "launch_flags.hpp"
 #include "messages/limits.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/launcher/forwarded_variables.hpp"
@@ -106,31 +107,25 @@ expected<agent_options> agents_of(const launch_flags& flags, const launch_plan& 
 
 expected<exit_status> drive(const launch_flags& flags, const launch_plan& plan, const own_host& host,
                             launch_setup setup, arguments command) {
-  auto program = locate("COMMAND", command.front());
-  if (!program) return tl::make_unexpected(program.error());
-  command.front() = std::move(*program);
-  auto addresses = driver_addresses(flags.addresses(), plan.nodes, plan.driver_node, host);
-  if (!addresses) return tl::make_unexpected(addresses.error());
-  auto variables = variables_of(flags);
-  if (!variables) return tl::make_unexpected(variables.error());
+  auto program = TROUPE_TRY(locate("COMMAND", command.front()));
+  command.front() = std::move(program);
+  auto addresses = TROUPE_TRY(driver_addresses(flags.addresses(), plan.nodes, plan.driver_node, host));
+  auto variables = TROUPE_TRY(variables_of(flags));
   setup.nodes = plan.nodes;
   setup.driver_node = plan.driver_node;
-  setup.addresses = std::move(*addresses);
-  setup.environment = std::move(*variables);
-  auto agents = agents_of(flags, plan, setup.join_timeout);
-  if (!agents) return tl::make_unexpected(agents.error());
-  const auto end = run_launch(
-      {std::move(setup), std::move(command), std::move(*agents), [](const std::string& text) { say(text); }});
-  if (!end) return tl::make_unexpected(end.error());
-  if (end->why) say_error(*end->why);
-  return static_cast<exit_status>(end->status);
+  setup.addresses = std::move(addresses);
+  setup.environment = std::move(variables);
+  auto agents = TROUPE_TRY(agents_of(flags, plan, setup.join_timeout));
+  const auto end = TROUPE_TRY(run_launch(
+      {std::move(setup), std::move(command), std::move(agents), [](const std::string& text) { say(text); }}));
+  if (end.why) say_error(*end.why);
+  return static_cast<exit_status>(end.status);
 }
 
 /// Ends in exec.
 expected<exit_status> join(const launch_plan& plan, std::chrono::milliseconds join_timeout) {
   const auto deadline = std::chrono::steady_clock::now() + join_timeout;
-  const auto found = await_join_file(plan.join_file, plan.node, deadline);
-  if (!found) return tl::make_unexpected(found.error());
+  TROUPE_TRY(await_join_file(plan.join_file, plan.node, deadline));
   return become_agent({"--join-file", plan.join_file});
 }
 
@@ -159,43 +154,38 @@ bool is_chaos(const arguments& command, const std::string& path) {
 }
 
 expected<exit_status> take_part(const launch_flags& flags, divided_words words, const chaos_over_nodes& wreak) {
-  auto setup = flags.setup();
-  if (!setup) return tl::make_unexpected(setup.error());
-  const auto choice = flags.choice();
-  if (!choice) return tl::make_unexpected(choice.error());
+  auto setup = TROUPE_TRY(flags.setup());
+  const auto choice = TROUPE_TRY(flags.choice());
   const own_host host = read_own_host();
-  const auto plan = plan_launch(*choice, look_up, host);
-  if (!plan) return tl::make_unexpected(plan.error());
+  const auto plan = TROUPE_TRY(plan_launch(choice, look_up, host));
   const auto program = find_program(words.command.front(), variable_or("PATH", "/usr/bin:/bin"));
-  if (program && is_chaos(words.command, *program) && plan->part != launch_part::nothing)
-    return wreak_over(*plan, setup->allow_shrink, words, wreak);
-  switch (plan->part) {
+  if (program && is_chaos(words.command, *program) && plan.part != launch_part::nothing)
+    return wreak_over(plan, setup.allow_shrink, words, wreak);
+  switch (plan.part) {
     case launch_part::nothing:
-      say(fmt::format("troupe launch: {}\n", printable(plan->reason)));
+      say(fmt::format("troupe launch: {}\n", printable(plan.reason)));
       return exit_status::ok;
     case launch_part::await_join_file:
-      return join(*plan, setup->join_timeout);
+      return join(plan, setup.join_timeout);
     case launch_part::start_agents:
     case launch_part::write_join_files:
       break;
   }
-  return drive(flags, *plan, host, std::move(*setup), std::move(words.command));
+  return drive(flags, plan, host, std::move(setup), std::move(words.command));
 }
 
 }  // namespace
 
 expected<exit_status> run_launch_command(const arguments& given, const chaos_over_nodes& wreak) {
-  auto words = divide(given);
-  if (!words) return tl::make_unexpected(words.error());
+  auto words = TROUPE_TRY(divide(given));
   parser reader("launch",
                 "Run a program over many nodes: troupe launch [OPTIONS] -- COMMAND [ARGUMENTS]\n"
                 "COMMAND runs on this host as the driver; an agent starts its workers on every other node.",
                 launch_examples);
   const launch_flags flags(reader);
-  const auto read = parse(reader, words->flags);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
-  return take_part(flags, std::move(*words), wreak);
+  const auto read = TROUPE_TRY(parse(reader, words.flags));
+  if (read == parsed::help_printed) return exit_status::ok;
+  return take_part(flags, std::move(words), wreak);
 }
 
 }  // namespace troupe::cli

@@ -7,6 +7,7 @@
 
 #include "count_flag.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::cli {
 namespace {
@@ -25,9 +26,8 @@ std::string help_with_default(const char* help, std::chrono::milliseconds value)
 template <class Time>
 expected<void> read_time(std::string_view name, const std::string& text, double minimum, Time& into) {
   if (text.empty()) return {};
-  const auto value = read_seconds(name, text, minimum);
-  if (!value) return tl::make_unexpected(value.error());
-  into = *value;
+  const auto value = TROUPE_TRY(read_seconds(name, text, minimum));
+  into = value;
   return {};
 }
 
@@ -56,14 +56,12 @@ launch_flags::launch_flags(parser& into) : nodes_(into, "The nodes: lines NAME s
 }
 
 expected<launch_choice> launch_flags::choice() const {
-  auto filter = nodes_.filter();
-  if (!filter) return tl::make_unexpected(filter.error());
-  launch_choice made{nodes_.hostfile(), std::move(*filter), !ssh_.empty(),
-                     no_ssh_,           std::nullopt,       text_if_given(join_file_)};
+  auto filter = TROUPE_TRY(nodes_.filter());
+  launch_choice made{nodes_.hostfile(), std::move(filter), !ssh_.empty(),
+                     no_ssh_,           std::nullopt,      text_if_given(join_file_)};
   if (node_rank_.empty()) return made;
-  const auto rank = read_number("node_rank", node_rank_, limits::launch_nodes_max - 1);
-  if (!rank) return tl::make_unexpected(rank.error());
-  made.node_rank = static_cast<std::uint32_t>(*rank);
+  const auto rank = TROUPE_TRY(read_number("node_rank", node_rank_, limits::launch_nodes_max - 1));
+  made.node_rank = static_cast<std::uint32_t>(rank);
   return made;
 }
 
@@ -76,9 +74,9 @@ expected<launch_setup> launch_flags::setup() const {
   made.bind_cores = bind_cores_;
   made.log_dir = text_if_given(log_dir_);
   made.tee = tee_;
-  const auto port = read_number("port", port_.empty() ? "0" : port_, std::numeric_limits<std::uint16_t>::max());
-  if (!port) return tl::make_unexpected(port.error());
-  made.port = static_cast<std::uint16_t>(*port);
+  const auto port =
+      TROUPE_TRY(read_number("port", port_.empty() ? "0" : port_, std::numeric_limits<std::uint16_t>::max()));
+  made.port = static_cast<std::uint16_t>(port);
   return read_time("join_timeout", join_timeout_, limits::deadline_seconds_min, made.join_timeout)
       .and_then(
           [&] { return read_time("worker_timeout", worker_timeout_, limits::worker_timeout_min, made.worker_timeout); })

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "output.hpp"
 
 namespace troupe::cli {
@@ -16,9 +17,8 @@ expected<std::unique_ptr<live_report>> live_report::start(const eval_options& op
   const auto over_bar = [before = made->terminal_ ? "\r\x1b[K" : ""](std::string_view line) {
     say(fmt::format("{}{}", before, line));
   };
-  auto log = log_writer::open({.format = options.run.log.format, .output = over_bar});
-  if (!log) return tl::make_unexpected(log.error());
-  made->log_ = std::move(*log);
+  auto log = TROUPE_TRY(log_writer::open({.format = options.run.log.format, .output = over_bar}));
+  made->log_ = std::move(log);
   return made;
 }
 

@@ -5,6 +5,7 @@
 
 #include "count_flag.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::cli {
 namespace {
@@ -35,9 +36,8 @@ expected<node_filter> node_flags::filter() const {
   for (const auto& [name, given, into] : {std::tuple{"num_nodes", &num_nodes_, &filter.num_nodes},
                                           std::tuple{"num_slots", &num_slots_, &filter.num_slots}}) {
     if (given->empty()) continue;
-    const auto count = read_count(name, *given, limits::ranks_max);
-    if (!count) return tl::make_unexpected(count.error());
-    *into = *count;
+    const auto count = TROUPE_TRY(read_count(name, *given, limits::ranks_max));
+    *into = count;
   }
   return filter;
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -135,9 +136,9 @@ bool parser::is_given(const std::string& name) const {
 
 expected<parsed> parse(parser& read, const arguments& given) try {
   CLI::App& into = read.app();
-  if (const auto fine = refuse_empty_assignments(into, given); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(refuse_empty_assignments(into, given));
   into.parse(arguments(given.rbegin(), given.rend()));
-  if (const auto fine = refuse_repeated_flags(into); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(refuse_repeated_flags(into));
   return refuse_empty_values(into);
 } catch (const CLI::CallForHelp&) {
   return print(read.app().help()).map([] { return parsed::help_printed; });

@@ -7,6 +7,7 @@
 
 #include "actors/workers/room_of.hpp"
 #include "command.hpp"
+#include "messages/try.hpp"
 #include "node_flags.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
@@ -62,15 +63,13 @@ expected<void> check_flags_of_weights(const parser& reader) {
 /// Only --stages, --partition and --json count.
 expected<std::string> plan_weights(const option_flags& flags, const std::string& listed) {
   const option& stages = *find_option("stages");
-  const auto parts = parse_setting(stages, flags.given("stages").value_or("1"), {origin_kind::flag, "--stages"});
-  if (!parts) return tl::make_unexpected(parts.error());
-  const auto method = parse_partition_method(flags.given("partition").value_or("balanced"));
-  if (!method) return tl::make_unexpected(method.error());
-  const auto weights = parse_weights(listed);
-  if (!weights) return tl::make_unexpected(weights.error());
-  return partition_weights(*method, *weights, static_cast<std::size_t>(std::get<std::int64_t>(parts->value)))
+  const auto parts =
+      TROUPE_TRY(parse_setting(stages, flags.given("stages").value_or("1"), {origin_kind::flag, "--stages"}));
+  const auto method = TROUPE_TRY(parse_partition_method(flags.given("partition").value_or("balanced")));
+  const auto weights = TROUPE_TRY(parse_weights(listed));
+  return partition_weights(method, weights, static_cast<std::size_t>(std::get<std::int64_t>(parts.value)))
       .map([&](const part_boundaries& boundaries) {
-        return flags.given("json") == "true" ? boundaries_json(boundaries) + "\n" : weights_text(*weights, boundaries);
+        return flags.given("json") == "true" ? boundaries_json(boundaries) + "\n" : weights_text(weights, boundaries);
       });
 }
 
@@ -81,31 +80,28 @@ stage_graph graph_of(const eval_options& options) {
 
 /// Nothing without a hostfile.
 expected<std::vector<node_slots>> nodes_of(const node_flags& flags) {
-  const auto filter = flags.filter();
-  if (!filter) return tl::make_unexpected(filter.error());
+  const auto filter = TROUPE_TRY(flags.filter());
   if (!flags.hostfile()) {
-    if (*filter == node_filter{}) return std::vector<node_slots>{};
+    if (filter == node_filter{}) return std::vector<node_slots>{};
     return fail(error_code::missing_flag, "--hostfile", "nodes are chosen, and there are none", "add --hostfile FILE");
   }
   return read_hostfile(*flags.hostfile()).and_then([&](const std::vector<launch_node>& nodes) {
-    return select_nodes(nodes, *filter);
+    return select_nodes(nodes, filter);
   });
 }
 
 expected<std::string> plan_model(const option_flags& flags, const std::string& svg_file,
                                  const std::vector<node_slots>& nodes) {
-  const auto resolved = flags.resolve();
-  if (!resolved) return tl::make_unexpected(resolved.error());
-  if (const auto fine = check_model_given(*resolved); !fine) return tl::make_unexpected(fine.error());
-  const auto room = ensure_room(room_of_command("plan", resolved->options.run.threads.value_or(1)));
-  if (!room) return tl::make_unexpected(room.error());
-  return make_plan(resolved->options, cores_to_use()).and_then([&](plan_report&& plan) -> expected<std::string> {
+  const auto resolved = TROUPE_TRY(flags.resolve());
+  TROUPE_TRY(check_model_given(resolved));
+  TROUPE_TRY(ensure_room(room_of_command("plan", resolved.options.run.threads.value_or(1))));
+  return make_plan(resolved.options, cores_to_use()).and_then([&](plan_report&& plan) -> expected<std::string> {
     if (!nodes.empty()) {
-      if (auto placed = place_plan(plan, nodes); !placed) return tl::make_unexpected(placed.error());
+      TROUPE_TRY(place_plan(plan, nodes));
     }
-    const stage_graph graph = graph_of(resolved->options);
+    const stage_graph graph = graph_of(resolved.options);
     std::string text =
-        resolved->options.json ? plan_json(plan) : plan_text(plan, output_width()) + "\n" + draw_text(graph);
+        resolved.options.json ? plan_json(plan) : plan_text(plan, output_width()) + "\n" + draw_text(graph);
     if (svg_file.empty()) return text;
     return atomic_write_file(svg_file, draw_svg(graph)).map([&] { return std::move(text); });
   });
@@ -124,16 +120,14 @@ expected<exit_status> run_plan(const arguments& given) {
   std::string svg_file;
   reader.add_text("--svg", svg_file, "Also draw the graph into this file", "FILE");
   const node_flags on_nodes(reader, "Place the stages on these nodes: lines NAME slots=N");
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   const bool is_bare = reader.is_given("--weights");
   if (is_bare) {
-    if (const auto fine = check_flags_of_weights(reader); !fine) return tl::make_unexpected(fine.error());
+    TROUPE_TRY(check_flags_of_weights(reader));
   }
-  const auto nodes = nodes_of(on_nodes);
-  if (!nodes) return tl::make_unexpected(nodes.error());
-  return (is_bare ? plan_weights(flags, weights) : plan_model(flags, svg_file, *nodes))
+  const auto nodes = TROUPE_TRY(nodes_of(on_nodes));
+  return (is_bare ? plan_weights(flags, weights) : plan_model(flags, svg_file, nodes))
       .and_then([](const std::string& text) { return print(text); })
       .map([] { return exit_status::ok; });
 }

@@ -3,6 +3,7 @@
 
 #include "command.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
@@ -46,14 +47,10 @@ expected<exit_status> run_print_config(const arguments& given) {
                 "  troupe print-config --config run.toml --stages 4\n"
                 "  TROUPE_THREADS=1 troupe print-config > run.toml\n");
   const option_flags flags(reader);
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
-  const auto resolved = flags.resolve();
-  if (!resolved) return tl::make_unexpected(resolved.error());
-  return print(resolved->options.json ? json_text(*resolved) : toml_text(*resolved)).map([] {
-    return exit_status::ok;
-  });
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
+  const auto resolved = TROUPE_TRY(flags.resolve());
+  return print(resolved.options.json ? json_text(resolved) : toml_text(resolved)).map([] { return exit_status::ok; });
 }
 
 }  // namespace troupe::cli

@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "count_flag.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/schedule/schedule_text.hpp"
@@ -18,13 +19,10 @@ struct schedule_flags {
 };
 
 expected<schedule_shape> read_shape(const schedule_flags& flags) {
-  const auto kind = parse_schedule_kind(flags.kind);
-  if (!kind) return tl::make_unexpected(kind.error());
-  const auto micro_batches = read_count("micro_batches", flags.micro_batches, limits::schedule_cells_max);
-  if (!micro_batches) return tl::make_unexpected(micro_batches.error());
-  const auto stages = read_count("stages", flags.stages, limits::stages_max);
-  if (!stages) return tl::make_unexpected(stages.error());
-  return schedule_shape{*kind, *micro_batches, static_cast<std::uint32_t>(*stages)};
+  const auto kind = TROUPE_TRY(parse_schedule_kind(flags.kind));
+  const auto micro_batches = TROUPE_TRY(read_count("micro_batches", flags.micro_batches, limits::schedule_cells_max));
+  const auto stages = TROUPE_TRY(read_count("stages", flags.stages, limits::stages_max));
+  return schedule_shape{kind, micro_batches, static_cast<std::uint32_t>(stages)};
 }
 
 expected<std::string> schedule_text(const schedule_shape& shape, bool json) {
@@ -44,9 +42,8 @@ expected<exit_status> run_schedule(const arguments& given) {
                   parser::presence::required);
   reader.add_text("--stages", flags.stages, "Stages of the pipeline", "S", parser::presence::required);
   reader.add_toggle("--json", flags.json, "Print one JSON object: steps[stage][step] = instructions");
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   return read_shape(flags)
       .and_then([&](const schedule_shape& shape) { return schedule_text(shape, flags.json); })
       .and_then([](const std::string& text) { return print(text); })

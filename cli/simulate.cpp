@@ -12,6 +12,7 @@
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "runtime/report/progress.hpp"
@@ -121,7 +122,7 @@ class simulating {
   expected<exit_status> run() {
     const std::clock_t started = std::clock();
     for (std::uint64_t seed = seeds_.first;; ++seed) {
-      if (auto done = run(seed); !done) return tl::make_unexpected(done.error());
+      TROUPE_TRY(run(seed));
       progress_.show(runs_);
       if (seed == seeds_.last) break;
       if ((partial_ = stop_.load())) break;
@@ -146,9 +147,8 @@ class simulating {
     std::vector<std::uint64_t> numbers(what.faults.size());
     std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
     if (picks_faults_) {
-      auto kept = keep_faults(what, flags_.faults);
-      if (!kept) return tl::make_unexpected(kept.error());
-      numbers = std::move(*kept);
+      auto kept = TROUPE_TRY(keep_faults(what, flags_.faults));
+      numbers = std::move(kept);
     }
     const simulation::run_report report = world_.run(what);
     ++runs_;
@@ -211,13 +211,12 @@ class simulating {
 
 expected<exit_status> simulate(const simulate_flags& flags, const parser& given, const seed_range& seeds) {
   std::atomic<bool> stop{false};
-  const auto interrupt = interrupt_watch::start([&](int times) {
+  TROUPE_TRY(interrupt_watch::start([&](int times) {
     stop = true;
     if (times == 1) return say_if_read("\ninterrupted: finishing this seed; interrupt again to end at once\n");
     say_if_read("\ninterrupted: ending without a result\n");
     std::_Exit(static_cast<int>(exit_status::interrupted));
-  });
-  if (!interrupt) return tl::make_unexpected(interrupt.error());
+  }));
   return simulating(flags, given, seeds, stop).run();
 }
 
@@ -233,9 +232,8 @@ expected<exit_status> run_simulate(const arguments& given) {
   reader.add_toggle("--standard", flags.standard, "Always 3 stages, 2 replicas and 20 micro-batches");
   reader.add_toggle("--large", flags.large, "Always 50 stages, 20 replicas and 40 micro-batches");
   reader.add_toggle("--json", flags.json, "Print one JSON object: runs[] = seed, trace_hash, outcome, steps");
-  const auto read = parse(reader, given);
-  if (!read) return tl::make_unexpected(read.error());
-  if (*read == parsed::help_printed) return exit_status::ok;
+  const auto read = TROUPE_TRY(parse(reader, given));
+  if (read == parsed::help_printed) return exit_status::ok;
   if (flags.standard && flags.large) {
     return fail(error_code::value_out_of_range, "--large", "it excludes --standard", "give one of them");
   }

@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -19,11 +20,10 @@ std::chrono::milliseconds budget_of(const partition_method& asked) {
 /// Without warm-up inputs so far.
 expected<cut_places> find_boundaries(layered_model& model, const cut_request& request, const at::Tensor& sample,
                                      layer_choice choice, std::vector<double> seconds, const std::stop_token& stop) {
-  const auto asked = parse_partition_method(request.partition);
-  if (!asked) return tl::make_unexpected(asked.error());
+  const auto asked = TROUPE_TRY(parse_partition_method(request.partition));
   std::vector<layer_weight> weights = model.weights();
   const bool can_be_timed = sample.defined() || !seconds.empty();
-  const partition_method method = settle(*asked, weights.size(), request.stages, can_be_timed);
+  const partition_method method = settle(asked, weights.size(), request.stages, can_be_timed);
   const bool times = needs_profile(method) || (request.times_layers && sample.defined());
   if (times && seconds.empty()) {
     if (!sample.defined()) {
@@ -31,10 +31,9 @@ expected<cut_places> find_boundaries(layered_model& model, const cut_request& re
                   "\"profile\" times the layers on a sample, and there is none",
                   "give pipeline_engine_options::sample, or use another method");
     }
-    const auto budget = request.times_layers ? limits::profile_budget : budget_of(*asked);
-    auto timed = model.time_layers(sample, request.optimize, choice.plain, request.threads, stop, budget);
-    if (!timed) return tl::make_unexpected(timed.error());
-    seconds = std::move(*timed);
+    const auto budget = request.times_layers ? limits::profile_budget : budget_of(asked);
+    auto timed = TROUPE_TRY(model.time_layers(sample, request.optimize, choice.plain, request.threads, stop, budget));
+    seconds = std::move(timed);
   }
   for (std::size_t index = 0; index < seconds.size(); ++index) weights[index].seconds = seconds[index];
   return partition_layers(method, weights, request.stages).map([&](part_boundaries found) {
@@ -70,26 +69,24 @@ expected<cut_places> find_places(layered_model& model, const cut_request& reques
   at::set_num_threads(static_cast<int>(request.threads));  // probes and profiles as the stages will run
   const layer_choice_request asked{
       .optimize = request.optimize, .allow_random = request.allow_random, .journaled = request.journaled_plain};
-  auto choice = judge_code(model, asked);
-  if (!choice) return tl::make_unexpected(choice.error());
+  auto choice = TROUPE_TRY(judge_code(model, asked));
   if (sample.defined()) {
-    if (auto fine = model.probe(sample, request.threads, stop); !fine) return tl::make_unexpected(fine.error());
+    TROUPE_TRY(model.probe(sample, request.threads, stop));
   }
-  if (auto tried = try_layers(model, asked, sample, stop, *choice); !tried) return tl::make_unexpected(tried.error());
-  auto found = find_boundaries(model, request, sample, std::move(*choice), std::move(seconds), stop);
+  TROUPE_TRY(try_layers(model, asked, sample, stop, choice));
+  auto found = find_boundaries(model, request, sample, std::move(choice), std::move(seconds), stop);
   if (!found) return found;
   found->warm_up.resize(request.stages);
   if (!sample.defined()) {
     const auto tried = try_stages(model, asked, found->boundaries, {}, stop, found->choice);
     return tried ? std::move(found) : tl::make_unexpected(tried.error());
   }
-  auto inputs = model.inputs_of(found->boundaries,
-                                sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))), stop);
-  if (!inputs) return tl::make_unexpected(inputs.error());
-  if (auto tried = try_stages(model, asked, found->boundaries, *inputs, stop, found->choice); !tried) {
+  auto inputs = TROUPE_TRY(model.inputs_of(
+      found->boundaries, sample.narrow(0, 0, std::min(limits::warm_up_samples_max, sample.size(0))), stop));
+  if (auto tried = try_stages(model, asked, found->boundaries, inputs, stop, found->choice); !tried) {
     return tl::make_unexpected(tried.error());
   }
-  found->warm_up = std::move(*inputs);
+  found->warm_up = std::move(inputs);
   found->activation_bytes = largest_between(found->warm_up, sample.size(0));
   return found;
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "messages/try.hpp"
+
 namespace troupe {
 namespace {
 
@@ -21,7 +23,7 @@ expected<void> check_names(const std::vector<metric_choice>& metrics) {
   for (const metric_choice& each : metrics) {
     const auto* name = std::get_if<std::string>(&each);
     if (name == nullptr) continue;
-    if (auto made = make_metric(*name, classes_assumed); !made) return tl::make_unexpected(made.error());
+    TROUPE_TRY(make_metric(*name, classes_assumed));
   }
   return {};
 }

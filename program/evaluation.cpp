@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/journal/journaling_fold.hpp"
 #include "runtime/metric/metric_fold.hpp"
@@ -93,11 +94,10 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
   result.micro_batches = outcome.tally.folded;
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {
     const metric_fold& folded = folds_[sink]->metrics();
-    auto computed = folded.compute();
-    if (!computed) return tl::make_unexpected(computed.error());
+    auto computed = TROUPE_TRY(folded.compute());
     result.sinks.push_back({.name = request_.sinks[sink].name,
                             .samples = folded.samples(),
-                            .metrics = std::move(*computed),
+                            .metrics = std::move(computed),
                             .samples_with_nan = folded.odd().with_nan,
                             .samples_with_infinity = folded.odd().with_infinity});
   }

@@ -3,6 +3,7 @@
 
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/abandoned_threads.hpp"
 #include "program/eval_topology.hpp"
 #include "program/evaluation_run.hpp"
@@ -22,16 +23,17 @@ using steady = std::chrono::steady_clock;
 expected<prepared_run> prepare_in_time(const eval_options& config, const std::optional<steady::time_point>& deadline,
                                        std::function<expected<prepared_run>(const std::stop_token& stop)> prepare) {
   const auto made = std::make_shared<std::optional<expected<prepared_run>>>();
-  auto thread = side_thread::start(config.model, [made, prepare = std::move(prepare)](const std::stop_token& stop) {
-    try {
-      made->emplace(prepare(stop));
-    } catch (...) {
-      made->emplace(fail(error_code::internal, "preparation", current_exception_text(), "report this with the model"));
-    }
-  });
-  if (!thread) return tl::make_unexpected(thread.error());
-  const bool in_time = thread->has_ended(deadline);
-  const bool ended = thread->end_by(steady::now() + limits::preparation_stop_time);
+  auto thread =
+      TROUPE_TRY(side_thread::start(config.model, [made, prepare = std::move(prepare)](const std::stop_token& stop) {
+        try {
+          made->emplace(prepare(stop));
+        } catch (...) {
+          made->emplace(
+              fail(error_code::internal, "preparation", current_exception_text(), "report this with the model"));
+        }
+      }));
+  const bool in_time = thread.has_ended(deadline);
+  const bool ended = thread.end_by(steady::now() + limits::preparation_stop_time);
   if (!in_time || !ended) return tl::make_unexpected(deadline_error(config));
   return std::move(**made);
 }
@@ -62,30 +64,27 @@ struct evaluator::impl {
 expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, evaluation_hooks hooks) {
   serve_if_asked(request);
   adapt_to_launch(request.options, request.config);
-  if (auto fine = check_run(request.what, request.options); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(check_run(request.what, request.options));
   const auto deadline = request.options.deadline ? std::optional(steady::now() + *request.options.deadline)
                                                  : std::optional<steady::time_point>();
-  if (auto fine = check_format(request.options.log, hooks); !fine) return tl::make_unexpected(fine.error());
-  const auto log = run_log::open(request.options.log);
-  if (!log) return tl::make_unexpected(log.error());
-  auto courier = report_courier::start(log->attach(std::move(hooks)));
-  if (!courier) return tl::make_unexpected(courier.error());
+  TROUPE_TRY(check_format(request.options.log, hooks));
+  const auto log = TROUPE_TRY(run_log::open(request.options.log));
+  auto courier = TROUPE_TRY(report_courier::start(log.attach(std::move(hooks))));
   auto state = std::make_unique<impl>();
-  state->courier = std::move(*courier);
+  state->courier = std::move(courier);
   const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
   const eval_options config = request.config;
   auto prepared =
-      prepare_in_time(config, deadline, [request = std::move(request), to_log](const std::stop_token& stop) {
+      TROUPE_TRY(prepare_in_time(config, deadline, [request = std::move(request), to_log](const std::stop_token& stop) {
         return prepare_run(request, to_log, stop);
-      });
-  if (!prepared) return tl::make_unexpected(prepared.error());
-  state->stages = prepared->stages;
-  state->records = prepared->options.trace;
-  state->call = std::make_unique<evaluation_run>(evaluation_run::parts{.stages = std::move(prepared->stages),
-                                                                       .call = std::move(prepared->call),
-                                                                       .config = std::move(prepared->config),
+      }));
+  state->stages = prepared.stages;
+  state->records = prepared.options.trace;
+  state->call = std::make_unique<evaluation_run>(evaluation_run::parts{.stages = std::move(prepared.stages),
+                                                                       .call = std::move(prepared.call),
+                                                                       .config = std::move(prepared.config),
                                                                        .courier = state->courier,
-                                                                       .journal = std::move(prepared->journal),
+                                                                       .journal = std::move(prepared.journal),
                                                                        .deadline = deadline});
   return std::unique_ptr<evaluator>(new evaluator(std::move(state)));
 }
@@ -110,9 +109,8 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, con
 }
 
 expected<run_result> run(const topology& what, const run_options& options, evaluation_hooks hooks) {
-  auto made = evaluator::create(what, options, std::move(hooks));
-  if (!made) return tl::make_unexpected(made.error());
-  return (*made)->run();
+  auto made = TROUPE_TRY(evaluator::create(what, options, std::move(hooks)));
+  return (made)->run();
 }
 
 evaluator::evaluator(std::unique_ptr<impl> state) : impl_(std::move(state)) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "program/eval_topology.hpp"
 #include "program/launched_nodes.hpp"
 #include "program/prepared_run.hpp"
@@ -37,18 +38,16 @@ bool counts_micro_batches(const fault_plan& plan) {
 
 expected<void> check_faults(const topology& what, const run_options& options, std::uint64_t micro_batches) {
   if (options.faults.empty()) return {};
-  const auto plan = expand(what.parts().graph());
-  if (!plan) return tl::make_unexpected(plan.error());
-  fault_shape shape = fault_shape_of(what, options, *plan);
+  const auto plan = TROUPE_TRY(expand(what.parts().graph()));
+  fault_shape shape = fault_shape_of(what, options, plan);
   shape.micro_batches = micro_batches;
   return check_fits(options.faults, shape);
 }
 
 expected<void> check_faults(const eval_options& options, std::vector<fault_shape::place> places) {
   const topology what = topology_of(options);
-  const auto plan = expand(what.parts().graph());
-  if (!plan) return tl::make_unexpected(plan.error());
-  fault_shape shape = fault_shape_of(what, options.run, *plan);
+  const auto plan = TROUPE_TRY(expand(what.parts().graph()));
+  fault_shape shape = fault_shape_of(what, options.run, plan);
   if (counts_micro_batches(options.run.faults)) shape.micro_batches = micro_batches_of(what, options.run);
   shape.places = std::move(places);
   return check_fits(options.run.faults, shape);

@@ -14,6 +14,7 @@
 #include <torch/version.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/layer_choice.hpp"
 #include "program/stage_bodies.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
@@ -58,11 +59,10 @@ expected<std::string> content_of(const cut_pipeline& pipeline, const std::string
   if (const auto* file = std::get_if<std::string>(&pipeline.model)) {
     return sha256_of_file(*file, error_code::model_unreadable);
   }
-  const auto model = open_model(pipeline, name);
-  if (!model) return tl::make_unexpected(model.error());
+  const auto model = TROUPE_TRY(open_model(pipeline, name));
   sha256 hash;
-  for (const layer_weight& each : (*model)->weights()) hash.add(each.type_name.data(), each.type_name.size() + 1);
-  for (const at::Tensor& each : (*model)->tensors()) {
+  for (const layer_weight& each : model->weights()) hash.add(each.type_name.data(), each.type_name.size() + 1);
+  for (const at::Tensor& each : model->tensors()) {
     const at::Tensor whole = each.detach().cpu().contiguous();
     hash.add(whole.data_ptr(), whole.nbytes());
   }
@@ -166,22 +166,20 @@ std::string devices_of(const topology& what) {
 
 expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers,
                                           const std::map<std::string, std::vector<std::uint64_t>>& plain) {
-  const auto plan = expand(what.parts().graph());
-  if (!plan) return tl::make_unexpected(plan.error());
+  const auto plan = TROUPE_TRY(expand(what.parts().graph()));
   pipeline_pins made;
   for (const auto& [name, pipeline] : what.parts().pipelines) {
-    const auto content = content_of(pipeline, name);
-    if (!content) return tl::make_unexpected(content.error());
+    const auto content = TROUPE_TRY(content_of(pipeline, name));
     const cut_options& options = pipeline.options;
-    append(made.models, " ", *content);
+    append(made.models, " ", content);
     append(made.modes, ",", optimize_text(options.optimize));
-    if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(*plan, what, name, layers));
+    if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(plan, what, name, layers));
     if (options.optimize != optimize_mode::none && !plain.empty()) {
       const auto of = plain.find(name);
       const std::vector<std::size_t> numbers(of == plain.end()
                                                  ? std::vector<std::size_t>()
                                                  : std::vector<std::size_t>(of->second.begin(), of->second.end()));
-      append(made.plain, " ", plain_text(numbers, layers_of(what, *plan, name, layers)));
+      append(made.plain, " ", plain_text(numbers, layers_of(what, plan, name, layers)));
     }
     if (options.dtype) append(made.dtypes, ",", name + " " + c10::toString(*options.dtype));
   }
@@ -247,23 +245,21 @@ std::uint32_t threads_of(const topology& what, const run_options& options, std::
 expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
                                const std::vector<std::vector<std::string>>& layers,
                                const std::map<std::string, std::vector<std::uint64_t>>& plain) {
-  const auto pipelines = pins_of_pipelines(what, layers, plain);
-  if (!pipelines) return tl::make_unexpected(pipelines.error());
-  auto content = content_of(data);
-  if (!content) return tl::make_unexpected(content.error());
-  journal_pins pins = {{"model", pipelines->models},
-                       {"data", *content},
+  const auto pipelines = TROUPE_TRY(pins_of_pipelines(what, layers, plain));
+  auto content = TROUPE_TRY(content_of(data));
+  journal_pins pins = {{"model", pipelines.models},
+                       {"data", content},
                        {"micro_batch", std::to_string(options.micro_batch)},
                        {"limit", options.limit ? std::to_string(*options.limit) : "not set"},
                        {threads_pin, std::to_string(options.threads.value_or(0))},
-                       {"optimize", pipelines->modes},
+                       {"optimize", pipelines.modes},
                        {"metrics", metrics_of(what)},
                        {"libtorch", TORCH_VERSION},
                        {"processor", this_processor()},
                        {"kernels", kernels()}};
-  if (!pipelines->places.empty()) pins.push_back({cuts_pin, pipelines->places});
-  if (!pipelines->plain.empty()) pins.push_back({plain_pin, pipelines->plain});
-  if (!pipelines->dtypes.empty()) pins.push_back({"dtype", pipelines->dtypes});
+  if (!pipelines.places.empty()) pins.push_back({cuts_pin, pipelines.places});
+  if (!pipelines.plain.empty()) pins.push_back({plain_pin, pipelines.plain});
+  if (!pipelines.dtypes.empty()) pins.push_back({"dtype", pipelines.dtypes});
   if (const std::string devices = devices_of(what); !devices.empty()) pins.push_back({"device", devices});
   if (const std::string shape = shape_of(what); !shape.empty()) pins.push_back({"topology", shape});
   return pins;

@@ -8,6 +8,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "messages/version.hpp"
 #include "runtime/join/find_nodes.hpp"
 #include "runtime/join/host_resolver.hpp"
@@ -80,12 +81,10 @@ launched_nodes* launched_nodes::get() noexcept {
 expected<void> launched_nodes::open(const launch_environment& environment, std::shared_ptr<const payload_codec> codec) {
   TROUPE_CHECK(the_launch() == nullptr, "a process is the driver of one launch");
   const blocked_signals none_in_its_threads;
-  auto channel = driver_channel::open(environment, steady_clock::now() + limits::launch_setup_timeout);
-  if (!channel) return tl::make_unexpected(channel.error());
-  if (auto room = ensure_room(room_of_nodes((*channel)->setup().nodes.size())); !room) return room;
-  auto authority = job_authority::make();
-  if (!authority) return tl::make_unexpected(authority.error());
-  auto* const made = new launched_nodes(std::move(*channel), std::move(*authority));
+  auto channel = TROUPE_TRY(driver_channel::open(environment, steady_clock::now() + limits::launch_setup_timeout));
+  TROUPE_TRY(ensure_room(room_of_nodes(channel->setup().nodes.size())));
+  auto authority = TROUPE_TRY(job_authority::make());
+  auto* const made = new launched_nodes(std::move(channel), std::move(authority));
   the_launch() = made;
   return made->listen(std::move(codec))
       .and_then([made] { return made->make_own_network(); })
@@ -109,21 +108,19 @@ launched_nodes::launched_nodes(std::unique_ptr<driver_channel> channel, job_auth
 
 /// A launch of this host alone needs nothing that others can reach.
 expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec) {
-  auto own = authority_->make_driver_credentials();
-  if (!own) return tl::make_unexpected(own.error());
+  auto own = TROUPE_TRY(authority_->make_driver_credentials());
   const bool is_alone = setup_.nodes.size() == 1 && setup_.driver_node.has_value();
-  auto address = is_alone ? expected<std::string>("127.0.0.1") : address_for_edges(setup_.addresses);
-  if (!address) return tl::make_unexpected(address.error());
-  home_.address = std::move(*address);
+  auto address = TROUPE_TRY(is_alone ? expected<std::string>("127.0.0.1") : address_for_edges(setup_.addresses));
+  home_.address = std::move(address);
   const bool is_v6 = home_.address.find(':') != std::string::npos;
   tcp_endpoint_options options;
   options.address = is_alone ? "127.0.0.1" : is_v6 ? "::" : "0.0.0.0";
   options.port = setup_.port;
-  options.tls = std::move(*own);
+  options.tls = std::move(own);
   options.codec = std::move(codec);
   options.node_of = node_of_certificate;
   options.expected_peers = expected_;
-  if (auto found = find_expected(); !found) return found;
+  TROUPE_TRY(find_expected());
   options.on_refused = [this, told = refusal_limit()](const error& why) mutable {
     refused_.note(steady_clock::now());
     for (std::string& line : told.take(why, steady_clock::now()))
@@ -136,9 +133,8 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
        .authority = authority_,
        .version = version_text(),
        .on_other_version = [this](const error& why) { say({.level = log_level::warning, .text = to_string(why)}); }});
-  auto endpoint = tcp_endpoint::open(std::move(options));
-  if (!endpoint) return tl::make_unexpected(endpoint.error());
-  endpoint_ = std::move(*endpoint);
+  auto endpoint = TROUPE_TRY(tcp_endpoint::open(std::move(options)));
+  endpoint_ = std::move(endpoint);
   return {};
 }
 
@@ -161,18 +157,13 @@ std::string launched_nodes::refused_lately() const {
 expected<void> launched_nodes::make_own_network() {
   if (!setup_.driver_node) return {};
   own_ranks_ = std::make_shared<local_ranks>(ranks_of(*setup_.driver_node));
-  const auto name = peer_name::of_node(home_.node);
-  if (!name) return tl::make_unexpected(name.error());
-  const auto identity = node_identity::make();
-  if (!identity) return tl::make_unexpected(identity.error());
-  const auto request = identity->request();
-  if (!request) return tl::make_unexpected(request.error());
-  const auto certificate = authority_->issue(*request, home_.node);
-  if (!certificate) return tl::make_unexpected(certificate.error());
-  auto credentials = identity->credentials(*certificate, authority_->certificate(), *name);
-  if (!credentials) return tl::make_unexpected(credentials.error());
+  const auto name = TROUPE_TRY(peer_name::of_node(home_.node));
+  const auto identity = TROUPE_TRY(node_identity::make());
+  const auto request = TROUPE_TRY(identity.request());
+  const auto certificate = TROUPE_TRY(authority_->issue(request, home_.node));
+  auto credentials = TROUPE_TRY(identity.credentials(certificate, authority_->certificate(), name));
   const node_network own{
-      .node = home_.node, .address = home_.address, .credentials = std::move(*credentials), .node_of = {}};
+      .node = home_.node, .address = home_.address, .credentials = std::move(credentials), .node_of = {}};
   return memory_file::make("troupe-network", to_text(own)).map([this](memory_file&& made) {
     own_network_ = std::make_shared<const memory_file>(std::move(made));
   });
@@ -182,12 +173,10 @@ expected<void> launched_nodes::tell_tickets() {
   const auto lifetime = std::chrono::ceil<std::chrono::seconds>(setup_.join_timeout);
   for (std::size_t node = 0; node < setup_.nodes.size(); ++node) {
     if (node == setup_.driver_node) continue;
-    auto ticket = tickets_->issue(setup_.nodes[node].name, lifetime);
-    if (!ticket) return tl::make_unexpected(ticket.error());
-    ticket->target.port = endpoint_->port();  // known since the book was made
-    const auto text = to_text(*ticket);
-    if (!text) return tl::make_unexpected(text.error());
-    auto told = channel_->send(launch_ticket{.node = setup_.nodes[node].name, .text = std::string(text->view())});
+    auto ticket = TROUPE_TRY(tickets_->issue(setup_.nodes[node].name, lifetime));
+    ticket.target.port = endpoint_->port();  // known since the book was made
+    const auto text = TROUPE_TRY(to_text(ticket));
+    auto told = channel_->send(launch_ticket{.node = setup_.nodes[node].name, .text = std::string(text.view())});
     if (!told) return told;
   }
   return {};
@@ -200,9 +189,8 @@ expected<void> launched_nodes::describe_workers() {
                      .directory = working_directory(),
                      .arguments = own_arguments(),
                      .environment = {}};
-  auto hash = sha256_of_file("/proc/self/exe", error_code::process_failed);
-  if (!hash) return tl::make_unexpected(hash.error());
-  common.program_hash = std::move(*hash);
+  auto hash = TROUPE_TRY(sha256_of_file("/proc/self/exe", error_code::process_failed));
+  common.program_hash = std::move(hash);
   std::vector<node_link> early;
   {
     const std::lock_guard lock{mutex_};

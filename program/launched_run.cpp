@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/launched_nodes.hpp"
 #include "runtime/agent_host/agent_host.hpp"
 #include "runtime/agent_host/provide_files.hpp"
@@ -95,10 +96,9 @@ expected<std::shared_ptr<worker_host>> launched_nodes::open_own_host(std::size_t
 expected<std::shared_ptr<worker_host>> launched_nodes::open_host(std::size_t node, const worker_setup& workers,
                                                                  const log_function& log) {
   if (node == setup_.driver_node) return open_own_host(node, workers, log);
-  auto agent = wait_for(node);
-  if (!agent) return tl::make_unexpected(agent.error());
+  auto agent = TROUPE_TRY(wait_for(node));
   return std::make_shared<agent_host>(
-      agent_host_options{.agent = std::move(*agent),
+      agent_host_options{.agent = std::move(agent),
                          .silence = workers.asked.timeout,
                          .log = log,
                          .has_control_faults = workers.faults && workers.faults->around_links() != nullptr,
@@ -118,10 +118,9 @@ expected<std::map<stage_address, std::size_t>> launched_nodes::place(const wirin
                      .replica = each.replica,
                      .wanted = workers.wanted_node ? workers.wanted_node(each) : std::string()});
   }
-  const auto placed = place_explicitly(setup_.placement, named, setup_.nodes);
-  if (!placed) return tl::make_unexpected(placed.error());
+  const auto placed = TROUPE_TRY(place_explicitly(setup_.placement, named, setup_.nodes));
   std::map<stage_address, std::size_t> first;
-  for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], (*placed)[rank]);
+  for (std::size_t rank = 0; rank < stages.size(); ++rank) first.emplace(stages[rank], placed[rank]);
   return first;
 }
 
@@ -181,7 +180,7 @@ expected<std::vector<std::shared_ptr<worker_host>>> launched_nodes::open_all(con
     if (!host) {
       const error why = host.error();
       if (why.code != error_code::node_lost) return tl::make_unexpected(why);
-      if (auto goes_on = go_on_without(node, why, places, log); !goes_on) return tl::make_unexpected(goes_on.error());
+      TROUPE_TRY(go_on_without(node, why, places, log));
       if (const auto agent = agent_of(node)) agent->lose(why);
       host = std::make_shared<absent_host>(why);
     }
@@ -200,7 +199,7 @@ expected<void> launched_nodes::provide(const std::vector<file_identity>& files, 
       const auto agent = agent_of(node);
       const auto loss = agent ? agent->loss() : std::nullopt;
       if (loss && !places.is_lost(node)) {
-        if (auto goes_on = go_on_without(node, *loss, places, log); !goes_on) return goes_on;
+        TROUPE_TRY(go_on_without(node, *loss, places, log));
       }
       if (agent && !loss) agents.push_back(agent);
     }
@@ -217,28 +216,25 @@ std::shared_ptr<node_agent> launched_nodes::agent_of(std::size_t node) const {
 
 expected<run_hosts> launched_nodes::open_hosts(const wiring_plan& plan, const worker_setup& workers,
                                                log_function to_log) {
-  const auto with_files = log_of_ranks(std::move(to_log));
-  if (!with_files) return tl::make_unexpected(with_files.error());
-  const log_function& log = *with_files;
+  const auto with_files = TROUPE_TRY(log_of_ranks(std::move(to_log)));
+  const log_function& log = with_files;
   {
     const std::lock_guard lock{mutex_};
     log_ = log;
     for (log_record& each : std::exchange(unsaid_, {})) log(std::move(each));
   }
-  auto first = place(plan, workers);
-  if (!first) return tl::make_unexpected(first.error());
+  auto first = TROUPE_TRY(place(plan, workers));
   std::vector<stage_placement::placed_node> nodes;
   for (const node_slots& each : setup_.nodes)
     nodes.push_back({each.name, static_cast<std::uint32_t>(each.slots.size())});
-  const auto places = std::make_shared<stage_placement>(std::move(nodes), std::move(*first), setup_.allow_shrink);
-  auto all = open_all(workers, *places, log);
-  if (!all) return tl::make_unexpected(all.error());
-  if (auto provided = provide(workers.files, *places, log); !provided) return tl::make_unexpected(provided.error());
+  const auto places = std::make_shared<stage_placement>(std::move(nodes), std::move(first), setup_.allow_shrink);
+  auto all = TROUPE_TRY(open_all(workers, *places, log));
+  TROUPE_TRY(provide(workers.files, *places, log));
   for (std::size_t node = 0; node < members_.size(); ++node) {
     const auto agent = agent_of(node);
     if (agent) agent->on_lost([places, node](const error& why) { places->lose(node, why); });
   }
-  run_hosts made{.all = std::move(*all), .find = {}};
+  run_hosts made{.all = std::move(all), .find = {}};
   made.refused_lately = [this] { return refused_lately(); };
   made.find = [places](stage_address at) { return places->node_for(at); };
   made.hurt_node = [this](const fault& what) { return hurt(what); };

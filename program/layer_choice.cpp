@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/stopped_early.hpp"
 
 namespace troupe {
@@ -72,12 +73,11 @@ expected<void> try_layers(layered_model& model, const layer_choice_request& aske
                           const std::stop_token& stop, layer_choice& into) {
   const bool chooses = chooses_here(model, asked) && asked.optimize == optimize_mode::layer;
   if (sample.defined()) {
-    auto trial = model.try_layers(few_rows(sample), chooses, into.random, stop);
-    if (!trial) return tl::make_unexpected(trial.error());
-    std::erase_if(trial->unrepeatable,
+    auto trial = TROUPE_TRY(model.try_layers(few_rows(sample), chooses, into.random, stop));
+    std::erase_if(trial.unrepeatable,
                   [&](const layer_finding& each) { return std::ranges::binary_search(into.random, each.layer); });
-    if (auto fine = judge(model, asked, trial->unrepeatable, into); !fine) return fine;
-    for (const layer_finding& each : trial->differing) {
+    TROUPE_TRY(judge(model, asked, trial.unrepeatable, into));
+    for (const layer_finding& each : trial.differing) {
       note(into, place_of(model, each) + " runs as it stands: optimized, " + each.text);
       into.plain.push_back(each.layer);
     }
@@ -112,12 +112,12 @@ expected<void> try_stages(layered_model& model, const layer_choice_request& aske
       choose();
       continue;
     }
-    const auto difference = model.compare_stage(boundaries[stage], boundaries[stage + 1], few_rows(inputs[stage]));
-    if (!difference) return tl::make_unexpected(difference.error());
-    if (!*difference) continue;
+    const auto difference =
+        TROUPE_TRY(model.compare_stage(boundaries[stage], boundaries[stage + 1], few_rows(inputs[stage])));
+    if (!difference) continue;
     note(into, model.name() + ", layers " + std::to_string(boundaries[stage]) + " to " +
                    std::to_string(boundaries[stage + 1] - 1) + " (stage " + std::to_string(stage) +
-                   ") run as they stand: fused as a whole, " + **difference);
+                   ") run as they stand: fused as a whole, " + *difference);
     choose();
   }
   return {};

@@ -7,6 +7,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include "messages/try.hpp"
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/layer_stack.hpp"
@@ -61,7 +62,7 @@ class chain_model final : public layered_model {
   [[nodiscard]] expected<layer_trial> try_layers(const at::Tensor& sample, bool optimizes,
                                                  std::span<const std::size_t> plain,
                                                  const std::stop_token& stop) override {
-    if (auto ready = optimizes ? prepare(stop) : expected<void>{}; !ready) return tl::make_unexpected(ready.error());
+    TROUPE_TRY(optimizes ? prepare(stop) : expected<void>{});
     const c10::InferenceMode inference;
     layer_trial made;
     at::Tensor value = sample;
@@ -100,7 +101,7 @@ class chain_model final : public layered_model {
                                                           const std::stop_token& stop,
                                                           std::chrono::milliseconds budget) override {
     if (optimize == optimize_mode::none) return profile_layers(chain_, micro_batch, threads, stop, budget);
-    if (auto ready = prepare(stop); !ready) return tl::make_unexpected(ready.error());
+    TROUPE_TRY(prepare(stop));
     layer_chain mixed = *optimized_;
     for (const std::size_t each : plain) mixed.layers.at(each) = chain_.layers.at(each);
     return profile_layers(mixed, micro_batch, threads, stop, budget);
@@ -114,9 +115,8 @@ class chain_model final : public layered_model {
   [[nodiscard]] expected<void> prepare(const std::stop_token& stop) override {
     if (optimized_) return {};
     refused_.clear();
-    auto made = optimize_what_can_be(chain_, stop, refused_);
-    if (!made) return tl::make_unexpected(made.error());
-    optimized_ = std::move(*made);
+    auto made = TROUPE_TRY(optimize_what_can_be(chain_, stop, refused_));
+    optimized_ = std::move(made);
     return {};
   }
   [[nodiscard]] expected<void> optimize(std::size_t begin, std::size_t end, std::span<const std::size_t> plain,
@@ -125,9 +125,8 @@ class chain_model final : public layered_model {
     const auto part_of = [&](layer_chain& chain) { return std::span(chain.layers).subspan(begin, end - begin); };
     const auto part = part_of(chain_);
     if (!optimized_) {
-      auto made = optimize_layers({chain_.file, {part.begin(), part.end()}}, stop, plain);
-      if (!made) return tl::make_unexpected(made.error());
-      std::ranges::move(made->layers, part.begin());
+      auto made = TROUPE_TRY(optimize_layers({chain_.file, {part.begin(), part.end()}}, stop, plain));
+      std::ranges::move(made.layers, part.begin());
       return {};
     }
     for (layer& each : part_of(*optimized_)) {
@@ -148,10 +147,10 @@ class chain_model final : public layered_model {
     if (options.warm_up.defined()) how.warm_up_input = options.warm_up.to(options.device);
     const auto fused = fused_.find({begin, end});
     if (is_on_cpu && fused != fused_.end()) how.fused = fused->second;
-    auto made = is_on_cpu ? layers_body::make(chain_, begin, end, std::move(how))
-                          : layers_body::make(part_on(options.device, begin, end), 0, end - begin, std::move(how));
-    if (!made) return tl::make_unexpected(made.error());
-    return std::shared_ptr<stage_body>{std::move(*made)};
+    auto made =
+        TROUPE_TRY(is_on_cpu ? layers_body::make(chain_, begin, end, std::move(how))
+                             : layers_body::make(part_on(options.device, begin, end), 0, end - begin, std::move(how)));
+    return std::shared_ptr<stage_body>{std::move(made)};
   }
 
  private:
@@ -277,9 +276,8 @@ class built_model final : public layered_model {
     for (std::size_t part = 0; part + 2 < boundaries.size(); ++part) {
       if (stop.stop_requested()) return stopped_early(name_);
       layer_stack stage(layers_between(boundaries[part], boundaries[part + 1]), "sample", 1);
-      auto output = output_of(stage, inputs.back());
-      if (!output) return tl::make_unexpected(output.error());
-      inputs.push_back(std::move(*output));
+      auto output = TROUPE_TRY(output_of(stage, inputs.back()));
+      inputs.push_back(std::move(output));
     }
     return inputs;
   }
@@ -292,7 +290,7 @@ class built_model final : public layered_model {
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                 const part_options& options) const override {
     for (std::size_t index = begin; index < end; ++index) {
-      if (auto done = move(layers_[index], options.device); !done) return tl::make_unexpected(done.error());
+      TROUPE_TRY(move(layers_[index], options.device));
     }
     return std::make_shared<layer_stack>(layers_between(begin, end), "stage " + std::to_string(options.stage),
                                          options.threads);
@@ -348,16 +346,15 @@ layered_model_ptr make_layered(layer_chain chain) {
 
 expected<layered_model_ptr> make_layered(const std::vector<layer_spec>& specs, std::string name,
                                          std::optional<c10::ScalarType> dtype) {
-  auto built = build_layers(specs);
-  if (!built) return tl::make_unexpected(built.error());
-  for (std::size_t index = 0; dtype && index < built->size(); ++index) {
-    const built_layer& each = (*built)[index];
+  auto built = TROUPE_TRY(build_layers(specs));
+  for (std::size_t index = 0; dtype && index < built.size(); ++index) {
+    const built_layer& each = built[index];
     if (each.cast) each.cast(*dtype);
     if (each.cast || each.tensors.empty()) continue;
     return fail(error_code::topology_invalid, layer_name(index, specs[index]),
                 "its weights cannot be cast: the module has no to()", "leave the dtype out");
   }
-  return layered_model_ptr(std::make_shared<built_model>(specs, std::move(*built), std::move(name)));
+  return layered_model_ptr(std::make_shared<built_model>(specs, std::move(built), std::move(name)));
 }
 
 expected<layer_chain> cast_layers(layer_chain chain, c10::ScalarType dtype) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/cut_model.hpp"
 #include "program/eval_topology.hpp"
 #include "program/layered_model.hpp"
@@ -32,21 +33,16 @@ struct measured {
 };
 
 expected<measured> measure(const eval_options& options, const layer_chain& chain) {
-  const auto data = open_data(options.data);
-  if (!data) return tl::make_unexpected(data.error());
-  measured found{{}, (*data)->name(), std::min(options.run.limit.value_or((*data)->size()), (*data)->size()), 0, 0, {},
-                 {}};
-  const auto block = (*data)->read({0, std::min(options.run.micro_batch, found.samples)});
-  if (!block) return tl::make_unexpected(block.error());
-  const auto input = single_input(*block, chain.file);
-  if (!input) return tl::make_unexpected(input.error());
+  const auto data = TROUPE_TRY(open_data(options.data));
+  measured found{{}, data->name(), std::min(options.run.limit.value_or(data->size()), data->size()), 0, 0, {}, {}};
+  const auto block = TROUPE_TRY(data->read({0, std::min(options.run.micro_batch, found.samples)}));
+  const auto input = TROUPE_TRY(single_input(block, chain.file));
   const auto dtype = dtype_of(options);
-  found.inputs = dtype && input->is_floating_point() ? input->to(*dtype) : *input;
-  found.input_bytes = input->nbytes();
-  found.label_bytes = bytes_of(block->labels);
-  auto shapes = probe_chain(chain, found.inputs);
-  if (!shapes) return tl::make_unexpected(shapes.error());
-  found.shapes = std::move(*shapes);
+  found.inputs = dtype && input.is_floating_point() ? input.to(*dtype) : input;
+  found.input_bytes = input.nbytes();
+  found.label_bytes = bytes_of(block.labels);
+  auto shapes = TROUPE_TRY(probe_chain(chain, found.inputs));
+  found.shapes = std::move(shapes);
   return found;
 }
 
@@ -139,27 +135,25 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.threads = resolve_threads(options, cores);
   std::optional<measured> found;
   if (!options.data.empty()) {
-    auto result = measure(options, *chain);
-    if (!result) return tl::make_unexpected(result.error());
-    found = std::move(*result);
+    auto result = TROUPE_TRY(measure(options, *chain));
+    found = std::move(result);
   }
-  const auto places = places_for(options, *chain, plan.threads, found);
-  if (!places) return tl::make_unexpected(places.error());
+  const auto places = TROUPE_TRY(places_for(options, *chain, plan.threads, found));
   if (found) {
-    found->seconds = places->seconds;
-    plan.plain_layers = places->choice.plain;
-    plan.notes = places->choice.notes;
+    found->seconds = places.seconds;
+    plan.plain_layers = places.choice.plain;
+    plan.notes = places.choice.notes;
   }
-  plan.warnings = places->choice.warnings;
-  const part_boundaries& boundaries = places->boundaries;
+  plan.warnings = places.choice.warnings;
+  const part_boundaries& boundaries = places.boundaries;
   plan.model = options.model;
   plan.data = found ? found->data : "";
   plan.partition = options.partition;
-  plan.cut_by = places->cut_by;
+  plan.cut_by = places.cut_by;
   plan.boundaries = boundaries;
   plan.replicas = options.replicas;
   plan.micro_batch = options.run.micro_batch;
-  const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(*places, found)));
+  const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(places, found)));
   const std::uint32_t from_loader = std::max(prefetch_slots_for(found ? found->input_bytes + found->label_bytes : 0),
                                              options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
   for (std::size_t s = 0; s + 1 < boundaries.size(); ++s) {

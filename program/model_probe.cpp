@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/process/nursery.hpp"
 #include "runtime/process/own_arguments.hpp"
 #include "runtime/process/probe_environment.hpp"
@@ -48,14 +49,13 @@ class probe_watch final : public process_listener {
 };
 
 expected<spawn_request> spawn_request_for(const probe_request& request, const probe_file& file) {
-  auto copy = file.duplicate();
-  if (!copy) return tl::make_unexpected(copy.error());
+  auto copy = TROUPE_TRY(file.duplicate());
   spawn_request made{.name = name_in_log,
                      .arguments = own_arguments(),
                      .environment = {{probe_variable, encode({request.spans_nodes})}},
                      .fds = {},
                      .from = request.from};
-  made.fds.push_back({std::move(*copy), probe_report_number});
+  made.fds.push_back({std::move(copy), probe_report_number});
   return made;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "program/plan_report.hpp"
 #include "runtime/launch/placement.hpp"
 
@@ -32,15 +33,14 @@ std::optional<std::uint64_t> crossing_bytes(const plan_report& plan, const place
 }  // namespace
 
 expected<void> place_plan(plan_report& plan, std::span<const node_slots> nodes) {
-  const auto placed = place_ranks(std::uint64_t{plan.replicas} * plan.stages.size(), nodes);
-  if (!placed) return tl::make_unexpected(placed.error());
+  const auto placed = TROUPE_TRY(place_ranks(std::uint64_t{plan.replicas} * plan.stages.size(), nodes));
   for (const node_slots& each : nodes) plan.nodes.push_back({.name = each.name, .slots = each.slots.size()});
-  for (std::uint64_t rank = 0; rank < placed->ranks.size(); ++rank) {
-    const slot_place& at = placed->ranks[rank];
+  for (std::uint64_t rank = 0; rank < placed.ranks.size(); ++rank) {
+    const slot_place& at = placed.ranks[rank];
     plan.nodes[at.node].ranks.push_back(
         {.slot = at.slot, .rank = rank, .stage = rank / plan.replicas, .replica = rank % plan.replicas});
   }
-  plan.crossing_bytes = crossing_bytes(plan, *placed);
+  plan.crossing_bytes = crossing_bytes(plan, placed);
   return {};
 }
 

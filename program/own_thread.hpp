@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/start_thread.hpp"
 #include <troupe/error.hpp>
 
@@ -15,15 +16,14 @@ namespace troupe {
 template <class Make>
 auto in_own_thread(const std::string& what, const std::string& failure, const Make& make) -> decltype(make()) {
   decltype(make()) made = fail(error_code::internal, what, failure);
-  auto maker = start_thread(what, [&] {
+  auto maker = TROUPE_TRY(start_thread(what, [&] {
     try {
       made = make();
     } catch (...) {
       made = fail(error_code::internal, what, failure + ": " + current_exception_text(), "report this with the model");
     }
-  });
-  if (!maker) return tl::make_unexpected(maker.error());
-  maker->join();
+  }));
+  maker.join();
   return made;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/abandoned_threads.hpp"
 #include "program/engine_checks.hpp"
 #include "program/engine_topology.hpp"
@@ -83,34 +84,30 @@ expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, cons
                                                      evaluation_hooks hooks,
                                                      std::optional<std::vector<std::string>> told) {
   const auto now = evaluation_run::clock::now();
-  if (auto fine = check_run(of.what, of.options); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(check_run(of.what, of.options));
   const journal_options& kept = of.options.journal;
   if (!kept.file.empty()) {
-    if (auto fine = check_journal(kept.file, kept.resume); !fine) return tl::make_unexpected(fine.error());
+    TROUPE_TRY(check_journal(kept.file, kept.resume));
   }
-  const auto data = open_choice(choice);
-  if (!data) return tl::make_unexpected(data.error());
-  auto call = make_call(of.what, of.options, *data);
-  if (!call) return tl::make_unexpected(call.error());
-  (*call)->ticket()->in_workers.metrics = std::move(told);
+  const auto data = TROUPE_TRY(open_choice(choice));
+  auto call = TROUPE_TRY(make_call(of.what, of.options, data));
+  call->ticket()->in_workers.metrics = std::move(told);
   const bool is_hook_alone = log->is_replaced_by(hooks);
-  auto to_hooks = report_courier::start(log->attach_to_hook(std::move(hooks)));
-  if (!to_hooks) return tl::make_unexpected(to_hooks.error());
-  auto journal = open_journal(of.what, of.options, **data, stages, **call);
-  if (!journal) return tl::make_unexpected(journal.error());
+  auto to_hooks = TROUPE_TRY(report_courier::start(log->attach_to_hook(std::move(hooks))));
+  auto journal = TROUPE_TRY(open_journal(of.what, of.options, *data, stages, *call));
   evaluation_run::parts parts{.stages = stages,
-                              .call = std::move(*call),
+                              .call = std::move(call),
                               .config = of.config,
-                              .courier = *to_hooks,
-                              .journal = std::move(*journal),
+                              .courier = to_hooks,
+                              .journal = std::move(journal),
                               .patience = now + options.call_timeout};
   if (of.options.deadline) parts.deadline = now + *of.options.deadline;
-  parts.config.data = (*data)->name();
+  parts.config.data = data->name();
   parts.config.metrics.clear();
   for (const metric_choice& each : of.what.parts().sinks.front().metrics) parts.config.metrics.push_back(name_of(each));
   evaluation_run run(std::move(parts));
   auto result = run_noted(run, is_hook_alone);
-  (*to_hooks)->finish(limits::hooks_finish_time);
+  to_hooks->finish(limits::hooks_finish_time);
   static_cast<void>(courier->flush(limits::hooks_finish_time));
   return result;
 }
@@ -188,7 +185,7 @@ class eval_future::state {
     output.exhausted = source_->exhausted();
     output.stopped = !output.exhausted && output.micro_batches < source_->count().value_or(0);
     if (options_.return_logits) output.logits = fold_->outputs();
-    if (auto reduced = reduce_into(output); !reduced) return tl::make_unexpected(reduced.error());
+    TROUPE_TRY(reduce_into(output));
     return output;
   }
 
@@ -212,9 +209,8 @@ class eval_future::state {
     } else if (!mean) {
       output.outputs = fold_->outputs();
     } else if (output.micro_batches > 0) {
-      auto mean_output = fold_->mean_outputs();
-      if (!mean_output) return tl::make_unexpected(mean_output.error());
-      output.outputs = {std::move(*mean_output)};
+      auto mean_output = TROUPE_TRY(fold_->mean_outputs());
+      output.outputs = {std::move(mean_output)};
     }
     return {};
   }
@@ -255,26 +251,23 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   serve_if_asked(request, loss);
   adapt_to_launch(request.options, request.config);
   options.run.workers.enabled = request.options.workers.enabled;
-  if (auto fine = check_run(what, options.run); !fine) return tl::make_unexpected(fine.error());
-  if (auto fine = check_call_options(options); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(check_run(what, options.run));
+  TROUPE_TRY(check_call_options(options));
   request.options.threads = request.config.run.threads = threads_of(what, options.run, cores_to_use());
   end_idle_nursery(what, request.options);
   if (auto room = check_room(what, request.options, *request.options.threads); !room) {
     return tl::make_unexpected(room.error());
   }
-  auto log = run_log::open(options.run.log);
-  if (!log) return tl::make_unexpected(log.error());
-  auto courier = report_courier::start(log->attach({}));
-  if (!courier) return tl::make_unexpected(courier.error());
-  state->courier = std::move(*courier);
+  auto log = TROUPE_TRY(run_log::open(options.run.log));
+  auto courier = TROUPE_TRY(report_courier::start(log.attach({})));
+  state->courier = std::move(courier);
   const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
-  auto stages = start_stages(request, request.first, 0, to_log, {});
-  if (!stages) return tl::make_unexpected(stages.error());
-  if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(*stages);
-  state->log = std::move(*log);
+  auto stages = TROUPE_TRY(start_stages(request, request.first, 0, to_log, {}));
+  if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(stages);
+  state->log = std::move(log);
   state->options = std::move(options);
   state->loss = std::move(loss);
-  state->stages = std::move(*stages);
+  state->stages = std::move(stages);
   state->deliver_log();
   return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
 }
@@ -290,11 +283,10 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const pipelin
   if (module.layers.empty()) {
     return fail(error_code::topology_invalid, "pipeline_module", "there is no layer", "give it layers");
   }
-  const auto shape = shape_of(module, options.replicas.value_or(1));
-  if (!shape) return tl::make_unexpected(shape.error());
-  if (auto fine = check_module_options(options, *shape); !fine) return tl::make_unexpected(fine.error());
-  options.stages = shape->stages;
-  options.replicas = shape->replicas;
+  const auto shape = TROUPE_TRY(shape_of(module, options.replicas.value_or(1)));
+  TROUPE_TRY(check_module_options(options, shape));
+  options.stages = shape.stages;
+  options.replicas = shape.replicas;
   options.partition = module.partition_method;
   return start(module.layers, "pipeline_module", std::move(options), module.loss_fn);
 }
@@ -333,14 +325,13 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uint64_t micro_batch,
                                                const std::vector<metric_choice>& metrics, evaluation_hooks hooks) {
-  auto told = metrics_to_tell(impl_->options, metrics);
-  if (!told) return tl::make_unexpected(told.error());
+  auto told = TROUPE_TRY(metrics_to_tell(impl_->options, metrics));
   run_request of = impl_->request;
   of.options.micro_batch = of.config.run.micro_batch = micro_batch;
   pipeline_engine_options others = impl_->options;
   others.metrics = metrics;
   of.what = topology_of(impl_->model, others);
-  return impl_->evaluate(of, data, std::move(hooks), std::move(*told));
+  return impl_->evaluate(of, data, std::move(hooks), std::move(told));
 }
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {

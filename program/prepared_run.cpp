@@ -5,6 +5,7 @@
 
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/fault_checks.hpp"
 #include "program/journal_pins.hpp"
 #include "program/model_probe.hpp"
@@ -25,8 +26,7 @@ namespace {
 /// In a process of its own; it must have taken the run for what this one does.
 expected<probe_report> probe(const run_request& request, const std::shared_ptr<nursery>& from, const log_function& log,
                              const std::stop_token& stop) {
-  const auto plan = expand(request.what.parts().graph());
-  if (!plan) return tl::make_unexpected(plan.error());
+  const auto plan = TROUPE_TRY(expand(request.what.parts().graph()));
   const std::string settings = settings_of(request.what);  // before files are read: workers refuse what came later
   auto report = probe_in_process({.what = request.config.model,
                                   .patience = limits::probe_start_time + request.options.workers.start_deadline,
@@ -34,7 +34,7 @@ expected<probe_report> probe(const run_request& request, const std::shared_ptr<n
                                   .spans_nodes = spans_nodes(),
                                   .from = from},
                                  stop);
-  if (report && report->fingerprint != plan_fingerprint(*plan, settings)) {
+  if (report && report->fingerprint != plan_fingerprint(plan, settings)) {
     return fail(error_code::worker_mismatch, "try-out", "its process describes another topology than its driver",
                 "build the topology from the arguments alone, and leave its files alone while it runs");
   }
@@ -113,22 +113,20 @@ expected<void> check_score_sizes(const std::vector<sink_request>& sinks, const t
 
 expected<std::unique_ptr<evaluation>> make_call(const topology& what, const run_options& options,
                                                 const data_set_ptr& data) {
-  auto sinks = make_sinks(what, data->classes());
-  if (!sinks) return tl::make_unexpected(sinks.error());
-  if (auto fine = check_score_sizes(*sinks, what, options); !fine) return tl::make_unexpected(fine.error());
-  if (auto marked = mark_parts(*sinks, what.parts().graph()); !marked) return tl::make_unexpected(marked.error());
-  return std::make_unique<evaluation>(evaluation_request{data, options.micro_batch, options.limit, std::move(*sinks)});
+  auto sinks = TROUPE_TRY(make_sinks(what, data->classes()));
+  TROUPE_TRY(check_score_sizes(sinks, what, options));
+  TROUPE_TRY(mark_parts(sinks, what.parts().graph()));
+  return std::make_unique<evaluation>(evaluation_request{data, options.micro_batch, options.limit, std::move(sinks)});
 }
 
 expected<std::shared_ptr<journal_writer>> open_journal(const topology& what, const run_options& options,
                                                        const data_set& data, const started_run& stages,
                                                        evaluation& call) {
   if (options.journal.file.empty()) return std::shared_ptr<journal_writer>();
-  const auto pins = pins_of(what, options, data, stages.layers, stages.plain_layers);
-  if (!pins) return tl::make_unexpected(pins.error());
-  auto opened = options.journal.resume ? resume_journal(options.journal.file, *pins,
+  const auto pins = TROUPE_TRY(pins_of(what, options, data, stages.layers, stages.plain_layers));
+  auto opened = options.journal.resume ? resume_journal(options.journal.file, pins,
                                                         [&](const score& state) { return call.restore(state); })
-                                       : create_journal(options.journal.file, *pins);
+                                       : create_journal(options.journal.file, pins);
   if (opened) call.append_to(*opened);
   return opened;
 }
@@ -139,9 +137,8 @@ expected<started_run> start_stages(const run_request& request, const sample_bloc
       .run = request.options, .classes = classes, .report = std::nullopt, .log = log, .stop = stop};
   if (request.what.parts().has_workers(request.options)) {
     how.from = own_nursery();
-    auto report = probe(request, how.from, log, stop);
-    if (!report) return tl::make_unexpected(report.error());
-    how.report = std::move(*report);
+    auto report = TROUPE_TRY(probe(request, how.from, log, stop));
+    how.report = std::move(report);
   }
   return start_topology(request.what, how, first);
 }
@@ -157,28 +154,22 @@ expected<prepared_run> prepare_run(const run_request& request, const log_functio
     }
   }
   end_idle_nursery(request.what, options);
-  if (auto room = check_room(request.what, options, *options.threads); !room) return tl::make_unexpected(room.error());
-  const auto data = open_choice(*request.what.parts().data);
-  if (!data) return tl::make_unexpected(data.error());
-  auto call = make_call(request.what, options, *data);
-  if (!call) return tl::make_unexpected(call.error());
-  const auto counted = check_faults(request.what, options, (*call)->micro_batches_asked());
-  if (!counted) return tl::make_unexpected(counted.error());
-  const auto first = first_block(**data, options);
-  if (!first) return tl::make_unexpected(first.error());
-  auto stages = start_stages(resolved, *first, (*data)->classes(), log, stop);
-  if (!stages) return tl::make_unexpected(stages.error());
+  TROUPE_TRY(check_room(request.what, options, *options.threads));
+  const auto data = TROUPE_TRY(open_choice(*request.what.parts().data));
+  auto call = TROUPE_TRY(make_call(request.what, options, data));
+  TROUPE_TRY(check_faults(request.what, options, call->micro_batches_asked()));
+  const auto first = TROUPE_TRY(first_block(*data, options));
+  auto stages = TROUPE_TRY(start_stages(resolved, first, data->classes(), log, stop));
   if (stop.stop_requested()) return stopped_early(resolved.config.model);
   if (request.shows_buffers && !resolved.config.num_pipe_buffers) {
-    resolved.config.num_pipe_buffers = buffers_between(*stages);
+    resolved.config.num_pipe_buffers = buffers_between(stages);
   }
-  auto journal = open_journal(request.what, options, **data, *stages, **call);
-  if (!journal) return tl::make_unexpected(journal.error());
+  auto journal = TROUPE_TRY(open_journal(request.what, options, *data, stages, *call));
   return prepared_run{.options = options,
                       .config = std::move(resolved.config),
-                      .stages = std::move(*stages),
-                      .call = std::move(*call),
-                      .journal = std::move(*journal)};
+                      .stages = std::move(stages),
+                      .call = std::move(call),
+                      .journal = std::move(journal)};
 }
 
 }  // namespace troupe

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 namespace {
@@ -74,9 +75,8 @@ expected<std::shared_ptr<report_courier>> report_courier::start(evaluation_hooks
     waiting->closed = true;
     return made;
   }
-  auto thread = side_thread::start("hooks", [waiting](const std::stop_token&) { waiting->deliver(); });
-  if (!thread) return tl::make_unexpected(thread.error());
-  made->thread_.emplace(std::move(*thread));
+  auto thread = TROUPE_TRY(side_thread::start("hooks", [waiting](const std::stop_token&) { waiting->deliver(); }));
+  made->thread_.emplace(std::move(thread));
   return made;
 }
 

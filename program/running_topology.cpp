@@ -13,6 +13,7 @@
 #include "actors/local_stages.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/fault_victims.hpp"
 #include "program/run_hosts.hpp"
 #include "runtime/engine/lost_work_watch.hpp"
@@ -91,17 +92,16 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
   state->workers = std::move(workers);
   state->faults = state->workers->faults;
   state->threads = std::make_shared<engine_threads>(!state->workers->edges->has_thread());
-  if (auto open = state->open_to_workers(); !open) return tl::make_unexpected(open.error());
+  TROUPE_TRY(state->open_to_workers());
   state->direct(std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry,
                                                 state->find_pools()));
   return std::unique_ptr<running_topology>(new running_topology(std::move(state)));
 }
 
 expected<void> running_topology::impl::open_to_workers() {
-  auto made =
-      open_hosts(engines->plan, *workers, [reports = reports](log_record record) { reports->put(std::move(record)); });
-  if (!made) return tl::make_unexpected(made.error());
-  hosts = std::move(*made);
+  auto made = TROUPE_TRY(
+      open_hosts(engines->plan, *workers, [reports = reports](log_record record) { reports->put(std::move(record)); }));
+  hosts = std::move(made);
   if (faults) {
     for (auto& each : hosts.all) each = std::make_shared<watched_host>(each, faults);
   }

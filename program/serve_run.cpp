@@ -8,6 +8,7 @@
 
 #include "actors/workers/worker_actor.hpp"
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "program/journal_pins.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
@@ -20,15 +21,13 @@ namespace troupe {
 namespace {
 
 expected<probe_report> probe(const run_request& request, const probe_note& note) try {
-  if (auto fine = request.what.check(); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(request.what.check());
   run_options options = request.options;
   options.threads = threads_of(request.what, options, cores_to_use());
   if (is_open(request.what)) return probe_topology(request.what, options, 0, request.first, note);
-  const auto data = open_choice(*request.what.parts().data);
-  if (!data) return tl::make_unexpected(data.error());
-  const auto first = first_block(**data, options);
-  if (!first) return tl::make_unexpected(first.error());
-  return probe_topology(request.what, options, (*data)->classes(), *first, note);
+  const auto data = TROUPE_TRY(open_choice(*request.what.parts().data));
+  const auto first = TROUPE_TRY(first_block(*data, options));
+  return probe_topology(request.what, options, data->classes(), first, note);
 } catch (...) {
   return fail(error_code::internal, "try-out", current_exception_text(), "report this with the model");
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "program/abandoned_threads.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -27,13 +28,12 @@ struct side_thread::state {
 
 expected<side_thread> side_thread::start(const std::string& what, std::function<void(const std::stop_token&)> work) {
   side_thread made(std::make_shared<state>());
-  auto thread = start_thread(what, [shared = made.state_, work = std::move(work)]() mutable {
+  auto thread = TROUPE_TRY(start_thread(what, [shared = made.state_, work = std::move(work)]() mutable {
     work(shared->stop.get_token());
     work = nullptr;
     shared->end();
-  });
-  if (!thread) return tl::make_unexpected(thread.error());
-  made.thread_ = std::move(*thread);
+  }));
+  made.thread_ = std::move(thread);
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "program/local_file.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
@@ -68,22 +69,18 @@ cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {
-  const auto device = device_of(what_, plan_, at);
-  if (!device) return tl::make_unexpected(device.error());
-  auto body = make_on(*device, at);
+  const auto device = TROUPE_TRY(device_of(what_, plan_, at));
+  auto body = make_on(device, at);
   if (!body) return body;
-  if (device->is_cpu()) return check_no_graphs(at.stage).map([&] { return std::move(*body); });
-  const auto channels = device_channels(what_, plan_, layout_);
-  if (!channels) return tl::make_unexpected(channels.error());
-  const std::vector<output_way> ways = ways_of(what_, plan_, at.stage, layout_, *channels);
+  if (device.is_cpu()) return check_no_graphs(at.stage).map([&] { return std::move(*body); });
+  const auto channels = TROUPE_TRY(device_channels(what_, plan_, layout_));
+  const std::vector<output_way> ways = ways_of(what_, plan_, at.stage, layout_, channels);
   if (records_graphs(what_, plan_, at.stage)) {
-    auto recorder = graph_recorder_of(*device);
-    if (!recorder) return tl::make_unexpected(recorder.error());
-    body = std::make_shared<graph_body>(plan_.nodes[at.stage].name, std::move(*body), std::move(*recorder), ways);
+    auto recorder = TROUPE_TRY(graph_recorder_of(device));
+    body = std::make_shared<graph_body>(plan_.nodes[at.stage].name, std::move(*body), std::move(recorder), ways);
   }
-  auto made = device_body::make(std::move(*body), *device, ways);
-  if (!made) return tl::make_unexpected(made.error());
-  return std::shared_ptr<stage_body>{std::move(*made)};
+  auto made = TROUPE_TRY(device_body::make(std::move(*body), device, ways));
+  return std::shared_ptr<stage_body>{std::move(made)};
 }
 
 expected<void> stage_bodies::check_no_graphs(stage_index node) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "messages/try.hpp"
 #include "program/process_role.hpp"
 #include "program/topology_parts.hpp"
 #include "runtime/config/option_names.hpp"
@@ -175,9 +176,8 @@ expected<std::vector<bool>> device_channels(const topology& what, const wiring_p
     const auto one = find_device(channel.producer);
     const auto other = find_device(channel.consumer);
     if (!one || !other) return tl::make_unexpected(one ? other.error() : one.error());
-    const auto fits = can_connect(*one, *other, layout.reach);
-    if (!fits) return tl::make_unexpected(fits.error());
-    made[number] = *fits;
+    const auto fits = TROUPE_TRY(can_connect(*one, *other, layout.reach));
+    made[number] = fits;
   }
   keep_whole_outputs(plan, made);
   return made;

@@ -8,6 +8,7 @@
 
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "program/topology_worker.hpp"
 #include "runtime/engine/make_wiring.hpp"
 #include "runtime/model/layer_code.hpp"
@@ -38,9 +39,8 @@ bool is_cut(const std::string& boundaries, std::size_t layers, std::uint32_t sta
 expected<void> await(context_event& ready, const std::string& name) {
   const auto limit = std::chrono::steady_clock::now() + limits::first_device_forward_max;
   while (std::chrono::steady_clock::now() < limit) {
-    const auto passed = ready.has_passed();
-    if (!passed) return tl::make_unexpected(passed.error());
-    if (*passed) return {};
+    const auto passed = TROUPE_TRY(ready.has_passed());
+    if (passed) return {};
     std::this_thread::sleep_for(limits::device_poll_pause);
   }
   return fail(
@@ -72,7 +72,7 @@ std::vector<activation> own_copies(std::vector<activation> made) {
 
 expected<void> compute_once(stage_body& body, std::span<const activation> inputs, std::span<activation> outputs,
                             const std::string& name) try {
-  if (auto ran = body.run(inputs, outputs); !ran) return ran;
+  TROUPE_TRY(body.run(inputs, outputs));
   const auto ready = body.outputs_ready();
   return ready ? await(*ready, name) : expected<void>{};
 } catch (...) {
@@ -118,7 +118,7 @@ expected<void> topology_probe::run(std::uint32_t classes, const probe_note& note
   for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
     if (plan_.nodes[node].kind == node_kind::source) continue;
     if (stop.stop_requested()) return stopped_early("topology");
-    if (auto tried = probe_node(node, note, stop); !tried) return tried;
+    TROUPE_TRY(probe_node(node, note, stop));
   }
   return is_open(what_) ? expected<void>{} : judge_sinks(what_, plan_, outputs_, classes);
 }
@@ -139,18 +139,17 @@ expected<void> topology_probe::probe_node(stage_index node, const probe_note& no
   outputs_[node].assign(plan_.nodes[node].outputs.size(), header);
   if (note) note(place_of(node));
   if (cuts) {
-    if (auto cut = cut_here(*part, inputs.front(), stop); !cut) return cut;
+    TROUPE_TRY(cut_here(*part, inputs.front(), stop));
   }
   if (!has_sample_ || std::ranges::all_of(inputs, &activation::is_empty_part)) return {};
   return compute(node, inputs);
 }
 
 expected<void> topology_probe::compute(stage_index node, std::span<const activation> inputs) {
-  auto body = bodies_.make({node, 0});
-  if (!body) return tl::make_unexpected(body.error());
-  auto ran = run_once(**body, inputs, outputs_[node], plan_.nodes[node].name);
+  auto body = TROUPE_TRY(bodies_.make({node, 0}));
+  auto ran = run_once(*body, inputs, outputs_[node], plan_.nodes[node].name);
   const stage_node* stage = bodies_.stage_at(node);
-  return ran && stage != nullptr && stage->options.device == "cpu" ? repeat(node, **body, inputs) : ran;
+  return ran && stage != nullptr && stage->options.device == "cpu" ? repeat(node, *body, inputs) : ran;
 }
 
 /// Kernels of a device may differ in the last bits between their first runs, in which they are chosen.
@@ -159,7 +158,7 @@ expected<void> topology_probe::repeat(stage_index node, stage_body& body, std::s
   std::vector<activation> again = once;
   for (activation& each : again) each.tensors = nullptr;
   outputs_[node] = once;
-  if (auto ran = compute_once(body, inputs, again, plan_.nodes[node].name); !ran) return ran;
+  TROUPE_TRY(compute_once(body, inputs, again, plan_.nodes[node].name));
   if (std::ranges::equal(once, again, are_same)) return {};
   const std::string cause = "it gave other bits when it got the first micro-batch a second time";
   const std::string place = "stage '" + plan_.nodes[node].name + "'";
@@ -213,12 +212,10 @@ cut_request topology_probe::request_for(const cut_node& part, std::size_t layers
 
 expected<void> topology_probe::cut_here(const cut_node& part, const activation& input, const std::stop_token& stop) {
   const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
-  auto model = open_model(asked, part.pipeline);
-  if (!model) return tl::make_unexpected(model.error());
-  const auto sample = sample_for(part, input);
-  if (!sample) return tl::make_unexpected(sample.error());
-  const cut_request request = request_for(part, (*model)->weights().size(), sample->defined());
-  return cut(std::move(*model), request, *sample, stop).map([&](cut_model made) {
+  auto model = TROUPE_TRY(open_model(asked, part.pipeline));
+  const auto sample = TROUPE_TRY(sample_for(part, input));
+  const cut_request request = request_for(part, model->weights().size(), sample.defined());
+  return cut(std::move(model), request, sample, stop).map([&](cut_model made) {
     bodies_.add(part.pipeline, std::move(made));
   });
 }

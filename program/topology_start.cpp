@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "program/fault_checks.hpp"
 #include "program/file_stamp.hpp"
 #include "program/journal_pins.hpp"
@@ -31,9 +32,8 @@ expected<void> make_local_pages(worker_setup& setup, const wiring_plan& plan) {
   for (const wired_instance& instance : plan.instances) {
     const bool is_source = plan.nodes[instance.address.stage].kind == node_kind::source;
     if (!is_source && setup.is_remote(instance.address)) continue;
-    auto page = shared_page::create();
-    if (!page) return tl::make_unexpected(page.error());
-    setup.local_pages.emplace(instance.address, std::move(*page));
+    auto page = TROUPE_TRY(shared_page::create());
+    setup.local_pages.emplace(instance.address, std::move(page));
   }
   return {};
 }
@@ -69,12 +69,10 @@ class starter {
 
   expected<started_run> start(const sample_block& first) {
     load_kernels(what_);
-    if (auto ready = options_.report ? adopt() : try_out(first); !ready) return tl::make_unexpected(ready.error());
+    TROUPE_TRY(options_.report ? adopt() : try_out(first));
     tell();
-    auto faults = plan_faults();
-    if (!faults) return tl::make_unexpected(faults.error());
-    auto workers = set_up_workers();
-    if (!workers) return tl::make_unexpected(workers.error());
+    auto faults = TROUPE_TRY(plan_faults());
+    auto workers = TROUPE_TRY(set_up_workers());
     started_run made;
     if (options_.run.trace) made.trace = std::make_shared<trace_clock>();
     for (stage_index node = 0; node < plan_.nodes.size(); ++node) made.layers.push_back(layers_of(node));
@@ -86,28 +84,26 @@ class starter {
     const assembly_options how{.depths = {.from_loader = prefetch_slots_for(bytes_of(loaded_activation(first))),
                                           .between_stages = stage_slots_for(reported_.between_bytes)},
                                .trace = made.trace.get(),
-                               .is_elsewhere = *workers ? (*workers)->is_remote : nullptr,
-                               .page_of = *workers ? (*workers)->page_finder() : nullptr};
-    auto engines = assemble(
+                               .is_elsewhere = workers ? workers->is_remote : nullptr,
+                               .page_of = workers ? workers->page_finder() : nullptr};
+    auto engines = TROUPE_TRY(assemble(
         wiring_plan(plan_), within_process(transport_name(options_.run.workers.transport)).within(edge_settings()),
         [&](stage_address at) {
           auto body = bodies_.make(at);
-          return body && *faults ? (*faults)->wrap(at, std::move(*body)) : std::move(body);
+          return body && faults ? faults->wrap(at, std::move(*body)) : std::move(body);
         },
-        how);
-    if (!engines) return tl::make_unexpected(engines.error());
+        how));
     if (options_.stop.stop_requested()) return stopped_early("topology");
-    if (!*workers) {
-      made.running = running_topology::start(std::move(*engines), std::move(*faults));
+    if (!workers) {
+      made.running = running_topology::start(std::move(engines), std::move(faults));
       return made;
     }
-    (*workers)->faults = std::move(*faults);
+    workers->faults = std::move(faults);
     if (has_edge_faults(options_.run.faults)) {
-      (*workers)->edges = (*workers)->faults->wrap((*workers)->edges, plan_);
+      workers->edges = workers->faults->wrap(workers->edges, plan_);
     }
-    auto running = running_topology::start(std::move(*engines), std::move(*workers));
-    if (!running) return tl::make_unexpected(running.error());
-    made.running = std::move(*running);
+    auto running = TROUPE_TRY(running_topology::start(std::move(engines), std::move(workers)));
+    made.running = std::move(running);
     return made;
   }
 
@@ -145,18 +141,17 @@ class starter {
       if (cut == nullptr) {
         return fail(error_code::wire_malformed, "the report of the try-out", "it does not know pipeline " + name);
       }
-      if (auto fits = check_cut(*cut, asked.options.stages); !fits) return fits;
+      TROUPE_TRY(check_cut(*cut, asked.options.stages));
       // the parts of a pipeline live all in workers, or all here
       if (what_.parts().has_workers(options_.run, part_name(name, 0))) continue;
-      if (auto made = cut_as(name, asked, *cut); !made) return made;
+      TROUPE_TRY(cut_as(name, asked, *cut));
     }
     return {};
   }
 
   expected<void> cut_as(const std::string& name, const cut_pipeline& asked, const cut_report& reported) {
-    auto model = open_model(asked, name);
-    if (!model) return tl::make_unexpected(model.error());
-    return cut_at(std::move(*model), bodies_.request_of(asked), places_of(reported), std::nullopt, options_.stop)
+    auto model = TROUPE_TRY(open_model(asked, name));
+    return cut_at(std::move(model), bodies_.request_of(asked), places_of(reported), std::nullopt, options_.stop)
         .map([&](cut_model made) { bodies_.add(name, std::move(made)); });
   }
 
@@ -189,13 +184,12 @@ class starter {
     setup->from = options_.from;
     if (const auto* launched = launched_nodes::get()) {
       setup->home = launched->home();
-      if (auto found = find_files(*setup); !found) return tl::make_unexpected(found.error());
+      TROUPE_TRY(find_files(*setup));
     }
-    auto edges = open_edges(edge_row_name(what_, plan_, options_.run));
-    if (!edges) return tl::make_unexpected(edges.error());
-    setup->edges = std::move(*edges);
+    auto edges = TROUPE_TRY(open_edges(edge_row_name(what_, plan_, options_.run)));
+    setup->edges = std::move(edges);
     setup->device_channels = {reported_.device_channels.begin(), reported_.device_channels.end()};
-    if (auto made = make_local_pages(*setup, plan_); !made) return tl::make_unexpected(made.error());
+    TROUPE_TRY(make_local_pages(*setup, plan_));
     return setup;
   }
 
@@ -204,9 +198,8 @@ class starter {
     for (const auto& [name, asked] : what_.parts().pipelines) {
       const auto* file = std::get_if<std::string>(&asked.model);
       if (file == nullptr || !what_.parts().has_workers(options_.run, part_name(name, 0))) continue;
-      auto identity = identity_of(*file);
-      if (!identity) return tl::make_unexpected(identity.error());
-      setup.files.push_back(std::move(*identity));
+      auto identity = TROUPE_TRY(identity_of(*file));
+      setup.files.push_back(std::move(identity));
     }
     return {};
   }
@@ -243,26 +236,24 @@ class starter {
 
 expected<started_run> start_topology(const topology& what, const topology_start_options& options,
                                      const sample_block& first) {
-  if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
-  const auto plan = expand(what.parts().graph());
-  if (!plan) return tl::make_unexpected(plan.error());
+  TROUPE_TRY(what.check());
+  const auto plan = TROUPE_TRY(expand(what.parts().graph()));
   keep_freed_memory();
   return in_own_thread("topology", "the pipeline could not be started",
-                       [&] { return starter(what, *plan, options).start(first); });
+                       [&] { return starter(what, plan, options).start(first); });
 }
 
 expected<probe_report> probe_topology(const topology& what, const run_options& options, std::uint32_t classes,
                                       const sample_block& first, const probe_note& note) {
-  const auto plan = expand(what.parts().graph());
-  if (!plan) return tl::make_unexpected(plan.error());
-  const std::uint64_t fingerprint = plan_fingerprint(*plan, settings_of(what));
+  const auto plan = TROUPE_TRY(expand(what.parts().graph()));
+  const std::uint64_t fingerprint = plan_fingerprint(plan, settings_of(what));
   load_kernels(what);
-  stage_bodies bodies(what, *plan, options.threads.value_or(1), device_layout::of(options));
-  topology_probe probe(what, *plan, bodies, first, journaled_choices_of(what, options.journal));
-  if (auto tried = probe.run(classes, note, {}); !tried) return tl::make_unexpected(tried.error());
+  stage_bodies bodies(what, plan, options.threads.value_or(1), device_layout::of(options));
+  topology_probe probe(what, plan, bodies, first, journaled_choices_of(what, options.journal));
+  TROUPE_TRY(probe.run(classes, note, {}));
   probe_report made = report_of(bodies, probe);
   made.fingerprint = fingerprint;
-  if (auto found = find_device_channels(made, what, *plan, options); !found) return tl::make_unexpected(found.error());
+  TROUPE_TRY(find_device_channels(made, what, plan, options));
   return made;
 }
 
@@ -275,19 +266,17 @@ expected<std::shared_ptr<stage_body>> make_assigned_body(const topology& what, c
   auto prepared = spare.take(part == nullptr ? std::string() : part->pipeline);
   if (part == nullptr) return bodies.make(to.address);
   const cut_pipeline& asked = what.parts().pipelines.at(part->pipeline);
-  auto model = prepared ? expected<layered_model_ptr>(std::move(prepared)) : open_model(asked, part->pipeline);
-  if (!model) return tl::make_unexpected(model.error());
-  const auto input = warm_up_of(warm_up, to.incarnation > 0);
-  if (!input) return tl::make_unexpected(input.error());
+  auto model =
+      TROUPE_TRY(prepared ? expected<layered_model_ptr>(std::move(prepared)) : open_model(asked, part->pipeline));
+  const auto input = TROUPE_TRY(warm_up_of(warm_up, to.incarnation > 0));
   cut_request request = bodies.request_of(asked);
   request.threads = to.threads;
   cut_places places{.boundaries = {to.boundaries.begin(), to.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
   places.warm_up.resize(request.stages);
-  places.warm_up.at(part->part) = *input;
+  places.warm_up.at(part->part) = input;
   places.choice.plain.assign(to.plain_layers.begin(), to.plain_layers.end());
-  auto made = cut_at(std::move(*model), request, std::move(places), part->part);
-  if (!made) return tl::make_unexpected(made.error());
-  bodies.add(part->pipeline, std::move(*made));
+  auto made = TROUPE_TRY(cut_at(std::move(model), request, std::move(places), part->part));
+  bodies.add(part->pipeline, std::move(made));
   return bodies.make(to.address);
 }
 

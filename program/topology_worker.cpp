@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "actors/workers/worker_actor.hpp"
+#include "messages/try.hpp"
 #include "program/file_stamp.hpp"
 #include "program/own_thread.hpp"
 #include "program/process_role.hpp"
@@ -75,11 +76,10 @@ expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>&
 expected<std::shared_ptr<scorer>> make_metric_scorer(const topology& what, std::uint32_t sink, const scoring& asked) {
   const scored_sink& place = what.parts().sinks.at(sink);
   const bool is_named = sink == 0 && asked.metrics;
-  auto metrics =
+  auto metrics = TROUPE_TRY(
       make_metrics(is_named ? std::vector<metric_choice>(asked.metrics->begin(), asked.metrics->end()) : place.metrics,
-                   asked.classes);
-  if (!metrics) return tl::make_unexpected(metrics.error());
-  return std::make_shared<metric_scorer>(std::move(*metrics), false, place.options.tensor, place.options.label);
+                   asked.classes));
+  return std::make_shared<metric_scorer>(std::move(metrics), false, place.options.tensor, place.options.label);
 }
 
 expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::uint32_t sink, const scoring& asked) {
@@ -97,29 +97,25 @@ expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::ui
 expected<std::vector<sink_request>> make_sinks(const topology& what, std::uint32_t classes) {
   std::vector<sink_request> made;
   for (const scored_sink& each : what.parts().sinks) {
-    auto metrics = make_metrics(each.metrics, classes);
-    if (!metrics) return tl::make_unexpected(metrics.error());
-    made.push_back({.name = each.name,
-                    .metrics = std::move(*metrics),
-                    .tensor = each.options.tensor,
-                    .label = each.options.label});
+    auto metrics = TROUPE_TRY(make_metrics(each.metrics, classes));
+    made.push_back(
+        {.name = each.name, .metrics = std::move(metrics), .tensor = each.options.tensor, .label = each.options.label});
   }
   return made;
 }
 
 expected<void> judge_sinks(const topology& what, const wiring_plan& plan,
                            const std::vector<std::vector<activation>>& outputs, std::uint32_t classes) {
-  auto sinks = make_sinks(what, classes);
-  if (!sinks) return tl::make_unexpected(sinks.error());
-  for (std::size_t index = 0; index < sinks->size(); ++index) {
-    const sink_request& sink = (*sinks)[index];
+  auto sinks = TROUPE_TRY(make_sinks(what, classes));
+  for (std::size_t index = 0; index < sinks.size(); ++index) {
+    const sink_request& sink = sinks[index];
     const wired_sink& place = plan.sinks[index];
     const activation& part = outputs[place.stage][place.output_port];
     if (part.tensors == nullptr) continue;
     auto fits = metric_scorer(sink.metrics, false, sink.tensor, sink.label).judge(part.tensors, part);
     if (fits) continue;
     error misfit = std::move(fits.error());
-    if (sinks->size() > 1) misfit.where = "sink " + sink.name + ", " + misfit.where;
+    if (sinks.size() > 1) misfit.where = "sink " + sink.name + ", " + misfit.where;
     return tl::make_unexpected(std::move(misfit));
   }
   return {};
@@ -151,13 +147,11 @@ std::string settings_of(const topology& what) {
 
 expected<worker_description> describe_worker(const topology& what, const run_options& options, loss_function loss,
                                              std::shared_ptr<const node_network> network) {
-  if (auto fine = what.check(); !fine) return tl::make_unexpected(fine.error());
-  auto plan = expand(what.parts().graph());
-  if (!plan) return tl::make_unexpected(plan.error());
+  TROUPE_TRY(what.check());
+  auto plan = TROUPE_TRY(expand(what.parts().graph()));
   keep_freed_memory();
   load_kernels(what);
-  const auto state =
-      std::make_shared<worker_state>(what, std::move(*plan), std::move(loss), device_layout::of(options));
+  const auto state = std::make_shared<worker_state>(what, std::move(plan), std::move(loss), device_layout::of(options));
   const std::string edges = edge_row_name(state->what, state->plan, options);
   return worker_description{
       .plan = state->plan,

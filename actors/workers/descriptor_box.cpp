@@ -6,21 +6,21 @@
 #include <poll.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 
 expected<void> descriptor_box::receive_all() {
   for (;;) {
-    auto input = channel_.receive();
-    if (!input) return tl::make_unexpected(input.error());
-    if (input->status == channel_status::closed) return {};
-    if (input->status == channel_status::empty) {
+    auto input = TROUPE_TRY(channel_.receive());
+    if (input.status == channel_status::closed) return {};
+    if (input.status == channel_status::empty) {
       pollfd readable{channel_.fd(), POLLIN, 0};
       static_cast<void>(::poll(&readable, 1, -1));
       continue;
     }
     const std::lock_guard lock{mutex_};
-    waiting_.insert_or_assign(std::move(input->message.tag), std::move(input->message.fds));
+    waiting_.insert_or_assign(std::move(input.message.tag), std::move(input.message.fds));
     came_.notify_all();
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/transport.hpp"
 #include <troupe/fault_plan.hpp>
 #include <troupe/limits.hpp>
@@ -55,7 +56,7 @@ expected<void> driver_orders::check(const wiring_order& said) const {
                 "run the same version of Troupe everywhere");
   }
   for (const std::uint64_t each : said.present) {
-    if (auto fine = within("wiring_order.present", each, 0, plan_.instances.size() - 1); !fine) return fine;
+    TROUPE_TRY(within("wiring_order.present", each, 0, plan_.instances.size() - 1));
   }
   for (const edge_contact& each : said.edge_contacts) {
     if (edges_.may_be_contact(each.number)) continue;

@@ -9,6 +9,7 @@
 #include "messages/error_text.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 namespace {
@@ -99,11 +100,10 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
     return shares_memory ? hand_over("loader", options_.loader_page->memory()) : expected<void>{};
   };
   const bool memory_first = options_.setup->memory_first;
-  if (auto lent = memory_first ? lend_page() : expected<void>{}; !lent) return lent;
+  TROUPE_TRY(memory_first ? lend_page() : expected<void>{});
 
   const assignment_data assignment = options_.setup->assignment(options_.at);
-  const auto warm_up_bytes = send_warm_up(assignment.warm_up);
-  if (!warm_up_bytes) return tl::make_unexpected(warm_up_bytes.error());
+  const auto warm_up_bytes = TROUPE_TRY(send_warm_up(assignment.warm_up));
   const auto& faults = options_.setup->faults;
   to_worker(worker_assignment{.address = options_.at,
                               .incarnation = options_.incarnation,
@@ -114,7 +114,7 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
                               .boundaries = assignment.boundaries,
                               .plain_layers = assignment.plain_layers,
                               .loader_pages = shares_memory ? 1u : 0u,
-                              .warm_up_bytes = *warm_up_bytes,
+                              .warm_up_bytes = warm_up_bytes,
                               .faults = faults ? faults->assign(options_.at, worker_) : std::vector<assigned_fault>{}});
   return memory_first ? expected<void>{} : lend_page();
 }
@@ -129,9 +129,9 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm
   if (warm_up == nullptr) return 0;
   const payload_codec& codec = *options_.setup->codec;
   const std::uint64_t bytes = codec.size_of(*warm_up);
-  const auto made = blob::make("troupe-warm-up", bytes, [&](std::span<std::byte> to) { codec.write(*warm_up, to); });
-  if (!made) return tl::make_unexpected(made.error());
-  return hand_over("warm-up", *made).map([bytes] { return bytes; });
+  const auto made =
+      TROUPE_TRY(blob::make("troupe-warm-up", bytes, [&](std::span<std::byte> to) { codec.write(*warm_up, to); }));
+  return hand_over("warm-up", made).map([bytes] { return bytes; });
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, name_, "its inputs cannot be sent: " + exception_text(e));
 }

@@ -8,6 +8,7 @@
 #include "actors/workers/send_scores.hpp"
 #include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/checked_consumer.hpp"
 #include "runtime/inject/armed_faults.hpp"
 #include "runtime/inject/cut_off_edges.hpp"
@@ -98,30 +99,27 @@ void worker_actor_state::handle(const worker_assignment& to) {
 
 expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   const worker_description& what = body_->description;
-  if (auto same = check_fingerprint(to); !same) return same;
-  if (auto room = body_->process.make_room(to.threads); !room) return room;
-  const auto page = body_->process.take_page("page");
-  if (!page) return tl::make_unexpected(page.error());
-  (*page)->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
-  if (auto bounds = take_loader_page(to); !bounds) return bounds;
-  const auto warm_up = warm_up_of(to);
-  if (!warm_up) return tl::make_unexpected(warm_up.error());
-  auto stage = what.make_body(to, *warm_up);
-  if (!stage) return tl::make_unexpected(stage.error());
+  TROUPE_TRY(check_fingerprint(to));
+  TROUPE_TRY(body_->process.make_room(to.threads));
+  const auto page = TROUPE_TRY(body_->process.take_page("page"));
+  page->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
+  TROUPE_TRY(take_loader_page(to));
+  const auto warm_up = TROUPE_TRY(warm_up_of(to));
+  auto stage = TROUPE_TRY(what.make_body(to, warm_up));
   // Once more: a file that was replaced while it was read is another one by now.
-  if (auto same = check_fingerprint(to); !same) return same;
+  TROUPE_TRY(check_fingerprint(to));
   if (!to.faults.empty()) {
-    const armed_faults faults = arm(to, *page, run_start_);
+    const armed_faults faults = arm(to, page, run_start_);
     const std::uint64_t lot = (std::uint64_t{to.incarnation} << 32U) + to.address.replica;
-    *stage = faults.around(std::move(*stage), lot, [](const fault&) { return true; });
+    stage = faults.around(std::move(stage), lot, [](const fault&) { return true; });
     // Faults of a node that a worker has are those of its own.
-    if (faults.has(fault_target_kind::node)) body_->edges = cut_off_edges(body_->edges, *page);
+    if (faults.has(fault_target_kind::node)) body_->edges = cut_off_edges(body_->edges, page);
     if (faults.has(fault_target_kind::edge)) body_->edges = faults.around(body_->edges, what.plan);
   }
   const assembly_options options{.depths = {.from_loader = to.prefetch_slots, .between_stages = to.stage_slots},
                                  .trace = what.trace};
-  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), options, std::move(*stage), *page);
-  engine_->listen(report_to_driver(*page));
+  engine_ = make_stage_engine(what.plan, what.plan.instance_at(to.address), options, std::move(stage), page);
+  engine_->listen(report_to_driver(page));
   return body_->process.engines().start(engine_);
 }
 
@@ -140,13 +138,10 @@ expected<void> worker_actor_state::check_fingerprint(const worker_assignment& to
 
 expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to) {
   if (to.warm_up_bytes == 0) return payload_ptr{};
-  auto descriptors = body_->process.take("warm-up", 1);
-  if (!descriptors) return tl::make_unexpected(descriptors.error());
-  const auto memory = shared_memory::adopt(std::move(descriptors->front()), to.warm_up_bytes);
-  if (!memory) return tl::make_unexpected(memory.error());
-  auto mapped = memory->map(0, to.warm_up_bytes);
-  if (!mapped) return tl::make_unexpected(mapped.error());
-  const auto pages = std::make_shared<memory_mapping>(std::move(*mapped));
+  auto descriptors = TROUPE_TRY(body_->process.take("warm-up", 1));
+  const auto memory = TROUPE_TRY(shared_memory::adopt(std::move(descriptors.front()), to.warm_up_bytes));
+  auto mapped = TROUPE_TRY(memory.map(0, to.warm_up_bytes));
+  const auto pages = std::make_shared<memory_mapping>(std::move(mapped));
   return body_->description.codec->read(pages->bytes().first(to.warm_up_bytes), pages);
 }
 
@@ -269,12 +264,10 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
 
 /// The memory of an edge, and the page of the engine at its other end.
 expected<void> worker_actor_state::take_memory(edge_site& site) {
-  auto descriptors = body_->process.take(edge_tag(site.epoch, site.channel), 2);
-  if (!descriptors) return tl::make_unexpected(descriptors.error());
-  const auto page = shared_page::adopt(std::move((*descriptors)[1]));
-  if (!page) return tl::make_unexpected(page.error());
-  site.offer.memory.emplace(std::move((*descriptors)[0]));
-  site.peer_bell = page->bell();
+  auto descriptors = TROUPE_TRY(body_->process.take(edge_tag(site.epoch, site.channel), 2));
+  const auto page = TROUPE_TRY(shared_page::adopt(std::move(descriptors[1])));
+  site.offer.memory.emplace(std::move(descriptors[0]));
+  site.peer_bell = page.bell();
   return {};
 }
 

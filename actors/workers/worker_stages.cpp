@@ -4,6 +4,7 @@
 
 #include "messages/check.hpp"
 #include "messages/error_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
@@ -60,7 +61,7 @@ std::unique_ptr<edge_consumer> worker_stages::checked(std::unique_ptr<edge_consu
   const std::size_t producer = engines_->plan.channels[channel].producer;
   if (!is_remote(producer)) return end;
   const auto check = [sent = sent()](const activation& message) -> expected<void> {
-    if (auto fine = check_form(message); !fine) return fine;
+    TROUPE_TRY(check_form(message));
     const handed_out::micro_batch known = sent->find(message.id);
     const bool fits = known.now != handed_out::standing::out || known.samples == message.samples.size();
     if (known.now != handed_out::standing::never && fits) return {};
@@ -89,7 +90,7 @@ bool worker_stages::is_remote(std::size_t instance) const {
 expected<std::shared_ptr<engine_wiring>> worker_stages::wire(const epoch_request& round) {
   const wiring_plan& plan = engines_->plan;
   epoch_edges edges{.epoch = round.epoch, .present = present_in(round), .offers = {}, .local = {}};
-  if (auto made = make_edges(edges); !made) return tl::make_unexpected(made.error());
+  TROUPE_TRY(make_edges(edges));
   wiring_order order{.epoch = round.epoch, .from = round.from, .present = {}, .edge_contacts = {}, .offers = {}};
   for (std::size_t instance = 0; instance < edges.present.size(); ++instance) {
     if (!edges.present[instance]) continue;
@@ -102,9 +103,8 @@ expected<std::shared_ptr<engine_wiring>> worker_stages::wire(const epoch_request
       wire_there(edges, instance, order);
       continue;
     }
-    auto wired = wire_here(edges, instance);
-    if (!wired) return tl::make_unexpected(wired.error());
-    post(members_.at(each).actor, start_stage_epoch{std::make_shared<engine_wiring>(std::move(*wired)), round.from});
+    auto wired = TROUPE_TRY(wire_here(edges, instance));
+    post(members_.at(each).actor, start_stage_epoch{std::make_shared<engine_wiring>(std::move(wired)), round.from});
   }
   return wire_here(edges, source()).map([](engine_wiring&& wired) {
     return std::make_shared<engine_wiring>(std::move(wired));
@@ -124,9 +124,8 @@ expected<void> worker_stages::make_edges(epoch_edges& edges) {
     if (!edges.present[channel.producer] || !edges.present[channel.consumer]) continue;
     edge_options shape = shape_of(plan, number, engines_->depths);
     if (is_remote(channel.producer) || is_remote(channel.consumer)) {
-      auto offer = setup_->edges->offer(shape, reach_of(number));
-      if (!offer) return tl::make_unexpected(offer.error());
-      edges.offers.emplace(number, std::move(*offer));
+      auto offer = TROUPE_TRY(setup_->edges->offer(shape, reach_of(number)));
+      edges.offers.emplace(number, std::move(offer));
       continue;
     }
     shape.producer_bell = &bell_of(channel.producer);
@@ -185,9 +184,9 @@ expected<edge_site> worker_stages::site_of(const epoch_edges& edges, std::size_t
                  .on_damaged = kill_switch_of(there)};
   site.shape.producer_bell = site.shape.consumer_bell = &bell_of(here);
   if (!site.offer.memory) return site;
-  auto page = page_of(there).copy().and_then([](unique_fd&& memory) { return shared_page::adopt(std::move(memory)); });
-  if (!page) return tl::make_unexpected(page.error());
-  site.peer_bell = page->bell();
+  auto page = TROUPE_TRY(
+      page_of(there).copy().and_then([](unique_fd&& memory) { return shared_page::adopt(std::move(memory)); }));
+  site.peer_bell = page.bell();
   return site;
 }
 
@@ -237,7 +236,7 @@ expected<void> worker_stages::offer_edges(const epoch_edges& edges, std::size_t 
     order.offers.push_back({.channel = channel, .blobs = offer.memory ? 2u : 0u, .words = offer.words});
     if (!offer.memory) continue;
     const blob blobs[] = {*offer.memory, page_of(peer)};
-    if (auto sent = to.hand_over(edge_tag(order.epoch, channel), blobs); !sent) return sent;
+    TROUPE_TRY(to.hand_over(edge_tag(order.epoch, channel), blobs));
   }
   return {};
 }

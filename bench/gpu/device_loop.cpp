@@ -8,6 +8,7 @@
 #include <c10/core/StreamGuard.h>
 #include <torch/csrc/jit/codegen/fuser/interface.h>
 
+#include "messages/try.hpp"
 #include "program/layered_model.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_fold.hpp"
@@ -36,14 +37,13 @@ class sum {
 
   expected<void> take(const in_flight& oldest) {
     for (;;) {
-      const auto passed = oldest.ready->has_passed();
-      if (!passed) return tl::make_unexpected(passed.error());
-      if (*passed) break;
+      const auto passed = TROUPE_TRY(oldest.ready->has_passed());
+      if (passed) break;
       std::this_thread::yield();
     }
     score counted;
     counted.id = oldest.input.id;
-    if (auto done = scorer_.evaluate(make_tensors(oldest.outputs), oldest.input, counted); !done) return done;
+    TROUPE_TRY(scorer_.evaluate(make_tensors(oldest.outputs), oldest.input, counted));
     return fold_.fold(counted);
   }
   [[nodiscard]] std::vector<metric_value> values() const { return get(fold_.compute()); }
@@ -56,9 +56,8 @@ class sum {
 }  // namespace
 
 expected<device_loop> device_loop::load(const std::string& model, c10::Device device, bool by_layer) {
-  auto chain = load_chain(model);
-  if (!chain) return tl::make_unexpected(chain.error());
-  const layer_chain moved = move_layers(std::move(*chain), device);
+  auto chain = TROUPE_TRY(load_chain(model));
+  const layer_chain moved = move_layers(std::move(chain), device);
   if (!by_layer) {
     return fuse_layers(moved.layers, model).map([&](const torch::jit::Module& fused) {
       return device_loop({fused.get_method("forward")}, device);
@@ -75,26 +74,24 @@ expected<device_loop> device_loop::load(const std::string& model, c10::Device de
 
 expected<std::vector<metric_value>> device_loop::pass(const data_set_ptr& data, std::uint64_t micro_batch,
                                                       std::uint64_t micro_batches) const {
-  const auto stream = torch_stream::make(device_);
-  if (!stream) return tl::make_unexpected(stream.error());
-  const c10::StreamGuard here(stream->get());
+  const auto stream = TROUPE_TRY(torch_stream::make(device_));
+  const c10::StreamGuard here(stream.get());
   data_set_source source(data, micro_batch, micro_batches * micro_batch);
   sum all(metrics);
   std::deque<in_flight> given;
   for (std::uint64_t index = 0;; ++index) {
-    auto loaded = source.next();
-    if (!loaded) return tl::make_unexpected(loaded.error());
-    if (!*loaded) break;
-    activation input{{0, index}, (*loaded)->samples, (*loaded)->tensors, (*loaded)->labels};
-    at::Tensor value = stream->bring(as_tensors(input.tensors).single());
+    auto loaded = TROUPE_TRY(source.next());
+    if (!loaded) break;
+    activation input{{0, index}, loaded->samples, loaded->tensors, loaded->labels};
+    at::Tensor value = stream.bring(as_tensors(input.tensors).single());
     for (const torch::jit::Method& forward : forwards_) value = forward({std::move(value)}).toTensor();
-    given.push_back({std::move(input), torch_stream::fetch(value), stream->record()});
+    given.push_back({std::move(input), torch_stream::fetch(value), stream.record()});
     if (given.size() < in_flight_max) continue;
-    if (auto taken = all.take(given.front()); !taken) return tl::make_unexpected(taken.error());
+    TROUPE_TRY(all.take(given.front()));
     given.pop_front();
   }
   for (const in_flight& each : given) {
-    if (auto taken = all.take(each); !taken) return tl::make_unexpected(taken.error());
+    TROUPE_TRY(all.take(each));
   }
   return all.values();
 }

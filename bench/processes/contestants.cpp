@@ -9,6 +9,7 @@
 
 #include "../children.hpp"
 #include "../spread.hpp"
+#include "messages/try.hpp"
 #include "process_worker.hpp"
 
 namespace troupe::bench {
@@ -45,10 +46,9 @@ std::shared_ptr<journal_writer> make_journal() {
 
 expected<std::unique_ptr<contestants>> contestants::gather(const workload& work) {
   std::unique_ptr<contestants> made(new contestants(work));
-  if (auto done = made->prepare(variant::one_process); !done) return tl::make_unexpected(done.error());
-  auto alone = lone_stages::prepare(work, made->piped_.at(variant::one_process).boundaries());
-  if (!alone) return tl::make_unexpected(alone.error());
-  made->alone_ = std::move(*alone);
+  TROUPE_TRY(made->prepare(variant::one_process));
+  auto alone = TROUPE_TRY(lone_stages::prepare(work, made->piped_.at(variant::one_process).boundaries()));
+  made->alone_ = std::move(alone);
   return made;
 }
 
@@ -59,9 +59,8 @@ bool contestants::is_comparable(const std::string& name) {
 expected<void> contestants::prepare(const std::string& name) {
   const std::string& piped = pipeline_of(name);
   if (piped == variant::plain || !is_comparable(piped) || piped_.contains(piped)) return {};
-  auto started = start(piped);
-  if (!started) return tl::make_unexpected(started.error());
-  piped_.emplace(piped, std::move(*started));
+  auto started = TROUPE_TRY(start(piped));
+  piped_.emplace(piped, std::move(started));
   return {};
 }
 
@@ -102,9 +101,8 @@ expected<void> contestants::find_slowest_stage(std::uint64_t count) {
   std::vector<std::vector<double>> us(alone_->count());
   for (std::uint32_t turn = 0; turn < turns_alone; ++turn) {
     for (std::size_t stage = 0; stage < us.size(); ++stage) {
-      const auto taken = alone_->run(work_, stage, count);
-      if (!taken) return tl::make_unexpected(taken.error());
-      us[stage].push_back(taken->us_per_micro_batch);
+      const auto taken = TROUPE_TRY(alone_->run(work_, stage, count));
+      us[stage].push_back(taken.us_per_micro_batch);
     }
   }
   std::vector<double> medians;

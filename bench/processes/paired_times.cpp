@@ -7,6 +7,7 @@
 
 #include "../same_bits.hpp"
 #include "contestants.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::bench {
 namespace {
@@ -64,10 +65,9 @@ class measuring {
       steps.insert(steps.end() - 1, {&variant::side_by_side, &taken.side_by_side_after});
     }
     for (const auto& [name, us] : steps) {
-      const auto one = all_.run(*name, row_.micro_batches);
-      if (!one) return tl::make_unexpected(one.error());
-      *us = one->us_per_micro_batch;
-      if (contestants::is_comparable(*name) && !same_bits(values_, one->values)) row_.different.insert(*name);
+      const auto one = TROUPE_TRY(all_.run(*name, row_.micro_batches));
+      *us = one.us_per_micro_batch;
+      if (contestants::is_comparable(*name) && !same_bits(values_, one.values)) row_.different.insert(*name);
     }
     return taken;
   }
@@ -83,7 +83,7 @@ expected<std::vector<measured_comparison>> measure_group(contestants& all, measu
   std::vector<measured_comparison> made;
   for (const comparison& each : comparisons) {
     for (const std::string& name : {each.of, each.reference}) {
-      if (auto ready = all.prepare(name); !ready) return tl::make_unexpected(ready.error());
+      TROUPE_TRY(all.prepare(name));
     }
     made.push_back({each, {}});
   }
@@ -93,9 +93,8 @@ expected<std::vector<measured_comparison>> measure_group(contestants& all, measu
   for (std::uint32_t round = 0; round < rounds; ++round) {
     std::ranges::shuffle(order, random);
     for (const std::size_t k : order) {
-      const auto taken = with.pair(made[k].what);
-      if (!taken) return tl::make_unexpected(taken.error());
-      if (round > 0) made[k].pairs.push_back(*taken);
+      const auto taken = TROUPE_TRY(with.pair(made[k].what));
+      if (round > 0) made[k].pairs.push_back(taken);
     }
   }
   return made;
@@ -114,20 +113,16 @@ expected<measured_processes> measure_pairs(const workload& work, const round_opt
   for (const std::string& group : chosen.groups) {
     const std::vector<comparison> comparisons = comparisons_of(group, chosen.names, work.even);
     if (comparisons.empty()) continue;
-    auto all = contestants::gather(work);
-    if (!all) return tl::make_unexpected(all.error());
-    const auto count = row.micro_batches > 0 ? row.micro_batches : (*all)->count_for(options.seconds);
-    if (!count) return tl::make_unexpected(count.error());
-    row.micro_batches = *count;
-    const auto reference = (*all)->run(variant::plain, row.micro_batches);
-    if (!reference) return tl::make_unexpected(reference.error());
-    if (auto found = (*all)->find_slowest_stage(row.micro_batches); !found) return tl::make_unexpected(found.error());
-    row.slowest_stage_us = (*all)->slowest_stage_us();
-    row.other_stage_share = (*all)->other_stage_share();
-    measuring with(**all, row, reference->values);
-    auto made = measure_group(**all, with, options.rounds, comparisons);
-    if (!made) return tl::make_unexpected(made.error());
-    row.comparisons.insert(row.comparisons.end(), made->begin(), made->end());
+    auto all = TROUPE_TRY(contestants::gather(work));
+    const auto count = TROUPE_TRY(row.micro_batches > 0 ? row.micro_batches : all->count_for(options.seconds));
+    row.micro_batches = count;
+    const auto reference = TROUPE_TRY(all->run(variant::plain, row.micro_batches));
+    TROUPE_TRY(all->find_slowest_stage(row.micro_batches));
+    row.slowest_stage_us = all->slowest_stage_us();
+    row.other_stage_share = all->other_stage_share();
+    measuring with(*all, row, reference.values);
+    auto made = TROUPE_TRY(measure_group(*all, with, options.rounds, comparisons));
+    row.comparisons.insert(row.comparisons.end(), made.begin(), made.end());
   }
   return row;
 }

@@ -16,6 +16,7 @@
 #include "../environment.hpp"
 #include "../machine.hpp"
 #include "contestants.hpp"
+#include "messages/try.hpp"
 #include "process_report.hpp"
 #include "process_worker.hpp"
 #include "runtime/os/allocator.hpp"
@@ -40,15 +41,13 @@ struct request {
 expected<std::vector<measured_processes>> measure_all(const request& asked) {
   std::vector<measured_processes> rows;
   for (const std::string& model : asked.models) {
-    auto works = make_workloads(model);
-    if (!works) return tl::make_unexpected(works.error());
-    if (asked.first_size_only) works->resize(1);
-    for (const workload& work : *works) {
+    auto works = TROUPE_TRY(make_workloads(model));
+    if (asked.first_size_only) works.resize(1);
+    for (const workload& work : works) {
       if (asked.micro_batch != 0 && work.micro_batch != asked.micro_batch) continue;
-      auto row = measure_pairs(work, asked.rounds, asked.chosen);
-      if (!row) return tl::make_unexpected(row.error());
-      fmt::print(stderr, "{}", comparison_table({*row}));
-      rows.push_back(std::move(*row));
+      auto row = TROUPE_TRY(measure_pairs(work, asked.rounds, asked.chosen));
+      fmt::print(stderr, "{}", comparison_table({row}));
+      rows.push_back(std::move(row));
     }
   }
   return rows;

@@ -9,6 +9,7 @@
 
 #include "../children.hpp"
 #include "contestants.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::bench {
 namespace {
@@ -57,23 +58,20 @@ std::string table_of(const thread_times& times, double micro_batches) {
 
 expected<std::string> thread_time_table(const workload& work, const std::string& variant,
                                         const round_options& options) {
-  auto all = contestants::gather(work);
-  if (!all) return tl::make_unexpected(all.error());
-  const auto count = (*all)->count_for(options.seconds);
-  if (!count) return tl::make_unexpected(count.error());
-  if (auto ready = (*all)->prepare(variant); !ready) return tl::make_unexpected(ready.error());
+  auto all = TROUPE_TRY(contestants::gather(work));
+  const auto count = TROUPE_TRY(all->count_for(options.seconds));
+  TROUPE_TRY(all->prepare(variant));
   thread_times times;
   double wall_us = 0;
   for (std::uint32_t round = 0; round <= options.rounds; ++round) {
-    const auto taken = (*all)->run(variant, *count);
-    if (!taken) return tl::make_unexpected(taken.error());
+    const auto taken = TROUPE_TRY(all->run(variant, count));
     if (round == 0) add_all(times, -1);
-    if (round > 0) wall_us += taken->us_per_micro_batch;
+    if (round > 0) wall_us += taken.us_per_micro_batch;
   }
   add_all(times, 1);
-  const std::uint64_t micro_batches = options.rounds * (*count + warm_up_of(*count));
+  const std::uint64_t micro_batches = options.rounds * (count + warm_up_of(count));
   return fmt::format("{} with {}, {}: {} calls of {} micro-batches, {:.1f} us for each; of it\n\n", work.model,
-                     work.micro_batch, variant, options.rounds, *count, wall_us / options.rounds) +
+                     work.micro_batch, variant, options.rounds, count, wall_us / options.rounds) +
          table_of(times, static_cast<double>(micro_batches));
 }
 

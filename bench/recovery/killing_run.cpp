@@ -6,6 +6,7 @@
 
 #include "../children.hpp"
 #include "../same_bits.hpp"
+#include "messages/try.hpp"
 #include "program/eval_topology.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
@@ -35,9 +36,8 @@ std::optional<pid_t> lost_process(const std::string& line) {
 /// Without a worker process.
 expected<std::vector<metric_value>> reference_of(eval_options options) {
   options.run.workers.enabled = false;
-  auto made = evaluator::create(options, {});
-  if (!made) return tl::make_unexpected(made.error());
-  return (*made)->run().map([](const run_result& result) { return result.metrics; });
+  auto made = TROUPE_TRY(evaluator::create(options, {}));
+  return (made)->run().map([](const run_result& result) { return result.metrics; });
 }
 
 }  // namespace
@@ -45,39 +45,33 @@ expected<std::vector<metric_value>> reference_of(eval_options options) {
 expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& which, std::uint32_t seed) {
   std::unique_ptr<killing_run> made(new killing_run(which, seed));
   const eval_options options = options_of(which);
-  auto reference = reference_of(options);
-  if (!reference) return tl::make_unexpected(reference.error());
-  made->reference_ = std::move(*reference);
-  auto data = open_data(options.data);
-  if (!data) return tl::make_unexpected(data.error());
+  auto reference = TROUPE_TRY(reference_of(options));
+  made->reference_ = std::move(reference);
+  auto data = TROUPE_TRY(open_data(options.data));
   const topology what = topology_of(options);
-  auto sinks = make_sinks(what, (*data)->classes());
-  if (!sinks) return tl::make_unexpected(sinks.error());
-  made->request_ = {*data, options.run.micro_batch, std::nullopt, std::move(*sinks)};
-  const auto sample = (*data)->read({0, options.run.micro_batch});
-  if (!sample) return tl::make_unexpected(sample.error());
+  auto sinks = TROUPE_TRY(make_sinks(what, data->classes()));
+  made->request_ = {data, options.run.micro_batch, std::nullopt, std::move(sinks)};
+  const auto sample = TROUPE_TRY(data->read({0, options.run.micro_batch}));
   announce(which);
-  auto stages = start_topology(what, {.run = options.run, .classes = (*data)->classes()}, *sample);
-  if (!stages) return tl::make_unexpected(stages.error());
-  made->stages_ = std::move(*stages);
+  auto stages = TROUPE_TRY(start_topology(what, {.run = options.run, .classes = data->classes()}, sample));
+  made->stages_ = std::move(stages);
   return made;
 }
 
 expected<kill_times> killing_run::kill(std::uint32_t stage) {
   for (;;) {
-    if (auto there = await_spare(); !there) return tl::make_unexpected(there.error());
+    TROUPE_TRY(await_spare());
     timed_call call(request_, *stages_.running);
     auto times = kill_within(call, stage);
     if (!times) return times;
     if (auto ended = pump_until([&] { return call.ended(); }, "the end of the evaluation"); !ended) {
       return tl::make_unexpected(ended.error());
     }
-    const auto result = call.result();
-    if (!result) return tl::make_unexpected(result.error());
-    if (!same_bits(result->metrics, reference_)) {
+    const auto result = TROUPE_TRY(call.result());
+    if (!same_bits(result.metrics, reference_)) {
       return fail(error_code::internal, which_.model, "other metrics than in one process", "report this");
     }
-    times->replayed = result->delivery.replayed;
+    times->replayed = result.delivery.replayed;
     times->gap = milliseconds(0ns, call.folds().longest_gap());
     if (times->resumed > 0) return times;  // else it was over before the replacement got anything to do
   }
@@ -93,8 +87,7 @@ std::optional<pid_t> killing_run::spare() const {
 }
 
 expected<void> killing_run::await_spare() {
-  if (auto assigned = pump_until([&] { return warmed_.size() == which_.stages; }, "workers"); !assigned)
-    return assigned;
+  TROUPE_TRY(pump_until([&] { return warmed_.size() == which_.stages; }, "workers"));
   return pump_until(
       [&] {
         const auto pid = spare();
@@ -116,7 +109,7 @@ expected<kill_times> killing_run::kill_within(timed_call& call, std::uint32_t st
   const auto killed = steady_now();
   ::kill(pid, SIGKILL);
   kill_times times{.stage = stage};
-  if (auto done = await_resumption(call, times, killed, pid); !done) return tl::make_unexpected(done.error());
+  TROUPE_TRY(await_resumption(call, times, killed, pid));
   return times;
 }
 

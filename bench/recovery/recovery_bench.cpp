@@ -13,6 +13,7 @@
 
 #include "../environment.hpp"
 #include "../machine.hpp"
+#include "messages/try.hpp"
 #include "recovery_report.hpp"
 #include "runtime/os/allocator.hpp"
 #include "runtime/process/worker_environment.hpp"
@@ -42,12 +43,10 @@ expected<recovery_row> measure(const recovery_case& which, const effort& at_most
     return row.kills.empty() || (row.kills.size() < at_most.kills && std::chrono::steady_clock::now() < limit);
   };
   while (goes_on()) {
-    auto run = killing_run::start(which, static_cast<std::uint32_t>(row.kills.size()));
-    if (!run) return tl::make_unexpected(run.error());
+    auto run = TROUPE_TRY(killing_run::start(which, static_cast<std::uint32_t>(row.kills.size())));
     for (std::uint32_t i = 0; i < deaths_per_run(which) * which.stages && goes_on(); ++i) {
-      const auto times = (*run)->kill(i % which.stages);
-      if (!times) return tl::make_unexpected(times.error());
-      row.kills.push_back(*times);
+      const auto times = TROUPE_TRY(run->kill(i % which.stages));
+      row.kills.push_back(times);
     }
   }
   return row;

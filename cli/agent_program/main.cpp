@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "messages/version.hpp"
 #include "runtime/agent/agent.hpp"
 #include "runtime/join/join_file.hpp"
@@ -138,7 +139,7 @@ expected<void> watch_input() {
 }
 
 expected<join_ticket> await_ticket(const request& asked) {
-  if (auto watched = watch_signals(); !watched) return tl::make_unexpected(watched.error());
+  TROUPE_TRY(watch_signals());
   if (!asked.from_stdin) return read_join_file(asked.file);
   return read_join_ticket(STDIN_FILENO).and_then([](join_ticket&& ticket) {
     return watch_input().map([&] { return std::move(ticket); });
@@ -146,23 +147,18 @@ expected<join_ticket> await_ticket(const request& asked) {
 }
 
 expected<void> serve(const request& asked) {
-  const auto ticket = await_ticket(asked);
-  if (!ticket) return tl::make_unexpected(ticket.error());
-  const auto join_until = std::chrono::steady_clock::now() + ticket->lifetime();
-  auto joined = join_job(*ticket, version_text(), ticket->lifetime());
-  if (!joined) return tl::make_unexpected(joined.error());
-  const host_place home{.node = joined->node, .address = joined->own_address};
+  const auto ticket = TROUPE_TRY(await_ticket(asked));
+  const auto join_until = std::chrono::steady_clock::now() + ticket.lifetime();
+  auto joined = TROUPE_TRY(join_job(ticket, version_text(), ticket.lifetime()));
+  const host_place home{.node = joined.node, .address = joined.own_address};
   const node_network network{
-      .node = home.node, .address = home.address, .credentials = joined->credentials, .node_of = {}};
-  auto file = memory_file::make("troupe-network", to_text(network));
-  if (!file) return tl::make_unexpected(file.error());
-  auto links = link_loop::create({});
-  if (!links) return tl::make_unexpected(links.error());
+      .node = home.node, .address = home.address, .credentials = joined.credentials, .node_of = {}};
+  auto file = TROUPE_TRY(memory_file::make("troupe-network", to_text(network)));
+  auto links = TROUPE_TRY(link_loop::create({}));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(join_until - std::chrono::steady_clock::now());
-  auto link =
-      (*links)->dial(joined->address, joined->port, joined->credentials, std::max(left, limits::tcp_handshake_timeout));
-  if (!link) return tl::make_unexpected(link.error());
-  agent served({.driver = *link, .home = home, .network = std::make_shared<const memory_file>(std::move(*file))});
+  auto link = TROUPE_TRY(
+      links->dial(joined.address, joined.port, joined.credentials, std::max(left, limits::tcp_handshake_timeout)));
+  agent served({.driver = link, .home = home, .network = std::make_shared<const memory_file>(std::move(file))});
   the_end().serves(served);
   const auto ended = served.serve();
   std::fflush(nullptr);

@@ -4,6 +4,7 @@
 #include "messages/codec/reader.hpp"
 #include "messages/codec/schema.hpp"
 #include "messages/codec/writer.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::codec {
 
@@ -19,15 +20,14 @@ expected<bytes> encode(const Message& message) {
 
 template <class Message>
 expected<Message> decode(std::span<const std::byte> input) {
-  const auto opened = open_envelope(input);
-  if (!opened) return tl::make_unexpected(opened.error());
+  const auto opened = TROUPE_TRY(open_envelope(input));
   constexpr message_kind wanted = schema<Message>::kind;
-  if (opened->kind != wanted) {
+  if (opened.kind != wanted) {
     return fail_at(
-        error_code::wire_unknown_kind, opened->kind_at,
-        "expected the message " + std::string(name_of(wanted)) + ", found " + std::string(name_of(opened->kind)));
+        error_code::wire_unknown_kind, opened.kind_at,
+        "expected the message " + std::string(name_of(wanted)) + ", found " + std::string(name_of(opened.kind)));
   }
-  reader in(input, opened->body);
+  reader in(input, opened.body);
   Message message;
   in.read(message);
   if (in.problem()) return tl::make_unexpected(*in.problem());

@@ -5,6 +5,7 @@
 
 #include "messages/codec/head.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::codec {
 namespace {
@@ -63,11 +64,10 @@ expected<head> read_version(input_bytes input) {
 }
 
 expected<void> check_structure(input_bytes input) {
-  const auto end = skip_value(input, 0);
-  if (!end) return tl::make_unexpected(end.error());
-  if (*end != input.size()) {
-    return fail_at(error_code::wire_malformed, *end,
-                   std::to_string(input.size() - *end) + " bytes are left over after the message");
+  const auto end = TROUPE_TRY(skip_value(input, 0));
+  if (end != input.size()) {
+    return fail_at(error_code::wire_malformed, end,
+                   std::to_string(input.size() - end) + " bytes are left over after the message");
   }
   return {};
 }
@@ -80,16 +80,14 @@ expected<envelope> open_envelope(input_bytes input) {
                    "message of " + std::to_string(input.size()) + " bytes, the limit is " +
                        std::to_string(limits::wire_message_bytes_max));
   }
-  const auto version = read_version(input);
-  if (!version) return tl::make_unexpected(version.error());
-  if (const auto checked = check_structure(input); !checked) return tl::make_unexpected(checked.error());
-  const auto kind = read_number(input, version->end, "message kind");
-  if (!kind) return tl::make_unexpected(kind.error());
-  const auto known = kind_from(kind->value);
+  const auto version = TROUPE_TRY(read_version(input));
+  TROUPE_TRY(check_structure(input));
+  const auto kind = TROUPE_TRY(read_number(input, version.end, "message kind"));
+  const auto known = kind_from(kind.value);
   if (!known) {
-    return fail_at(error_code::wire_unknown_kind, version->end, "unknown message kind " + std::to_string(kind->value));
+    return fail_at(error_code::wire_unknown_kind, version.end, "unknown message kind " + std::to_string(kind.value));
   }
-  return envelope{*known, version->end, kind->end};
+  return envelope{*known, version.end, kind.end};
 }
 
 }  // namespace troupe::codec

@@ -13,6 +13,7 @@
 #include "messages/codec/dispatch.hpp"
 #include "messages/error_text.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/agent/agent_workers.hpp"
 #include "runtime/agent/blob_store.hpp"
 #include "runtime/agent/node_files.hpp"
@@ -246,9 +247,8 @@ expected<void> agent::core::open_host(const start_worker& first) {
       .bind_cores = setup->bind_cores == 1,
       .from = from};
   if (first.has_control_faults != 0) {
-    auto faults = assigned_control_faults::start();
-    if (!faults) return tl::make_unexpected(faults.error());
-    what.around_link = [all = std::move(*faults)](const std::shared_ptr<message_link>& link, const auto& page) {
+    auto faults = TROUPE_TRY(assigned_control_faults::start());
+    what.around_link = [all = std::move(faults)](const std::shared_ptr<message_link>& link, const auto& page) {
       return all->wrap(link, page);
     };
   }
@@ -272,9 +272,8 @@ expected<void> agent::core::handle(const hand_over_blobs& asked) {
   if (!worker) return {};
   std::vector<blob> found;
   for (const blob_reference& each : asked.blobs) {
-    auto one = find(each);
-    if (!one) return tl::make_unexpected(one.error());
-    found.push_back(std::move(*one));
+    auto one = TROUPE_TRY(find(each));
+    found.push_back(std::move(one));
   }
   if (auto given = worker->hand_over(asked.name, found); !given) worker->kill(brief(given.error()));
   return {};

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "messages/try.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/write_all.hpp"
 
@@ -101,7 +102,7 @@ expected<void> file_cache::make_directory() const {
 expected<bool> file_cache::has(const file_identity& wanted, known_contents& known, const read_watch& watch) const {
   if (directory_.empty()) return false;
   if (struct stat found{}; ::stat(directory_.c_str(), &found) != 0) return false;
-  if (auto claimed = claim(directory_); !claimed) return tl::make_unexpected(claimed.error());
+  TROUPE_TRY(claim(directory_));
   const std::string path = directory_ + "/" + wanted.hash;
   const unique_fd opened(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!opened && errno == ENOENT) return false;
@@ -112,7 +113,7 @@ expected<bool> file_cache::has(const file_identity& wanted, known_contents& know
 }
 
 expected<cached_file> file_cache::add(const std::string& hash) const {
-  if (auto made = make_directory(); !made) return tl::make_unexpected(made.error());
+  TROUPE_TRY(make_directory());
   const std::string path = directory_ + "/" + hash;
   unique_fd nameless(::open(directory_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   if (nameless) return cached_file(std::move(nameless), {}, path);

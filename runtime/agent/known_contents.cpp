@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/os/errno_text.hpp"
 
@@ -51,10 +52,9 @@ expected<bool> known_contents::has(int file, const file_identity& wanted, const 
   if (!S_ISREG(seen.st_mode) || static_cast<std::uint64_t>(seen.st_size) != wanted.size) return false;
   const file_stamp now = stamp_of(seen);
   if (const auto known = hashes_.find(now); known != hashes_.end()) return known->second == wanted.hash;
-  auto hash = hash_of(file, wanted.size, watch);
-  if (!hash) return tl::make_unexpected(hash.error());
+  auto hash = TROUPE_TRY(hash_of(file, wanted.size, watch));
   if (hashes_.size() >= limits::node_files_max) hashes_.clear();
-  return hashes_.emplace(now, std::move(*hash)).first->second == wanted.hash;
+  return hashes_.emplace(now, std::move(hash)).first->second == wanted.hash;
 }
 
 }  // namespace troupe

@@ -4,6 +4,7 @@
 
 #include "messages/codec/dispatch.hpp"
 #include "messages/error_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/agent/agent_reports.hpp"
 #include "runtime/agent_host/agent_worker.hpp"
 #include "runtime/os/clock.hpp"
@@ -137,10 +138,9 @@ expected<void> node_agent::hand_over(std::uint32_t rank, const std::string& name
   hand_over_blobs order{.rank = rank, .name = name, .blobs = {}};
   for (const std::uint64_t unused : blobs_.take_unused()) tell(drop_blob{unused});
   for (const blob& each : blobs) {
-    auto reference =
-        blobs_.reference_to(each, [this](const blob_part& part) { return take_room(part).map([&] { tell(part); }); });
-    if (!reference) return tl::make_unexpected(reference.error());
-    order.blobs.push_back(*reference);
+    auto reference = TROUPE_TRY(
+        blobs_.reference_to(each, [this](const blob_part& part) { return take_room(part).map([&] { tell(part); }); }));
+    order.blobs.push_back(reference);
   }
   tell(order);
   return {};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/errno_text.hpp"
 
 namespace troupe {
@@ -43,9 +44,8 @@ expected<void> send_content(int memory, std::uint64_t number, const sent_blobs::
     if (hole < 0) return unreadable("lseek");
     at = static_cast<std::uint64_t>(data);
     const std::uint64_t bytes = std::min<std::uint64_t>(static_cast<std::uint64_t>(hole) - at, limits::blob_part_bytes);
-    auto content = read_at(memory, at, bytes);
-    if (!content) return tl::make_unexpected(content.error());
-    sent = send({.blob = number, .size = size, .offset = at, .content = std::move(*content)});
+    auto content = TROUPE_TRY(read_at(memory, at, bytes));
+    sent = send({.blob = number, .size = size, .offset = at, .content = std::move(content)});
     at += bytes;
   }
   return sent;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -49,22 +50,18 @@ expected<void> sent_files::provide(const file_identity& file, time_point deadlin
   }
   orders_.check({.number = number, .file = file});
   const patience how{file, deadline, stop};
-  const auto found = wait_until(how, [](const answer& said) { return said.state != file_state::looking; });
-  if (!found) return tl::make_unexpected(found.error());
-  return found->state == file_state::here ? expected<void>{} : send(number, how);
+  const auto found = TROUPE_TRY(wait_until(how, [](const answer& said) { return said.state != file_state::looking; }));
+  return found.state == file_state::here ? expected<void>{} : send(number, how);
 }
 
 expected<void> sent_files::send(std::uint64_t number, const patience& how) {
   const unique_fd opened(::open(how.file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!opened) return cannot_read(how.file);
   for (std::uint64_t at = 0; at < how.file.size;) {
-    const auto room =
-        wait_until(how, [at](const answer& said) { return at < said.bytes + limits::file_bytes_ahead_max; });
-    if (!room) return tl::make_unexpected(room.error());
-    auto content = read_part(opened.get(), how.file, at);
-    if (!content) return tl::make_unexpected(content.error());
-    const std::size_t bytes = content->size();
-    orders_.send({.number = number, .offset = at, .content = std::move(*content)});
+    TROUPE_TRY(wait_until(how, [at](const answer& said) { return at < said.bytes + limits::file_bytes_ahead_max; }));
+    auto content = TROUPE_TRY(read_part(opened.get(), how.file, at));
+    const std::size_t bytes = content.size();
+    orders_.send({.number = number, .offset = at, .content = std::move(content)});
     at += bytes;
   }
   const auto kept = wait_until(how, [](const answer& said) { return said.state == file_state::here; });

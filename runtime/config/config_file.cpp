@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/config/fault_tables.hpp"
 #include "runtime/config/toml_excess.hpp"
 #include "runtime/os/input_file.hpp"
@@ -110,9 +111,8 @@ expected<std::vector<setting>> parse_config(std::string_view text, const std::st
   }
   std::vector<setting> settings;
   for (const auto& [place, entry] : entries) {
-    auto read = read_setting(name, *entry.first, *entry.second);
-    if (!read) return tl::make_unexpected(read.error());
-    settings.push_back(std::move(*read));
+    auto read = TROUPE_TRY(read_setting(name, *entry.first, *entry.second));
+    settings.push_back(std::move(read));
   }
   return settings;
 } catch (const toml::parse_error& e) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "messages/try.hpp"
 #include "runtime/fault/fault_fields.hpp"
 
 namespace troupe {
@@ -56,9 +57,8 @@ expected<written_faults> read_fault_tables(const std::string& file, const toml::
   for (const toml::node& item : items) {
     made.places.push_back(place_of(file, item.source()));
     if (const auto* table = item.as_table()) {
-      auto text = read_table(file, *table);
-      if (!text) return tl::make_unexpected(text.error());
-      made.texts.push_back(std::move(*text));
+      auto text = TROUPE_TRY(read_table(file, *table));
+      made.texts.push_back(std::move(text));
       continue;
     }
     const auto* text = item.as_string();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/config/config_file.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -49,9 +50,8 @@ expected<std::vector<setting>> read_environment(const option_sources& sources) {
     const std::string name = variable_name(target);
     const std::string* text = find_value(sources.environment, name);
     if (text == nullptr) continue;
-    auto read = parse_setting(target, *text, {origin_kind::environment, name});
-    if (!read) return tl::make_unexpected(read.error());
-    settings.push_back(std::move(*read));
+    auto read = TROUPE_TRY(parse_setting(target, *text, {origin_kind::environment, name}));
+    settings.push_back(std::move(read));
   }
   return settings;
 }
@@ -60,9 +60,8 @@ expected<std::vector<setting>> read_flags(const option_sources& sources) {
   std::vector<setting> settings;
   for (const auto& [name, text] : sources.flags) {
     const option& target = *find_option(name);
-    auto read = parse_setting(target, text, {origin_kind::flag, flag_name(target)});
-    if (!read) return tl::make_unexpected(read.error());
-    settings.push_back(std::move(*read));
+    auto read = TROUPE_TRY(parse_setting(target, text, {origin_kind::flag, flag_name(target)}));
+    settings.push_back(std::move(read));
   }
   return settings;
 }
@@ -89,14 +88,12 @@ expected<resolved_options> resolve_options(const option_sources& sources) {
   const std::string* path =
       sources.config_path ? &*sources.config_path : find_value(sources.environment, config_variable);
   if (path != nullptr) {
-    const auto settings = read_config(*path);
-    if (!settings) return tl::make_unexpected(settings.error());
-    apply(*settings, resolved);
+    const auto settings = TROUPE_TRY(read_config(*path));
+    apply(settings, resolved);
   }
   for (const auto& read : {&read_environment, &read_flags}) {
-    const auto settings = read(sources);
-    if (!settings) return tl::make_unexpected(settings.error());
-    apply(*settings, resolved);
+    const auto settings = TROUPE_TRY(read(sources));
+    apply(settings, resolved);
   }
   resolved.warnings = unknown_variables(sources);
   return resolved;

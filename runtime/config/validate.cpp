@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/config/resolve.hpp"
 
 namespace troupe {
@@ -69,8 +70,8 @@ expected<void> check_together(const resolved_options& resolved) {
     return fail(error_code::flags_contradict, source_of(resolved, "trace"), "there is no directory for trace.jsonl",
                 "add --output DIR");
   }
-  if (auto checked = check_processes(resolved); !checked) return checked;
-  if (auto checked = check_model_given(resolved); !checked) return checked;
+  TROUPE_TRY(check_processes(resolved));
+  TROUPE_TRY(check_model_given(resolved));
   return check_present(options.data, "data");
 }
 

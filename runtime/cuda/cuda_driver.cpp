@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/cuda/function_finder.hpp"
 
 namespace troupe {
@@ -38,11 +39,9 @@ expected<driver_functions> driver_functions_of(const shared_library& library) {
 }  // namespace
 
 expected<cuda_driver> cuda_driver::load(const std::string& name) {
-  const auto library = shared_library::open(name);
-  if (!library) return tl::make_unexpected(library.error());
-  const auto functions = driver_functions_of(*library);
-  if (!functions) return tl::make_unexpected(functions.error());
-  return of(*functions, name);
+  const auto library = TROUPE_TRY(shared_library::open(name));
+  const auto functions = TROUPE_TRY(driver_functions_of(library));
+  return of(functions, name);
 }
 
 expected<cuda_driver> cuda_driver::of(const driver_functions& functions, const std::string& name) {
@@ -96,10 +95,9 @@ std::string cuda_version_text(int version) {
 }
 
 expected<std::string> cuda_runtime_version(const std::string& name) {
-  const auto library = shared_library::open(name);
-  if (!library) return tl::make_unexpected(library.error());
+  const auto library = TROUPE_TRY(shared_library::open(name));
   int (*get_version)(int*) = nullptr;
-  if (auto found = library->find("cudaRuntimeGetVersion", get_version); !found) {
+  if (auto found = library.find("cudaRuntimeGetVersion", get_version); !found) {
     return tl::make_unexpected(std::move(found.error()));
   }
   int version = 0;

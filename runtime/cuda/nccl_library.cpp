@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/cuda/function_finder.hpp"
 
 namespace troupe {
@@ -32,11 +33,9 @@ bool is_complete(const nccl::functions& of) {
 }  // namespace
 
 expected<nccl_library> nccl_library::load(const std::string& name) {
-  const auto library = shared_library::open(name);
-  if (!library) return tl::make_unexpected(library.error());
-  const auto functions = functions_of(*library);
-  if (!functions) return tl::make_unexpected(functions.error());
-  return of(*functions, name);
+  const auto library = TROUPE_TRY(shared_library::open(name));
+  const auto functions = TROUPE_TRY(functions_of(library));
+  return of(functions, name);
 }
 
 expected<nccl_library> nccl_library::of(const nccl::functions& functions, const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "messages/try.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -17,9 +18,8 @@ class shared_library {
   /// Sets `into` to the function `symbol`. The caller's function type is not checked: the library keeps no types.
   template <class Function>
   [[nodiscard]] expected<void> find(const char* symbol, Function*& into) const {
-    const expected<void*> address = find_address(symbol);
-    if (!address) return tl::make_unexpected(address.error());
-    into = reinterpret_cast<Function*>(*address);
+    void* const address = TROUPE_TRY(find_address(symbol));
+    into = reinterpret_cast<Function*>(address);
     return {};
   }
   /// As find(), but null where the library is older than the function.

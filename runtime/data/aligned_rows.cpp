@@ -5,6 +5,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/tensor/own_memory.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -48,9 +49,9 @@ expected<aligned_rows> aligned_rows::cut(const at::Tensor& rows, std::int64_t ro
   // No part is longer than the block, so the last one needs no more room than the block has.
   const std::int64_t stride_bytes = one_part ? 0 : round_up(part_bytes, alignment);
   const std::int64_t total = (result.parts() - 1) * stride_bytes + std::min(part_bytes, result.rows_.numel() * item);
-  expected<at::Tensor> room = new_tensor({(total + alignment) / item}, result.rows_.scalar_type(), "aligning samples");
-  if (!room) return tl::make_unexpected(room.error());
-  auto* target = static_cast<std::uint8_t*>(room->mutable_data_ptr());
+  at::Tensor room =
+      TROUPE_TRY(new_tensor({(total + alignment) / item}, result.rows_.scalar_type(), "aligning samples"));
+  auto* target = static_cast<std::uint8_t*>(room.mutable_data_ptr());
   const std::int64_t skipped = (alignment - bytes_past_boundary(target)) % alignment;
   const std::int64_t source_bytes = result.rows_.numel() * item;
   for (std::int64_t k = 0; k < result.parts(); ++k) {
@@ -58,7 +59,7 @@ expected<aligned_rows> aligned_rows::cut(const at::Tensor& rows, std::int64_t ro
     std::memcpy(target + skipped + k * stride_bytes, source + begin,
                 static_cast<std::size_t>(std::min(part_bytes, source_bytes - begin)));
   }
-  result.storage_ = std::move(*room);
+  result.storage_ = std::move(room);
   result.first_ = skipped / item;
   result.stride_ = stride_bytes / item;
   return result;

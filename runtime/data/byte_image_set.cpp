@@ -4,6 +4,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/new_tensor.hpp"
 
 namespace troupe {
@@ -15,7 +16,7 @@ expected<at::Tensor> read_column(const byte_column& column, sample_range samples
   expected<at::Tensor> bytes = new_tensor({static_cast<std::int64_t>(samples.size() * width)}, at::kByte, where);
   if (!bytes) return bytes;
   const std::span room(bytes->mutable_data_ptr<std::uint8_t>(), samples.size() * width);
-  if (auto got = column.read(samples, width, room); !got) return tl::make_unexpected(got.error());
+  TROUPE_TRY(column.read(samples, width, room));
   return bytes;
 }
 
@@ -34,31 +35,27 @@ class byte_image_set final : public data_set {
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.begin <= range.end && range.end <= layout_.size, "only samples of the data set are read");
-    expected<at::Tensor> inputs = new_tensor(with_rows(range.size(), layout_.shape), at::kFloat, layout_.name);
-    if (!inputs) return tl::make_unexpected(inputs.error());
-    expected<at::Tensor> labels = new_tensor(with_rows(range.size(), {}), at::kLong, layout_.name);
-    if (!labels) return tl::make_unexpected(labels.error());
-    if (auto decoded = decode_pixels(range, inputs->mutable_data_ptr<float>()); !decoded) {
+    at::Tensor inputs = TROUPE_TRY(new_tensor(with_rows(range.size(), layout_.shape), at::kFloat, layout_.name));
+    at::Tensor labels = TROUPE_TRY(new_tensor(with_rows(range.size(), {}), at::kLong, layout_.name));
+    if (auto decoded = decode_pixels(range, inputs.mutable_data_ptr<float>()); !decoded) {
       return tl::make_unexpected(decoded.error());
     }
-    if (auto decoded = decode_labels(range, labels->mutable_data_ptr<std::int64_t>()); !decoded) {
+    if (auto decoded = decode_labels(range, labels.mutable_data_ptr<std::int64_t>()); !decoded) {
       return tl::make_unexpected(decoded.error());
     }
-    return sample_block{std::move(*inputs), std::move(*labels)};
+    return sample_block{std::move(inputs), std::move(labels)};
   }
 
  private:
   [[nodiscard]] expected<void> decode_pixels(sample_range range, float* out) const {
-    auto bytes = read_column(layout_.pixels, range, elements_of(layout_.shape), layout_.name);
-    if (!bytes) return tl::make_unexpected(bytes.error());
-    bytes_to_unit_floats(bytes->const_data_ptr<std::uint8_t>(), out, static_cast<std::size_t>(bytes->numel()));
+    auto bytes = TROUPE_TRY(read_column(layout_.pixels, range, elements_of(layout_.shape), layout_.name));
+    bytes_to_unit_floats(bytes.const_data_ptr<std::uint8_t>(), out, static_cast<std::size_t>(bytes.numel()));
     return {};
   }
 
   [[nodiscard]] expected<void> decode_labels(sample_range range, std::int64_t* out) const {
-    auto bytes = read_column(layout_.labels, range, 1, layout_.name);
-    if (!bytes) return tl::make_unexpected(bytes.error());
-    std::copy_n(bytes->const_data_ptr<std::uint8_t>(), bytes->numel(), out);
+    auto bytes = TROUPE_TRY(read_column(layout_.labels, range, 1, layout_.name));
+    std::copy_n(bytes.const_data_ptr<std::uint8_t>(), bytes.numel(), out);
     return {};
   }
 
@@ -82,9 +79,8 @@ expected<std::uint32_t> check_labels(const byte_image_layout& layout) {
   std::uint32_t classes = layout.classes;
   for (std::uint64_t begin = 0; begin < layout.size; begin += limits::decode_block_bytes) {
     const sample_range samples{begin, std::min(layout.size, begin + limits::decode_block_bytes)};
-    const auto labels = read_column(layout.labels, samples, 1, layout.name);
-    if (!labels) return tl::make_unexpected(labels.error());
-    const auto* found = labels->const_data_ptr<std::uint8_t>();
+    const auto labels = TROUPE_TRY(read_column(layout.labels, samples, 1, layout.name));
+    const auto* found = labels.const_data_ptr<std::uint8_t>();
     for (std::uint64_t i = 0; i < samples.size(); ++i) {
       if (found[i] < classes) continue;
       if (!layout.takes_more_classes) return no_class(layout, begin + i, found[i]);
@@ -100,9 +96,8 @@ expected<data_set_ptr> make_byte_image_set(byte_image_layout layout) {
   TROUPE_CHECK(layout.size > 0, "empty files were refused");
   TROUPE_CHECK(lies_inside(layout.pixels, layout.size, elements_of(layout.shape)), "lengths were checked");
   TROUPE_CHECK(lies_inside(layout.labels, layout.size, 1), "lengths were checked");
-  const expected<std::uint32_t> classes = check_labels(layout);
-  if (!classes) return tl::make_unexpected(classes.error());
-  layout.classes = *classes;
+  const std::uint32_t classes = TROUPE_TRY(check_labels(layout));
+  layout.classes = classes;
   return std::make_shared<const byte_image_set>(std::move(layout));
 }
 

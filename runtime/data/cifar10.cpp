@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "messages/try.hpp"
 #include "runtime/data/byte_image_set.hpp"
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/data/text_file.hpp"
@@ -60,20 +61,18 @@ expected<data_set_ptr> open_cifar10(const std::string& file_or_directory) {
   std::string path = file_or_directory;
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    expected<std::string> found = find_in_directory(path);
-    if (!found) return tl::make_unexpected(found.error());
-    path = std::move(*found);
+    std::string found = TROUPE_TRY(find_in_directory(path));
+    path = std::move(found);
   }
-  expected<byte_region_ptr> region = open_bytes(path);
-  if (!region) return tl::make_unexpected(region.error());
-  if (expected<void> whole = check_records(path, **region); !whole) return tl::make_unexpected(whole.error());
+  byte_region_ptr region = TROUPE_TRY(open_bytes(path));
+  if (expected<void> whole = check_records(path, *region); !whole) return tl::make_unexpected(whole.error());
   byte_image_layout layout;
   layout.name = "cifar10:" + file_or_directory;
-  layout.size = (*region)->size() / record_bytes;
+  layout.size = region->size() / record_bytes;
   layout.shape = {planes, side, side};
   layout.classes = object_classes;
-  layout.pixels = {*region, path, 1, record_bytes};
-  layout.labels = {*region, path, 0, record_bytes};
+  layout.pixels = {region, path, 1, record_bytes};
+  layout.labels = {region, path, 0, record_bytes};
   return make_byte_image_set(std::move(layout));
 }
 

@@ -5,6 +5,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/sample_block.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -25,9 +26,8 @@ std::uint64_t samples_per_block(const data_set& data, std::uint64_t micro_batch)
 expected<aligned_tensors> cut_all(const named_tensors& tensors, std::int64_t rows_per_part, bool is_constant) {
   aligned_tensors made;
   for (const auto& [name, tensor] : tensors) {
-    expected<aligned_rows> rows = aligned_rows::cut(tensor, rows_per_part, is_constant);
-    if (!rows) return tl::make_unexpected(rows.error());
-    made.rows.push_back(std::move(*rows));
+    aligned_rows rows = TROUPE_TRY(aligned_rows::cut(tensor, rows_per_part, is_constant));
+    made.rows.push_back(std::move(rows));
     made.names.push_back(name);
   }
   return made;
@@ -72,10 +72,9 @@ std::optional<std::uint64_t> data_set_source::count() const {
 
 expected<std::optional<loaded_micro_batch>> data_set_source::next() {
   if (position_ == end_) return std::nullopt;
-  expected<loaded_micro_batch> result = read_at(position_);
-  if (!result) return tl::make_unexpected(result.error());
-  position_ = result->samples.end;
-  return std::move(*result);
+  loaded_micro_batch result = TROUPE_TRY(read_at(position_));
+  position_ = result.samples.end;
+  return std::move(result);
 }
 
 expected<loaded_micro_batch> data_set_source::reread(std::uint64_t index) {
@@ -97,15 +96,12 @@ expected<loaded_micro_batch> data_set_source::read_at(std::uint64_t sample) {
 
 expected<void> data_set_source::load_block_at(std::uint64_t sample) {
   const sample_range range{sample, std::min(sample + block_samples_, end_)};
-  const expected<sample_block> block = read_samples(*data_, range);
-  if (!block) return tl::make_unexpected(block.error());
+  const sample_block block = TROUPE_TRY(read_samples(*data_, range));
   const auto rows = static_cast<std::int64_t>(micro_batch_);
-  expected<aligned_tensors> inputs = cut_all(block->inputs, rows, data_->has_constant_memory());
-  if (!inputs) return tl::make_unexpected(inputs.error());
-  expected<aligned_tensors> labels = cut_all(block->labels, rows, data_->has_constant_memory());
-  if (!labels) return tl::make_unexpected(labels.error());
-  inputs_ = std::move(*inputs);
-  labels_ = std::move(*labels);
+  aligned_tensors inputs = TROUPE_TRY(cut_all(block.inputs, rows, data_->has_constant_memory()));
+  aligned_tensors labels = TROUPE_TRY(cut_all(block.labels, rows, data_->has_constant_memory()));
+  inputs_ = std::move(inputs);
+  labels_ = std::move(labels);
   block_ = range;
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 
@@ -52,7 +53,7 @@ expected<void> gzip_reader::refill() {
   const std::uint64_t left = packed_->size() - stream_->given;
   if (z.avail_in != 0 || left == 0) return {};
   stream_->block.resize(std::min<std::uint64_t>(left, limits::gzip_packed_block_bytes));
-  if (auto got = packed_->read(stream_->given, stream_->block); !got) return got;
+  TROUPE_TRY(packed_->read(stream_->given, stream_->block));
   stream_->given += stream_->block.size();
   z.next_in = stream_->block.data();
   z.avail_in = static_cast<uInt>(stream_->block.size());
@@ -75,7 +76,7 @@ expected<std::size_t> gzip_reader::read(std::span<std::uint8_t> into) {
 
 expected<std::size_t> gzip_reader::step(std::span<std::uint8_t> into) {
   z_stream& z = stream_->z;
-  if (auto filled = refill(); !filled) return tl::make_unexpected(filled.error());
+  TROUPE_TRY(refill());
   z.next_out = into.data();
   z.avail_out = static_cast<uInt>(into.size());
   const bool no_input_left = z.avail_in == 0;
@@ -105,9 +106,8 @@ expected<void> gzip_reader::end_member() {
     phase_ = phase::ended;
     return {};
   }
-  const auto goes_on = looks_packed(*packed_, packed_->size() - left);
-  if (!goes_on) return tl::make_unexpected(goes_on.error());
-  if (!*goes_on) {
+  const auto goes_on = TROUPE_TRY(looks_packed(*packed_, packed_->size() - left));
+  if (!goes_on) {
     return fail(error_code::data_bad_format, path_ + ", byte " + std::to_string(packed_->size() - left),
                 std::to_string(left) + " bytes follow the end of the gzip data", fetch_again);
   }

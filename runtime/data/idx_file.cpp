@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/gzip_reader.hpp"
 #include "runtime/data/text_file.hpp"
 
@@ -81,14 +82,13 @@ expected<idx_file> open_plain(const std::string& path, const byte_region_ptr& re
   const std::uint64_t header_size = header_bytes(dimensions);
   if (region->size() < header_size) return too_short(path, header_size, region->size(), "header");
   std::vector<std::uint8_t> header(header_size);
-  if (auto got = region->read(0, header); !got) return tl::make_unexpected(got.error());
-  auto sizes = parse_header(path, header, dimensions);
-  if (!sizes) return tl::make_unexpected(sizes.error());
-  const std::optional<std::uint64_t> payload = payload_bytes(*sizes);
+  TROUPE_TRY(region->read(0, header));
+  auto sizes = TROUPE_TRY(parse_header(path, header, dimensions));
+  const std::optional<std::uint64_t> payload = payload_bytes(sizes);
   const std::uint64_t wanted = header_size + payload.value_or(UINT64_MAX - header_size);
   if (region->size() < wanted) return too_short(path, wanted, region->size(), "file");
   if (region->size() > wanted) return too_long(path, wanted, std::to_string(region->size()));
-  return idx_file{path, std::move(*sizes), region, header_size};
+  return idx_file{path, std::move(sizes), region, header_size};
 }
 
 expected<byte_region_ptr> unpack_payload(const std::string& path, gzip_reader& reader, std::uint64_t payload,
@@ -112,39 +112,32 @@ expected<byte_region_ptr> unpack_payload(const std::string& path, gzip_reader& r
     return fail(error_code::data_unreadable, path, "no memory for " + std::to_string(payload) + " unpacked bytes",
                 "unpack it with gunzip: plain files are read in blocks");
   }
-  const expected<std::size_t> got = reader.read({bytes.get(), payload});
-  if (!got) return tl::make_unexpected(got.error());
-  if (*got < payload) return too_short(path, wanted, reader.position(), "unpacked file");
+  const std::size_t got = TROUPE_TRY(reader.read({bytes.get(), payload}));
+  if (got < payload) return too_short(path, wanted, reader.position(), "unpacked file");
   std::uint8_t extra = 0;
-  const expected<std::size_t> more = reader.read({&extra, 1});
-  if (!more) return tl::make_unexpected(more.error());
-  if (*more != 0) return too_long(path, wanted, "more");
+  const std::size_t more = TROUPE_TRY(reader.read({&extra, 1}));
+  if (more != 0) return too_long(path, wanted, "more");
   return own_bytes(std::move(bytes), payload);
 }
 
 expected<idx_file> open_packed(const std::string& path, const byte_region_ptr& packed, std::uint8_t dimensions) {
   gzip_reader reader(path, packed);
   std::vector<std::uint8_t> header(header_bytes(dimensions));
-  const expected<std::size_t> got = reader.read(header);
-  if (!got) return tl::make_unexpected(got.error());
-  if (*got < header.size()) return too_short(path, header.size(), *got, "unpacked header");
-  auto sizes = parse_header(path, header, dimensions);
-  if (!sizes) return tl::make_unexpected(sizes.error());
-  const std::uint64_t payload = payload_bytes(*sizes).value_or(std::uint64_t{1} << 62);
-  expected<byte_region_ptr> region = unpack_payload(path, reader, payload, packed->size());
-  if (!region) return tl::make_unexpected(region.error());
-  return idx_file{path, std::move(*sizes), std::move(*region), 0};
+  const std::size_t got = TROUPE_TRY(reader.read(header));
+  if (got < header.size()) return too_short(path, header.size(), got, "unpacked header");
+  auto sizes = TROUPE_TRY(parse_header(path, header, dimensions));
+  const std::uint64_t payload = payload_bytes(sizes).value_or(std::uint64_t{1} << 62);
+  byte_region_ptr region = TROUPE_TRY(unpack_payload(path, reader, payload, packed->size()));
+  return idx_file{path, std::move(sizes), std::move(region), 0};
 }
 
 }  // namespace
 
 expected<idx_file> open_idx(const std::string& path, std::uint8_t dimensions) {
-  const expected<byte_region_ptr> region = open_bytes(path);
-  if (!region) return tl::make_unexpected(region.error());
-  const auto is_packed = gzip_reader::looks_packed(**region, 0);
-  if (!is_packed) return tl::make_unexpected(is_packed.error());
-  if (*is_packed) return open_packed(path, *region, dimensions);
-  return open_plain(path, *region, dimensions);
+  const byte_region_ptr region = TROUPE_TRY(open_bytes(path));
+  const auto is_packed = TROUPE_TRY(gzip_reader::looks_packed(*region, 0));
+  if (is_packed) return open_packed(path, region, dimensions);
+  return open_plain(path, region, dimensions);
 }
 
 }  // namespace troupe

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/sample_block.hpp"
 #include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/own_memory.hpp"
@@ -55,19 +56,17 @@ iterator_source::iterator_source(data_iterator iterator, batch_function transfor
 
 expected<std::optional<loaded_micro_batch>> iterator_source::next() {
   if (taken_ == count_ || exhausted()) return std::nullopt;
-  auto pulled = guarded("the iterator", taken_, samples_, iterator_);
-  if (!pulled) return tl::make_unexpected(pulled.error());
-  if (!*pulled) {
+  auto pulled = TROUPE_TRY(guarded("the iterator", taken_, samples_, iterator_));
+  if (!pulled) {
     exhausted_.store(true, std::memory_order_relaxed);
     return std::nullopt;
   }
-  auto next = transform_ ? guarded("the function of set_batch_fn", taken_, samples_,
-                                   [&] { return transform_(std::move(**pulled)); })
-                         : expected<batch>(std::move(**pulled));
-  if (!next) return tl::make_unexpected(next.error());
-  pulled->reset();  // its handles count as owners
-  const named_tensors inputs = taken_ones(next->inputs, is_constant_);
-  const named_tensors labels = taken_ones(next->labels, is_constant_);
+  auto next = TROUPE_TRY(transform_ ? guarded("the function of set_batch_fn", taken_, samples_,
+                                              [&] { return transform_(std::move(*pulled)); })
+                                    : expected<batch>(std::move(*pulled)));
+  pulled.reset();  // its handles count as owners
+  const named_tensors inputs = taken_ones(next.inputs, is_constant_);
+  const named_tensors labels = taken_ones(next.labels, is_constant_);
   if (inputs.empty() || inputs.begin()->second.dim() == 0) {
     return fail(error_code::source_failed, "data iterator", "inputs without a sample dimension",
                 "give inputs of shape [N, ...]");
@@ -77,8 +76,8 @@ expected<std::optional<loaded_micro_batch>> iterator_source::next() {
     return fail(error_code::source_failed, "data iterator", "a batch without samples",
                 "end the iterator with std::nullopt, and leave out empty batches");
   }
-  if (auto fine = check_rows(inputs, samples, "inputs"); !fine) return tl::make_unexpected(fine.error());
-  if (auto fine = check_rows(labels, samples, "labels"); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(check_rows(inputs, samples, "inputs"));
+  TROUPE_TRY(check_rows(labels, samples, "labels"));
   ++taken_;
   const sample_range range{samples_, samples_ + static_cast<std::uint64_t>(samples)};
   samples_ = range.end;

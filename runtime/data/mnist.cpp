@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "messages/try.hpp"
 #include "runtime/data/byte_image_set.hpp"
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/data/idx_file.hpp"
@@ -136,27 +137,24 @@ expected<image_files> find_files(const std::string& path) {
 }  // namespace
 
 expected<data_set_ptr> open_mnist(const std::string& file_or_directory) {
-  const expected<image_files> files = find_files(file_or_directory);
-  if (!files) return tl::make_unexpected(files.error());
-  expected<idx_file> images = open_idx(files->images, 3);
-  if (!images) return tl::make_unexpected(images.error());
-  if (!files->labels) return tl::make_unexpected(files->labels.error());
-  expected<idx_file> labels = open_idx(*files->labels, 1);
-  if (!labels) return tl::make_unexpected(labels.error());
-  if (images->sizes[0] != labels->sizes[0]) {
-    return fail(error_code::data_mismatch, images->path + ", " + labels->path,
-                std::to_string(images->sizes[0]) + " images but " + std::to_string(labels->sizes[0]) + " labels",
+  const image_files files = TROUPE_TRY(find_files(file_or_directory));
+  idx_file images = TROUPE_TRY(open_idx(files.images, 3));
+  if (!files.labels) return tl::make_unexpected(files.labels.error());
+  idx_file labels = TROUPE_TRY(open_idx(*files.labels, 1));
+  if (images.sizes[0] != labels.sizes[0]) {
+    return fail(error_code::data_mismatch, images.path + ", " + labels.path,
+                std::to_string(images.sizes[0]) + " images but " + std::to_string(labels.sizes[0]) + " labels",
                 "fetch both files of the same set");
   }
   byte_image_layout layout;
   layout.name = "mnist:" + file_or_directory;
-  layout.size = images->sizes[0];
-  layout.shape = {1, images->sizes[1], images->sizes[2]};
+  layout.size = images.sizes[0];
+  layout.shape = {1, images.sizes[1], images.sizes[2]};
   layout.classes = digits;
   layout.takes_more_classes = true;
-  const std::uint64_t pixels = std::uint64_t{images->sizes[1]} * images->sizes[2];
-  layout.pixels = {images->region, images->path, images->payload_offset, pixels};
-  layout.labels = {labels->region, labels->path, labels->payload_offset, 1};
+  const std::uint64_t pixels = std::uint64_t{images.sizes[1]} * images.sizes[2];
+  layout.pixels = {images.region, images.path, images.payload_offset, pixels};
+  layout.labels = {labels.region, labels.path, labels.payload_offset, 1};
   return make_byte_image_set(std::move(layout));
 }
 

@@ -2,6 +2,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/data/kept_rows.hpp"
 #include "runtime/data/new_tensor.hpp"
@@ -58,12 +59,10 @@ class npy_set final : public data_set {
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     const std::vector<sample_range> runs = rows_.runs(range);
-    expected<at::Tensor> inputs = read_runs(inputs_, runs, &npy_array::read_rows);
-    if (!inputs) return tl::make_unexpected(inputs.error());
-    expected<at::Tensor> labels =
-        read_runs(labels_, runs, labels_.is_floating() ? &npy_array::read_rows : &npy_array::as_int64);
-    if (!labels) return tl::make_unexpected(labels.error());
-    return sample_block{std::move(*inputs), is_class_column(labels_) ? labels->squeeze(1) : std::move(*labels)};
+    at::Tensor inputs = TROUPE_TRY(read_runs(inputs_, runs, &npy_array::read_rows));
+    at::Tensor labels =
+        TROUPE_TRY(read_runs(labels_, runs, labels_.is_floating() ? &npy_array::read_rows : &npy_array::as_int64));
+    return sample_block{std::move(inputs), is_class_column(labels_) ? labels.squeeze(1) : std::move(labels)};
   }
 
  private:
@@ -95,9 +94,8 @@ expected<std::uint32_t> count_classes(const npy_array& labels, const npy_path& p
   const std::uint64_t step = std::max<std::uint64_t>(1, limits::decode_block_bytes / sizeof(std::int64_t) / per_row);
   for (std::uint64_t begin = 0; begin < labels.rows(); begin += step) {
     const sample_range block{begin, std::min(labels.rows(), begin + step)};
-    const expected<at::Tensor> found = labels.as_int64(block);
-    if (!found) return tl::make_unexpected(found.error());
-    const auto* values = found->const_data_ptr<std::int64_t>();
+    const at::Tensor found = TROUPE_TRY(labels.as_int64(block));
+    const auto* values = found.const_data_ptr<std::int64_t>();
     for (std::uint64_t i = 0; i < block.size() * per_row; ++i) {
       if (path.ignored == values[i]) {
         rows.leave_out(begin + i);
@@ -129,33 +127,29 @@ expected<void> check_ignored(const npy_array& labels, const npy_path& path) {
 }  // namespace
 
 expected<data_set_ptr> open_npy(const std::string& text) {
-  const expected<npy_path> path = parse_npy_path(text);
-  if (!path) return tl::make_unexpected(path.error());
-  expected<npy_array> inputs = npy_array::open(path->inputs);
-  if (!inputs) return tl::make_unexpected(inputs.error());
-  if (inputs->is_castable_only() && !path->dtype) return needs_a_type(*inputs, *path);
-  expected<npy_array> labels = npy_array::open(path->labels);
-  if (!labels) return tl::make_unexpected(labels.error());
-  if (inputs->rows() != labels->rows()) {
-    return fail(error_code::data_mismatch, inputs->path() + ", " + labels->path(),
-                std::to_string(inputs->rows()) + " samples but " + std::to_string(labels->rows()) + " labels",
+  const npy_path path = TROUPE_TRY(parse_npy_path(text));
+  npy_array inputs = TROUPE_TRY(npy_array::open(path.inputs));
+  if (inputs.is_castable_only() && !path.dtype) return needs_a_type(inputs, path);
+  npy_array labels = TROUPE_TRY(npy_array::open(path.labels));
+  if (inputs.rows() != labels.rows()) {
+    return fail(error_code::data_mismatch, inputs.path() + ", " + labels.path(),
+                std::to_string(inputs.rows()) + " samples but " + std::to_string(labels.rows()) + " labels",
                 "give the inputs and labels of the same set");
   }
-  if (auto fine = check_ignored(*labels, *path); !fine) return tl::make_unexpected(fine.error());
-  kept_rows rows(labels->rows());
-  expected<std::uint32_t> classes =
-      labels->is_floating() ? expected<std::uint32_t>(0U) : count_classes(*labels, *path, rows);
-  if (!classes) return tl::make_unexpected(classes.error());
-  const std::string name = "npy:" + path->inputs + "," + path->labels;
-  const std::string reading = path->ignored ? ",ignore=" + std::to_string(*path->ignored) : std::string();
+  TROUPE_TRY(check_ignored(labels, path));
+  kept_rows rows(labels.rows());
+  std::uint32_t classes =
+      TROUPE_TRY(labels.is_floating() ? expected<std::uint32_t>(0U) : count_classes(labels, path, rows));
+  const std::string name = "npy:" + path.inputs + "," + path.labels;
+  const std::string reading = path.ignored ? ",ignore=" + std::to_string(*path.ignored) : std::string();
   if (rows.size() == 0) {
     return fail(error_code::data_empty, name + reading,
                 "all " + std::to_string(rows.left_out()) + " samples have the ignored label",
                 "ignore another label, or none");
   }
   data_set_ptr made =
-      std::make_shared<const npy_set>(name, reading, std::move(*inputs), std::move(*labels), std::move(rows), *classes);
-  return path->dtype ? cast_inputs(std::move(made), *path->dtype) : made;
+      std::make_shared<const npy_set>(name, reading, std::move(inputs), std::move(labels), std::move(rows), classes);
+  return path.dtype ? cast_inputs(std::move(made), *path.dtype) : made;
 }
 
 }  // namespace troupe

@@ -11,6 +11,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/npy_header.hpp"
 
@@ -114,7 +115,7 @@ expected<void> check_shape(const std::string& path, const std::vector<std::int64
 expected<npy_header> read_header(const std::string& path, const byte_region& region) {
   constexpr std::uint64_t preamble_bytes_max = 12;
   std::vector<std::uint8_t> begin(std::min(region.size(), preamble_bytes_max + limits::npy_header_bytes_max));
-  if (auto got = region.read(0, begin); !got) return tl::make_unexpected(got.error());
+  TROUPE_TRY(region.read(0, begin));
   return parse_npy_header(path, begin);
 }
 
@@ -132,23 +133,21 @@ void widen(const std::uint8_t* in, std::int64_t* out, std::uint64_t count) {
 expected<npy_array> npy_array::open(const std::string& path) {
   npy_array array;
   array.path_ = path;
-  expected<byte_region_ptr> region = open_bytes(path);
-  if (!region) return tl::make_unexpected(region.error());
-  array.region_ = std::move(*region);
-  expected<npy_header> header = read_header(path, *array.region_);
-  if (!header) return tl::make_unexpected(header.error());
-  const type_entry* type = find_type(header->descr);
-  if (type == nullptr) return wrong_type(path, header->descr);
-  if (expected<void> fine = check_shape(path, header->shape); !fine) return tl::make_unexpected(fine.error());
-  if (expected<void> fine = check_length(path, *header, type->bytes, array.region_->size()); !fine) {
+  byte_region_ptr region = TROUPE_TRY(open_bytes(path));
+  array.region_ = std::move(region);
+  npy_header header = TROUPE_TRY(read_header(path, *array.region_));
+  const type_entry* type = find_type(header.descr);
+  if (type == nullptr) return wrong_type(path, header.descr);
+  if (expected<void> fine = check_shape(path, header.shape); !fine) return tl::make_unexpected(fine.error());
+  if (expected<void> fine = check_length(path, header, type->bytes, array.region_->size()); !fine) {
     return tl::make_unexpected(fine.error());
   }
   array.type_ = type->type;
-  array.is_swapped_ = is_swapped(header->descr);
-  array.is_fortran_ = header->fortran_order;
-  array.descr_ = header->descr;
-  array.shape_ = header->shape;
-  array.data_offset_ = header->data_offset;
+  array.is_swapped_ = is_swapped(header.descr);
+  array.is_fortran_ = header.fortran_order;
+  array.descr_ = header.descr;
+  array.shape_ = header.shape;
+  array.data_offset_ = header.data_offset;
   array.element_bytes_ = type->bytes;
   array.row_elements_ = elements_of(array.row_shape());
   return array;

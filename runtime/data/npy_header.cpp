@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/data/npy_dictionary.hpp"
 #include "runtime/data/text_file.hpp"
@@ -75,17 +76,16 @@ expected<text_extent> find_text(const std::string& path, std::span<const std::ui
 }  // namespace
 
 expected<npy_header> parse_npy_header(const std::string& path, std::span<const std::uint8_t> bytes) {
-  const expected<text_extent> extent = find_text(path, bytes);
-  if (!extent) return tl::make_unexpected(extent.error());
+  const text_extent extent = TROUPE_TRY(find_text(path, bytes));
   std::string text;
-  for (const std::uint8_t byte : bytes.subspan(extent->begin, extent->length)) text += static_cast<char>(byte);
+  for (const std::uint8_t byte : bytes.subspan(extent.begin, extent.length)) text += static_cast<char>(byte);
   npy_dictionary_parser parser(text);
   const std::optional<npy_dictionary> dictionary = parser.parse();
   if (!dictionary) {
-    return fail(error_code::data_bad_format, path + ", byte " + std::to_string(extent->begin + parser.position()),
+    return fail(error_code::data_bad_format, path + ", byte " + std::to_string(extent.begin + parser.position()),
                 "malformed header: expected " + parser.expected_here(), save_again);
   }
-  return npy_header{dictionary->descr, dictionary->fortran_order, dictionary->shape, extent->begin + extent->length};
+  return npy_header{dictionary->descr, dictionary->fortran_order, dictionary->shape, extent.begin + extent.length};
 }
 
 }  // namespace troupe

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/tensor/own_memory.hpp"
 #include <troupe/data_set.hpp>
 
@@ -55,11 +56,9 @@ expected<sample_block> read_samples(const data_set& data, sample_range range) {
     return fail(error_code::source_failed, data.name(), "it gave samples without inputs", "give one tensor at least");
   }
   const auto samples = static_cast<std::int64_t>(range.size());
-  expected<named_tensors> inputs = checked(data, samples, "inputs", block->inputs);
-  if (!inputs) return tl::make_unexpected(inputs.error());
-  expected<named_tensors> labels = checked(data, samples, "labels", block->labels);
-  if (!labels) return tl::make_unexpected(labels.error());
-  return sample_block{std::move(*inputs), std::move(*labels)};
+  named_tensors inputs = TROUPE_TRY(checked(data, samples, "inputs", block->inputs));
+  named_tensors labels = TROUPE_TRY(checked(data, samples, "labels", block->labels));
+  return sample_block{std::move(inputs), std::move(labels)};
 }
 
 expected<sample_block> read_samples_to_keep(const data_set& data, sample_range range) {

@@ -6,6 +6,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/device/held_device.hpp"
 
 namespace troupe {
@@ -44,9 +45,8 @@ class driver_sharing final : public device_sharing {
       return fail(error_code::device_failed, "cuda_ipc", fmt::format("{} bytes were asked for", bytes));
     shared_block made;
     made.bytes = bytes == 0 ? unit : (bytes + unit - 1) / unit * unit;
-    auto memory = allocate_on(device_, made.bytes);
-    if (!memory) return tl::make_unexpected(std::move(memory).error());
-    made.memory = std::move(*memory);
+    auto memory = TROUPE_TRY(allocate_on(device_, made.bytes));
+    made.memory = std::move(memory);
     return share(made.memory.get()).map([&](const sharing_handle& handle) {
       made.handle = handle;
       return std::move(made);
@@ -64,11 +64,10 @@ class driver_sharing final : public device_sharing {
   }
 
   [[nodiscard]] expected<sharing_handle> share(const std::byte* base) override {
-    const auto all = allocation_of(base);
-    if (!all) return tl::make_unexpected(all.error());
-    if (all->bytes % limits::ipc_block_unit != 0) {
+    const auto all = TROUPE_TRY(allocation_of(base));
+    if (all.bytes % limits::ipc_block_unit != 0) {
       return fail(error_code::device_failed, "cuda_ipc",
-                  fmt::format("an allocation of {} bytes is no whole pages of the device", all->bytes));
+                  fmt::format("an allocation of {} bytes is no whole pages of the device", all.bytes));
     }
     cuda_memory_handle handle{};
     const cuda_result result = device_->call().ipc_get_mem_handle(&handle, address_of(base));
@@ -78,10 +77,9 @@ class driver_sharing final : public device_sharing {
   [[nodiscard]] expected<std::unique_ptr<shared_event>> make_event() override {
     cuda_event event = nullptr;
     constexpr unsigned int flags = cuda_event_interprocess | cuda_event_without_time;
-    auto made = device_->done(device_->call().event_create(&event, flags), "cuEventCreate");
-    if (!made) return tl::make_unexpected(std::move(made).error());
+    TROUPE_TRY(device_->done(device_->call().event_create(&event, flags), "cuEventCreate"));
     auto owner = std::make_unique<driver_shared_event>(device_, event);
-    if (auto known = owner->export_it(); !known) return tl::make_unexpected(std::move(known).error());
+    TROUPE_TRY(owner->export_it());
     return owner;
   }
 

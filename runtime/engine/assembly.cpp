@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/engine/make_wiring.hpp"
 
 namespace troupe {
@@ -108,9 +109,8 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
       continue;
     }
     if (options.is_elsewhere && options.is_elsewhere(instance.address)) continue;
-    auto body = make_body(instance.address);
-    if (!body) return tl::make_unexpected(body.error());
-    made.stages.push_back(make_stage_engine(plan, index, options, std::move(*body),
+    auto body = TROUPE_TRY(make_body(instance.address));
+    made.stages.push_back(make_stage_engine(plan, index, options, std::move(body),
                                             options.page_of ? options.page_of(instance.address) : nullptr));
     made.accounts->add(instance.address, made.stages.back()->page());
   }

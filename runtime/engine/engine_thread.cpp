@@ -9,6 +9,7 @@
 
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/cores.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -27,9 +28,8 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
 
 expected<std::unique_ptr<engine_thread>> engine_thread::start(engine& driven, engine_thread_options options) {
   std::unique_ptr<engine_thread> made(new engine_thread(driven, options));
-  auto thread = start_thread(driven.name(), [self = made.get()] { self->run(); });
-  if (!thread) return tl::make_unexpected(thread.error());
-  made->thread_ = std::move(*thread);
+  auto thread = TROUPE_TRY(start_thread(driven.name(), [self = made.get()] { self->run(); }));
+  made->thread_ = std::move(thread);
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 namespace {
@@ -119,16 +120,14 @@ edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_d
 expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_edges& ends, const edge_opener& make) {
   engine_wiring made;
   for (const std::size_t channel : ends.inbound) {
-    auto end = make.consumer(channel);
-    if (!end) return tl::make_unexpected(end.error());
-    made.inbound.push_back({plan.channels[channel].input_port, std::move(*end)});
+    auto end = TROUPE_TRY(make.consumer(channel));
+    made.inbound.push_back({plan.channels[channel].input_port, std::move(end)});
   }
   for (const instance_edges::branch& each : ends.outbound) {
     const std::size_t branch = made.outbound.add_branch(each.options);
     for (const std::size_t channel : each.channels) {
-      auto end = make.producer(channel);
-      if (!end) return tl::make_unexpected(end.error());
-      made.outbound.add_edge(branch, std::move(*end));
+      auto end = TROUPE_TRY(make.producer(channel));
+      made.outbound.add_edge(branch, std::move(end));
     }
   }
   return made;

@@ -6,6 +6,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 
@@ -63,14 +64,13 @@ expected<activation> replay_window::next_replay() {
   activation& wanted = next().message;
   micro_batch_source* const source = reader_of(wanted.id.call);
   if (source == nullptr || wanted.tensors) return wanted;
-  expected<loaded_micro_batch> read = source->reread(wanted.id.index);
-  if (!read) return tl::make_unexpected(read.error());
-  if (read->samples != wanted.samples) {
+  loaded_micro_batch read = TROUPE_TRY(source->reread(wanted.id.index));
+  if (read.samples != wanted.samples) {
     return fail(error_code::source_failed, "data source", "it gave other samples again than before",
                 "give the same micro-batch for an index at any time, or have is_rereadable() say no");
   }
-  wanted.tensors = std::move(read->tensors);
-  wanted.labels = std::move(read->labels);
+  wanted.tensors = std::move(read.tensors);
+  wanted.labels = std::move(read.labels);
   return wanted;
 }
 

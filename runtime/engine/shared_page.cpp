@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
@@ -10,9 +11,8 @@ namespace {
 
 /// Maps `memory` and keeps it mapped; `made` says whether the words are still to be made.
 expected<std::shared_ptr<engine_page>> map_page(const shared_memory& memory, bool made) {
-  auto mapped = memory.map(0, sizeof(engine_page));
-  if (!mapped) return tl::make_unexpected(mapped.error());
-  const auto owner = std::make_shared<memory_mapping>(std::move(*mapped));
+  auto mapped = TROUPE_TRY(memory.map(0, sizeof(engine_page)));
+  const auto owner = std::make_shared<memory_mapping>(std::move(mapped));
   void* const at = owner->bytes().data();
   engine_page* const page = made ? static_cast<engine_page*>(at) : new (at) engine_page;
   return std::shared_ptr<engine_page>(owner, page);
@@ -21,20 +21,16 @@ expected<std::shared_ptr<engine_page>> map_page(const shared_memory& memory, boo
 }  // namespace
 
 expected<shared_page> shared_page::create() {
-  auto memory = shared_memory::create("troupe-engine", sizeof(engine_page));
-  if (!memory) return tl::make_unexpected(memory.error());
-  if (auto taken = memory->commit(0, sizeof(engine_page)); !taken) return tl::make_unexpected(taken.error());
-  auto page = map_page(*memory, false);
-  if (!page) return tl::make_unexpected(page.error());
-  return shared_page(blob(std::move(*memory).release()), std::move(*page));
+  auto memory = TROUPE_TRY(shared_memory::create("troupe-engine", sizeof(engine_page)));
+  TROUPE_TRY(memory.commit(0, sizeof(engine_page)));
+  auto page = TROUPE_TRY(map_page(memory, false));
+  return shared_page(blob(std::move(memory).release()), std::move(page));
 }
 
 expected<shared_page> shared_page::adopt(unique_fd descriptor) {
-  auto memory = shared_memory::adopt(std::move(descriptor), sizeof(engine_page));
-  if (!memory) return tl::make_unexpected(memory.error());
-  auto page = map_page(*memory, true);
-  if (!page) return tl::make_unexpected(page.error());
-  return shared_page(blob(std::move(*memory).release()), std::move(*page));
+  auto memory = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), sizeof(engine_page)));
+  auto page = TROUPE_TRY(map_page(memory, true));
+  return shared_page(blob(std::move(memory).release()), std::move(page));
 }
 
 std::shared_ptr<doorbell> shared_page::bell() const {

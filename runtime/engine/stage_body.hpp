@@ -5,6 +5,7 @@
 
 #include "messages/activation.hpp"
 #include "messages/score.hpp"
+#include "messages/try.hpp"
 #include "runtime/device/device_context.hpp"
 #include <troupe/error.hpp>
 
@@ -39,9 +40,8 @@ class stage_body {
 class unary_body : public stage_body {
  public:
   [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) final {
-    auto tensors = forward(inputs.front());
-    if (!tensors) return tl::make_unexpected(tensors.error());
-    for (activation& each : outputs) each.tensors = *tensors;
+    auto tensors = TROUPE_TRY(forward(inputs.front()));
+    for (activation& each : outputs) each.tensors = tensors;
     return {};
   }
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/fault/fault_table.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -284,7 +285,7 @@ class fault_reader {
 tl::expected<fault, fault_mistake> read_fault(std::span<const fault_field> fields) {
   fault_reader reader;
   for (const fault_field& each : fields) {
-    if (auto taken = reader.take(each); !taken) return tl::make_unexpected(taken.error());
+    TROUPE_TRY(reader.take(each));
   }
   return reader.finish();
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/suggest/dotted_name.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -179,7 +180,7 @@ bool needs_process(const fault& one) {
 }
 
 expected<void> check_fits(const fault_plan& plan, const fault_shape& shape) {
-  if (auto fine = plan.check(); !fine) return fine;
+  TROUPE_TRY(plan.check());
   for (std::size_t number = 0; number < plan.faults().size(); ++number) {
     const fault& one = plan.faults()[number];
     auto fine = check_fault(one, shape).and_then([&] { return check_moment(one, shape); });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/join/host_resolver.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -38,12 +39,11 @@ expected<void> find_nodes(const std::vector<std::string>& nodes, const std::shar
   if (names.empty()) return {};
   auto done = std::make_shared<std::promise<void>>();
   const auto is_done = done->get_future();
-  auto thread = start_thread("resolver", [names = std::move(names), found, until, done]() mutable {
+  auto thread = TROUPE_TRY(start_thread("resolver", [names = std::move(names), found, until, done]() mutable {
     resolve_all(names, *found, until);
     done->set_value();
-  });
-  if (!thread) return tl::make_unexpected(thread.error());
-  thread->detach();
+  }));
+  thread.detach();
   static_cast<void>(is_done.wait_for(wait));
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 
+#include "messages/try.hpp"
 #include "runtime/join/openssl_objects.hpp"
 
 namespace troupe {
@@ -19,9 +20,8 @@ expected<authority_fingerprint> fingerprint_of(std::string_view certificate_pem)
 }
 
 expected<void> check_authority(std::string_view certificate_pem, const authority_fingerprint& expected_fingerprint) {
-  const auto shown = fingerprint_of(certificate_pem);
-  if (!shown) return tl::make_unexpected(shown.error());
-  if (CRYPTO_memcmp(shown->data(), expected_fingerprint.data(), shown->size()) == 0) return {};
+  const auto shown = TROUPE_TRY(fingerprint_of(certificate_pem));
+  if (CRYPTO_memcmp(shown.data(), expected_fingerprint.data(), shown.size()) == 0) return {};
   return fail(error_code::wire_handshake, "certificate of the job's authority", "it is not the one of the join ticket",
               "Join with a ticket of this run; another program may be listening at the driver's address");
 }

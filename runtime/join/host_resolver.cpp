@@ -9,6 +9,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include "messages/try.hpp"
 #include "runtime/os/start_thread.hpp"
 
 namespace troupe {
@@ -53,14 +54,13 @@ expected<found_addresses> host_resolver::find(std::chrono::steady_clock::time_po
   if (auto numeric = look_up(host_, AI_NUMERICHOST)) return numeric;
   if (lookup_ == nullptr) {
     auto begun = std::make_shared<lookup>();
-    auto thread = start_thread("resolver", [begun, host = host_] {
+    auto thread = TROUPE_TRY(start_thread("resolver", [begun, host = host_] {
       auto found = look_up(host, 0);
       const std::lock_guard lock(begun->mutex);
       begun->outcome = std::move(found);
       begun->done.notify_all();
-    });
-    if (!thread) return tl::make_unexpected(thread.error());
-    thread->detach();
+    }));
+    thread.detach();
     lookup_ = std::move(begun);
   }
   std::unique_lock lock(lookup_->mutex);

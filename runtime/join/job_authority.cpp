@@ -5,6 +5,7 @@
 
 #include <openssl/crypto.h>
 
+#include "messages/try.hpp"
 #include "runtime/join/node_identity.hpp"
 #include "runtime/join/signing.hpp"
 #include "runtime/os/random_secret.hpp"
@@ -19,12 +20,10 @@ struct job_authority::state {
   std::mutex signing;
 
   expected<std::string> sign(std::string_view request, const peer_name& name) {
-    const auto subject_key = openssl::key_of_request(request);
-    if (!subject_key) return tl::make_unexpected(subject_key.error());
+    const auto subject_key = TROUPE_TRY(openssl::key_of_request(request));
     const std::lock_guard lock(signing);
-    const auto made = openssl::sign_member(subject_key->get(), name, certificate.get(), key.get());
-    if (!made) return tl::make_unexpected(made.error());
-    return openssl::to_pem(made->get());
+    const auto made = TROUPE_TRY(openssl::sign_member(subject_key.get(), name, certificate.get(), key.get()));
+    return openssl::to_pem(made.get());
   }
 };
 
@@ -36,20 +35,16 @@ job_authority::~job_authority() = default;
 expected<job_authority> job_authority::make() {
   // Its listener serves nodes until the process has ended: without this OpenSSL takes itself down early in exit().
   OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
-  const auto id = random_secret::make();
-  if (!id) return tl::make_unexpected(id.error());
+  const auto id = TROUPE_TRY(random_secret::make());
   auto made = std::make_unique<state>();
   made->key = openssl::make_key();
   if (made->key == nullptr) return openssl::failed("making the authority's key");
-  auto certificate = openssl::sign_authority(made->key.get(), "troupe job " + id->hex());
-  if (!certificate) return tl::make_unexpected(certificate.error());
-  made->certificate = std::move(*certificate);
-  auto pem = openssl::to_pem(made->certificate.get());
-  if (!pem) return tl::make_unexpected(pem.error());
-  made->pem = std::move(*pem);
-  const auto fingerprint = fingerprint_of(made->pem);
-  if (!fingerprint) return tl::make_unexpected(fingerprint.error());
-  made->fingerprint = *fingerprint;
+  auto certificate = TROUPE_TRY(openssl::sign_authority(made->key.get(), "troupe job " + id.hex()));
+  made->certificate = std::move(certificate);
+  auto pem = TROUPE_TRY(openssl::to_pem(made->certificate.get()));
+  made->pem = std::move(pem);
+  const auto fingerprint = TROUPE_TRY(fingerprint_of(made->pem));
+  made->fingerprint = fingerprint;
   return job_authority(std::move(made));
 }
 
@@ -62,19 +57,15 @@ const authority_fingerprint& job_authority::fingerprint() const noexcept {
 }
 
 expected<std::string> job_authority::issue(std::string_view request, std::string_view node_name) const {
-  const auto name = peer_name::of_node(node_name);
-  if (!name) return tl::make_unexpected(name.error());
-  return state_->sign(request, *name);
+  const auto name = TROUPE_TRY(peer_name::of_node(node_name));
+  return state_->sign(request, name);
 }
 
 expected<tls_credentials> job_authority::make_driver_credentials() const {
-  const auto identity = node_identity::make();
-  if (!identity) return tl::make_unexpected(identity.error());
-  const auto request = identity->request();
-  if (!request) return tl::make_unexpected(request.error());
-  const auto certificate = state_->sign(*request, peer_name::driver());
-  if (!certificate) return tl::make_unexpected(certificate.error());
-  return identity->credentials(*certificate, state_->pem, peer_name::driver());
+  const auto identity = TROUPE_TRY(node_identity::make());
+  const auto request = TROUPE_TRY(identity.request());
+  const auto certificate = TROUPE_TRY(state_->sign(request, peer_name::driver()));
+  return identity.credentials(certificate, state_->pem, peer_name::driver());
 }
 
 }  // namespace troupe

@@ -6,6 +6,7 @@
 
 #include <asio/io_context.hpp>
 
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/connection.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 #include "runtime/edge/tcp/handshake.hpp"
@@ -43,9 +44,8 @@ class joining_node final : public connection_role {
   expected<void> on_handshake(connection& from) override {
     has_shaken_hands_ = true;
     own_address_ = from.own_address();
-    const auto name = peer_name_of(from.peer_certificate());
-    if (!name) return tl::make_unexpected(name.error());
-    if (auto is_driver = check_peer("handshake", name->node(), std::string{}); !is_driver) return is_driver;
+    const auto name = TROUPE_TRY(peer_name_of(from.peer_certificate()));
+    TROUPE_TRY(check_peer("handshake", name.node(), std::string{}));
     from.permit_payloads(limits::join_message_bytes_max);
     return {};
   }

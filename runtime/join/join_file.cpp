@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/os/write_all.hpp"
@@ -99,12 +100,11 @@ expected<join_ticket> read_join_file(const std::string& path) {
 }
 
 expected<void> write_join_file(const std::string& path, const join_ticket& ticket) {
-  const auto text = to_text(ticket);
-  if (!text) return tl::make_unexpected(text.error());
+  const auto text = TROUPE_TRY(to_text(ticket));
   const unique_fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   int failed = file ? 0 : errno;
   if (file) {
-    failed = write_and_sync(file.get(), text->view());
+    failed = write_and_sync(file.get(), text.view());
     if (failed != 0) ::unlink(path.c_str());
   }
   if (failed == 0) return {};

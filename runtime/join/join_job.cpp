@@ -8,6 +8,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/join/host_resolver.hpp"
 #include "runtime/join/join_attempt.hpp"
 #include "runtime/join/node_identity.hpp"
@@ -28,14 +29,12 @@ class joining {
   }
 
   expected<joined_node> run() {
-    const auto asked = identity_.request();
-    if (!asked) return tl::make_unexpected(asked.error());
-    const auto request = to_bytes(join_request{version_, ticket_.node, ticket_.secret, *asked});
-    if (!request) return tl::make_unexpected(request.error());
+    const auto asked = TROUPE_TRY(identity_.request());
+    const auto request = TROUPE_TRY(to_bytes(join_request{version_, ticket_.node, ticket_.secret, asked}));
     milliseconds pause = limits::join_retry_min;
     for (;;) {
       for (host_resolver& host : hosts_) {
-        if (auto done = try_host(host, *request)) return std::move(*done);
+        if (auto done = try_host(host, request)) return std::move(*done);
       }
       if (left() <= limits::join_retry_min) return give_up();
       // the last try is shortly before the end, however long the pause has become
@@ -81,11 +80,9 @@ class joining {
                   "it runs " + version_ + ", and the driver " + said.version,
                   "Install the same version of Troupe on all nodes");
     }
-    if (const auto right = check_authority(said.authority, ticket_.target.authority); !right)
-      return tl::make_unexpected(right.error());
-    const auto name = peer_name::of_node(ticket_.node);
-    if (!name) return tl::make_unexpected(name.error());
-    return identity_.credentials(said.certificate, said.authority, *name).map([&](tls_credentials made) {
+    TROUPE_TRY(check_authority(said.authority, ticket_.target.authority));
+    const auto name = TROUPE_TRY(peer_name::of_node(ticket_.node));
+    return identity_.credentials(said.certificate, said.authority, name).map([&](tls_credentials made) {
       return joined_node{ticket_.node, std::move(made), address, ticket_.target.port, tried.own_address};
     });
   }
@@ -120,9 +117,8 @@ class joining {
 expected<joined_node> join_job(const join_ticket& ticket, const std::string& version, milliseconds at_most,
                                const unix_clock& clock) {
   TROUPE_CHECK(is_version(version), "a version that the driver can read");
-  auto identity = node_identity::make();
-  if (!identity) return tl::make_unexpected(std::move(identity).error());
-  return joining(ticket, version, std::move(*identity), at_most, clock).run();
+  auto identity = TROUPE_TRY(node_identity::make());
+  return joining(ticket, version, std::move(identity), at_most, clock).run();
 }
 
 }  // namespace troupe

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/connection.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 #include "runtime/join/join_exchange.hpp"
@@ -42,9 +43,8 @@ class join_service final : public peer_admission {
   explicit join_service(join_service_options options) : options_(std::move(options)) {}
 
   expected<void> admit(connection& from, const frame&, std::span<const std::byte> payload) override {
-    const auto asked = read_join_request(payload);
-    if (!asked) return tl::make_unexpected(asked.error());
-    return answer(*asked).and_then([&](const join_answer& said) {
+    const auto asked = TROUPE_TRY(read_join_request(payload));
+    return answer(asked).and_then([&](const join_answer& said) {
       return to_bytes(said).map([&](secret_text text) { from.pass_to(std::make_shared<join_reply>(std::move(text))); });
     });
   }
@@ -56,9 +56,8 @@ class join_service final : public peer_admission {
     if (asked.version != options_.version) return refuse_version(asked);
     const auto redeemed = options_.tickets->redeem(asked.node, asked.secret.bytes(), asked.request);
     if (!redeemed) return for_the_log(redeemed.error());
-    auto certificate = options_.authority->issue(asked.request, asked.node);
-    if (!certificate) return tl::make_unexpected(std::move(certificate).error());
-    return join_answer{options_.version, std::move(*certificate), options_.authority->certificate()};
+    auto certificate = TROUPE_TRY(options_.authority->issue(asked.request, asked.node));
+    return join_answer{options_.version, std::move(certificate), options_.authority->certificate()};
   }
 
   expected<join_answer> refuse_version(const join_request& asked) {

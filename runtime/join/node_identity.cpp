@@ -4,6 +4,7 @@
 
 #include <openssl/err.h>
 
+#include "messages/try.hpp"
 #include "runtime/join/signing.hpp"
 
 namespace troupe {
@@ -39,15 +40,13 @@ expected<tls_credentials> node_identity::credentials(std::string_view certificat
   ERR_clear_error();
   if (!has_this_key) return unusable(error_code::wire_handshake, "it is for another key");
   if (!is_signed) return unusable(error_code::wire_handshake, "it is not signed by the job's authority");
-  const auto issued_for = peer_name_of(own.get());
-  if (!issued_for) return tl::make_unexpected(issued_for.error());
-  if (*issued_for != name) {
+  const auto issued_for = TROUPE_TRY(peer_name_of(own.get()));
+  if (issued_for != name) {
     return unusable(error_code::wire_handshake,
-                    "it is for " + issued_for->uri() + ", and this process is " + name.uri());
+                    "it is for " + issued_for.uri() + ", and this process is " + name.uri());
   }
-  auto key = openssl::to_pem(key_.get());
-  if (!key) return tl::make_unexpected(key.error());
-  return tls_credentials{std::string(certificate), std::move(*key), std::string(authority)};
+  auto key = TROUPE_TRY(openssl::to_pem(key_.get()));
+  return tls_credentials{std::string(certificate), std::move(key), std::string(authority)};
 }
 
 }  // namespace troupe

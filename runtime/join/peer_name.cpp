@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 
+#include "messages/try.hpp"
 #include "runtime/join/node_name.hpp"
 #include "runtime/join/openssl_objects.hpp"
 
@@ -50,12 +51,11 @@ expected<peer_name> peer_name_of(x509_st* certificate) {
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, &found, nullptr)));
   ERR_clear_error();
   if (names == nullptr) return refused(found == -1 ? "has no name" : "has names that cannot be read");
-  const auto uri = only_uri_of(names.get());
-  if (!uri) return tl::make_unexpected(uri.error());
-  if (*uri == driver_uri) return peer_name::driver();
-  if (!uri->starts_with(node_uri_start) || !is_node_name(uri->substr(node_uri_start.size())))
+  const auto uri = TROUPE_TRY(only_uri_of(names.get()));
+  if (uri == driver_uri) return peer_name::driver();
+  if (!uri.starts_with(node_uri_start) || !is_node_name(uri.substr(node_uri_start.size())))
     return refused("has a name that is neither the driver's nor a node's");
-  return peer_name::of_node(uri->substr(node_uri_start.size()));
+  return peer_name::of_node(uri.substr(node_uri_start.size()));
 }
 
 expected<std::string> node_of(x509_st* certificate) {

@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/join/node_name.hpp"
 
 namespace troupe {
@@ -80,14 +81,12 @@ expected<join_ticket> ticket_book::put(std::string_view node, std::chrono::secon
   }
   const std::int64_t now = clock_();
   const std::int64_t expiry = now + lifetime.count();
-  auto secret = join_secret::make();
-  if (!secret) return tl::make_unexpected(secret.error());
-  const auto hashed = digest_of(secret->bytes());
-  if (!hashed) return tl::make_unexpected(hashed.error());
+  auto secret = TROUPE_TRY(join_secret::make());
+  const auto hashed = TROUPE_TRY(digest_of(secret.bytes()));
   const std::lock_guard lock(mutex_);
-  if (const auto admitted = admit(node, is_first); !admitted) return tl::make_unexpected(admitted.error());
-  entries_.insert_or_assign(std::string(node), entry{*hashed, expiry, std::nullopt});
-  return join_ticket{target_, std::string(node), *secret, now, expiry};
+  TROUPE_TRY(admit(node, is_first));
+  entries_.insert_or_assign(std::string(node), entry{hashed, expiry, std::nullopt});
+  return join_ticket{target_, std::string(node), secret, now, expiry};
 }
 
 tl::expected<ticket_book::entry*, join_refusal> ticket_book::judge(std::string_view node,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 namespace {
@@ -39,24 +40,22 @@ expected<journal_reader> journal_reader::open(int fd, const std::string& path, r
 expected<std::optional<journal_pins>> journal_reader::header() {
   std::array<std::uint8_t, magic.size()> found{};
   if (size_ < found.size()) return std::nullopt;
-  if (auto got = read(found); !got) return tl::make_unexpected(got.error());
+  TROUPE_TRY(read(found));
   if (!std::equal(magic.begin(), magic.end(), found.begin())) {
     return fail(error_code::journal_damaged, path_, "it does not begin as a journal does", "name a journal");
   }
   whole_ = found.size();
-  auto payload = next_payload(limits::journal_header_bytes_max);
-  if (!payload) return tl::make_unexpected(payload.error());
-  if (!*payload) return std::nullopt;
-  auto pins = decode_header(**payload);
+  auto payload = TROUPE_TRY(next_payload(limits::journal_header_bytes_max));
+  if (!payload) return std::nullopt;
+  auto pins = decode_header(*payload);
   if (!pins) return damaged("the first record is no header");
   return pins;
 }
 
 expected<std::optional<score>> journal_reader::next() {
-  auto payload = next_payload(limits::journal_record_bytes_max);
-  if (!payload) return tl::make_unexpected(payload.error());
-  if (!*payload) return std::nullopt;
-  auto state = decode_state(**payload);
+  auto payload = TROUPE_TRY(next_payload(limits::journal_record_bytes_max));
+  if (!payload) return std::nullopt;
+  auto state = decode_state(*payload);
   if (!state) return damaged("a record is no state");
   std::uint64_t& index = next_index_[state->sink];
   if (state->id.index != index) {
@@ -71,13 +70,12 @@ expected<std::optional<std::span<const std::uint8_t>>> journal_reader::next_payl
   const std::uint64_t left = size_ - whole_;
   if (left < head_bytes) return std::nullopt;
   std::array<std::uint8_t, head_bytes> head{};
-  if (auto got = read(head); !got) return tl::make_unexpected(got.error());
+  TROUPE_TRY(read(head));
   const auto length = decode_head(head);
   if (!length) {
     // A page that was not written may begin within a head, too.
-    const auto zeros = only_zeros_left(left - head_bytes);
-    if (!zeros) return tl::make_unexpected(zeros.error());
-    if (*zeros) return std::nullopt;
+    const auto zeros = TROUPE_TRY(only_zeros_left(left - head_bytes));
+    if (zeros) return std::nullopt;
     return damaged("the length of a record does not match its checksum");
   }
   if (*length > bytes_max) {
@@ -86,13 +84,12 @@ expected<std::optional<std::span<const std::uint8_t>>> journal_reader::next_payl
   const std::uint64_t bytes_all = head_bytes + *length + checksum_bytes;
   if (left < bytes_all) return std::nullopt;
   record_.resize(*length + checksum_bytes);
-  if (auto got = read(record_); !got) return tl::make_unexpected(got.error());
+  TROUPE_TRY(read(record_));
   const auto payload = std::span<const std::uint8_t>(record_).first(*length);
   const bool is_checked = check_ == record_check::of_checksums;
   if (is_checked && !checksum_matches(payload, std::span<const std::uint8_t>(record_).last<checksum_bytes>())) {
-    const auto zeros = only_zeros_left(left - bytes_all);
-    if (!zeros) return tl::make_unexpected(zeros.error());
-    if (*zeros) return std::nullopt;
+    const auto zeros = TROUPE_TRY(only_zeros_left(left - bytes_all));
+    if (zeros) return std::nullopt;
     return damaged("a record does not match its checksum");
   }
   whole_ += bytes_all;

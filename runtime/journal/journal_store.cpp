@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "messages/try.hpp"
 #include "runtime/journal/journal_reader.hpp"
 
 namespace troupe {
@@ -76,10 +77,9 @@ expected<void> begin_anew_if_cut(journal_store& file, int fd, const std::string&
 expected<void> take_states(journal_reader& reader, journal_store& file, const std::string& path,
                            const std::function<expected<void>(const score&)>& on_state) {
   for (;;) {
-    const auto state = reader.next();
-    if (!state) return tl::make_unexpected(state.error());
-    if (!*state) break;
-    if (auto taken = on_state(**state); !taken) return taken;
+    const auto state = TROUPE_TRY(reader.next());
+    if (!state) break;
+    TROUPE_TRY(on_state(*state));
   }
   // A driver before may have written them and not synced.
   int reason = file.cut(reader.whole_bytes());
@@ -118,13 +118,11 @@ expected<void> begin_journal(journal_store& file, const std::string& path, const
 expected<void> take_over_journal(journal_store& file, int fd, const std::string& path, const journal_pins& pins,
                                  const std::function<expected<void>(const score&)>& on_state,
                                  journal_format::record_check check) {
-  auto reader = journal_reader::open(fd, path, check);
-  if (!reader) return tl::make_unexpected(reader.error());
-  const auto stored = reader->header();
-  if (!stored) return tl::make_unexpected(stored.error());
-  if (!*stored) return begin_anew_if_cut(file, fd, path, pins);
-  if (auto same = compare(path, **stored, versioned(pins)); !same) return same;
-  return take_states(*reader, file, path, on_state);
+  auto reader = TROUPE_TRY(journal_reader::open(fd, path, check));
+  const auto stored = TROUPE_TRY(reader.header());
+  if (!stored) return begin_anew_if_cut(file, fd, path, pins);
+  TROUPE_TRY(compare(path, *stored, versioned(pins)));
+  return take_states(reader, file, path, on_state);
 }
 
 }  // namespace troupe

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/engine/call_fold.hpp"
 #include "runtime/journal/journal_tail.hpp"
 
@@ -16,7 +17,7 @@ class journaling_fold final : public call_fold {
       : inner_(std::move(inner)), journal_(std::move(journal)) {}
 
   [[nodiscard]] expected<void> fold(const score& next) override {
-    if (auto folded = inner_->fold(next); !folded) return folded;
+    TROUPE_TRY(inner_->fold(next));
     return journal_->append(next);
   }
 

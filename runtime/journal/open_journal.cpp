@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/journal/journal_reader.hpp"
 #include "runtime/journal/journal_store.hpp"
 
@@ -100,7 +101,7 @@ expected<std::shared_ptr<journal_writer>> create_journal(const std::string& path
   }
   unique_fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return errno == EEXIST ? exists_already(path) : journal_unwritable(path, errno);
-  if (auto locked = lock(file.get(), path); !locked) return tl::make_unexpected(locked.error());
+  TROUPE_TRY(lock(file.get(), path));
   open_store store(file.get(), path);
   if (auto begun = begin_journal(store, path, pins); !begun) {
     ::unlink(path.c_str());
@@ -120,7 +121,7 @@ expected<std::shared_ptr<journal_writer>> resume_journal(const std::string& path
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return fail(error_code::journal_damaged, path, "it is no regular file", "name a journal");
   }
-  if (auto locked = lock(file.get(), path); !locked) return tl::make_unexpected(locked.error());
+  TROUPE_TRY(lock(file.get(), path));
   open_store store(file.get(), path);
   if (auto taken = take_over_journal(store, file.get(), path, pins, on_state); !taken) {
     return tl::make_unexpected(taken.error());

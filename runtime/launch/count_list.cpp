@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/launch_text.hpp"
 #include "runtime/launch/node_list.hpp"
 
@@ -30,19 +31,17 @@ class count_list_reader {
   expected<void> read_item(std::size_t at, std::size_t end) {
     constexpr std::string_view open = "(x";
     const std::size_t times_at = find_before(text_, open.front(), at, end);
-    const auto count = read_number(at, times_at, limits::node_slots_max);
-    if (!count) return tl::make_unexpected(count.error());
+    const auto count = TROUPE_TRY(read_number(at, times_at, limits::node_slots_max));
     std::uint32_t times = 1;
     if (times_at < end) {
       if (text_.substr(times_at, open.size()) != open) return bad(times_at, "'(xN)' is expected");
       if (text_[end - 1] != ')') return bad(end, "')' is missing");
-      const auto read = read_number(times_at + open.size(), end - 1, limits::launch_nodes_max);
-      if (!read) return tl::make_unexpected(read.error());
-      times = *read;
+      const auto read = TROUPE_TRY(read_number(times_at + open.size(), end - 1, limits::launch_nodes_max));
+      times = read;
     }
     if (times > limits::launch_nodes_max - counts_.size())
       return bad(at, fmt::format("more than {} nodes", limits::launch_nodes_max));
-    counts_.insert(counts_.end(), times, *count);
+    counts_.insert(counts_.end(), times, count);
     return {};
   }
 

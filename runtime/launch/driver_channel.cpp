@@ -10,6 +10,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/launch_channel.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/start_thread.hpp"
@@ -63,7 +64,7 @@ constexpr auto no_deadline = steady_clock::time_point::max();
 expected<std::unique_ptr<driver_channel>> driver_channel::open(const launch_environment& environment,
                                                                time_point deadline) {
   unique_fd socket(environment.channel);
-  if (const auto checked = check_inherited(socket.get()); !checked) return tl::make_unexpected(checked.error());
+  TROUPE_TRY(check_inherited(socket.get()));
   std::unique_ptr<driver_channel> made(new driver_channel(std::move(socket)));
   return made->await_setup(deadline).map([&] { return std::move(made); });
 }
@@ -76,10 +77,9 @@ driver_channel::~driver_channel() {
 }
 
 expected<void> driver_channel::await_setup(time_point deadline) {
-  auto first = next_message(deadline);
-  if (!first) return tl::make_unexpected(first.error());
-  if (!*first) return launcher_lost("the launcher has ended, or has said nothing in time");
-  auto* setup = std::get_if<launch_setup>(&**first);
+  auto first = TROUPE_TRY(next_message(deadline));
+  if (!first) return launcher_lost("the launcher has ended, or has said nothing in time");
+  auto* setup = std::get_if<launch_setup>(&*first);
   if (setup == nullptr) return fail(error_code::wire_malformed, driver_end, "the first message is no setup");
   setup_ = std::move(*setup);
   return {};
@@ -88,9 +88,8 @@ expected<void> driver_channel::await_setup(time_point deadline) {
 /// Nothing when the channel is closed, or at the deadline.
 expected<std::optional<launch_message>> driver_channel::next_message(time_point deadline) {
   while (true) {
-    const auto line = reader_.next(socket_.get());
-    if (!line) return tl::make_unexpected(line.error());
-    if (*line) return parse_launch_message(**line).map([](launch_message&& m) { return std::optional(std::move(m)); });
+    const auto line = TROUPE_TRY(reader_.next(socket_.get()));
+    if (line) return parse_launch_message(*line).map([](launch_message&& m) { return std::optional(std::move(m)); });
     if (reader_.is_closed()) return std::nullopt;
     // with no deadline the wait is repeated
     const auto until = deadline == no_deadline ? steady_clock::now() + limits::channel_timeout : deadline;
@@ -99,11 +98,10 @@ expected<std::optional<launch_message>> driver_channel::next_message(time_point 
 }
 
 expected<void> driver_channel::send_line(const launch_message& message) {
-  auto line = encode(message);
-  if (!line) return tl::make_unexpected(line.error());
+  auto line = TROUPE_TRY(encode(message));
   const auto deadline = steady_clock::now() + limits::channel_timeout;
   const std::lock_guard lock(writing_);
-  auto sent = writer_.queue(std::move(*line)).and_then([&] { return writer_.flush(socket_.get()); });
+  auto sent = writer_.queue(std::move(line)).and_then([&] { return writer_.flush(socket_.get()); });
   while (sent && !writer_.is_empty()) {
     if (!await_events(socket_.get(), POLLOUT, deadline)) return launcher_lost("the launcher takes nothing");
     sent = writer_.flush(socket_.get());

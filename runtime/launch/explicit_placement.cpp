@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/launch/launch_text.hpp"
 #include "runtime/suggest/dotted_name.hpp"
 #include "runtime/suggest/suggest.hpp"
@@ -30,7 +31,7 @@ class placement_reader {
   expected<std::vector<std::size_t>> read() && {
     for (std::size_t at = 0; at <= text_.size();) {
       const std::size_t end = find_before(text_, ',', at, text_.size());
-      if (auto done = read_entry(at, end); !done) return tl::make_unexpected(done.error());
+      TROUPE_TRY(read_entry(at, end));
       at = end + 1;
     }
     return place_the_others();
@@ -39,7 +40,7 @@ class placement_reader {
   expected<std::vector<std::size_t>> place_the_others() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (placed_[rank] || ranks_[rank].wanted.empty()) continue;
-      if (auto put = put_as_wanted(rank); !put) return tl::make_unexpected(put.error());
+      TROUPE_TRY(put_as_wanted(rank));
     }
     return fill();
   }
@@ -57,10 +58,9 @@ class placement_reader {
     const auto node = std::ranges::find(nodes_, name, &node_slots::name);
     if (node == nodes_.end())
       return bad(equal + 1, fmt::format("there is no node {}", quote_text(name)), error_code::unknown_name);
-    const auto wanted = ranks_of(at, text_.substr(at, equal - at));
-    if (!wanted) return tl::make_unexpected(wanted.error());
-    for (const std::size_t rank : *wanted) {
-      if (auto put = put_on(rank, static_cast<std::size_t>(node - nodes_.begin()), at); !put) return put;
+    const auto wanted = TROUPE_TRY(ranks_of(at, text_.substr(at, equal - at)));
+    for (const std::size_t rank : wanted) {
+      TROUPE_TRY(put_on(rank, static_cast<std::size_t>(node - nodes_.begin()), at));
     }
     return {};
   }

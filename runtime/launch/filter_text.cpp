@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/launch/launch_text.hpp"
 #include "runtime/launch/node_name.hpp"
 
@@ -55,7 +56,7 @@ class filter_reader {
   expected<void> read_slots(std::size_t at, std::size_t end, const launch_node& node, named_slots& named) const {
     while (at <= end) {
       const std::size_t comma = find_before(text_, ',', at, end);
-      if (auto done = read_range(at, comma, node, named); !done) return done;
+      TROUPE_TRY(read_range(at, comma, node, named));
       at = comma + 1;
     }
     return {};
@@ -66,10 +67,9 @@ class filter_reader {
     const std::size_t hyphen = find_before(text_, '-', at, end);
     const auto first = read_slot(at, hyphen, node);
     if (!first) return tl::make_unexpected(first.error());
-    const auto last = hyphen == end ? first : read_slot(hyphen + 1, end, node);
-    if (!last) return tl::make_unexpected(last.error());
-    if (*last < *first) return bad(at, fmt::format("the range {}-{} runs backwards", *first, *last));
-    for (std::uint32_t slot = *first; slot <= *last; ++slot) {
+    const auto last = TROUPE_TRY(hyphen == end ? first : read_slot(hyphen + 1, end, node));
+    if (last < *first) return bad(at, fmt::format("the range {}-{} runs backwards", *first, last));
+    for (std::uint32_t slot = *first; slot <= last; ++slot) {
       if (named[slot]) return bad(at, fmt::format("slot {} is named twice", slot));
       named[slot] = true;
     }

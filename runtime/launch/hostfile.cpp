@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/launch_text.hpp"
 #include "runtime/launch/node_name.hpp"
 #include "runtime/os/input_file.hpp"
@@ -135,7 +136,7 @@ expected<std::vector<launch_node>> parse_hostfile(std::string_view text, std::st
   hostfile_reader reader(file);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (auto read = reader.read_line(text.substr(at, end - at)); !read) return tl::make_unexpected(read.error());
+    TROUPE_TRY(reader.read_line(text.substr(at, end - at)));
     at = end + 1;
   }
   return std::move(reader).nodes();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/launch_text.hpp"
 
 namespace troupe {
@@ -45,10 +46,9 @@ expected<std::optional<launch_environment>> take_launch_environment() {
   if (found == nullptr) return std::nullopt;
   const std::string text = found;
   ::unsetenv(launch_variable);
-  const auto parsed = parse_launch_environment(text);
-  if (!parsed) return tl::make_unexpected(parsed.error());
-  ::fcntl(parsed->channel, F_SETFD, FD_CLOEXEC);
-  return *parsed;
+  const auto parsed = TROUPE_TRY(parse_launch_environment(text));
+  ::fcntl(parsed.channel, F_SETFD, FD_CLOEXEC);
+  return parsed;
 }
 
 }  // namespace troupe

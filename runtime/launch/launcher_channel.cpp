@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include "messages/try.hpp"
 #include "runtime/launch/launch_channel.hpp"
 #include "runtime/os/errno_text.hpp"
 
@@ -23,14 +24,12 @@ expected<void> launcher_channel::send(const launch_message& message) {
 }
 
 expected<std::optional<launch_message>> launcher_channel::receive() {
-  const auto line = reader_.next(socket_.get());
-  if (!line) return tl::make_unexpected(line.error());
-  if (!*line) return std::nullopt;
-  auto message = parse_launch_message(**line);
-  if (!message) return tl::make_unexpected(message.error());
-  if (std::holds_alternative<launch_ticket>(*message) || std::holds_alternative<launch_joined>(*message) ||
-      std::holds_alternative<launch_end_asked>(*message))
-    return std::move(*message);
+  const auto line = TROUPE_TRY(reader_.next(socket_.get()));
+  if (!line) return std::nullopt;
+  auto message = TROUPE_TRY(parse_launch_message(*line));
+  if (std::holds_alternative<launch_ticket>(message) || std::holds_alternative<launch_joined>(message) ||
+      std::holds_alternative<launch_end_asked>(message))
+    return std::move(message);
   return fail(error_code::wire_malformed, "launch channel", "the driver says what launchers say");
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/launch/filter_text.hpp"
 #include <troupe/limits.hpp>
 
@@ -79,14 +80,13 @@ expected<std::vector<node_slots>> select_nodes(std::span<const launch_node> node
   if (auto checked = check_combination(filter); !checked) return tl::make_unexpected(std::move(checked.error()));
   if (nodes.empty())
     return fail(error_code::value_out_of_range, "nodes of the launch", "there is none", "name at least one node");
-  const auto used = apply(nodes, filter);
-  if (!used) return tl::make_unexpected(used.error());
-  if (auto checked = check_total(*used, filter); !checked) return tl::make_unexpected(std::move(checked.error()));
+  const auto used = TROUPE_TRY(apply(nodes, filter));
+  if (auto checked = check_total(used, filter); !checked) return tl::make_unexpected(std::move(checked.error()));
   std::vector<node_slots> selected;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     node_slots node{nodes[i].name, {}};
-    for (std::uint32_t slot = 0; slot < (*used)[i].size(); ++slot)
-      if ((*used)[i][slot]) node.slots.push_back(slot);
+    for (std::uint32_t slot = 0; slot < used[i].size(); ++slot)
+      if (used[i][slot]) node.slots.push_back(slot);
     if (!node.slots.empty()) selected.push_back(std::move(node));
   }
   return selected;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/launch_text.hpp"
 #include "runtime/launch/node_name.hpp"
 
@@ -77,13 +78,12 @@ class node_list_reader {
     std::size_t digits = 0;
     for (std::size_t at = at_ + 1; at <= end;) {
       const std::size_t item_end = find_before(text_, ',', at, end);
-      const auto range = read_range(at, item_end);
-      if (!range) return tl::make_unexpected(range.error());
-      numbers += range->last - range->first + 1;
+      const auto range = TROUPE_TRY(read_range(at, item_end));
+      numbers += range.last - range.first + 1;
       if (numbers > limits::launch_nodes_max)
         return bad(at, fmt::format("more than {} nodes", limits::launch_nodes_max));
-      digits = std::max({digits, range->digits, fmt::formatted_size("{}", range->last)});
-      part.ranges.push_back(*range);
+      digits = std::max({digits, range.digits, fmt::formatted_size("{}", range.last)});
+      part.ranges.push_back(range);
       at = item_end + 1;
     }
     at_ = end + 1;
@@ -96,10 +96,9 @@ class node_list_reader {
     const std::size_t hyphen = find_before(text_, '-', at, end);
     const auto first = read_number(at, hyphen);
     if (!first) return tl::make_unexpected(first.error());
-    const auto last = hyphen == end ? first : read_number(hyphen + 1, end);
-    if (!last) return tl::make_unexpected(last.error());
-    if (*last < *first) return bad(at, quote_text(text_.substr(at, end - at)) + " runs backwards");
-    return number_range{*first, *last, hyphen - at};
+    const auto last = TROUPE_TRY(hyphen == end ? first : read_number(hyphen + 1, end));
+    if (last < *first) return bad(at, quote_text(text_.substr(at, end - at)) + " runs backwards");
+    return number_range{*first, last, hyphen - at};
   }
 
   [[nodiscard]] expected<std::uint64_t> read_number(std::size_t at, std::size_t end) const {

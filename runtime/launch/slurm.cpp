@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/node_list.hpp"
 
 namespace troupe {
@@ -26,9 +27,8 @@ struct slurm_scope {
 expected<slurm_scope> find_scope(const variable_reader& variables) {
   // of slurm.h: this number and those above are no steps of tasks; it is that of the shell of salloc
   constexpr std::uint32_t interactive_step = 0xfffffffa;
-  const auto step = variables.number("SLURM_STEP_ID", 0, number_max);
-  if (!step) return tl::make_unexpected(step.error());
-  const bool is_of_tasks = !*step || **step < interactive_step;
+  const auto step = TROUPE_TRY(variables.number("SLURM_STEP_ID", 0, number_max));
+  const bool is_of_tasks = !step || *step < interactive_step;
   if (is_of_tasks && variables.text("SLURM_STEP_NODELIST")) {
     return slurm_scope{true, "SLURM_STEP_NODELIST", "SLURM_STEP_NUM_NODES", "SLURM_STEP_TASKS_PER_NODE",
                        "SLURM_STEP_NUM_TASKS"};
@@ -45,17 +45,15 @@ expected<slurm_scope> find_scope(const variable_reader& variables) {
 expected<void> read_nodes(const variable_reader& variables, const slurm_scope& scope, scheduler_place& place) {
   const auto list = variables.text(scope.node_list);
   if (!list) return variables.contradiction(scope.node_list, "is not set, but SLURM_JOB_ID is");
-  const auto names = expand_node_list(*list, scope.node_list);
-  if (!names) return tl::make_unexpected(names.error());
-  const auto count = variables.number(scope.node_count, 1, limits::launch_nodes_max);
-  if (!count) return tl::make_unexpected(count.error());
-  if (*count && **count != names->size()) {
+  const auto names = TROUPE_TRY(expand_node_list(*list, scope.node_list));
+  const auto count = TROUPE_TRY(variables.number(scope.node_count, 1, limits::launch_nodes_max));
+  if (count && *count != names.size()) {
     return variables.contradiction(scope.node_count,
-                                   fmt::format("is {}, and {} has {} nodes", **count, scope.node_list, names->size()));
+                                   fmt::format("is {}, and {} has {} nodes", *count, scope.node_list, names.size()));
   }
-  for (const std::string& name : *names) place.nodes.push_back({name, 1});
-  place.node_count = static_cast<std::uint32_t>(names->size());
-  place.first_node = names->front();
+  for (const std::string& name : names) place.nodes.push_back({name, 1});
+  place.node_count = static_cast<std::uint32_t>(names.size());
+  place.first_node = names.front();
   return {};
 }
 
@@ -63,62 +61,53 @@ expected<void> read_nodes(const variable_reader& variables, const slurm_scope& s
 expected<void> read_tasks(const variable_reader& variables, const slurm_scope& scope, scheduler_place& place) {
   const auto list = scope.tasks_per_node.empty() ? std::nullopt : variables.text(scope.tasks_per_node);
   if (!list) return {};
-  const auto counts = expand_counts(*list, scope.tasks_per_node);
-  if (!counts) return tl::make_unexpected(counts.error());
-  if (counts->size() != place.nodes.size()) {
+  const auto counts = TROUPE_TRY(expand_counts(*list, scope.tasks_per_node));
+  if (counts.size() != place.nodes.size()) {
     return variables.contradiction(
         scope.tasks_per_node,
-        fmt::format("has {} counts, and {} has {} nodes", counts->size(), scope.node_list, place.nodes.size()));
+        fmt::format("has {} counts, and {} has {} nodes", counts.size(), scope.node_list, place.nodes.size()));
   }
-  for (std::size_t i = 0; i < counts->size(); ++i) place.nodes[i].slots = (*counts)[i];
-  const auto tasks = variables.number(scope.tasks, 1, number_max);
-  if (!tasks) return tl::make_unexpected(tasks.error());
-  const auto sum = std::accumulate(counts->begin(), counts->end(), std::uint64_t{0});
-  if (scope.is_step && *tasks && **tasks != sum) {
+  for (std::size_t i = 0; i < counts.size(); ++i) place.nodes[i].slots = counts[i];
+  const auto tasks = TROUPE_TRY(variables.number(scope.tasks, 1, number_max));
+  const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (scope.is_step && tasks && *tasks != sum) {
     return variables.contradiction(scope.tasks,
-                                   fmt::format("is {}, and {} has {} tasks", **tasks, scope.tasks_per_node, sum));
+                                   fmt::format("is {}, and {} has {} tasks", *tasks, scope.tasks_per_node, sum));
   }
   return {};
 }
 
 /// SLURM_PROCID among all tasks, where both numbers are known.
 expected<void> check_task(const variable_reader& variables, const slurm_scope& scope) {
-  const auto task = variables.number("SLURM_PROCID", 0, number_max);
-  if (!task) return tl::make_unexpected(task.error());
-  const auto tasks = variables.number(scope.tasks, 1, number_max);
-  if (!tasks) return tl::make_unexpected(tasks.error());
-  if (!*task || !*tasks) return {};
-  return variables.check_below("SLURM_PROCID", **task, scope.tasks, **tasks);
+  const auto task = TROUPE_TRY(variables.number("SLURM_PROCID", 0, number_max));
+  const auto tasks = TROUPE_TRY(variables.number(scope.tasks, 1, number_max));
+  if (!task || !tasks) return {};
+  return variables.check_below("SLURM_PROCID", *task, scope.tasks, *tasks);
 }
 
 expected<void> read_own_ranks(const variable_reader& variables, const slurm_scope& scope, scheduler_place& place) {
-  const auto node = variables.number("SLURM_NODEID", 0, number_max);
-  if (!node) return tl::make_unexpected(node.error());
-  const auto local = variables.number("SLURM_LOCALID", 0, number_max);
-  if (!local) return tl::make_unexpected(local.error());
-  place.node_rank = *node;
-  place.local_rank = *local;
-  if (!*node) return {};
-  if (auto checked = variables.check_below("SLURM_NODEID", **node, scope.node_list, *place.node_count); !checked)
-    return checked;
-  if (!*local || scope.tasks_per_node.empty() || !variables.text(scope.tasks_per_node)) return {};
-  return variables.check_below("SLURM_LOCALID", **local, scope.tasks_per_node, place.nodes[**node].slots);
+  const auto node = TROUPE_TRY(variables.number("SLURM_NODEID", 0, number_max));
+  const auto local = TROUPE_TRY(variables.number("SLURM_LOCALID", 0, number_max));
+  place.node_rank = node;
+  place.local_rank = local;
+  if (!node) return {};
+  TROUPE_TRY(variables.check_below("SLURM_NODEID", *node, scope.node_list, *place.node_count));
+  if (!local || scope.tasks_per_node.empty() || !variables.text(scope.tasks_per_node)) return {};
+  return variables.check_below("SLURM_LOCALID", *local, scope.tasks_per_node, place.nodes[*node].slots);
 }
 
 }  // namespace
 
 expected<scheduler_place> read_slurm(const variable_reader& variables) {
-  const auto job = variables.required("SLURM_JOB_ID", 0, number_max);
-  if (!job) return tl::make_unexpected(job.error());
-  const auto scope = find_scope(variables);
-  if (!scope) return tl::make_unexpected(scope.error());
+  TROUPE_TRY(variables.required("SLURM_JOB_ID", 0, number_max));
+  const auto scope = TROUPE_TRY(find_scope(variables));
   scheduler_place place;
   place.kind = scheduler_kind::slurm;
-  place.is_on_every_node = scope->is_step;
-  if (auto done = read_nodes(variables, *scope, place); !done) return tl::make_unexpected(done.error());
-  if (auto done = read_tasks(variables, *scope, place); !done) return tl::make_unexpected(done.error());
-  if (auto done = check_task(variables, *scope); !done) return tl::make_unexpected(done.error());
-  if (auto done = read_own_ranks(variables, *scope, place); !done) return tl::make_unexpected(done.error());
+  place.is_on_every_node = scope.is_step;
+  TROUPE_TRY(read_nodes(variables, scope, place));
+  TROUPE_TRY(read_tasks(variables, scope, place));
+  TROUPE_TRY(check_task(variables, scope));
+  TROUPE_TRY(read_own_ranks(variables, scope, place));
   return place;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "runtime/launch/launch_text.hpp"
 
 namespace troupe {
@@ -29,10 +30,9 @@ expected<std::optional<std::uint32_t>> variable_reader::number(std::string_view 
 
 expected<std::uint32_t> variable_reader::required(std::string_view name, std::uint64_t least,
                                                   std::uint32_t most) const {
-  const auto value = number(name, least, most);
-  if (!value) return tl::make_unexpected(value.error());
-  if (!*value) return contradiction(name, fmt::format("is not set, but {} is", marker_));
-  return **value;
+  const auto value = TROUPE_TRY(number(name, least, most));
+  if (!value) return contradiction(name, fmt::format("is not set, but {} is", marker_));
+  return *value;
 }
 
 tl::unexpected<error> variable_reader::contradiction(std::string_view name, std::string cause) const {

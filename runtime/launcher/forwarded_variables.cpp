@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launch/launch_text.hpp"
 #include "runtime/os/input_file.hpp"
@@ -99,9 +100,8 @@ expected<void> add_files(variable_map& into, const std::string& home, const std:
   const bool is_one = home.empty() || std::filesystem::equivalent(home, directory, unknown);
   for (const std::string& place : {is_one ? std::string() : home, directory}) {
     if (place.empty()) continue;
-    auto read = read_variables((std::filesystem::path(place) / variables_file).string());
-    if (!read) return tl::make_unexpected(read.error());
-    replace_all(into, std::move(*read));
+    auto read = TROUPE_TRY(read_variables((std::filesystem::path(place) / variables_file).string()));
+    replace_all(into, std::move(read));
   }
   return {};
 }
@@ -125,7 +125,7 @@ expected<variable_map> parse_variables(std::string_view text, std::string_view f
   variables_reader reader(file);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (auto read = reader.read_line(text.substr(at, end - at)); !read) return tl::make_unexpected(read.error());
+    TROUPE_TRY(reader.read_line(text.substr(at, end - at)));
     at = end + 1;
   }
   return std::move(reader).take();
@@ -162,15 +162,14 @@ expected<variable_map> collect_variables(std::span<const std::string> own, const
     if (equals != std::string::npos) known.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
   std::ranges::copy_if(known, std::inserter(all, all.end()), [](const auto& each) { return is_forwarded(each.first); });
-  if (auto added = add_files(all, home, directory); !added) return tl::make_unexpected(added.error());
+  TROUPE_TRY(add_files(all, home, directory));
   const environment_lookup lookup = [&](std::string_view name) -> std::optional<std::string> {
     const auto found = known.find(name);
     return found == known.end() ? std::nullopt : std::optional(found->second);
   };
   for (const std::string& flag : flags) {
-    auto read = read_variable_flag(flag, lookup);
-    if (!read) return tl::make_unexpected(read.error());
-    all.insert_or_assign(read->first, std::move(read->second));
+    auto read = TROUPE_TRY(read_variable_flag(flag, lookup));
+    all.insert_or_assign(read.first, std::move(read.second));
   }
   if (all.size() > limits::launch_variables_max) {
     return fail(error_code::value_out_of_range, "environment",

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/join/join_file.hpp"
 #include "runtime/launcher/launch_plan.hpp"
 #include "runtime/os/errno_text.hpp"
@@ -69,7 +70,7 @@ expected<join_files> join_files::make(std::string prefix, const std::vector<node
   std::map<std::string, std::string> paths;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     std::string path = join_file_of(prefix, node_ranks.at(i));
-    if (auto removed = remove_old(path); !removed) return tl::make_unexpected(removed.error());
+    TROUPE_TRY(remove_old(path));
     paths.emplace(nodes[i].name, std::move(path));
   }
   return join_files(std::move(paths));
@@ -86,11 +87,10 @@ expected<void> join_files::write(const std::string& node, std::string_view ticke
   const auto found = paths_.find(node);
   if (found == paths_.end()) return fail(error_code::value_out_of_range, node, "the launch has no such node");
   const std::string& path = found->second;
-  const auto parsed = parse_join_ticket(ticket);
-  if (!parsed) return tl::make_unexpected(parsed.error());
+  const auto parsed = TROUPE_TRY(parse_join_ticket(ticket));
   const std::string first = unfinished(path);
   ::unlink(first.c_str());
-  if (auto written = write_join_file(first, *parsed); !written) return written;
+  TROUPE_TRY(write_join_file(first, parsed));
   if (::rename(first.c_str(), path.c_str()) == 0) return {};
   const int number = errno;
   ::unlink(first.c_str());
@@ -106,9 +106,8 @@ expected<void> await_join_file(const std::string& path, const std::string& node,
   auto pause = limits::join_file_pause_min;
   std::optional<join_ticket> old;
   for (bool is_first = true;; is_first = false) {
-    const auto found = find_ticket(path);
-    if (!found) return tl::make_unexpected(found.error());
-    const auto& ticket = *found;
+    const auto found = TROUPE_TRY(find_ticket(path));
+    const auto& ticket = found;
     const bool is_old = ticket && (is_first ? ticket->expires_unix_seconds <= std::time(nullptr)
                                             : old && std::ranges::equal(ticket->secret.bytes(), old->secret.bytes()));
     if (ticket && !is_old) return {};

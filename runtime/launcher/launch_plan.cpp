@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/hostfile.hpp"
 
 namespace troupe {
@@ -155,19 +156,16 @@ std::string join_file_of(const std::string& prefix, std::uint32_t node_rank) {
 }
 
 expected<launch_plan> plan_launch(const launch_choice& choice, const environment_lookup& lookup, const own_host& host) {
-  const auto place = find_scheduler(lookup);
-  if (!place) return tl::make_unexpected(place.error());
-  if (auto checked = check_choice(choice, *place); !checked) return tl::make_unexpected(checked.error());
-  auto all = known_nodes(choice, *place);
-  if (!all) return tl::make_unexpected(all.error());
-  const bool by_files = uses_join_files(choice, *place);
-  if (all->empty() && !by_files) {
+  const auto place = TROUPE_TRY(find_scheduler(lookup));
+  TROUPE_TRY(check_choice(choice, place));
+  auto all = TROUPE_TRY(known_nodes(choice, place));
+  const bool by_files = uses_join_files(choice, place);
+  if (all.empty() && !by_files) {
     return missing("--hostfile", "nothing says which nodes there are",
                    "give --hostfile FILE with a line NAME slots=N per node");
   }
-  auto used = all->empty() ? expected<std::vector<node_slots>>() : select_nodes(*all, choice.filter);
-  if (!used) return tl::make_unexpected(used.error());
-  plan_maker maker(choice, *place, host, std::move(*all), std::move(*used));
+  auto used = TROUPE_TRY(all.empty() ? expected<std::vector<node_slots>>() : select_nodes(all, choice.filter));
+  plan_maker maker(choice, place, host, std::move(all), std::move(used));
   return by_files ? std::move(maker).by_join_files() : std::move(maker).by_ssh();
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launcher/driver_process.hpp"
 #include "runtime/launcher/join_file_agents.hpp"
@@ -49,28 +50,24 @@ std::size_t descriptors_for(const launch_request& request) {
 }  // namespace
 
 expected<std::unique_ptr<launcher_loop>> launcher_loop::make(launch_request request) {
-  if (auto room = ensure_room({.where = "troupe launch", .threads = 2, .descriptors = descriptors_for(request)}); !room)
-    return tl::make_unexpected(room.error());
-  auto signals = stop_signals::make();
-  if (!signals) return tl::make_unexpected(signals.error());
-  auto ends = launcher_channel::make();
-  if (!ends) return tl::make_unexpected(ends.error());
+  TROUPE_TRY(ensure_room({.where = "troupe launch", .threads = 2, .descriptors = descriptors_for(request)}));
+  auto signals = TROUPE_TRY(stop_signals::make());
+  auto ends = TROUPE_TRY(launcher_channel::make());
   unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return no_launch_room("eventfd");
   std::unique_ptr<launcher_loop> made(
-      new launcher_loop(std::move(request), std::move(*signals), std::move(ends->first), std::move(bell)));
-  return made->prepare(std::move(ends->second)).map([&] { return std::move(made); });
+      new launcher_loop(std::move(request), std::move(signals), std::move(ends.first), std::move(bell)));
+  return made->prepare(std::move(ends.second)).map([&] { return std::move(made); });
 }
 
 launcher_loop::~launcher_loop() = default;
 
 expected<void> launcher_loop::prepare(unique_fd driver_end) {
-  auto host = process_host::create();
-  if (!host) return tl::make_unexpected(host.error());
+  auto host = TROUPE_TRY(process_host::create());
   driver_ = std::make_shared<driver_process>([this] { ring(); });
-  host_ = std::move(*host);
+  host_ = std::move(host);
   make_agents();
-  if (auto sent = channel_.send(request_.setup); !sent) return sent;
+  TROUPE_TRY(channel_.send(request_.setup));
   return start_driver(std::move(driver_end)).map([this] {
     for (std::size_t node = 0; node < request_.setup.nodes.size(); ++node) {
       if (node != request_.setup.driver_node) agents_->expect(request_.setup.nodes[node].name);
@@ -101,9 +98,8 @@ expected<void> launcher_loop::start_driver(unique_fd driver_end) {
   request.environment.emplace_back(launch_variable, encode(launch_environment{driver_channel_number}));
   request.fds.push_back({std::move(driver_end), driver_channel_number});
   if (!lend_standard_descriptors(request)) return no_launch_room("dup");
-  auto started = host_->start(std::move(request), driver_);
-  if (!started) return tl::make_unexpected(started.error());
-  driver_id_ = *started;
+  auto started = TROUPE_TRY(host_->start(std::move(request), driver_));
+  driver_id_ = started;
   return {};
 }
 

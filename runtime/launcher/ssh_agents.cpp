@@ -11,6 +11,7 @@
 
 #include "messages/error_text.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/launcher/shell_words.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/write_all.hpp"
@@ -155,16 +156,16 @@ expected<void> ssh_agents::spawn_for(const std::string& node, node_agent_process
   request.standard_input.reset(ends[0]);
   agent.input.reset(ends[1]);
   if (!agent.expects_ticket) {
-    if (auto given = give_ticket(agent); !given) return given;
+    TROUPE_TRY(give_ticket(agent));
   }
   request.name = options_.command.front();
   request.program = options_.command.front();
   request.arguments = options_.command;
   request.arguments.push_back(node);
   request.arguments.push_back(remote_command(options_));
-  auto started = host_.start(std::move(request), std::make_shared<output_of_node>(node, agent.attempt, reports_));
-  if (!started) return tl::make_unexpected(started.error());
-  agent.process = *started;
+  auto started =
+      TROUPE_TRY(host_.start(std::move(request), std::make_shared<output_of_node>(node, agent.attempt, reports_)));
+  agent.process = started;
   return {};
 }
 

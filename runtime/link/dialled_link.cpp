@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/handshake.hpp"
 #include "runtime/join/peer_name.hpp"
 
@@ -18,10 +19,9 @@ expected<std::shared_ptr<connection>> dialled_link::connect() {
 }
 
 expected<void> dialled_link::on_handshake(connection& from) {
-  const auto name = peer_name_of(from.peer_certificate());
-  if (!name) return tl::make_unexpected(name.error());
+  const auto name = TROUPE_TRY(peer_name_of(from.peer_certificate()));
   awaits_answer_ = true;
-  return check_peer("peer " + from.peer(), name->node(), std::string{});
+  return check_peer("peer " + from.peer(), name.node(), std::string{});
 }
 
 void dialled_link::rejected() {

@@ -4,6 +4,8 @@
 
 #include <asio/post.hpp>
 
+#include "messages/try.hpp"
+
 namespace troupe {
 namespace {
 
@@ -169,9 +171,8 @@ std::shared_ptr<aligned_buffer> link_end::place_for(std::uint64_t bytes) {
 expected<void> link_end::on_frame(connection& from, const frame& head, std::span<const std::byte> payload,
                                   std::shared_ptr<aligned_buffer>) {
   if (hears_) return take(head, payload);
-  const auto goes_on = greet(from, head);
-  if (!goes_on) return tl::make_unexpected(goes_on.error());
-  return *goes_on ? take(head, payload) : expected<void>();
+  const auto goes_on = TROUPE_TRY(greet(from, head));
+  return goes_on ? take(head, payload) : expected<void>();
 }
 
 expected<void> link_end::take(const frame& head, std::span<const std::byte> payload) {

@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include "messages/try.hpp"
 #include "runtime/link/dialled_link.hpp"
 #include "runtime/link/inherited_link.hpp"
 #include "runtime/os/errno_text.hpp"
@@ -16,7 +17,7 @@ link_loop::~link_loop() = default;
 
 expected<std::unique_ptr<link_loop>> link_loop::create(const liveness& times) {
   auto thread = std::make_unique<link_thread>(times);
-  if (auto running = thread->run(); !running) return tl::make_unexpected(running.error());
+  TROUPE_TRY(thread->run());
   return std::unique_ptr<link_loop>(new link_loop(std::move(thread)));
 }
 
@@ -32,9 +33,8 @@ expected<std::shared_ptr<message_link>> link_loop::dial(const std::string& addre
   const auto to = asio::ip::make_address(address, failed);
   if (failed)
     return fail(error_code::config_bad_value, "address " + address, "not a numeric address", "Resolve names before");
-  auto tls = tls_context::make(own);
-  if (!tls) return tl::make_unexpected(std::move(tls).error());
-  auto made = std::make_shared<dialled_link>(*thread_, asio::ip::tcp::endpoint(to, port), std::move(*tls), at_most);
+  auto tls = TROUPE_TRY(tls_context::make(own));
+  auto made = std::make_shared<dialled_link>(*thread_, asio::ip::tcp::endpoint(to, port), std::move(tls), at_most);
   thread_->core->know(made);
   return made;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/link/numbered_link.hpp"
 #include "runtime/os/cores.hpp"
 #include "runtime/process/own_arguments.hpp"
@@ -17,12 +18,10 @@ constexpr int network_number = 5;
 }  // namespace
 
 expected<std::shared_ptr<local_host>> local_host::create(local_host_options options) {
-  auto links = link_loop::create(options.times);
-  if (!links) return tl::make_unexpected(links.error());
-  auto host = process_host::create();
-  if (!host) return tl::make_unexpected(host.error());
+  auto links = TROUPE_TRY(link_loop::create(options.times));
+  auto host = TROUPE_TRY(process_host::create());
   if (options.arguments.empty()) options.arguments = own_arguments();
-  return std::shared_ptr<local_host>(new local_host(std::move(*links), std::move(*host), std::move(options)));
+  return std::shared_ptr<local_host>(new local_host(std::move(links), std::move(host), std::move(options)));
 }
 
 local_host::local_host(std::unique_ptr<link_loop> links, std::unique_ptr<process_host> host, local_host_options options)
@@ -43,13 +42,11 @@ expected<hosted_worker_ptr> local_host::start_as(std::uint32_t rank, std::shared
 expected<hosted_worker_ptr> local_host::start_on(std::uint32_t local_rank, std::uint32_t rank,
                                                  std::shared_ptr<worker_listener> listener) {
   inheritance left;
-  auto made = make_worker(local_rank, rank, left);
-  if (!made) return tl::make_unexpected(made.error());
-  const std::shared_ptr<local_worker>& worker = *made;
+  auto made = TROUPE_TRY(make_worker(local_rank, rank, left));
+  const std::shared_ptr<local_worker>& worker = made;
   worker->tell(std::move(listener));
-  auto asked = request(worker->name(), local_rank, std::move(left));
-  if (!asked) return tl::make_unexpected(asked.error());
-  host_->start_soon(std::move(*asked), worker, [this, worker, local_rank](const expected<worker_id>& id) {
+  auto asked = TROUPE_TRY(request(worker->name(), local_rank, std::move(left)));
+  host_->start_soon(std::move(asked), worker, [this, worker, local_rank](const expected<worker_id>& id) {
     if (!id) return worker->not_started(id.error());
     worker->started(*id);
     bind(*worker, local_rank);
@@ -67,25 +64,22 @@ void local_host::bind(const local_worker& started, std::uint32_t local_rank) con
 /// With its page on its way to it.
 expected<std::shared_ptr<local_worker>> local_host::make_worker(std::uint32_t local_rank, std::uint32_t rank,
                                                                 inheritance& left) {
-  auto ends = fd_channel::make();
-  if (!ends) return tl::make_unexpected(ends.error());
-  auto sockets = make_link_sockets();
-  if (!sockets) return tl::make_unexpected(sockets.error());
-  auto page = shared_page::create();
-  if (!page) return tl::make_unexpected(page.error());
-  auto link = links_->open(std::move(sockets->first), link_side::driver);
-  if (options_.around_link) link = options_.around_link(std::move(link), page->page());
+  auto ends = TROUPE_TRY(fd_channel::make());
+  auto sockets = TROUPE_TRY(make_link_sockets());
+  auto page = TROUPE_TRY(shared_page::create());
+  auto link = links_->open(std::move(sockets.first), link_side::driver);
+  if (options_.around_link) link = options_.around_link(std::move(link), page.page());
   link = number_messages(std::move(link));
   auto made = std::make_shared<local_worker>("worker " + std::to_string(rank), rank, options_.log,
-                                             local_worker::parts{.channel = std::move(ends->first),
+                                             local_worker::parts{.channel = std::move(ends.first),
                                                                  .link = std::move(link),
-                                                                 .page = std::move(*page),
+                                                                 .page = std::move(page),
                                                                  .host = *host_,
                                                                  .on_exit = on_exit(local_rank),
                                                                  .home = options_.home,
                                                                  .logs_start = options_.logs_lives});
-  left.channel = std::move(ends->second);
-  left.link = std::move(sockets->second);
+  left.channel = std::move(ends.second);
+  left.link = std::move(sockets.second);
   const blob memory = *made->page();
   return made->hand_over("page", {&memory, 1}).map([&] { return std::move(made); });
 }

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 namespace {
@@ -77,10 +78,9 @@ expected<void> local_worker::hand_over(const std::string& name, std::span<const 
   const auto deadline = std::chrono::steady_clock::now() + limits::channel_timeout;
   const std::lock_guard lock{channel_mutex_};
   while (std::chrono::steady_clock::now() < deadline) {
-    const auto sent = channel_.send(name, descriptors);
-    if (!sent) return tl::make_unexpected(sent.error());
-    if (*sent == channel_status::done) return {};
-    if (*sent == channel_status::closed) {
+    const auto sent = TROUPE_TRY(channel_.send(name, descriptors));
+    if (sent == channel_status::done) return {};
+    if (sent == channel_status::closed) {
       return fail(error_code::process_failed, hosted_worker::name(), "it closed its channel");
     }
     pollfd room{channel_.fd(), POLLOUT, 0};

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/log/repeat_limit.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/input_file.hpp"
@@ -144,9 +145,8 @@ struct log_writer::impl {
 };
 
 expected<std::unique_ptr<log_writer>> log_writer::open(const log_writer_options& options) {
-  auto sink = make_sink(options);
-  if (!sink) return tl::make_unexpected(sink.error());
-  auto state = std::make_unique<impl>(options.format, *sink);
+  auto sink = TROUPE_TRY(make_sink(options));
+  auto state = std::make_unique<impl>(options.format, sink);
   state->logger.set_formatter(
       std::make_unique<spdlog::pattern_formatter>(pattern_of(options), spdlog::pattern_time_type::utc, "\n"));
   state->logger.set_level(spdlog::level::trace);

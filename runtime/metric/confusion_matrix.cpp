@@ -2,6 +2,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
@@ -63,7 +64,7 @@ class confusion_metric final : public metric {
 }  // namespace
 
 expected<metric_ptr> make_confusion_matrix(const metric_request& asked) {
-  if (auto fine = check_class_state(asked, matrix_classes_max); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(check_class_state(asked, matrix_classes_max));
   return std::make_shared<const confusion_metric>(asked.classes);
 }
 

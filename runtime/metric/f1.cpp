@@ -3,6 +3,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
@@ -122,7 +123,7 @@ class f1_metric final : public metric {
 }  // namespace
 
 expected<metric_ptr> make_f1(const metric_request& asked) {
-  if (auto fine = check_class_state(asked); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(check_class_state(asked));
   return std::make_shared<const f1_metric>(asked.classes);
 }
 

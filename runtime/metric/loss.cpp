@@ -8,6 +8,7 @@
 #include <ATen/ops/clone.h>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -43,9 +44,8 @@ expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activatio
                   "a loss function takes one tensor of labels, found " + std::to_string(labels.tensors().size()),
                   "give one tensor of labels with every batch");
     }
-    auto words = words_of_parts(loss_(result, labels.single()), place_of(input));
-    if (!words) return tl::make_unexpected(words.error());
-    into.words = std::move(*words);
+    auto words = TROUPE_TRY(words_of_parts(loss_(result, labels.single()), place_of(input)));
+    into.words = std::move(words);
   }
   if (request_.keep_outputs) into.outputs = make_tensors(at::clone(result, at::MemoryFormat::Contiguous).detach());
   return {};

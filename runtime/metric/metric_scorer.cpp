@@ -3,6 +3,7 @@
 #include <ATen/ops/clone.h>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/metric/odd_outputs.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
@@ -90,7 +91,7 @@ expected<void> update_one(const metric& one, const at::Tensor& outputs, const at
 
 expected<void> judge_one(const metric& one, const at::Tensor& outputs, const at::Tensor& labels) try {
   std::vector<std::uint64_t> state(one.words(), 0);
-  if (auto done = one.update_words(outputs, labels, state); !done) return done;
+  TROUPE_TRY(one.update_words(outputs, labels, state));
   return one.judge(outputs, labels);
 } catch (...) {
   return fail(error_code::metric_does_not_fit, one.name(), "it threw: " + current_exception_text(),
@@ -115,42 +116,38 @@ metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_output
 
 expected<metric_scorer::scored_tensors> metric_scorer::find(const payload_ptr& outputs, const activation& input) const {
   scored_tensors found;
-  const auto rows = find_tensor(tensor_, outputs, output_role, input);
-  if (!rows) return tl::make_unexpected(rows.error());
-  if (expected<void> fine = check_rows(**rows, input); !fine) return tl::make_unexpected(fine.error());
-  found.outputs = *rows;
+  const auto rows = TROUPE_TRY(find_tensor(tensor_, outputs, output_role, input));
+  if (expected<void> fine = check_rows(*rows, input); !fine) return tl::make_unexpected(fine.error());
+  found.outputs = rows;
   if (metrics_.empty()) return found;
-  const auto labels = find_tensor(label_, input.labels, label_role, input);
-  if (!labels) return tl::make_unexpected(labels.error());
-  found.labels = *labels;
+  const auto labels = TROUPE_TRY(find_tensor(label_, input.labels, label_role, input));
+  found.labels = labels;
   return found;
 }
 
 // An engine starts without data: the first micro-batch of its call is the one that shows a misfit.
 expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) {
   if (input.id.index == 0) {
-    if (auto fits = judge(outputs, input); !fits) return fits;
+    TROUPE_TRY(judge(outputs, input));
   }
-  const expected<scored_tensors> found = find(outputs, input);
-  if (!found) return tl::make_unexpected(found.error());
+  const scored_tensors found = TROUPE_TRY(find(outputs, input));
   into.samples = input.row_count();
   into.words.assign(words_, 0);
   std::span<std::uint64_t> rest = into.words;
   for (const metric_ptr& each : metrics_) {
-    if (auto done = update_one(*each, *found->outputs, *found->labels, rest.first(each->words())); !done) {
+    if (auto done = update_one(*each, *found.outputs, *found.labels, rest.first(each->words())); !done) {
       error e = std::move(done.error());
       e.where = place_of(input) + place_of(*each, e);
       return tl::make_unexpected(std::move(e));
     }
     rest = rest.subspan(each->words());
   }
-  const odd_samples odd = count_odd_samples(*found->outputs);
+  const odd_samples odd = count_odd_samples(*found.outputs);
   rest[0] = odd.with_nan;
   rest[1] = odd.with_infinity;
   if (!return_outputs_) return {};
-  expected<payload_ptr> copy = copied(*found->outputs, input);
-  if (!copy) return tl::make_unexpected(copy.error());
-  into.outputs = std::move(*copy);
+  payload_ptr copy = TROUPE_TRY(copied(*found.outputs, input));
+  into.outputs = std::move(copy);
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -75,9 +76,8 @@ expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes)
     if (!is_named(kind, name)) continue;
     metric_request asked{.name = name, .classes = classes};
     if (takes_k(kind)) {
-      const expected<std::int64_t> k = parse_k(kind, name);
-      if (!k) return tl::make_unexpected(k.error());
-      asked.k = *k;
+      const std::int64_t k = TROUPE_TRY(parse_k(kind, name));
+      asked.k = k;
     }
     return kind.make(asked);
   }

@@ -10,6 +10,7 @@
 
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
@@ -71,7 +72,7 @@ loss_request request_of(score_content content, std::uint32_t sink) noexcept {
 }
 
 expected<void> packing_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) try {
-  if (auto done = inner_.evaluate(outputs, input, into); !done) return done;
+  TROUPE_TRY(inner_.evaluate(outputs, input, into));
   if (into.words.size() >= limits::score_words_max) {
     return fail(error_code::metric_failed, to_string(input.id),
                 "the loss has " + std::to_string(into.words.size()) + " parts", "give fewer of them");
@@ -79,7 +80,7 @@ expected<void> packing_scorer::evaluate(const payload_ptr& outputs, const activa
   std::vector<std::uint64_t> packed = {into.words.size()};
   packed.insert(packed.end(), into.words.begin(), into.words.end());
   if (into.outputs) {
-    if (auto added = add_outputs(into, packed); !added) return added;
+    TROUPE_TRY(add_outputs(into, packed));
     into.outputs = nullptr;
   }
   into.words = std::move(packed);

@@ -1,4 +1,5 @@
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
@@ -50,7 +51,7 @@ class per_class_metric final : public metric {
 }  // namespace
 
 expected<metric_ptr> make_per_class_accuracy(const metric_request& asked) {
-  if (auto fine = check_class_state(asked); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(check_class_state(asked));
   return std::make_shared<const per_class_metric>(asked.classes);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/code_effects.hpp"
 #include "runtime/model/code_scan.hpp"
 #include "runtime/model/pickle_scan.hpp"
@@ -167,7 +168,7 @@ expected<void> check_archive(std::istream& file, const std::vector<zip_entry>& e
   }
   archive_reader reader(file, how, where);
   for (const zip_entry& each : entries) {
-    if (auto fine = reader.read(each); !fine) return fine;
+    TROUPE_TRY(reader.read(each));
   }
   return reader.judge_references().and_then([&] { return reader.judge_effects(); });
 }

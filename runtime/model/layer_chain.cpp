@@ -1,5 +1,6 @@
 #include <torch/csrc/jit/serialization/import.h>
 
+#include "messages/try.hpp"
 #include "runtime/model/chain_graph.hpp"
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/libtorch_error.hpp"
@@ -47,10 +48,9 @@ expected<layer_chain> make_chain(const torch::jit::Module& module, std::string n
   try {
     torch::jit::Module evaluated = module;
     evaluated.eval();
-    auto found = find_layers(evaluated, name);
-    if (!found) return tl::make_unexpected(found.error());
+    auto found = TROUPE_TRY(find_layers(evaluated, name));
     layer_chain chain{std::move(name), {}};
-    for (const found_layer& one : *found) chain.layers.push_back(describe(one, chain.layers.size()));
+    for (const found_layer& one : found) chain.layers.push_back(describe(one, chain.layers.size()));
     return chain;
   } catch (const std::exception& caught) {
     return fail(error_code::model_unreadable, std::move(name), "LibTorch cannot read it: " + libtorch_message(caught),
@@ -59,7 +59,7 @@ expected<layer_chain> make_chain(const torch::jit::Module& module, std::string n
 }
 
 expected<layer_chain> load_chain(const std::filesystem::path& file, const model_loading& how) {
-  if (auto outline = check_model_file(file, how); !outline) return tl::make_unexpected(outline.error());
+  TROUPE_TRY(check_model_file(file, how));
   send_model_output_to_stderr();  // loading runs code
   try {
     return make_chain(torch::jit::load(file.string(), at::kCPU), file.string());

@@ -8,6 +8,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/expected_input.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/optimize.hpp"
@@ -32,14 +33,12 @@ expected<std::vector<layer_code>> compile(const layer_chain& chain, std::size_t 
   if (mode == optimize_mode::stage) {
     const auto is_plain = [&](const layer& one) { return std::ranges::binary_search(options.plain, one.index); };
     if (std::ranges::any_of(layers, is_plain)) return code_of(layers);
-    const auto fused = options.fused ? expected<torch::jit::Module>(*options.fused)
-                                     : fuse_layers(layers, range_name(chain, first, last));
-    if (!fused) return tl::make_unexpected(fused.error());
-    return std::vector{layer_code(*fused)};
+    const auto fused = TROUPE_TRY(options.fused ? expected<torch::jit::Module>(*options.fused)
+                                                : fuse_layers(layers, range_name(chain, first, last)));
+    return std::vector{layer_code(fused)};
   }
-  const auto optimized = optimize_layers({chain.file, {layers.begin(), layers.end()}}, {}, options.plain);
-  if (!optimized) return tl::make_unexpected(optimized.error());
-  return code_of(optimized->layers);
+  const auto optimized = TROUPE_TRY(optimize_layers({chain.file, {layers.begin(), layers.end()}}, {}, options.plain));
+  return code_of(optimized.layers);
 }
 
 }  // namespace
@@ -48,11 +47,10 @@ expected<std::unique_ptr<layers_body>> layers_body::make(const layer_chain& chai
                                                          layers_body_options options) {
   TROUPE_CHECK(first <= last && last <= chain.layers.size(), "a stage's layers lie in the chain");
   TROUPE_CHECK(options.threads >= 1, "thread counts are resolved before a stage is made");
-  auto codes = compile(chain, first, last, options);
-  if (!codes) return tl::make_unexpected(codes.error());
+  auto codes = TROUPE_TRY(compile(chain, first, last, options));
   std::vector<layer> layers(chain.layers.begin() + static_cast<std::ptrdiff_t>(first),
                             chain.layers.begin() + static_cast<std::ptrdiff_t>(last));
-  return std::unique_ptr<layers_body>(new layers_body(std::move(layers), std::move(*codes), std::move(options)));
+  return std::unique_ptr<layers_body>(new layers_body(std::move(layers), std::move(codes), std::move(options)));
 }
 
 layers_body::layers_body(std::vector<layer> layers, std::vector<layer_code> codes, layers_body_options options)

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "messages/try.hpp"
 #include "runtime/model/archive_check.hpp"
 #include "runtime/model/zip_directory.hpp"
 
@@ -133,7 +134,7 @@ expected<void> check_path(const std::filesystem::path& file) {
 }  // namespace
 
 expected<void> check_model_file(const std::filesystem::path& file, const model_loading& how) {
-  if (auto path = check_path(file); !path) return path;
+  TROUPE_TRY(check_path(file));
   const std::string where = file.string();
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
@@ -147,7 +148,7 @@ expected<void> check_model_file(const std::filesystem::path& file, const model_l
   if (count == 0) {
     return fail(error_code::model_truncated, where, "the file is truncated: it is empty (0 bytes)", size_fix);
   }
-  if (auto head = check_head({buffer.data(), count}, where); !head) return head;
+  TROUPE_TRY(check_head({buffer.data(), count}, where));
   std::error_code problem;
   const std::uint64_t bytes = std::filesystem::file_size(file, problem);
   if (problem) return fail(error_code::model_unreadable, where, "the file cannot be read: " + problem.message());

@@ -6,6 +6,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include "messages/try.hpp"
 #include "runtime/model/expected_input.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
@@ -79,7 +80,7 @@ expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const a
     } catch (const std::exception& caught) {
       return rejection(chain, one, samples, input, caught);
     }
-    if (auto fine = check_output(chain, one, value); !fine) return tl::make_unexpected(fine.error());
+    TROUPE_TRY(check_output(chain, one, value));
     shapes.push_back({input.sizes().vec(), value.sizes().vec(), value.nbytes()});
   }
   if (value.dim() < 1 || value.size(0) != samples.size(0)) {

@@ -11,6 +11,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/stopped_early.hpp"
@@ -101,9 +102,8 @@ expected<std::vector<double>> profile_steps(const std::string& model,
   TROUPE_CHECK(threads >= 1, "profiling follows the resolution of threads");
   expected<std::vector<double>> result;
   auto measuring =
-      start_thread(model, [&] { result = measure(model, make_steps, micro_batch, threads, stop, budget); });
-  if (!measuring) return tl::make_unexpected(measuring.error());
-  measuring->join();
+      TROUPE_TRY(start_thread(model, [&] { result = measure(model, make_steps, micro_batch, threads, stop, budget); }));
+  measuring.join();
   return result;
 }
 

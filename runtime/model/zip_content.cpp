@@ -7,6 +7,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 namespace {
@@ -31,7 +32,7 @@ zip_expected<void> read_pieces(std::istream& file, const zip_entry& entry,
     if (static_cast<std::uint64_t>(file.gcount()) != wanted) {
       return tl::make_unexpected(zip_fault{zip_fault::kind::truncated, "the file became shorter while it was read"});
     }
-    if (auto taken = take({piece.data(), wanted}); !taken) return taken;
+    TROUPE_TRY(take({piece.data(), wanted}));
     left -= wanted;
   }
   return {};

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "messages/try.hpp"
+
 namespace troupe {
 namespace {
 
@@ -73,10 +75,9 @@ zip_expected<std::pair<zip_entry, std::uint64_t>> parse_entry(std::string_view a
 zip_expected<std::vector<zip_entry>> parse_entries(std::string_view all, std::uint64_t place) {
   std::vector<zip_entry> entries;
   for (std::uint64_t at = 0; at < all.size();) {
-    auto parsed = parse_entry(all.substr(at), place + at);
-    if (!parsed) return tl::make_unexpected(parsed.error());
-    entries.push_back(std::move(parsed->first));
-    at += parsed->second;
+    auto parsed = TROUPE_TRY(parse_entry(all.substr(at), place + at));
+    entries.push_back(std::move(parsed.first));
+    at += parsed.second;
   }
   return entries;
 }
@@ -86,10 +87,9 @@ zip_expected<std::vector<zip_entry>> parse_entries(std::string_view all, std::ui
 zip_expected<void> find_content(std::istream& file, zip_entry& entry, std::uint64_t end) {
   const auto outside = [&] { return zip_damaged("its zip entry " + entry.name + " lies outside of the file"); };
   if (entry.offset > end || end - entry.offset < header_bytes) return outside();
-  const auto header = read_zip_bytes(file, entry.offset, header_bytes);
-  if (!header) return tl::make_unexpected(header.error());
-  if (!header->starts_with(header_signature)) return zip_damaged("its zip entry " + entry.name + " has no header");
-  entry.offset += header_bytes + zip_number(*header, 26, 2) + zip_number(*header, 28, 2);
+  const auto header = TROUPE_TRY(read_zip_bytes(file, entry.offset, header_bytes));
+  if (!header.starts_with(header_signature)) return zip_damaged("its zip entry " + entry.name + " has no header");
+  entry.offset += header_bytes + zip_number(header, 26, 2) + zip_number(header, 28, 2);
   if (entry.offset > end || end - entry.offset < entry.packed_bytes) return outside();
   return {};
 }
@@ -97,11 +97,9 @@ zip_expected<void> find_content(std::istream& file, zip_entry& entry, std::uint6
 }  // namespace
 
 zip_expected<std::vector<zip_entry>> read_zip_directory(std::istream& file, std::uint64_t bytes) {
-  const auto place = find_zip_directory(file, bytes);
-  if (!place) return tl::make_unexpected(place.error());
-  const auto directory = read_zip_bytes(file, place->offset, place->bytes);
-  if (!directory) return tl::make_unexpected(directory.error());
-  auto entries = parse_entries(*directory, place->offset);
+  const auto place = TROUPE_TRY(find_zip_directory(file, bytes));
+  const auto directory = TROUPE_TRY(read_zip_bytes(file, place.offset, place.bytes));
+  auto entries = parse_entries(directory, place.offset);
   if (!entries) return entries;
   std::vector<zip_entry*> by_place;
   for (zip_entry& each : *entries) by_place.push_back(&each);
@@ -109,7 +107,7 @@ zip_expected<std::vector<zip_entry>> read_zip_directory(std::istream& file, std:
   std::uint64_t free_from = 0;
   for (zip_entry* each : by_place) {
     const std::uint64_t header = each->offset;
-    if (auto found = find_content(file, *each, place->offset); !found) return tl::make_unexpected(found.error());
+    TROUPE_TRY(find_content(file, *each, place.offset));
     if (header < free_from) {
       return tl::make_unexpected(
           zip_fault{zip_fault::kind::altered, "its zip entry " + each->name + " lies on top of another one"});

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/zip_directory.hpp"
 
 namespace troupe {
@@ -34,15 +35,13 @@ bool lies_before(const zip_directory_place& place, std::uint64_t end) {
 /// LibTorch looks at it wherever it is, also where the ordinary one suffices.
 zip_expected<std::optional<zip_directory_place>> find_directory64(std::istream& file, std::uint64_t end) {
   if (end < locator64_bytes) return std::nullopt;
-  const auto locator = read_zip_bytes(file, end - locator64_bytes, locator64_bytes);
-  if (!locator) return tl::make_unexpected(locator.error());
-  if (!locator->starts_with(locator64_signature)) return std::nullopt;
-  const std::uint64_t at = zip_number(*locator, 8, 8);
+  const auto locator = TROUPE_TRY(read_zip_bytes(file, end - locator64_bytes, locator64_bytes));
+  if (!locator.starts_with(locator64_signature)) return std::nullopt;
+  const std::uint64_t at = zip_number(locator, 8, 8);
   if (at > end || end - at < end64_bytes) return truncated("its zip64 end record lies beyond the end of the file");
-  const auto record = read_zip_bytes(file, at, end64_bytes);
-  if (!record) return tl::make_unexpected(record.error());
-  if (!record->starts_with(end64_signature)) return zip_damaged("its zip64 end record is missing");
-  return zip_directory_place{zip_number(*record, 48, 8), zip_number(*record, 40, 8)};
+  const auto record = TROUPE_TRY(read_zip_bytes(file, at, end64_bytes));
+  if (!record.starts_with(end64_signature)) return zip_damaged("its zip64 end record is missing");
+  return zip_directory_place{zip_number(record, 48, 8), zip_number(record, 40, 8)};
 }
 
 }  // namespace
@@ -66,20 +65,18 @@ zip_expected<std::string> read_zip_bytes(std::istream& file, std::uint64_t offse
 
 zip_expected<zip_directory_place> find_zip_directory(std::istream& file, std::uint64_t bytes) {
   const std::uint64_t tail_bytes = std::min(bytes, end_bytes + comment_bytes_max);
-  const auto tail = read_zip_bytes(file, bytes - tail_bytes, tail_bytes);
-  if (!tail) return tl::make_unexpected(tail.error());
-  const std::size_t at = tail->rfind(end_signature);
+  const auto tail = TROUPE_TRY(read_zip_bytes(file, bytes - tail_bytes, tail_bytes));
+  const std::size_t at = tail.rfind(end_signature);
   if (at == std::string::npos || tail_bytes - at < end_bytes) {
     return truncated("its end is missing (no zip central directory)");
   }
   const std::uint64_t end = bytes - tail_bytes + at;
-  const zip_directory_place narrow{zip_number(*tail, at + 16, 4), zip_number(*tail, at + 12, 4)};
+  const zip_directory_place narrow{zip_number(tail, at + 16, 4), zip_number(tail, at + 12, 4)};
   const bool is_wide = narrow.offset == zip64_marker || narrow.bytes == zip64_marker;
   if (!is_wide && !lies_before(narrow, end)) return beyond_end();
-  const auto wide = find_directory64(file, end);
-  if (!wide) return tl::make_unexpected(wide.error());
-  if (is_wide && !*wide) return zip_damaged("its zip64 locator is missing");
-  const zip_directory_place place = wide->value_or(narrow);
+  const auto wide = TROUPE_TRY(find_directory64(file, end));
+  if (is_wide && !wide) return zip_damaged("its zip64 locator is missing");
+  const zip_directory_place place = wide.value_or(narrow);
   if (!lies_before(place, end)) return beyond_end();
   if ((narrow.offset != zip64_marker && narrow.offset != place.offset) ||
       (narrow.bytes != zip64_marker && narrow.bytes != place.bytes)) {

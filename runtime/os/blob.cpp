@@ -2,19 +2,18 @@
 
 #include <fcntl.h>
 
+#include "messages/try.hpp"
 #include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
 
 expected<blob> blob::make(const char* name, std::uint64_t bytes,
                           const std::function<void(std::span<std::byte>)>& fill) {
-  auto memory = shared_memory::create(name, bytes);
-  if (!memory) return tl::make_unexpected(memory.error());
-  if (auto taken = memory->commit(0, bytes); !taken) return tl::make_unexpected(taken.error());
-  const auto mapped = memory->map(0, bytes);
-  if (!mapped) return tl::make_unexpected(mapped.error());
-  fill(mapped->bytes().first(bytes));
-  return blob(std::move(*memory).release());
+  auto memory = TROUPE_TRY(shared_memory::create(name, bytes));
+  TROUPE_TRY(memory.commit(0, bytes));
+  const auto mapped = TROUPE_TRY(memory.map(0, bytes));
+  fill(mapped.bytes().first(bytes));
+  return blob(std::move(memory).release());
 }
 
 expected<unique_fd> blob::copy() const {

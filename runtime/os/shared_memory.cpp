@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
+#include "messages/try.hpp"
+
 namespace troupe {
 namespace {
 
@@ -77,9 +79,8 @@ expected<shared_memory> shared_memory::adopt(unique_fd descriptor, std::uint64_t
   if (::fstatfs(descriptor.get(), &file_system) != 0) return system_refused("no look at the memory");
   if (file_system.f_type != TMPFS_MAGIC) return not_ours("the memory is of another kind of page");
   shared_memory adopted{std::move(descriptor)};
-  const auto size = adopted.size();
-  if (!size) return tl::make_unexpected(size.error());
-  if (*size < bytes_min) return not_ours("the memory has " + bytes_text(*size) + ", not " + bytes_text(bytes_min));
+  const auto size = TROUPE_TRY(adopted.size());
+  if (size < bytes_min) return not_ours("the memory has " + bytes_text(size) + ", not " + bytes_text(bytes_min));
   return adopted;
 }
 
@@ -90,9 +91,8 @@ expected<std::uint64_t> shared_memory::size() const {
 }
 
 expected<void> shared_memory::grow(std::uint64_t bytes) {
-  const auto now = size();
-  if (!now) return tl::make_unexpected(now.error());
-  if (bytes <= *now) return {};
+  const auto now = TROUPE_TRY(size());
+  if (bytes <= now) return {};
   if (!std::in_range<off_t>(bytes)) return not_ours(bytes_text(bytes) + " are more than a file can have");
   if (::ftruncate(descriptor_.get(), static_cast<off_t>(bytes)) != 0) {
     return system_refused("no growth to " + bytes_text(bytes));
@@ -101,9 +101,8 @@ expected<void> shared_memory::grow(std::uint64_t bytes) {
 }
 
 expected<void> shared_memory::commit(std::uint64_t offset, std::uint64_t bytes) {
-  const auto end = size();
-  if (!end) return tl::make_unexpected(end.error());
-  if (offset > *end || bytes > *end - offset) return not_ours(bytes_text(bytes) + " are not within the memory");
+  const auto end = TROUPE_TRY(size());
+  if (offset > end || bytes > end - offset) return not_ours(bytes_text(bytes) + " are not within the memory");
   if (const std::uint64_t spare = bytes_to_spare(); bytes > spare) {
     return fail(error_code::process_failed, place,
                 "no memory for " + bytes_text(bytes) + ": the machine has " + bytes_text(spare) + " to spare",
@@ -123,10 +122,9 @@ void shared_memory::discard(std::uint64_t offset, std::uint64_t bytes) noexcept 
 }
 
 expected<memory_mapping> shared_memory::map(std::uint64_t offset, std::uint64_t bytes) const {
-  const auto now = size();
-  if (!now) return tl::make_unexpected(now.error());
-  if (bytes == 0 || offset > *now || bytes > *now - offset) {
-    return not_ours(bytes_text(bytes) + " from " + std::to_string(offset) + " on are not within " + bytes_text(*now));
+  const auto now = TROUPE_TRY(size());
+  if (bytes == 0 || offset > now || bytes > now - offset) {
+    return not_ours(bytes_text(bytes) + " from " + std::to_string(offset) + " on are not within " + bytes_text(now));
   }
   void* const pages = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,
                              descriptor_.get(), static_cast<off_t>(offset));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/process/adopt_socket.hpp"
 
@@ -67,16 +68,15 @@ expected<std::pair<fd_channel, unique_fd>> fd_channel::make() {
   unique_fd mine(ends[0]);
   unique_fd theirs(ends[1]);
   for (const int end : ends) {
-    if (auto asked = ask_for_credentials(end); !asked) return tl::make_unexpected(asked.error());
+    TROUPE_TRY(ask_for_credentials(end));
   }
   return std::pair(fd_channel(std::move(mine)), std::move(theirs));
 }
 
 expected<fd_channel> fd_channel::adopt(unique_fd socket, pid_t maker) {
-  auto adopted = adopt_socket(std::move(socket), SOCK_SEQPACKET, maker, channel_place);
-  if (!adopted) return tl::make_unexpected(std::move(adopted).error());
-  if (auto asked = ask_for_credentials(adopted->get()); !asked) return tl::make_unexpected(asked.error());
-  fd_channel made(std::move(*adopted));
+  auto adopted = TROUPE_TRY(adopt_socket(std::move(socket), SOCK_SEQPACKET, maker, channel_place));
+  TROUPE_TRY(ask_for_credentials(adopted.get()));
+  fd_channel made(std::move(adopted));
   made.expect_sender(maker);
   return made;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/blocked_signals.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/start_thread.hpp"
@@ -34,12 +35,11 @@ expected<std::unique_ptr<process_host>> process_host::create() {
   unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return fail(error_code::process_failed, "process host", "eventfd: " + errno_text());
   std::unique_ptr<process_host> made(new process_host(std::move(bell)));
-  auto thread = [&] {
+  auto thread = TROUPE_TRY([&] {
     const blocked_signals none_here;
     return start_thread("process host", [self = made.get()] { self->run(); });
-  }();
-  if (!thread) return tl::make_unexpected(thread.error());
-  made->thread_ = std::move(*thread);
+  }());
+  made->thread_ = std::move(thread);
   return made;
 }
 

@@ -10,6 +10,7 @@
 
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/process/process_host.hpp"
 
 namespace troupe {
@@ -83,9 +84,8 @@ std::optional<error> process_host::objection_to(const pending_start& pending) {
 std::optional<expected<spawned_process>> process_host::advance(const pending_start& pending) {
   if (!starting_) {
     if (auto why = objection_to(pending)) return tl::make_unexpected(std::move(*why));
-    auto begun = starting_process::begin(pending.request, pending.deadline);
-    if (!begun) return tl::make_unexpected(begun.error());
-    starting_ = std::move(*begun);
+    auto begun = TROUPE_TRY(starting_process::begin(pending.request, pending.deadline));
+    starting_ = std::move(begun);
   }
   return starting_->look(steady_clock::now());
 }

@@ -15,6 +15,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/process/child_side.hpp"
 #include "runtime/process/exec_image.hpp"
@@ -121,9 +122,8 @@ struct starting_process::state {
 starting_process::starting_process(std::unique_ptr<state> made) : state_(std::move(made)) {}
 
 expected<std::unique_ptr<starting_process>> starting_process::begin(const spawn_request& request, time_point deadline) {
-  auto image = exec_image::make(request);
-  if (!image) return tl::make_unexpected(image.error());
-  auto made = std::make_unique<state>(request, std::move(*image), deadline);
+  auto image = TROUPE_TRY(exec_image::make(request));
+  auto made = std::make_unique<state>(request, std::move(image), deadline);
   if (!open_pipes(made->pipes)) return refused(request, "no pipes", errno, raise_open_files);
   made->moves = moves_of(request, made->pipes);
   const bool is_asked = request.from && request.from->ask(made->image, made->moves, deadline);
@@ -174,7 +174,7 @@ std::optional<expected<spawned_process>> starting_process::look(time_point now) 
   if (state_->now == phase::copying) {
     const auto copied = state_->asked.from->take(now);
     if (!copied) return std::nullopt;
-    if (auto runs = *copied > 0 ? adopt(*copied) : execute(); !runs) return tl::make_unexpected(runs.error());
+    TROUPE_TRY(*copied > 0 ? adopt(*copied) : execute());
   }
   if (state_->now == phase::executing && !has_executed(now)) return std::nullopt;
   if (state_->now == phase::ending) return end(now);

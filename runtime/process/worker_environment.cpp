@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe {
 namespace {
@@ -83,9 +84,8 @@ expected<worker_environment> parse_worker_environment(std::string_view text) {
     return fail(error_code::wire_wrong_version, worker_variable, "written by another version of Troupe",
                 "start driver and workers from the same program");
   }
-  const auto numbers = numbers_of(text);
-  if (!numbers) return tl::make_unexpected(numbers.error());
-  const auto [_, channel, link, network] = *numbers;
+  const auto numbers = TROUPE_TRY(numbers_of(text));
+  const auto [_, channel, link, network] = numbers;
   std::vector<unsigned> given{channel, link};
   if (network != 0) given.push_back(network);
   if (!are_inheritable(given)) return malformed("descriptors out of range or repeated");
@@ -97,12 +97,11 @@ expected<std::optional<worker_environment>> take_worker_environment() {
   if (found == nullptr) return std::nullopt;
   const std::string text = found;
   ::unsetenv(worker_variable);
-  auto parsed = parse_worker_environment(text);
-  if (!parsed) return tl::make_unexpected(parsed.error());
-  for (const int inherited : {parsed->channel, parsed->link, parsed->network}) {
+  auto parsed = TROUPE_TRY(parse_worker_environment(text));
+  for (const int inherited : {parsed.channel, parsed.link, parsed.network}) {
     if (inherited != 0) ::fcntl(inherited, F_SETFD, FD_CLOEXEC);
   }
-  return *parsed;
+  return parsed;
 }
 
 }  // namespace troupe

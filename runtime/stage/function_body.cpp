@@ -8,6 +8,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/stage/rows.hpp"
@@ -45,10 +46,9 @@ void function_body::on_start() {
 
 expected<void> function_body::run(std::span<const activation> inputs, std::span<activation> outputs) try {
   const c10::InferenceMode inference;
-  auto given = gather_inputs(inputs);
-  if (!given) return tl::make_unexpected(given.error());
+  auto given = TROUPE_TRY(gather_inputs(inputs));
   const activation& first = inputs.front();
-  return hand_out(function_->run(*given, {first.id, first.samples, first.rows}), outputs);
+  return hand_out(function_->run(given, {first.id, first.samples, first.rows}), outputs);
 } catch (const std::exception& e) {
   return fail(
       error_code::forward_failed, options_.context.name, libtorch_message(e),

@@ -7,6 +7,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/stage/rows.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -88,7 +89,7 @@ expected<graph_body::recording> graph_body::record(std::span<const activation> i
   if (!ran) return cannot_record(ran.error().cause);
   if (!graph) return cannot_record(graph.error().cause);
   made.graph = std::move(*graph);
-  if (auto launched = made.graph->launch(); !launched) return tl::make_unexpected(std::move(launched).error());
+  TROUPE_TRY(made.graph->launch());
   for (std::size_t port = 0; port < outputs.size(); ++port) {
     if (!are_same(outputs[port], made.outputs[port]))
       return cannot_record("its outputs are others when it is repeated");
@@ -104,7 +105,7 @@ expected<void> graph_body::replay(const recording& of, std::span<const activatio
     const auto& read = as_tensors(of.inputs[port].tensors).tensors();
     for (std::size_t index = 0; index < given.size(); ++index) read[index].copy_(given[index], true);
   }
-  if (auto launched = of.graph->launch(); !launched) return launched;
+  TROUPE_TRY(of.graph->launch());
   for (std::size_t port = 0; port < outputs.size(); ++port) {
     const payload_ptr& written = of.outputs[port].tensors;
     outputs[port].tensors = ways_[port] == output_way::leaves ? written : each_tensor(written, faithful_copy);

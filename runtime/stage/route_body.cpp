@@ -8,6 +8,7 @@
 
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/stage/rows.hpp"
 #include "runtime/tensor/named_payload.hpp"
@@ -76,11 +77,10 @@ route_body::route_body(std::string name, std::vector<route_case> cases)
 expected<void> route_body::run(std::span<const activation> inputs, std::span<activation> outputs) try {
   const c10::InferenceMode inference;
   const activation& input = inputs.front();
-  if (auto fine = check_row_counts(input, name_); !fine) return fine;
+  TROUPE_TRY(check_row_counts(input, name_));
   const named_tensors given = to_named(input.tensors);
-  const auto parts = split(given, input.row_count());
-  if (!parts) return tl::make_unexpected(parts.error());
-  for (std::size_t port = 0; port < outputs.size(); ++port) set_part(outputs[port], input, given, (*parts)[port]);
+  const auto parts = TROUPE_TRY(split(given, input.row_count()));
+  for (std::size_t port = 0; port < outputs.size(); ++port) set_part(outputs[port], input, given, parts[port]);
   return {};
 } catch (const std::exception& e) {
   return fail(error_code::forward_failed, name_, libtorch_message(e), "check the predicates of the route");
@@ -93,9 +93,8 @@ expected<std::vector<std::vector<std::uint32_t>>> route_body::split(const named_
   for (std::size_t number = 0; number < cases_.size(); ++number) {
     std::vector<bool> takes(rows, true);
     if (cases_[number].predicate) {
-      auto answer = ask(cases_[number], given, rows, name_);
-      if (!answer) return tl::make_unexpected(answer.error());
-      takes = std::move(*answer);
+      auto answer = TROUPE_TRY(ask(cases_[number], given, rows, name_));
+      takes = std::move(answer);
     }
     for (std::size_t row = 0; row < rows; ++row) {
       if (taken[row] || !takes[row]) continue;
@@ -114,7 +113,7 @@ expected<void> join_body::run(std::span<const activation> inputs, std::span<acti
   row_set all;
   for (const activation& part : inputs) {
     if (part.is_empty_part()) continue;
-    if (auto fine = check_row_counts(part, name_); !fine) return fine;
+    TROUPE_TRY(check_row_counts(part, name_));
     tensors.push_back(to_named(part.tensors));
     if (part.labels != nullptr) labels.push_back(to_named(part.labels));
     rows.push_back(rows_of(part));
@@ -126,17 +125,15 @@ expected<void> join_body::run(std::span<const activation> inputs, std::span<acti
                 "a join puts the parts of a route together; use a stage with several inputs for branches that all got "
                 "every sample");
   }
-  auto whole = interleave_rows(tensors, rows);
-  if (!whole) return tl::make_unexpected(whole.error());
+  auto whole = TROUPE_TRY(interleave_rows(tensors, rows));
   activation& output = outputs.front();
   output.rows = all.size() == output.samples.size() ? nullptr : std::make_shared<const row_set>(std::move(all));
   output.labels = nullptr;
   if (!labels.empty()) {
-    auto all_labels = interleave_rows(labels, rows);
-    if (!all_labels) return tl::make_unexpected(all_labels.error());
-    output.labels = to_payload(*all_labels);
+    auto all_labels = TROUPE_TRY(interleave_rows(labels, rows));
+    output.labels = to_payload(all_labels);
   }
-  const payload_ptr made = to_payload(*whole);
+  const payload_ptr made = to_payload(whole);
   for (activation& each : outputs) {
     each.rows = output.rows;
     each.labels = output.labels;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/cuda/function_finder.hpp"
 #include "runtime/tensor/torch_cuda.hpp"
 
@@ -74,10 +75,9 @@ class cuda_recorder final : public graph_recorder {
 }  // namespace
 
 expected<cuda_graph_functions> cuda_graph_functions::of(const std::string& library) {
-  const auto opened = shared_library::open(library);
-  if (!opened) return tl::make_unexpected(opened.error());
+  const auto opened = TROUPE_TRY(shared_library::open(library));
   cuda_graph_functions made;
-  function_finder find(*opened);
+  function_finder find(opened);
   find("_ZN2at4cuda17graph_pool_handleEv", made.make_pool);
   find("_ZN2at4cuda9CUDAGraphC1Eb", made.construct)("_ZN2at4cuda9CUDAGraphD1Ev", made.destroy);
   find("_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode", made.capture_begin);
@@ -88,7 +88,7 @@ expected<cuda_graph_functions> cuda_graph_functions::of(const std::string& libra
 }
 
 expected<std::shared_ptr<graph_recorder>> cuda_graph_recorder() {
-  if (auto loaded = load_torch_cuda(); !loaded) return tl::make_unexpected(std::move(loaded).error());
+  TROUPE_TRY(load_torch_cuda());
   return cuda_graph_functions::of(torch_cuda_path()).map([](const cuda_graph_functions& functions) {
     return std::make_shared<cuda_recorder>(functions, functions.make_pool());
   });

@@ -5,6 +5,7 @@
 #include <ATen/Context.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include "messages/try.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/tensor/torch_cuda.hpp"
 
@@ -26,7 +27,7 @@ expected<std::size_t> count_extension() {
 
 /// Loaded, and found by LibTorch.
 expected<void> have_cuda() {
-  if (auto loaded = load_torch_cuda(); !loaded) return loaded;
+  TROUPE_TRY(load_torch_cuda());
   if (at::globalContext().hasCUDA()) return {};
   return fail(error_code::library_unusable, "libtorch_cuda.so",
               "LibTorch was asked for CUDA before this library was loaded, and remembers that it has none",

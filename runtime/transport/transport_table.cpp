@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "messages/try.hpp"
 #include "runtime/edge/cuda_ipc/ipc_transport.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "runtime/edge/nccl/announcement.hpp"
@@ -46,15 +47,14 @@ expected<std::shared_ptr<transport>> nccl_between(const transport_options& optio
                 "NCCL connects CUDA devices, and this process has none", "Leave it out, or use --transport shm or tcp");
   }
   std::shared_ptr<transport> far;
-  const auto devices =
+  const auto devices = TROUPE_TRY(
       nccl_transport::open(options.devices.nccl, options.codec, [&](std::shared_ptr<const payload_codec> codec) {
         transport_options announcing = options;
         announcing.codec = std::move(codec);
         return tcp_between(announcing).map([&](std::shared_ptr<transport>&& made) { return far = std::move(made); });
-      });
-  if (!devices) return tl::make_unexpected(devices.error());
+      }));
   return shm_between(options).map(
-      [&](std::shared_ptr<transport>&& near) { return make_mixed_transport(std::move(near), far, *devices); });
+      [&](std::shared_ptr<transport>&& near) { return make_mixed_transport(std::move(near), far, devices); });
 }
 
 // No far kind: shm says so (E0404).

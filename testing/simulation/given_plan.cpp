@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/fault/fault_shape.hpp"
 #include "runtime/inject/plan_shape.hpp"
 #include "testing/simulation/graph_wiring.hpp"
@@ -125,12 +126,11 @@ class translation {
 
 expected<std::vector<fault>> in_virtual_time(const troupe::fault_plan& given, const plan& made) {
   const translation to(made);
-  if (auto fine = to.check(given); !fine) return tl::make_unexpected(fine.error());
+  TROUPE_TRY(to.check(given));
   std::vector<fault> faults;
   for (const troupe::fault& each : given.faults()) {
-    const auto some = to.translate(each);
-    if (!some) return tl::make_unexpected(some.error());
-    faults.insert(faults.end(), some->begin(), some->end());
+    const auto some = TROUPE_TRY(to.translate(each));
+    faults.insert(faults.end(), some.begin(), some.end());
   }
   return faults;
 }

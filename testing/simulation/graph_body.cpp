@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "messages/try.hpp"
 #include "testing/simulation/hash_chain.hpp"
 
 namespace troupe::simulation {
@@ -29,7 +30,7 @@ class graph_body final : public stage_body {
     const micro_batch_id id = inputs.front().id;
     around_.begin_forward(stage_, id);
     mixed_rows mixed;
-    if (auto fine = mix_inputs(inputs, mixed); !fine) return fine;
+    TROUPE_TRY(mix_inputs(inputs, mixed));
     const std::uint64_t word = compute(id, outputs, mixed);
     around_.end_forward(id, word, static_cast<std::uint64_t>(std::ranges::count_if(mixed, has_value)));
     if (harm_ != body_harm::none) do_harm(inputs, outputs);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/process/memory_file.hpp"
 
 namespace troupe::simulation {
@@ -85,8 +86,8 @@ expected<void> begin_journal(simulated_disk& disk) {
 expected<std::vector<score>> read_journal(simulated_disk& disk, mutant broken,
                                           const std::function<bool(const score&)>& is_ours) {
   const auto& content = disk.content();
-  const auto file = memory_file::make(journal_name, {reinterpret_cast<const char*>(content.data()), content.size()});
-  if (!file) return tl::make_unexpected(file.error());
+  const auto file =
+      TROUPE_TRY(memory_file::make(journal_name, {reinterpret_cast<const char*>(content.data()), content.size()}));
   std::vector<score> states;
   const auto keep = [&](const score& each) -> expected<void> {
     if (!is_ours(each)) return fail(error_code::journal_damaged, journal_name, "a state is none of this run's");
@@ -95,7 +96,7 @@ expected<std::vector<score>> read_journal(simulated_disk& disk, mutant broken,
   };
   const auto check = broken == mutant::journal_checksums ? journal_format::record_check::none
                                                          : journal_format::record_check::of_checksums;
-  return take_over_journal(disk, file->fd(), journal_name, {}, keep, check).map([&] { return std::move(states); });
+  return take_over_journal(disk, file.fd(), journal_name, {}, keep, check).map([&] { return std::move(states); });
 }
 
 }  // namespace troupe::simulation

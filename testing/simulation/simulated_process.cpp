@@ -7,6 +7,7 @@
 
 #include "actors/workers/worker_stages.hpp"
 #include "messages/codec/dispatch.hpp"
+#include "messages/try.hpp"
 #include "runtime/link/numbered_link.hpp"
 
 namespace troupe::simulation {
@@ -245,9 +246,8 @@ expected<std::vector<unique_fd>> simulated_process::take(const std::string& tag,
   if (blobs_.erase(tag) == 0) return has_not_come(tag);
   std::vector<unique_fd> found;
   while (found.size() < count) {
-    auto one = around_.memory.value().copy();
-    if (!one) return tl::make_unexpected(one.error());
-    found.push_back(std::move(*one));
+    auto one = TROUPE_TRY(around_.memory.value().copy());
+    found.push_back(std::move(one));
   }
   return found;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "messages/try.hpp"
 #include "testing/simulation/given_plan.hpp"
 #include "testing/simulation/graph_wiring.hpp"
 #include "testing/simulation/world.hpp"
@@ -81,9 +82,8 @@ expected<outlet> find_outlet(const std::vector<described_node>& before, const st
 expected<std::vector<outlet>> inputs_of(const std::vector<described_node>& before, const described_node& of) {
   std::vector<outlet> found;
   for (const std::string& each : of.options.from) {
-    const auto one = find_outlet(before, each, of.name);
-    if (!one) return tl::make_unexpected(one.error());
-    found.push_back(*one);
+    const auto one = TROUPE_TRY(find_outlet(before, each, of.name));
+    found.push_back(one);
   }
   if (!found.empty()) return found;
   if (before.empty()) return std::vector<outlet>{{}};
@@ -99,22 +99,20 @@ expected<graph_plan> graph_of(const network::parts& of) {
   graph_plan made;
   std::vector<described_node> before;
   for (const described_node& each : of.nodes) {
-    auto inputs = inputs_of(before, each);
-    if (!inputs) return tl::make_unexpected(inputs.error());
+    auto inputs = TROUPE_TRY(inputs_of(before, each));
     made.nodes.push_back({.sort = each.sort,
                           .replicas = each.options.replicas,
                           .pipe_buffers = each.options.num_pipe_buffers.value_or(0),
                           .ordered = each.options.ordered,
                           .outputs = static_cast<std::uint32_t>(each.cases.size()),
-                          .inputs = std::move(*inputs),
+                          .inputs = std::move(inputs),
                           .name = each.name,
                           .code = code_of(each)});
     before.push_back(each);
   }
   for (const std::string& each : of.sinks) {
-    const auto scored = find_outlet(of.nodes, each, "a sink");
-    if (!scored) return tl::make_unexpected(scored.error());
-    made.sinks.push_back(*scored);
+    const auto scored = TROUPE_TRY(find_outlet(of.nodes, each, "a sink"));
+    made.sinks.push_back(scored);
   }
   const auto last = static_cast<std::uint32_t>(made.nodes.size());
   for (std::uint32_t port = 0; of.sinks.empty() && last > 0 && port < made.nodes.back().outputs; ++port) {
@@ -135,11 +133,10 @@ expected<void> check(const settings& how) {
 }
 
 expected<plan> plan_of(const network& what, const settings& how) {
-  if (auto fine = check(how); !fine) return tl::make_unexpected(fine.error());
-  auto graph = graph_of(what.described());
-  if (!graph) return tl::make_unexpected(graph.error());
+  TROUPE_TRY(check(how));
+  auto graph = TROUPE_TRY(graph_of(what.described()));
   plan made{.slots_from_loader = 4, .slots_between = 4, .calls = how.micro_batches, .forward_us = how.forward_us};
-  made.graph = std::move(*graph);
+  made.graph = std::move(graph);
   made.has_journal = how.journal;
   if (how.plan.empty()) return made;
   return in_virtual_time(how.plan, made).map([&](std::vector<fault>&& faults) {
@@ -183,23 +180,21 @@ outcome outcome_of(const plan& what, const run_report& report) {
 }  // namespace
 
 expected<outcome> simulate(const network& what, std::uint64_t seed, const settings& how) {
-  const auto undisturbed = plan_of(what, how);
-  if (!undisturbed) return tl::make_unexpected(undisturbed.error());
-  const plan now = drawn(*undisturbed, seed, how);
+  const auto undisturbed = TROUPE_TRY(plan_of(what, how));
+  const plan now = drawn(undisturbed, seed, how);
   return outcome_of(now, simulator{}.run(now));
 }
 
 expected<std::optional<finding>> find_failure(const network& what, std::uint64_t first_seed, std::uint64_t last_seed,
                                               const settings& how) {
-  const auto undisturbed = plan_of(what, how);
-  if (!undisturbed) return tl::make_unexpected(undisturbed.error());
+  const auto undisturbed = TROUPE_TRY(plan_of(what, how));
   if (last_seed < first_seed) {
     return fail(error_code::value_out_of_range, "find_failure",
                 fmt::format("seeds {} to {} are none", first_seed, last_seed), "give the first seed first");
   }
   simulator world;
   for (std::uint64_t seed = first_seed; seed <= last_seed && seed >= first_seed; ++seed) {
-    const plan now = drawn(*undisturbed, seed, how);
+    const plan now = drawn(undisturbed, seed, how);
     const run_report report = world.run(now);
     if (report.wrong.empty()) continue;
     const plan least = with_faults(now, shrink(world, now));

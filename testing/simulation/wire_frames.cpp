@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/os/crc32c.hpp"
 #include "testing/simulation/hash_chain.hpp"
 
@@ -53,9 +54,8 @@ expected<read_frame> read(std::span<const std::byte> bytes, payload_check check)
   frame_decoder decoder(limits::frame_payload_bytes_max, check);
   std::vector<std::byte> payload;
   for (;;) {
-    const auto step = decoder.step();
-    if (!step) return tl::make_unexpected(step.error());
-    if (*step == decode_step::more) {
+    const auto step = TROUPE_TRY(decoder.step());
+    if (step == decode_step::more) {
       const auto room = decoder.room();
       const auto piece = bytes.first(std::min(bytes.size(), room.size()));
       if (piece.empty()) return fail(error_code::wire_malformed, "frame", "it is longer than what came");
@@ -64,7 +64,7 @@ expected<read_frame> read(std::span<const std::byte> bytes, payload_check check)
       bytes = bytes.subspan(piece.size());
       continue;
     }
-    if (*step == decode_step::payload || decoder.payload_bytes() == 0) {
+    if (step == decode_step::payload || decoder.payload_bytes() == 0) {
       return read_frame{decoder.head(), std::move(payload)};
     }
     payload.resize(decoder.payload_bytes());
@@ -76,9 +76,8 @@ expected<activation> rebuilt(const activation_frame& head, std::span<const std::
   activation message{head.id, head.samples, nullptr, nullptr, nullptr};
   const payload_layout layout = layout_of(head);
   if (head.tensor_bytes) {
-    auto tensors = hash_codec{}.read(payload.first(*head.tensor_bytes), nullptr);
-    if (!tensors) return tl::make_unexpected(tensors.error());
-    message.tensors = std::move(*tensors);
+    auto tensors = TROUPE_TRY(hash_codec{}.read(payload.first(*head.tensor_bytes), nullptr));
+    message.tensors = std::move(tensors);
   }
   if (head.rows) message.rows = read_rows(payload.subspan(layout.rows_at, layout.checksum_at - layout.rows_at));
   return message;

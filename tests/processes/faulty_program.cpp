@@ -31,6 +31,7 @@
 #include <ATen/TensorOperators.h>
 #include <unistd.h>
 
+#include "messages/try.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include <troupe/troupe.hpp>
 
@@ -182,11 +183,10 @@ troupe::expected<troupe::run_result> run_once(settings& given, int run) {
                                          running.load()->request_stop(troupe::stop_kind::drain);
                                        }};
   const bool has_hooks = given["hooks"] != "none";
-  auto made = troupe::evaluator::create(describe(given, run), options_of(given),
-                                        has_hooks ? hooks : troupe::evaluation_hooks());
-  if (!made) return tl::make_unexpected(made.error());
-  running = made->get();
-  return (*made)->run();
+  auto made = TROUPE_TRY(troupe::evaluator::create(describe(given, run), options_of(given),
+                                                   has_hooks ? hooks : troupe::evaluation_hooks()));
+  running = made.get();
+  return (made)->run();
 }
 
 /// As `troupe eval`: a run that was told to end says so.

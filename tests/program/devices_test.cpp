@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "support/device_runs.hpp"
 #include "testing/late_torch/late_torch.hpp"
 #include "tests/support/paths.hpp"
@@ -58,9 +59,8 @@ eval_options lenet(const std::string& device) {
 }
 
 expected<run_result> run(const eval_options& options) {
-  auto created = evaluator::create(options, {});
-  if (!created) return tl::make_unexpected(created.error());
-  return (*created)->run();
+  auto created = TROUPE_TRY(evaluator::create(options, {}));
+  return (created)->run();
 }
 
 TEST(devices, give_the_bits_of_the_cpu_in_one_process) {
@@ -244,15 +244,14 @@ expected<std::vector<double>> losses_on(const std::string& device, bool has_weig
   options.num_micro_batches = 5;
   options.run.threads = 1;
   options.device = device;
-  auto engine = pipeline_engine::create(layers(has_weights), options);
-  if (!engine) return tl::make_unexpected(engine.error());
+  auto engine = TROUPE_TRY(pipeline_engine::create(layers(has_weights), options));
   std::vector<batch> batches;
   for (std::uint64_t begin = 0; begin < 80; begin += 16) {
     auto block = images()->read({begin, begin + 16});
     batches.push_back({block->inputs, block->labels});
   }
   auto next = batches.begin();
-  return (*engine)->eval_batch([&]() -> std::optional<batch> { return *next++; }).map([](const eval_output& given) {
+  return (engine)->eval_batch([&]() -> std::optional<batch> { return *next++; }).map([](const eval_output& given) {
     return given.loss;
   });
 }

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "messages/try.hpp"
 #include "tests/support/paths.hpp"
 #include <troupe/evaluator.hpp>
 
@@ -31,9 +32,8 @@ class faults_in_process : public ::testing::Test {
   [[nodiscard]] expected<run_result> run(const std::vector<std::string>& faults) const {
     eval_options options = options_;
     for (const std::string& each : faults) options.run.faults.add(each);
-    auto created = evaluator::create(options, {});
-    if (!created) return tl::make_unexpected(created.error());
-    return (*created)->run();
+    auto created = TROUPE_TRY(evaluator::create(options, {}));
+    return (created)->run();
   }
   static std::vector<std::uint64_t> words_of(const run_result& result) {
     std::vector<std::uint64_t> words;

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "messages/try.hpp"
 #include "program/evaluation.hpp"
 #include "program/journal_pins.hpp"
 #include "runtime/journal/open_journal.hpp"
@@ -49,18 +50,16 @@ class journaled_evaluation : public ::testing::Test {
   ~journaled_evaluation() override { std::filesystem::remove_all(directory_); }
 
   expected<run_result> run(evaluation_hooks hooks = {}) {
-    auto created = evaluator::create(options_, std::move(hooks));
-    if (!created) return tl::make_unexpected(created.error());
-    return (*created)->run();
+    auto created = TROUPE_TRY(evaluator::create(options_, std::move(hooks)));
+    return (created)->run();
   }
   /// Ends the run at the first progress.
   expected<run_result> run_and_stop(stop_kind kind) {
     evaluator* running = nullptr;
     evaluation_hooks hooks;
     hooks.on_progress = [&](const progress_update&) { running->request_stop(kind); };
-    auto created = evaluator::create(options_, hooks);
-    if (!created) return tl::make_unexpected(created.error());
-    running = created->get();
+    auto created = TROUPE_TRY(evaluator::create(options_, hooks));
+    running = created.get();
     return running->run();
   }
   std::vector<std::uint64_t> undisturbed() {
@@ -246,18 +245,18 @@ INSTANTIATE_TEST_SUITE_P(methods, measured_again,
 TEST_P(measured_again, so_does_an_engine) {
   const auto result_of = [&](const std::string& partition, bool resume) -> expected<run_result> {
     const auto data = open_data(options_.data);
-    auto engine = pipeline_engine::create(options_.model,
-                                          {.stages = 2,
-                                           .run = {.micro_batch = 4,
-                                                   .threads = 1,
-                                                   .limit = 40,
-                                                   .journal = {.file = options_.run.journal.file, .resume = resume}},
-                                           .optimize = optimize_mode::stage,
-                                           .partition = partition,
-                                           .sample = (*data)->read({0, 4})->inputs.only()},
-                                          nullptr);
-    if (!engine) return tl::make_unexpected(engine.error());
-    return (*engine)->evaluate(*data);
+    auto engine =
+        TROUPE_TRY(pipeline_engine::create(options_.model,
+                                           {.stages = 2,
+                                            .run = {.micro_batch = 4,
+                                                    .threads = 1,
+                                                    .limit = 40,
+                                                    .journal = {.file = options_.run.journal.file, .resume = resume}},
+                                            .optimize = optimize_mode::stage,
+                                            .partition = partition,
+                                            .sample = (*data)->read({0, 4})->inputs.only()},
+                                           nullptr));
+    return (engine)->evaluate(*data);
   };
   const auto first = result_of(never_measured, false);
   ASSERT_TRUE(first) << to_string(first.error());

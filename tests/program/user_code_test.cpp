@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <torch/nn/modules/linear.h>
 
+#include "messages/try.hpp"
 #include "tests/program/support/numbers.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/metric_of.hpp>
@@ -170,16 +171,15 @@ expected<eval_output> run_engine() {
       return torch::nn::Linear(2, 2);
     });
   }
-  auto engine = pipeline_engine::create(
+  auto engine = TROUPE_TRY(pipeline_engine::create(
       module,
-      {.num_micro_batches = 4, .run = {.threads = 1, .workers = {.enabled = has_workers()}}, .call_timeout = 60s});
-  if (!engine) return tl::make_unexpected(engine.error());
+      {.num_micro_batches = 4, .run = {.threads = 1, .workers = {.enabled = has_workers()}}, .call_timeout = 60s}));
   std::uint64_t pulled = 0;
-  (*engine)->set_batch_fn([](batch given) {
+  engine->set_batch_fn([](batch given) {
     may_throw(is_later(given.inputs.only()) ? "batch function" : "");
     return given;
   });
-  return (*engine)->eval_batch([&]() -> std::optional<batch> {
+  return (engine)->eval_batch([&]() -> std::optional<batch> {
     if (pulled == 6) may_throw("iterator");
     if (pulled == 9) return std::nullopt;
     pulled += 3;

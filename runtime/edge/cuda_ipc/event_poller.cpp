@@ -4,15 +4,16 @@
 #include <utility>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/device/device_thread.hpp"
 
 namespace troupe::ipc {
 
 expected<std::shared_ptr<event_poller>> event_poller::open(std::shared_ptr<device_context> device) {
   std::shared_ptr<event_poller> made(new event_poller());
-  auto thread = start_device_thread("a cuda_ipc edge", std::move(device), [self = made.get()] { self->run(); });
-  if (!thread) return tl::make_unexpected(std::move(thread).error());
-  made->thread_ = std::move(*thread);
+  auto thread =
+      TROUPE_TRY(start_device_thread("a cuda_ipc edge", std::move(device), [self = made.get()] { self->run(); }));
+  made->thread_ = std::move(thread);
   return made;
 }
 

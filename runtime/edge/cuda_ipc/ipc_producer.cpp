@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/edge/cuda_ipc/ipc_ends.hpp"
 #include "runtime/edge/cuda_ipc/slot_ring.hpp"
 
@@ -119,9 +120,8 @@ class producer_end final : public edge_producer {
 expected<std::unique_ptr<edge_producer>> make_producer_end(std::unique_ptr<edge_producer> announcing,
                                                            const std::shared_ptr<slot_choice>& choice,
                                                            end_parts parts) {
-  auto ring = slot_ring::make(parts.tools, announcing->slots());
-  if (!ring) return tl::make_unexpected(std::move(ring).error());
-  return std::make_unique<producer_end>(std::move(announcing), choice, std::move(*ring), std::move(parts));
+  auto ring = TROUPE_TRY(slot_ring::make(parts.tools, announcing->slots()));
+  return std::make_unique<producer_end>(std::move(announcing), choice, std::move(ring), std::move(parts));
 }
 
 }  // namespace troupe::ipc

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/cuda_ipc/ipc_announcement.hpp"
 #include "runtime/edge/cuda_ipc/ipc_ends.hpp"
 #include "runtime/edge/shm/shm_edge.hpp"
@@ -83,29 +84,23 @@ expected<edge_offer> ipc_transport::offer(const edge_options& shape, edge_reach 
 }
 
 expected<std::unique_ptr<edge_consumer>> ipc_transport::open_consumer(edge_site site) {
-  auto memory = inside::memory_of(site);
-  if (!memory) return tl::make_unexpected(std::move(memory).error());
-  auto here = inside_->get();
-  if (!here) return tl::make_unexpected(std::move(here).error());
-  ipc::end_parts parts = inside::parts_of(site, std::move(*here));
-  auto announcing = open_shm_consumer(std::move(*memory), inside_->end_of(site, parts.news));
-  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
-  return ipc::make_consumer_end(std::move(*announcing), site.shape.slots, site.shape.consumer_bell, std::move(parts));
+  auto memory = TROUPE_TRY(inside::memory_of(site));
+  auto here = TROUPE_TRY(inside_->get());
+  ipc::end_parts parts = inside::parts_of(site, std::move(here));
+  auto announcing = TROUPE_TRY(open_shm_consumer(std::move(memory), inside_->end_of(site, parts.news)));
+  return ipc::make_consumer_end(std::move(announcing), site.shape.slots, site.shape.consumer_bell, std::move(parts));
 }
 
 expected<std::unique_ptr<edge_producer>> ipc_transport::open_producer(edge_site site) {
-  auto memory = inside::memory_of(site);
-  if (!memory) return tl::make_unexpected(std::move(memory).error());
-  auto here = inside_->get();
-  if (!here) return tl::make_unexpected(std::move(here).error());
-  ipc::end_parts parts = inside::parts_of(site, std::move(*here));
+  auto memory = TROUPE_TRY(inside::memory_of(site));
+  auto here = TROUPE_TRY(inside_->get());
+  ipc::end_parts parts = inside::parts_of(site, std::move(here));
   const auto choice = std::make_shared<ipc::slot_choice>();
   shm_end_options end = inside_->end_of(site, parts.news);
   end.checksums = inside_->has_checksums;
   end.on_slot = [choice](std::uint32_t slot) { choice->told(slot); };
-  auto announcing = open_shm_producer(std::move(*memory), std::move(end));
-  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
-  return ipc::make_producer_end(std::move(*announcing), choice, std::move(parts));
+  auto announcing = TROUPE_TRY(open_shm_producer(std::move(memory), std::move(end)));
+  return ipc::make_producer_end(std::move(announcing), choice, std::move(parts));
 }
 
 }  // namespace troupe

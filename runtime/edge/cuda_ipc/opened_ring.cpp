@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "messages/try.hpp"
+
 namespace troupe::ipc {
 namespace {
 
@@ -35,9 +37,8 @@ expected<void> view_at(const shared_block& in, std::uint64_t offset, std::span<c
 // The old block goes when its last payload does: the producer frees it after that.
 expected<void> opened_ring::open_block(const place& where) {
   if (where.block == number_) return {};
-  auto opened = tools_->sharing->open_memory(where.spots.front().memory);
-  if (!opened) return tl::make_unexpected(std::move(opened).error());
-  block_ = std::move(*opened);
+  auto opened = TROUPE_TRY(tools_->sharing->open_memory(where.spots.front().memory));
+  block_ = std::move(opened);
   number_ = where.block;
   return {};
 }
@@ -83,16 +84,14 @@ expected<std::shared_ptr<context_event>> opened_ring::open_event(const place& wh
 
 expected<opened_ring::view> opened_ring::open(const announcement& said) {
   const place& where = said.where;
-  if (auto room = nccl::room_of(said.tensors->extents); !room) return tl::make_unexpected(std::move(room).error());
+  TROUPE_TRY(nccl::room_of(said.tensors->extents));
   if (where.slot >= events_.size()) return nonsense("slot " + std::to_string(where.slot));
   for (const auto& [memory, offset] : where.spots) {
     if (offset % limits::payload_alignment != 0) return nonsense("a slot at " + std::to_string(offset));
   }
-  if (auto fits = tools_->codec->matches(said.tensors->description, said.tensors->extents); !fits)
-    return tl::make_unexpected(std::move(fits).error());
+  TROUPE_TRY(tools_->codec->matches(said.tensors->description, said.tensors->extents));
   view made;
-  if (auto seen = where.block == 0 ? view_lent(said, made) : view_block(said, made); !seen)
-    return tl::make_unexpected(std::move(seen).error());
+  TROUPE_TRY(where.block == 0 ? view_lent(said, made) : view_block(said, made));
   return open_event(where).map([&](std::shared_ptr<context_event>&& filled) {
     made.filled = std::move(filled);
     return std::move(made);

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "messages/try.hpp"
+
 namespace troupe::ipc {
 namespace {
 
@@ -27,9 +29,8 @@ std::uint64_t slot_bytes_for(std::uint64_t room) {
 }  // namespace
 
 expected<std::shared_ptr<slot_ring>> slot_ring::make(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots) {
-  auto stream = tools->device->make_stream();
-  if (!stream) return tl::make_unexpected(std::move(stream).error());
-  return std::shared_ptr<slot_ring>(new slot_ring(std::move(tools), std::move(*stream), slots));
+  auto stream = TROUPE_TRY(tools->device->make_stream());
+  return std::shared_ptr<slot_ring>(new slot_ring(std::move(tools), std::move(stream), slots));
 }
 
 bool slot_ring::is_in_use(const block& old) const noexcept {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/device/device_thread.hpp"
 
 namespace troupe::nccl {
@@ -13,9 +14,9 @@ core::core(std::shared_ptr<const nccl_tools> tools)
 
 expected<std::shared_ptr<core>> core::open(std::shared_ptr<const nccl_tools> tools) {
   std::shared_ptr<core> made(new core(std::move(tools)));
-  auto thread = start_device_thread("an nccl edge", made->tools_->device, [self = made.get()] { self->run(); });
-  if (!thread) return tl::make_unexpected(std::move(thread).error());
-  made->thread_ = std::move(*thread);
+  auto thread =
+      TROUPE_TRY(start_device_thread("an nccl edge", made->tools_->device, [self = made.get()] { self->run(); }));
+  made->thread_ = std::move(thread);
   return made;
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "messages/try.hpp"
+
 namespace troupe::nccl {
 namespace {
 
@@ -13,11 +15,9 @@ const std::string joining = "the making of its communicator";
 expected<std::unique_ptr<lane>> lane::begin(const std::shared_ptr<const nccl_tools>& tools, const unique_id& id,
                                             rank which, clock::time_point now) {
   std::unique_ptr<lane> made(new lane(tools, which));
-  auto ordered = tools->device->make_stream();
-  if (!ordered) return tl::make_unexpected(std::move(ordered).error());
-  made->stream_ = std::move(*ordered);
-  auto byte = tools->device->allocate(limits::payload_alignment);
-  if (!byte) return tl::make_unexpected(std::move(byte).error());
+  auto ordered = TROUPE_TRY(tools->device->make_stream());
+  made->stream_ = std::move(ordered);
+  auto byte = TROUPE_TRY(tools->device->allocate(limits::payload_alignment));
   config how;
   how.blocking = 0;
   how.min_ctas = 1;
@@ -26,7 +26,7 @@ expected<std::unique_ptr<lane>> lane::begin(const std::shared_ptr<const nccl_too
   if (begun != result::success && begun != result::in_progress)
     return tl::make_unexpected(failed(tools->library, joining, begun));
   made->join_limit_ = now + tools->join_timeout;
-  made->warm_up(std::move(*byte));
+  made->warm_up(std::move(byte));
   return made;
 }
 
@@ -103,9 +103,8 @@ expected<bool> lane::issue(clock::time_point now) {
   if (!*settled) {
     return in_time(next, now).map([] { return false; });
   }
-  auto passed = stream_->record();
-  if (!passed) return tl::make_unexpected(std::move(passed).error());
-  next.passed = std::move(*passed);
+  auto passed = TROUPE_TRY(stream_->record());
+  next.passed = std::move(passed);
   is_calling_ = false;
   ++issued_;
   return true;
@@ -135,7 +134,7 @@ expected<bool> lane::complete(clock::time_point now) {
     auto passed = oldest.passed->has_passed();
     if (!passed) return passed;
     // What has failed may pass, or never do so; hence after that look.
-    if (auto healthy = is_settled(oldest.name); !healthy) return healthy;
+    TROUPE_TRY(is_settled(oldest.name));
     if (!*passed) return in_time(oldest, now).map([moved] { return moved; });
     waiting_.pop_front();
     --issued_;

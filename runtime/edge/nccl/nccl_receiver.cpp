@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "messages/try.hpp"
+
 namespace troupe::nccl {
 namespace {
 
@@ -80,7 +82,7 @@ expected<bool> receiver::advance(std::chrono::steady_clock::time_point now) {
       break;
     }
     moved = true;
-    if (auto taken = take(std::move(*message), now); !taken) return tl::make_unexpected(std::move(taken).error());
+    TROUPE_TRY(take(std::move(*message), now));
   }
   auto queued = queue_up();
   if (!queued) return queued;
@@ -105,16 +107,15 @@ expected<void> receiver::take(activation message, std::chrono::steady_clock::tim
   if (lane_ == nullptr) {
     const auto* first = dynamic_cast<const hello*>(message.tensors.get());
     if (first == nullptr) return unannounced("it begins without a hello");
-    auto begun = lane::begin(mine_.tools, first->id, rank::consumer, now);
-    if (!begun) return tl::make_unexpected(std::move(begun).error());
-    lane_ = std::move(*begun);
+    auto begun = TROUPE_TRY(lane::begin(mine_.tools, first->id, rank::consumer, now));
+    lane_ = std::move(begun);
     return {};
   }
   arrival next{.message = std::move(message), .announced = nullptr, .places = {}, .owner = nullptr};
   if (next.message.tensors) {
     next.announced = std::dynamic_pointer_cast<const announcement>(std::move(next.message.tensors));
     if (next.announced == nullptr) return unannounced(to_string(next.message.id) + " comes with its tensors");
-    if (auto made = expect(next); !made) return made;
+    TROUPE_TRY(expect(next));
   }
   arriving_.push_back(std::move(next));
   return {};
@@ -126,18 +127,16 @@ expected<void> receiver::expect(arrival& next) {
   const std::string name = to_string(next.message.id);
   if (said.number != begun_)
     return unannounced(name + " is send " + std::to_string(said.number) + ", expected " + std::to_string(begun_));
-  const auto room = room_of(said.extents);
-  if (!room) return tl::make_unexpected(room.error());
-  if (auto fits = mine_.tools->codec->matches(said.description, said.extents); !fits) return fits;
-  auto memory = mine_.tools->device->allocate(*room);
-  if (!memory) return tl::make_unexpected(std::move(memory).error());
-  std::byte* at = memory->get();
+  const auto room = TROUPE_TRY(room_of(said.extents));
+  TROUPE_TRY(mine_.tools->codec->matches(said.description, said.extents));
+  auto memory = TROUPE_TRY(mine_.tools->device->allocate(room));
+  std::byte* at = memory.get();
   for (const device_extent& each : said.extents) {
     next.places.push_back(at);
     at += *room_of({&each, 1});
   }
   ++begun_;
-  next.owner = std::move(*memory);
+  next.owner = std::move(memory);
   lane_->receive(said.extents, next.places, next.owner, name);
   return {};
 }
@@ -147,7 +146,7 @@ expected<bool> receiver::queue_up() {
   while (!arriving_.empty()) {
     arrival& oldest = arriving_.front();
     if (oldest.announced && lane_->done() == queued_) break;
-    if (auto done = hand_over(oldest); !done) return tl::make_unexpected(std::move(done).error());
+    TROUPE_TRY(hand_over(oldest));
     arriving_.pop_front();
     moved = true;
   }
@@ -157,10 +156,9 @@ expected<bool> receiver::queue_up() {
 expected<void> receiver::hand_over(arrival& oldest) {
   if (oldest.announced) {
     ++queued_;
-    auto tensors = mine_.tools->codec->join(oldest.announced->description, oldest.announced->extents, oldest.places,
-                                            std::move(oldest.owner));
-    if (!tensors) return tl::make_unexpected(std::move(tensors).error());
-    oldest.message.tensors = std::move(*tensors);
+    auto tensors = TROUPE_TRY(mine_.tools->codec->join(oldest.announced->description, oldest.announced->extents,
+                                                       oldest.places, std::move(oldest.owner)));
+    oldest.message.tensors = std::move(tensors);
   }
   send_status status = send_status::closed;
   mine_.shared->with_end([&] {

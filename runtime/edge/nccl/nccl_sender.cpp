@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/nccl/announcement.hpp"
 
 namespace troupe::nccl {
@@ -73,9 +74,8 @@ expected<void> sender::greet(std::chrono::steady_clock::time_point now) {
   const functions& library = mine_.tools->library;
   if (const result made = library.get_unique_id(&id); made != result::success)
     return tl::make_unexpected(failed(library, "the making of its unique id", made));
-  auto begun = lane::begin(mine_.tools, id, rank::producer, now);
-  if (!begun) return tl::make_unexpected(std::move(begun).error());
-  lane_ = std::move(*begun);
+  auto begun = TROUPE_TRY(lane::begin(mine_.tools, id, rank::producer, now));
+  lane_ = std::move(begun);
   activation first{.id = {}, .samples = {}, .tensors = std::make_shared<const hello>(id), .labels = nullptr};
   // Else the announcing edge is lost or closed, and the next step finds it.
   static_cast<void>(mine_.announcing->try_send(first));
@@ -107,7 +107,7 @@ expected<void> sender::announce(activation message) {
     device_parts sent;
     if (message.tensors) {
       sent = mine_.tools->codec->split(message.tensors);
-      if (auto room = room_of(sent.extents); !room) return tl::make_unexpected(std::move(room).error());
+      TROUPE_TRY(room_of(sent.extents));
       message.tensors = std::make_shared<const announcement>(sends_, std::move(sent.description), sent.extents);
     }
     if (mine_.announcing->try_send(message) != send_status::sent) return {};  // closed since: the next step finds it

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "runtime/edge/nccl/announcement.hpp"
 #include "runtime/edge/nccl/nccl_core.hpp"
@@ -69,9 +70,8 @@ expected<std::shared_ptr<nccl_transport>> nccl_transport::open(
   auto made = std::make_unique<inside>();
   made->source = std::move(tools);
   made->labels = codec;
-  auto announcing = make_announcing(nccl::announcing_codec(std::move(codec)));
-  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
-  made->announcing = std::move(*announcing);
+  auto announcing = TROUPE_TRY(make_announcing(nccl::announcing_codec(std::move(codec))));
+  made->announcing = std::move(announcing);
   return std::shared_ptr<nccl_transport>(new nccl_transport(std::move(made)));
 }
 
@@ -94,42 +94,38 @@ expected<edge_offer> nccl_transport::offer(const edge_options& shape, edge_reach
 }
 
 expected<std::unique_ptr<edge_consumer>> nccl_transport::open_consumer(edge_site site) {
-  const auto opened = inside_->get_core();
-  if (!opened) return tl::make_unexpected(opened.error());
-  const auto& core = *opened;
+  const auto opened = TROUPE_TRY(inside_->get_core());
+  const auto& core = opened;
   const auto losses = std::make_shared<nccl::loss_box>();
   edge_options shape = site.shape;
   shape.producer_bell = nullptr;
   edge_ends queue = inproc_edge_factory().make(shape);
-  auto announcing = inside_->announcing->open_consumer(inside::site_of(site, losses, core));
-  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
+  auto announcing = TROUPE_TRY(inside_->announcing->open_consumer(inside::site_of(site, losses, core)));
   const auto order = inside::order_of(site);
   const auto shared = inside::link_of(site);
   core->add(order, std::make_unique<nccl::receiver>(nccl::receiver::parts{.shared = shared,
                                                                           .losses = losses,
                                                                           .queue = std::move(queue.producer),
-                                                                          .announcing = std::move(*announcing),
+                                                                          .announcing = std::move(announcing),
                                                                           .tools = core->tools(),
                                                                           .ends = core->ends()}));
   return nccl::make_consumer_end(std::move(queue.consumer), shared, core);
 }
 
 expected<std::unique_ptr<edge_producer>> nccl_transport::open_producer(edge_site site) {
-  const auto opened = inside_->get_core();
-  if (!opened) return tl::make_unexpected(opened.error());
-  const auto& core = *opened;
+  const auto opened = TROUPE_TRY(inside_->get_core());
+  const auto& core = opened;
   const auto losses = std::make_shared<nccl::loss_box>();
   edge_options shape = site.shape;
   shape.consumer_bell = core->bell().get();
   edge_ends queue = inproc_edge_factory().make(shape);
-  auto announcing = inside_->announcing->open_producer(inside::site_of(site, losses, core));
-  if (!announcing) return tl::make_unexpected(std::move(announcing).error());
+  auto announcing = TROUPE_TRY(inside_->announcing->open_producer(inside::site_of(site, losses, core)));
   const auto order = inside::order_of(site);
   const auto shared = inside::link_of(site);
   core->add(order, std::make_unique<nccl::sender>(nccl::sender::parts{.shared = shared,
                                                                       .losses = losses,
                                                                       .queue = std::move(queue.consumer),
-                                                                      .announcing = std::move(*announcing),
+                                                                      .announcing = std::move(announcing),
                                                                       .tools = core->tools(),
                                                                       .ends = core->ends()}));
   return nccl::make_producer_end(std::move(queue.producer), shared, core, inside_->labels);

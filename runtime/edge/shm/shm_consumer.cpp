@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/shm/shm_ends.hpp"
 #include "runtime/edge/shm/slot_extents.hpp"
 #include "runtime/edge/shm/slot_returns.hpp"
@@ -126,19 +127,17 @@ class shm_consumer final : public edge_consumer {
   }
 
   [[nodiscard]] expected<activation> receive(const message_header& header) {
-    const auto parts = check(header);
-    if (!parts) return tl::make_unexpected(parts.error());
+    const auto parts = TROUPE_TRY(check(header));
     std::shared_ptr<const memory_mapping> pages;
     if (header.extent_bytes != 0) {
-      auto mapped = views_.pages(slot_of(header), {header.extent_offset, header.extent_bytes});
-      if (!mapped) return tl::make_unexpected(mapped.error());
-      pages = std::move(*mapped);
+      auto mapped = TROUPE_TRY(views_.pages(slot_of(header), {header.extent_offset, header.extent_bytes}));
+      pages = std::move(mapped);
     }
     const std::span<const std::byte> room = pages ? pages->bytes() : std::span<std::byte>();
-    if (auto same = check_sum(header, room.first(parts->end)); !same) return tl::make_unexpected(same.error());
+    TROUPE_TRY(check_sum(header, room.first(parts.end)));
     auto message = read_head(header, room);
     if (!message) return message;
-    if (auto read = read_payloads(*message, header, *parts, std::move(pages)); !read) {
+    if (auto read = read_payloads(*message, header, parts, std::move(pages)); !read) {
       return tl::make_unexpected(read.error());
     }
     return message;
@@ -159,9 +158,8 @@ class shm_consumer final : public edge_consumer {
     held_.push_back(slot);
     const auto read = [&](payload_ptr& into, std::uint64_t at, std::uint64_t bytes) -> expected<void> {
       if (bytes == absent) return {};
-      auto value = codec_->read(room.subspan(at, bytes), lease);
-      if (!value) return tl::make_unexpected(value.error());
-      into = std::move(*value);
+      auto value = TROUPE_TRY(codec_->read(room.subspan(at, bytes), lease));
+      into = std::move(value);
       return {};
     };
     auto done = read(message.tensors, parts.tensors_at, header.tensors_bytes);
@@ -187,13 +185,12 @@ class shm_consumer final : public edge_consumer {
 
 expected<std::unique_ptr<edge_consumer>> open_shm_consumer(unique_fd memory, shm_end_options end) {
   TROUPE_CHECK(end.codec != nullptr, "bytes in a slot become payloads");
-  auto edge = shm::open_edge(std::move(memory));
-  if (!edge) return tl::make_unexpected(edge.error());
-  const shm::control& words = edge->shared.words();
+  auto edge = TROUPE_TRY(shm::open_edge(std::move(memory)));
+  const shm::control& words = edge.shared.words();
   if (words.released.load() != 0 || words.consumer_closed.load() != 0) {
     return shm::nonsense("the edge has had a consumer before");
   }
-  return std::make_unique<shm::shm_consumer>(std::move(*edge), std::move(end));
+  return std::make_unique<shm::shm_consumer>(std::move(edge), std::move(end));
 }
 
 }  // namespace troupe

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "messages/try.hpp"
+
 namespace troupe::shm {
 namespace {
 
@@ -41,10 +43,9 @@ control_view::control_view(memory_mapping pages, std::uint32_t slots, std::uint3
 expected<control_view> control_view::create(shared_memory& memory, std::uint32_t slots,
                                             std::uint32_t credits_per_ring) {
   // Taken now, so that no later write to it can fail.
-  if (auto taken = memory.commit(0, control_bytes(slots)); !taken) return tl::make_unexpected(taken.error());
-  auto pages = memory.map(0, control_bytes(slots));
-  if (!pages) return tl::make_unexpected(pages.error());
-  control_view made(std::move(*pages), slots, credits_per_ring);
+  TROUPE_TRY(memory.commit(0, control_bytes(slots)));
+  auto pages = TROUPE_TRY(memory.map(0, control_bytes(slots)));
+  control_view made(std::move(pages), slots, credits_per_ring);
   std::construct_at(made.words_)->id = {magic, version, slots, credits_per_ring};
   std::uninitialized_value_construct(made.headers_.begin(), made.headers_.end());
   std::uninitialized_value_construct(made.freed_.begin(), made.freed_.end());
@@ -54,14 +55,12 @@ expected<control_view> control_view::create(shared_memory& memory, std::uint32_t
 expected<control_view> control_view::open(const shared_memory& memory) {
   identity id;
   {
-    const auto first = memory.map(0, sizeof(control));
-    if (!first) return tl::make_unexpected(first.error());
-    std::memcpy(&id, first->bytes().data(), sizeof(id));
+    const auto first = TROUPE_TRY(memory.map(0, sizeof(control)));
+    std::memcpy(&id, first.bytes().data(), sizeof(id));
   }
-  if (auto checked = check(id); !checked) return tl::make_unexpected(checked.error());
-  auto pages = memory.map(0, control_bytes(id.slots));
-  if (!pages) return tl::make_unexpected(pages.error());
-  return control_view(std::move(*pages), id.slots, id.credits_per_ring);
+  TROUPE_TRY(check(id));
+  auto pages = TROUPE_TRY(memory.map(0, control_bytes(id.slots)));
+  return control_view(std::move(pages), id.slots, id.credits_per_ring);
 }
 
 }  // namespace troupe::shm

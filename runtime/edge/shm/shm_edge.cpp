@@ -6,17 +6,16 @@
 #include <fcntl.h>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/shm/shm_ends.hpp"
 
 namespace troupe {
 namespace shm {
 
 expected<opened_edge> open_edge(unique_fd descriptor) {
-  auto memory = shared_memory::adopt(std::move(descriptor), control_bytes(1));
-  if (!memory) return tl::make_unexpected(memory.error());
-  auto shared = control_view::open(*memory);
-  if (!shared) return tl::make_unexpected(shared.error());
-  return opened_edge{std::move(*memory), std::move(*shared)};
+  auto memory = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), control_bytes(1)));
+  auto shared = TROUPE_TRY(control_view::open(memory));
+  return opened_edge{std::move(memory), std::move(shared)};
 }
 
 }  // namespace shm
@@ -25,11 +24,9 @@ expected<unique_fd> create_shm_edge(const shm_edge_options& options) {
   TROUPE_CHECK(options.slots >= 1 && options.slots <= limits::pipe_buffers_max,
                "an edge has 1 to pipe_buffers_max slots");
   TROUPE_CHECK(options.credits_per_ring >= 1, "a producer must be rung at some number of free slots");
-  auto memory = shared_memory::create("troupe-edge", shm::extents_at(options.slots));
-  if (!memory) return tl::make_unexpected(memory.error());
-  const auto made = shm::control_view::create(*memory, options.slots, options.credits_per_ring);
-  if (!made) return tl::make_unexpected(made.error());
-  return std::move(*memory).release();
+  auto memory = TROUPE_TRY(shared_memory::create("troupe-edge", shm::extents_at(options.slots)));
+  TROUPE_TRY(shm::control_view::create(memory, options.slots, options.credits_per_ring));
+  return std::move(memory).release();
 }
 
 shm_edge_factory::shm_edge_factory(std::shared_ptr<const payload_codec> codec) : codec_(std::move(codec)) {

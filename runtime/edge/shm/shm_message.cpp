@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/os/crc32c.hpp"
 
 namespace troupe::shm {
@@ -83,9 +84,8 @@ expected<activation> read_head(const message_header& header, std::span<const std
   message.id = {header.call, header.index};
   message.samples = {header.samples_begin, header.samples_end};
   if (header.row_count == absent) return message;
-  auto rows = read_rows(header.row_count, message.samples.size(), room);
-  if (!rows) return tl::make_unexpected(rows.error());
-  message.rows = std::move(*rows);
+  auto rows = TROUPE_TRY(read_rows(header.row_count, message.samples.size(), room));
+  message.rows = std::move(rows);
   return message;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/shm/shm_ends.hpp"
 #include "runtime/edge/shm/slot_extents.hpp"
 
@@ -151,13 +152,12 @@ class shm_producer final : public edge_producer {
 
 expected<std::unique_ptr<edge_producer>> open_shm_producer(unique_fd memory, shm_end_options end) {
   TROUPE_CHECK(end.codec != nullptr, "payloads become bytes in a slot");
-  auto edge = shm::open_edge(std::move(memory));
-  if (!edge) return tl::make_unexpected(edge.error());
-  const shm::control& words = edge->shared.words();
+  auto edge = TROUPE_TRY(shm::open_edge(std::move(memory)));
+  const shm::control& words = edge.shared.words();
   if (words.sent.load() != 0 || words.flushed.load() != 0 || words.producer_closed.load() != 0) {
     return shm::nonsense("the edge has had a producer before");
   }
-  return std::make_unique<shm::shm_producer>(std::move(*edge), std::move(end));
+  return std::make_unique<shm::shm_producer>(std::move(edge), std::move(end));
 }
 
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::shm {
 namespace {
@@ -76,9 +77,8 @@ expected<std::shared_ptr<const memory_mapping>> slot_views::pages(std::uint32_t 
     return fail(error_code::wire_malformed, "shared-memory edge",
                 "a slot of " + std::to_string(place.bytes) + " bytes at " + std::to_string(place.offset));
   }
-  auto mapped = memory_.map(place.offset, place.bytes);
-  if (!mapped) return tl::make_unexpected(mapped.error());
-  known = {place, std::make_shared<const memory_mapping>(std::move(*mapped))};
+  auto mapped = TROUPE_TRY(memory_.map(place.offset, place.bytes));
+  known = {place, std::make_shared<const memory_mapping>(std::move(mapped))};
   return known.pages;
 }
 

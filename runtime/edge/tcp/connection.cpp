@@ -12,6 +12,8 @@
 #include <sched.h>
 #include <sys/socket.h>
 
+#include "messages/try.hpp"
+
 namespace troupe {
 namespace {
 
@@ -185,8 +187,7 @@ expected<bool> connection::read_chunk() {
   if (got.bytes == 0) return false;
   last_read_ = clock::now();
   decoder_.arrived(got.bytes);
-  const auto taken = take();
-  if (!taken) return tl::make_unexpected(taken.error());
+  TROUPE_TRY(take());
   if (payload_ != nullptr) role_->on_part(got.bytes);
   return true;
 }
@@ -223,11 +224,10 @@ void connection::after_others(Act act) {
 
 expected<void> connection::take() {
   while (!ended_) {
-    const auto step = decoder_.step();
-    if (!step) return tl::make_unexpected(step.error());
-    if (*step == decode_step::more) return {};
+    const auto step = TROUPE_TRY(decoder_.step());
+    if (step == decode_step::more) return {};
     expected<void> done;
-    if (*step == decode_step::payload) {
+    if (step == decode_step::payload) {
       done = deliver(payload_->first(decoder_.payload_bytes()));
     } else if (decoder_.payload_bytes() > 0) {
       done = take_head();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
@@ -66,10 +67,9 @@ expected<void> edge_receiver::on_frame(connection&, const frame& head, std::span
 expected<void> edge_receiver::on_activation(const activation_frame& head, std::span<const std::byte> payload,
                                             std::shared_ptr<aligned_buffer> owner) {
   if (head.epoch != link_->key.epoch) return unexpected_frame("an activation of epoch " + std::to_string(head.epoch));
-  auto message = rebuild(head, payload, owner);
-  if (!message) return tl::make_unexpected(std::move(message).error());
+  auto message = TROUPE_TRY(rebuild(head, payload, owner));
   owner.reset();
-  return queue_up(std::move(*message));
+  return queue_up(std::move(message));
 }
 
 expected<activation> edge_receiver::rebuild(const activation_frame& head, std::span<const std::byte> payload,
@@ -77,19 +77,17 @@ expected<activation> edge_receiver::rebuild(const activation_frame& head, std::s
   activation message{head.id, head.samples, nullptr, nullptr, nullptr};
   const payload_layout layout = layout_of(head);
   if (head.tensor_bytes) {
-    auto tensors = codec_.read(payload.first(*head.tensor_bytes), owner);
-    if (!tensors) return tl::make_unexpected(std::move(tensors).error());
-    message.tensors = std::move(*tensors);
+    auto tensors = TROUPE_TRY(codec_.read(payload.first(*head.tensor_bytes), owner));
+    message.tensors = std::move(tensors);
   }
   if (head.label_bytes) {
-    auto labels = codec_.read(payload.subspan(layout.labels_at, *head.label_bytes), owner);
-    if (!labels) return tl::make_unexpected(std::move(labels).error());
-    message.labels = std::move(*labels);
+    auto labels = TROUPE_TRY(codec_.read(payload.subspan(layout.labels_at, *head.label_bytes), owner));
+    message.labels = std::move(labels);
   }
   if (head.rows) {
-    auto rows = read_rows(payload.subspan(layout.rows_at, layout.checksum_at - layout.rows_at), head.samples.size());
-    if (!rows) return tl::make_unexpected(std::move(rows).error());
-    message.rows = std::move(*rows);
+    auto rows = TROUPE_TRY(
+        read_rows(payload.subspan(layout.rows_at, layout.checksum_at - layout.rows_at), head.samples.size()));
+    message.rows = std::move(rows);
   }
   return message;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 
 namespace troupe {
@@ -41,7 +42,7 @@ expected<edge_transcript> edge_registry::find(const hello_frame& hello) {
     return refuse_peer(to_string(hello.key), "no such edge is accepted here");
   }
   const entry& place = found->second;
-  if (const auto right = check_hello(hello, place.key, place.slots); !right) return tl::make_unexpected(right.error());
+  TROUPE_TRY(check_hello(hello, place.key, place.slots));
   if (!place.waiting) return refuse_peer(to_string(place.key), "the edge is already connected");
   return transcript_of(hello, place.key.run);
 }
@@ -53,8 +54,7 @@ expected<std::shared_ptr<receiver_link>> edge_registry::admit(const edge_key& ke
   if (found == edges_.end() || found->second.key != key || !found->second.waiting) {
     return refuse_peer(to_string(key), "the edge was connected, or replaced, meanwhile");
   }
-  const auto named = check_peer(to_string(key), node, found->second.waiting->peer);
-  if (!named) return tl::make_unexpected(named.error());
+  TROUPE_TRY(check_peer(to_string(key), node, found->second.waiting->peer));
   return std::exchange(found->second.waiting, nullptr);
 }
 

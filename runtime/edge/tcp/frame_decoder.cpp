@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/crc32c.hpp"
 
 namespace troupe {
@@ -65,15 +66,13 @@ expected<decode_step> frame_decoder::end_payload() {
 
 expected<decode_step> frame_decoder::read_head() {
   if (buffered().size() < frame_prelude_bytes) return decode_step::more;
-  const auto prelude = decode_prelude(buffered(), payload_bytes_max_);
-  if (!prelude) return tl::make_unexpected(prelude.error());
-  const std::size_t head_bytes = frame_prelude_bytes + prelude->header_bytes;
+  const auto prelude = TROUPE_TRY(decode_prelude(buffered(), payload_bytes_max_));
+  const std::size_t head_bytes = frame_prelude_bytes + prelude.header_bytes;
   if (buffered().size() < head_bytes) return decode_step::more;
-  auto head = decode_head(buffered().first(head_bytes), *prelude);
-  if (!head) return tl::make_unexpected(std::move(head).error());
-  head_ = *head;
+  auto head = TROUPE_TRY(decode_head(buffered().first(head_bytes), prelude));
+  head_ = head;
   consume(head_bytes);
-  payload_bytes_ = prelude->payload_bytes;
+  payload_bytes_ = prelude.payload_bytes;
   in_payload_ = payload_bytes_ > 0;
   const auto* sent = std::get_if<activation_frame>(&head_);
   to_sum_up_ = sent != nullptr && sent->has_checksum ? layout_of(*sent).checksum_at : 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 #include "runtime/edge/tcp/edge_receiver.hpp"
 #include "runtime/edge/tcp/edge_sender.hpp"
@@ -42,15 +43,12 @@ expected<void> untrusted_peer::begin(connection& from, const frame& head, std::s
 }
 
 expected<void> untrusted_peer::challenge(const frame& head) {
-  const auto hello = as_hello(head);
-  if (!hello) return tl::make_unexpected(hello.error());
-  const auto claimed = core_.find(*hello);
-  if (!claimed) return tl::make_unexpected(claimed.error());
-  const auto nonce = make_nonce();
-  if (!nonce) return tl::make_unexpected(nonce.error());
-  said_ = *claimed;
-  said_->listener = *nonce;
-  due_ = challenge_frame{*nonce, prove(proof_of::listener, *said_)};
+  const auto hello = TROUPE_TRY(as_hello(head));
+  const auto claimed = TROUPE_TRY(core_.find(hello));
+  const auto nonce = TROUPE_TRY(make_nonce());
+  said_ = claimed;
+  said_->listener = nonce;
+  due_ = challenge_frame{nonce, prove(proof_of::listener, *said_)};
   return {};
 }
 
@@ -59,11 +57,10 @@ expected<void> untrusted_peer::admit(connection& from, const frame& head) {
   if (told == nullptr || !same_proof(told->proof, prove(proof_of::caller, *said_))) {
     return refuse_peer(to_string(said_->key), "its hello is one of another connection");
   }
-  auto link = core_.admit(said_->key, from.peer_node());
-  if (!link) return tl::make_unexpected(std::move(link).error());
-  (*link)->connect(from.weak_from_this());
-  from.assume(std::make_shared<edge_receiver>(*link, *core_.options().codec));
-  if ((*link)->faults) from.disturb((*link)->faults, disturbed_content::edge);
+  auto link = TROUPE_TRY(core_.admit(said_->key, from.peer_node()));
+  link->connect(from.weak_from_this());
+  from.assume(std::make_shared<edge_receiver>(link, *core_.options().codec));
+  if (link->faults) from.disturb(link->faults, disturbed_content::edge);
   return {};
 }
 
@@ -78,15 +75,14 @@ void untrusted_peer::lost(const error& why, const std::string& peer) {
 }
 
 expected<void> caller::on_handshake(connection& from) {
-  if (auto known = core_.find_name(from); !known) return known;
+  TROUPE_TRY(core_.find_name(from));
   return check_peer("handshake", from.peer_node(), link_->peer);
 }
 
 expected<bool> caller::next(outgoing_frame& out) {
   if (!said_) {
-    const auto nonce = make_nonce();
-    if (!nonce) return tl::make_unexpected(nonce.error());
-    said_ = edge_transcript{link_->key, link_->slots, *nonce, {}};
+    const auto nonce = TROUPE_TRY(make_nonce());
+    said_ = edge_transcript{link_->key, link_->slots, nonce, {}};
     due_ = make_hello(*said_);
   }
   if (!due_) return false;

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/edge_errors.hpp"
 #include "runtime/edge/tcp/handshake_roles.hpp"
 #include "runtime/edge/tcp/peer_admission.hpp"
@@ -71,20 +72,18 @@ expected<void> tcp_core::open() {
     return fail(error_code::config_bad_value, "tcp endpoint", "the silence time-out is not above two keep-alives",
                 "Raise silence_timeout or lower keep_alive");
   }
-  if (auto secured = secure(); !secured) return secured;
-  if (auto listening = listen(); !listening) return listening;
+  TROUPE_TRY(secure());
+  TROUPE_TRY(listen());
   accept_next();
-  auto thread = start_thread("tcp edges", [this] { io_.run(); });
-  if (!thread) return tl::make_unexpected(thread.error());
-  thread_ = std::move(*thread);
+  auto thread = TROUPE_TRY(start_thread("tcp edges", [this] { io_.run(); }));
+  thread_ = std::move(thread);
   return {};
 }
 
 expected<void> tcp_core::listen() {
   const bool is_inherited = static_cast<bool>(listener_);
-  const auto at = is_inherited ? tcp::endpoint{} : permitted(options_.address, options_.port);
-  if (!at) return tl::make_unexpected(at.error());
-  std::error_code failed = is_inherited ? adopt() : bind(*at);
+  const auto at = TROUPE_TRY(is_inherited ? tcp::endpoint{} : permitted(options_.address, options_.port));
+  std::error_code failed = is_inherited ? adopt() : bind(at);
   tcp::endpoint own;
   if (!failed) acceptor_.non_blocking(true, failed);
   if (!failed) own = acceptor_.local_endpoint(failed);
@@ -204,9 +203,8 @@ std::shared_ptr<connection> tcp_core::add(wire_socket socket, std::shared_ptr<co
 }
 
 expected<void> tcp_core::await_peer(const std::shared_ptr<receiver_link>& link) {
-  const auto replaced = registry_.add(link);
-  if (!replaced) return tl::make_unexpected(replaced.error());
-  if (*replaced) (*replaced)->lose(loss(**replaced, "a newer epoch took its place"));
+  const auto replaced = TROUPE_TRY(registry_.add(link));
+  if (replaced) replaced->lose(loss(*replaced, "a newer epoch took its place"));
   asio::post(io_, [this, link] { limit_wait(link); });
   return {};
 }

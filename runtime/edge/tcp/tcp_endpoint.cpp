@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "runtime/edge/tcp/edge_link.hpp"
 #include "runtime/edge/tcp/tcp_core.hpp"
@@ -130,7 +131,7 @@ expected<std::unique_ptr<edge_producer>> make_producer(const std::shared_ptr<tcp
       std::make_shared<sender_link>(key, options.edge.slots, std::move(options.peer), std::move(options.on_lost));
   link->queue = std::move(queue.consumer);
   link->faults = std::move(options.faults);
-  if (auto reached = reach(link); !reached) return tl::make_unexpected(std::move(reached).error());
+  TROUPE_TRY(reach(link));
   return std::make_unique<tcp_producer>(std::move(queue.producer), std::move(link), core);
 }
 
@@ -138,7 +139,7 @@ expected<std::unique_ptr<edge_producer>> make_producer(const std::shared_ptr<tcp
 
 expected<std::unique_ptr<tcp_endpoint>> tcp_endpoint::open(tcp_endpoint_options options) {
   auto core = std::make_shared<tcp_core>(std::move(options));
-  if (auto opened = core->open(); !opened) return tl::make_unexpected(std::move(opened).error());
+  TROUPE_TRY(core->open());
   return std::unique_ptr<tcp_endpoint>(new tcp_endpoint(std::move(core)));
 }
 
@@ -161,7 +162,7 @@ expected<std::unique_ptr<edge_consumer>> tcp_endpoint::accept(const edge_key& ke
   link->arrived_bytes = std::move(options.arrived_bytes);
   link->faults = std::move(options.faults);
   core_->expect(options.peer_address);
-  if (auto waiting = core_->await_peer(link); !waiting) return tl::make_unexpected(std::move(waiting).error());
+  TROUPE_TRY(core_->await_peer(link));
   return std::make_unique<tcp_consumer>(std::move(queue.consumer), std::move(link), core_);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/tcp_endpoint.hpp"
 #include "runtime/os/random_secret.hpp"
 
@@ -85,11 +86,10 @@ expected<std::shared_ptr<tcp_endpoint>> open_endpoint(const tcp_transport_option
 }  // namespace
 
 expected<std::shared_ptr<transport>> open_tcp_transport(const tcp_transport_options& options) {
-  const auto secret = random_secret::make();
-  if (!secret) return tl::make_unexpected(secret.error());
+  const auto secret = TROUPE_TRY(random_secret::make());
   const bool has_network = options.network != nullptr || options.endpoint != nullptr;
   return open_endpoint(options).map([&](const std::shared_ptr<tcp_endpoint>& endpoint) {
-    return std::shared_ptr<transport>(std::make_shared<tcp_transport>(endpoint, *secret, has_network));
+    return std::shared_ptr<transport>(std::make_shared<tcp_transport>(endpoint, secret, has_network));
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include "messages/try.hpp"
 #include "tests/support/paths.hpp"
 #include <troupe/evaluator.hpp>
 
@@ -26,9 +27,8 @@ inline eval_options resnet_on_gpu(std::uint32_t stages, bool in_workers) {
 }
 
 inline expected<run_result> run_on_gpu(const eval_options& options) {
-  auto created = evaluator::create(options, {});
-  if (!created) return tl::make_unexpected(created.error());
-  return (*created)->run();
+  auto created = TROUPE_TRY(evaluator::create(options, {}));
+  return (created)->run();
 }
 
 /// Correct samples, and the bits of the loss.

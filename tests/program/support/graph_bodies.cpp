@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "messages/try.hpp"
 #include "runtime/topology/stage_graph.hpp"
 
 namespace troupe::testing {
@@ -47,7 +48,7 @@ class graph_body final : public stage_body {
       return fail(error_code::forward_failed, node_.name, "fails once");
     }
     samples_by_row mixed;
-    if (auto fine = mix_inputs(inputs, mixed); !fine) return fine;
+    TROUPE_TRY(mix_inputs(inputs, mixed));
     do_harm(mixed);
     for (std::size_t port = 0; port < outputs.size(); ++port) {
       samples_by_row taken;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 
 namespace troupe {
@@ -30,7 +31,7 @@ struct checked : ::testing::Test {
   std::vector<error> damages;
   std::unique_ptr<edge_consumer> consumer =
       check_arrivals(std::move(ends.consumer), {.message = [](const activation& one) -> expected<void> {
-                                                  if (auto fine = check_form(one); !fine) return fine;
+                                                  TROUPE_TRY(check_form(one));
                                                   if (one.id.index < 10) return {};
                                                   return fail(error_code::wire_malformed, "test", "not sent");
                                                 },

@@ -12,6 +12,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include "../../support/paths.hpp"
+#include "messages/try.hpp"
 #include "runtime/model/layers_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include <troupe/model.hpp>
@@ -99,13 +100,11 @@ inline expected<at::Tensor> run_cut(const layer_chain& chain, const std::vector<
   bounds.insert(bounds.begin(), 0);
   bounds.push_back(chain.layers.size());
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    auto body =
-        layers_body::make(chain, bounds[i], bounds[i + 1], {static_cast<stage_index>(i), threads, mode, std::nullopt});
-    if (!body) return tl::make_unexpected(body.error());
-    (*body)->on_start();
-    auto output = (*body)->forward(micro_batch(value));
-    if (!output) return tl::make_unexpected(output.error());
-    value = as_tensors(*output).single();
+    auto body = TROUPE_TRY(
+        layers_body::make(chain, bounds[i], bounds[i + 1], {static_cast<stage_index>(i), threads, mode, std::nullopt}));
+    body->on_start();
+    auto output = TROUPE_TRY(body->forward(micro_batch(value)));
+    value = as_tensors(output).single();
   }
   return value;
 }

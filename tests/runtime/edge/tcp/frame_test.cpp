@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "messages/try.hpp"
 #include "runtime/edge/tcp/frame_decoder.hpp"
 #include "runtime/os/crc32c.hpp"
 
@@ -48,9 +49,8 @@ bytes encoded(const frame& value) {
 }
 
 expected<frame> decoded(std::span<const std::byte> input) {
-  const auto prelude = decode_prelude(input);
-  if (!prelude) return tl::make_unexpected(prelude.error());
-  return decode_head(input, *prelude);
+  const auto prelude = TROUPE_TRY(decode_prelude(input));
+  return decode_head(input, prelude);
 }
 
 /// Makes the checksum right again, as an attacker would.

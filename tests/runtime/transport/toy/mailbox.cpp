@@ -7,6 +7,7 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -42,27 +43,22 @@ expected<payload_ptr> take(std::span<const std::byte> from, std::uint64_t bytes,
 expected<unique_fd> mailbox::create(const edge_options& shape) {
   TROUPE_CHECK(shape.slots >= 1 && shape.slots <= limits::pipe_buffers_max, "an edge has 1 to pipe_buffers_max slots");
   TROUPE_CHECK(shape.credits_per_ring >= 1, "a producer must be rung at some number of free slots");
-  auto memory = shared_memory::create("toy-edge", bytes_of(shape.slots));
-  if (!memory) return tl::make_unexpected(memory.error());
-  auto pages = memory->map(0, sizeof(mailbox_words));
-  if (!pages) return tl::make_unexpected(pages.error());
-  auto* const words = new (pages->bytes().data()) mailbox_words;
+  auto memory = TROUPE_TRY(shared_memory::create("toy-edge", bytes_of(shape.slots)));
+  auto pages = TROUPE_TRY(memory.map(0, sizeof(mailbox_words)));
+  auto* const words = new (pages.bytes().data()) mailbox_words;
   words->slots = shape.slots;
   words->credits_per_ring = std::min(shape.credits_per_ring, shape.slots);
-  return std::move(*memory).release();
+  return std::move(memory).release();
 }
 
 expected<mailbox> mailbox::open(unique_fd descriptor) {
-  auto memory = shared_memory::adopt(std::move(descriptor), bytes_of(1));
-  if (!memory) return tl::make_unexpected(memory.error());
-  auto size = memory->size();
-  if (!size) return tl::make_unexpected(size.error());
-  auto pages = memory->map(0, *size);
-  if (!pages) return tl::make_unexpected(pages.error());
-  const std::uint32_t slots = reinterpret_cast<const mailbox_words*>(pages->bytes().data())->slots;
-  if (slots == 0 || slots > limits::pipe_buffers_max || bytes_of(slots) > *size)
+  auto memory = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), bytes_of(1)));
+  auto size = TROUPE_TRY(memory.size());
+  auto pages = TROUPE_TRY(memory.map(0, size));
+  const std::uint32_t slots = reinterpret_cast<const mailbox_words*>(pages.bytes().data())->slots;
+  if (slots == 0 || slots > limits::pipe_buffers_max || bytes_of(slots) > size)
     return fail(error_code::wire_malformed, "toy edge", "it is none");
-  return mailbox(std::move(*pages), slots);
+  return mailbox(std::move(pages), slots);
 }
 
 void mailbox::write(letter& to, const activation& message, const payload_codec& codec) const {
@@ -81,14 +77,10 @@ void mailbox::write(letter& to, const activation& message, const payload_codec& 
 }
 
 expected<activation> mailbox::read(const letter& from, const payload_codec& codec) {
-  auto tensors = take(from.tensors_bytes, from.tensors, codec);
-  if (!tensors) return tl::make_unexpected(tensors.error());
-  auto labels = take(from.labels_bytes, from.labels, codec);
-  if (!labels) return tl::make_unexpected(labels.error());
-  activation made{{static_cast<call_number>(from.call), from.index},
-                  {from.begin, from.end},
-                  std::move(*tensors),
-                  std::move(*labels)};
+  auto tensors = TROUPE_TRY(take(from.tensors_bytes, from.tensors, codec));
+  auto labels = TROUPE_TRY(take(from.labels_bytes, from.labels, codec));
+  activation made{
+      {static_cast<call_number>(from.call), from.index}, {from.begin, from.end}, std::move(tensors), std::move(labels)};
   if (from.rows == letter::nothing) return made;
   if (from.rows > from.row_numbers.size()) return fail(error_code::wire_malformed, "toy edge", "too many rows");
   made.rows = std::make_shared<const row_set>(from.row_numbers.begin(),
