@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "actors/protocol.hpp"
-#include "runtime/engine/fold_ledger.hpp"
-#include "runtime/engine/stage_accounts.hpp"
+#include "runtime/ledger/fold_ledger.hpp"
+#include "runtime/telemetry/stage_accounts.hpp"
 
 namespace troupe {
 

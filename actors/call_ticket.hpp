@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "messages/lifecycle.hpp"
-#include "runtime/engine/call_fold.hpp"
-#include "runtime/engine/fold_ledger.hpp"
-#include "runtime/engine/micro_batch_source.hpp"
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
+#include "runtime/ledger/call_fold.hpp"
+#include "runtime/ledger/fold_ledger.hpp"
+#include "runtime/ledger/micro_batch_source.hpp"
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
 

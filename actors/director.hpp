@@ -16,10 +16,10 @@
 #include "actors/stage_roster.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
-#include "runtime/engine/assembly.hpp"
-#include "runtime/engine/fold_ledger.hpp"
-#include "runtime/engine/restart_budget.hpp"
 #include "runtime/inject/fault_injector.hpp"
+#include "runtime/ledger/fold_ledger.hpp"
+#include "runtime/ledger/restart_budget.hpp"
+#include "runtime/wiring/assembly.hpp"
 
 namespace troupe {
 

@@ -8,7 +8,7 @@
 #include "actors/loader.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 
 namespace troupe {
 

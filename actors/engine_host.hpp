@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "runtime/engine/engine.hpp"
+#include "runtime/flow/engine.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

@@ -1,7 +1,7 @@
 #include "actors/engine_threads.hpp"
 
 #include "messages/try.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 
 namespace troupe {
 

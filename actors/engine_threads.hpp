@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "actors/engine_host.hpp"
-#include "runtime/engine/engine_thread.hpp"
+#include "runtime/flow/engine_thread.hpp"
 
 namespace troupe {
 

@@ -5,7 +5,7 @@
 
 #include "actors/stage.hpp"
 #include "messages/try.hpp"
-#include "runtime/engine/make_wiring.hpp"
+#include "runtime/wiring/make_wiring.hpp"
 
 namespace troupe {
 

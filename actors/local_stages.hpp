@@ -6,7 +6,7 @@
 
 #include "actors/engine_host.hpp"
 #include "actors/stage_provider.hpp"
-#include "runtime/engine/assembly.hpp"
+#include "runtime/wiring/assembly.hpp"
 
 namespace troupe {
 

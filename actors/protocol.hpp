@@ -9,7 +9,7 @@
 #include "messages/lifecycle.hpp"
 #include "messages/score_batch.hpp"
 #include "messages/worker.hpp"
-#include "runtime/engine/loader_engine.hpp"
+#include "runtime/flow/loader_engine.hpp"
 #include <troupe/log_record.hpp>
 
 /// Who says what to whom (docs/messages.md has the table). Inside one process messages are handed over as they are;

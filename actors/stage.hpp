@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "actors/protocol.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
-#include "runtime/engine/make_wiring.hpp"
+#include "runtime/wiring/make_wiring.hpp"
 
 namespace troupe {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "actors/call_ticket.hpp"
-#include "runtime/engine/assembly.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include "runtime/wiring/assembly.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/metric.hpp>
 #include <troupe/result.hpp>

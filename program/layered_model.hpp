@@ -13,7 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "runtime/partition/partition_layers.hpp"
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>

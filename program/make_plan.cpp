@@ -12,9 +12,9 @@
 #include "program/own_thread.hpp"
 #include "program/plan_report.hpp"
 #include "runtime/data/sample_block.hpp"
-#include "runtime/engine/edge_depths.hpp"
 #include "runtime/model/chain_summary.hpp"
 #include "runtime/model/probe.hpp"
+#include "runtime/wiring/edge_depths.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/model.hpp>
 

@@ -16,9 +16,9 @@
 #include "messages/try.hpp"
 #include "program/fault_victims.hpp"
 #include "program/run_hosts.hpp"
-#include "runtime/engine/lost_work_watch.hpp"
-#include "runtime/engine/stall_watch.hpp"
 #include "runtime/inject/watched_host.hpp"
+#include "runtime/telemetry/lost_work_watch.hpp"
+#include "runtime/telemetry/stall_watch.hpp"
 
 namespace troupe {
 // Members are destroyed from the last to the first: engines go before the actors' system, and that before what both

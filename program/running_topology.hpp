@@ -11,7 +11,7 @@
 #include "actors/report_box.hpp"
 #include "actors/workers/worker_setup.hpp"
 #include "messages/lifecycle.hpp"
-#include "runtime/engine/assembly.hpp"
+#include "runtime/wiring/assembly.hpp"
 
 namespace troupe {
 

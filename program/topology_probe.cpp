@@ -10,12 +10,12 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/topology_worker.hpp"
-#include "runtime/engine/make_wiring.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/output_difference.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/wiring/make_wiring.hpp"
 
 namespace troupe {
 namespace {

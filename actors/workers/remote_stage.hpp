@@ -9,8 +9,8 @@
 #include "actors/workers/worker_claims.hpp"
 #include "actors/workers/worker_pool.hpp"
 #include "actors/workers/worker_setup.hpp"
-#include "runtime/engine/edge_depths.hpp"
-#include "runtime/engine/stage_accounts.hpp"
+#include "runtime/telemetry/stage_accounts.hpp"
+#include "runtime/wiring/edge_depths.hpp"
 
 namespace troupe {
 

@@ -5,7 +5,7 @@
 
 #include "messages/score.hpp"
 #include "messages/score_batch.hpp"
-#include "runtime/engine/engine_page.hpp"
+#include "runtime/telemetry/engine_page.hpp"
 
 namespace troupe {
 

@@ -14,11 +14,11 @@
 #include "actors/workers/room_of.hpp"
 #include "actors/workers/worker_actor.hpp"
 #include "messages/limits.hpp"
-#include "runtime/engine/shared_page.hpp"
 #include "runtime/link/numbered_link.hpp"
 #include "runtime/os/room.hpp"
 #include "runtime/os/start_thread.hpp"
 #include "runtime/process/adopt_socket.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 
 namespace troupe {
 namespace {

@@ -10,7 +10,7 @@
 #include "messages/worker.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/tcp/node_network.hpp"
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 #include "runtime/trace/trace_recorder.hpp"

@@ -7,11 +7,11 @@
 #include "actors/workers/serve_worker.hpp"
 #include "actors/workers/worker_process.hpp"
 #include "runtime/edge/transport.hpp"
-#include "runtime/engine/assembly.hpp"
-#include "runtime/engine/make_wiring.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 #include "runtime/inject/run_start.hpp"
 #include "runtime/link/message_link.hpp"
+#include "runtime/wiring/assembly.hpp"
+#include "runtime/wiring/make_wiring.hpp"
 
 namespace troupe {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "actors/engine_host.hpp"
-#include "runtime/engine/engine_page.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include "runtime/telemetry/engine_page.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

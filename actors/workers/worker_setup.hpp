@@ -16,9 +16,9 @@
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/transport.hpp"
-#include "runtime/engine/shared_page.hpp"
 #include "runtime/inject/fault_injector.hpp"
 #include "runtime/process/hosted_worker.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 #include <troupe/options.hpp>
 
 namespace troupe {

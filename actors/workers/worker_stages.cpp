@@ -5,7 +5,7 @@
 #include "messages/check.hpp"
 #include "messages/error_text.hpp"
 #include "messages/try.hpp"
-#include "runtime/engine/make_wiring.hpp"
+#include "runtime/wiring/make_wiring.hpp"
 
 namespace troupe {
 namespace {

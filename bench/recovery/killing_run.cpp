@@ -10,7 +10,7 @@
 #include "program/eval_topology.hpp"
 #include "program/topology_start.hpp"
 #include "program/topology_worker.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 #include <troupe/evaluator.hpp>
 
 namespace troupe::bench {

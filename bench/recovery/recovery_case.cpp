@@ -9,7 +9,7 @@
 #include "actors/workers/worker_actor.hpp"
 #include "program/eval_topology.hpp"
 #include "program/topology_worker.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 #include "tests/support/paths.hpp"
 #include "worker_steps.hpp"
 

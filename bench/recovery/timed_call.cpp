@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 
 namespace troupe::bench {
 namespace {

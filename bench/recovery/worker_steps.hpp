@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
 

@@ -8,7 +8,7 @@
 
 #include "messages/limits.hpp"
 #include "runtime/agent/freeze_node.hpp"
-#include "runtime/engine/shared_page.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 
 namespace troupe {
 namespace {

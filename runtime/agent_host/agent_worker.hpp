@@ -7,8 +7,8 @@
 #include <string>
 
 #include "runtime/agent_host/node_agent.hpp"
-#include "runtime/engine/shared_page.hpp"
 #include "runtime/process/worker_host.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 
 namespace troupe {
 

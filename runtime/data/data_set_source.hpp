@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/data/aligned_rows.hpp"
-#include "runtime/engine/micro_batch_source.hpp"
+#include "runtime/ledger/micro_batch_source.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {

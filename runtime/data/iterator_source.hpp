@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/engine/micro_batch_source.hpp"
+#include "runtime/ledger/micro_batch_source.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {

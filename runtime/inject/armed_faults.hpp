@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/engine/engine_page.hpp"
 #include "runtime/inject/connection_faults.hpp"
 #include "runtime/inject/faulty_body.hpp"
 #include "runtime/inject/run_start.hpp"
+#include "runtime/telemetry/engine_page.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {

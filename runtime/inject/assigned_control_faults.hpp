@@ -6,10 +6,10 @@
 #include <mutex>
 
 #include "messages/worker.hpp"
-#include "runtime/engine/engine_page.hpp"
 #include "runtime/inject/fault_clock.hpp"
 #include "runtime/inject/faulty_link.hpp"
 #include "runtime/inject/run_start.hpp"
+#include "runtime/telemetry/engine_page.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "runtime/edge/transport.hpp"
-#include "runtime/engine/engine_page.hpp"
+#include "runtime/telemetry/engine_page.hpp"
 
 namespace troupe {
 

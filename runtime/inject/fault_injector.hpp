@@ -11,16 +11,16 @@
 
 #include "messages/limits.hpp"
 #include "messages/worker.hpp"
-#include "runtime/engine/call_fold.hpp"
-#include "runtime/engine/micro_batch_source.hpp"
-#include "runtime/engine/shared_page.hpp"
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "runtime/inject/armed_faults.hpp"
 #include "runtime/inject/fault_clock.hpp"
 #include "runtime/inject/fault_record.hpp"
 #include "runtime/inject/faulty_link.hpp"
 #include "runtime/inject/full_disk.hpp"
+#include "runtime/ledger/call_fold.hpp"
+#include "runtime/ledger/micro_batch_source.hpp"
 #include "runtime/process/hosted_worker.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 #include <troupe/fault_plan.hpp>
 

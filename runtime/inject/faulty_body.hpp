@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include <troupe/fault_plan.hpp>
 
 namespace troupe {

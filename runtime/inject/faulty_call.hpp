@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/engine/call_fold.hpp"
-#include "runtime/engine/micro_batch_source.hpp"
+#include "runtime/ledger/call_fold.hpp"
+#include "runtime/ledger/micro_batch_source.hpp"
 
 namespace troupe {
 

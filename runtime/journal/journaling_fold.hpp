@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "messages/try.hpp"
-#include "runtime/engine/call_fold.hpp"
 #include "runtime/journal/journal_tail.hpp"
+#include "runtime/ledger/call_fold.hpp"
 
 namespace troupe {
 

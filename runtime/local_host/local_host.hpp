@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/engine/shared_page.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/local_host/local_ranks.hpp"
 #include "runtime/local_host/local_worker.hpp"
 #include "runtime/process/memory_file.hpp"
 #include "runtime/process/worker_host.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 
 namespace troupe {
 

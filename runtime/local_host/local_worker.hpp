@@ -6,12 +6,12 @@
 #include <span>
 #include <string>
 
-#include "runtime/engine/shared_page.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/fd_channel.hpp"
 #include "runtime/process/process_host.hpp"
 #include "runtime/process/process_listener.hpp"
 #include "runtime/process/worker_host.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 
 namespace troupe {
 

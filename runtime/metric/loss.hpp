@@ -5,8 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "runtime/engine/call_fold.hpp"
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
+#include "runtime/ledger/call_fold.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {

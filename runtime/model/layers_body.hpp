@@ -10,7 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "runtime/model/layer_code.hpp"
 #include <troupe/ids.hpp>
 #include <troupe/model.hpp>

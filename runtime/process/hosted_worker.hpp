@@ -58,7 +58,7 @@ class hosted_worker {
   [[nodiscard]] virtual expected<void> hand_over(const std::string& name, std::span<const blob> blobs) = 0;
   /// Telemetry of its stage, as far as it is known here; all zero before it has one.
   [[nodiscard]] virtual stage_telemetry telemetry() const = 0;
-  /// The page of its engine (runtime/engine/shared_page.hpp), for edges in shared memory; nothing where it shares no
+  /// The page of its engine (runtime/telemetry/shared_page.hpp), for edges in shared memory; nothing where it shares no
   /// memory with this process.
   [[nodiscard]] virtual std::optional<blob> page() const = 0;
 

@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {

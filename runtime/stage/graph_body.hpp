@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/device/graph_recorder.hpp"
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "runtime/stage/device_body.hpp"
 
 namespace troupe {

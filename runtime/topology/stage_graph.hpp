@@ -30,7 +30,7 @@ struct graph_node {
   node_kind kind = node_kind::stage;
   std::uint32_t replicas = 1;
   /// Credits of every edge into the node. Nothing: by the size of what passes between such nodes
-  /// (runtime/engine/edge_depths.hpp), at least limits::pipe_buffers_default.
+  /// (runtime/wiring/edge_depths.hpp), at least limits::pipe_buffers_default.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// Nodes of one group are copied together: replica r is wired to replica r. Empty: the node stands alone, and every
   /// replica is wired to every replica of its neighbours.

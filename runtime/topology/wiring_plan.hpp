@@ -45,7 +45,7 @@ struct wired_channel {
   std::size_t producer = 0;
   std::size_t consumer = 0;
   /// Credits: the consumer's num_pipe_buffers; behind a source at least limits::prefetch_slots. A run may have others,
-  /// by the size of what passes (slots_of in runtime/engine/make_wiring.hpp).
+  /// by the size of what passes (slots_of in runtime/wiring/make_wiring.hpp).
   std::uint32_t slots = 1;
   std::uint32_t output_port = 0;
   std::uint32_t input_port = 0;

@@ -8,8 +8,8 @@
 #include "actors/director.hpp"
 #include "actors/workers/worker_pool.hpp"
 #include "actors/workers/worker_setup.hpp"
-#include "runtime/engine/lost_work_watch.hpp"
 #include "runtime/os/clock.hpp"
+#include "runtime/telemetry/lost_work_watch.hpp"
 #include "testing/simulation/simulated_host.hpp"
 
 namespace troupe::simulation {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "testing/simulation/plan.hpp"
 #include <troupe/ids.hpp>
 

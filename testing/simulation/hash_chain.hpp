@@ -9,7 +9,7 @@
 
 #include "messages/payload.hpp"
 #include "runtime/edge/payload_codec.hpp"
-#include "runtime/engine/stage_body.hpp"
+#include "runtime/flow/stage_body.hpp"
 
 /// What simulated runs compute with in place of tensors: a number per sample, in which every mistake shows
 /// (plain_evaluation.hpp says which).

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "runtime/engine/micro_batch_source.hpp"
+#include "runtime/ledger/micro_batch_source.hpp"
 #include "testing/simulation/hash_chain.hpp"
 #include "testing/simulation/plan.hpp"
 

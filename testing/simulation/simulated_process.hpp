@@ -14,7 +14,7 @@
 
 #include "actors/workers/worker_actor.hpp"
 #include "messages/check.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
 #include "runtime/trace/trace_recorder.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "messages/payload.hpp"
-#include "runtime/engine/call_fold.hpp"
+#include "runtime/ledger/call_fold.hpp"
 
 namespace troupe::testing {
 

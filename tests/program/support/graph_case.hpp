@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "actors/call_ticket.hpp"
-#include "runtime/engine/edge_depths.hpp"
 #include "runtime/topology/stage_graph.hpp"
+#include "runtime/wiring/edge_depths.hpp"
 #include "tests/actors/support/hashes.hpp"
 #include <troupe/ids.hpp>
 

@@ -20,13 +20,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/engine/shared_page.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/link/numbered_link.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/process/adopt_socket.hpp"
 #include "runtime/process/fd_channel.hpp"
 #include "runtime/process/worker_environment.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "../link/link_support.hpp"
-#include "runtime/engine/shared_page.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 
 namespace troupe::testing {
 namespace {

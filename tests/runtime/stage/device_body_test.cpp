@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/edge/inproc/inproc_edge.hpp"
-#include "runtime/engine/stage_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "stage_inputs.hpp"
 #include "testing/late_torch/late_torch.hpp"

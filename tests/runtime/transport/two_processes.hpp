@@ -9,8 +9,8 @@
 
 #include <poll.h>
 
-#include "runtime/engine/shared_page.hpp"
 #include "runtime/process/fd_channel.hpp"
+#include "runtime/telemetry/shared_page.hpp"
 #include "runtime/transport/transport_table.hpp"
 #include "tests/runtime/edge/shm/shm_process_support.hpp"
 

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "messages/call_size.hpp"
+#include "messages/score.hpp"
+#include "runtime/ledger/call_fold.hpp"
+
+namespace troupe {
+
+/// The ledger's account of an ended call.
+struct call_tally {
+  call_number call = 0;
+  std::uint64_t expected = 0;  ///< micro-batches of the call; if cancelled before its end was known, those folded
+  std::uint64_t folded = 0;    ///< least over the sinks
+  std::uint64_t samples = 0;   ///< folded samples of sink 0
+  std::uint64_t duplicates_dropped = 0;
+  bool cancelled = false;
+  std::optional<error> cause = {};  ///< set when a fold failed and the ledger itself cancelled the call
+};
+
+/// Progress of an earlier run on a call: the number of folded micro-batches per sink. Empty: none.
+struct call_start {
+  std::vector<std::uint64_t> folded;
+  /// Samples folded at sink 0.
+  std::uint64_t samples = 0;
+
+  /// The first micro-batch that some sink has not folded; the loader begins there.
+  [[nodiscard]] std::uint64_t first() const noexcept;
+};
+
+struct ledger_options {
+  std::uint32_t sinks = 1;
+  /// Most ids held per sink: the loader's window.
+  std::uint64_t window = 1;
+  /// false only in mutation tests, which must then find a micro-batch folded twice.
+  bool deduplicate = true;
+  /// 0 but in mutation tests: so many micro-batches are called folded before they are, and a replay misses them.
+  std::uint64_t mark_lead = 0;
+};
+
+/// Counts every micro-batch exactly once: folds scores in id order, drops duplicates, holds early scores. It is the
+/// state of the aggregator, owned outside that actor, so that the actor's death loses nothing.
+///
+/// Invariants: per sink all ids below the cursor are folded (or belong to a cancelled call), and no id at or above it
+/// is. The low-water mark is the least cursor. A call is complete when its size is known and every sink has folded all
+/// its micro-batches. Threads: one at a time.
+class fold_ledger {
+ public:
+  enum class verdict : std::uint8_t { folded, held, duplicate, cancelled };
+
+  explicit fold_ledger(ledger_options options);
+
+  /// Call it before the first score of `call`; calls begin in order. `folds` has one fold per sink. Micro-batches that
+  /// `start` names are already folded there; their scores are duplicates.
+  void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start = {});
+  /// Folds or holds a score. A fold that fails cancels its call at every sink; take_ended() gives the cause.
+  verdict fold(score next);
+  /// Sets the number of micro-batches of a call.
+  void close(const call_size& end);
+  /// Drops held and later scores of the call; the low-water mark passes it.
+  void cancel(call_number call);
+
+  /// Ends the call here and now: nothing more is folded into it. Its account, as long as it is among the last
+  /// limits::calls_queued_max that have ended, whether take_ended() has given it or not; nothing of a call that has not
+  /// begun.
+  [[nodiscard]] std::optional<call_tally> abandon(call_number call);
+
+  /// In all calls, since the start.
+  [[nodiscard]] std::uint64_t duplicates_dropped() const noexcept { return duplicates_; }
+  /// All micro-batches below it are folded or cancelled.
+  [[nodiscard]] micro_batch_id low_water() const noexcept;
+  /// The next call that has completed or was cancelled, in call order, each once.
+  [[nodiscard]] std::optional<call_tally> take_ended();
+  /// The present account of a call that take_ended() has not given yet.
+  [[nodiscard]] std::optional<call_tally> tally(call_number call) const;
+
+ private:
+  struct cursor {
+    micro_batch_id next;
+    std::map<micro_batch_id, score> held;
+  };
+  struct call_state {
+    std::vector<std::shared_ptr<call_fold>> folds;
+    std::vector<std::uint64_t> folded;
+    std::optional<std::uint64_t> count;
+    call_tally tally;
+  };
+
+  void fold_in_order(cursor& at, call_state& call, const score& next);
+  static void count(call_state& call, const score& folded);
+  void advance(std::uint32_t sink);
+  void advance_all();
+  [[nodiscard]] bool skip_finished_call(cursor& at, std::uint32_t sink) const;
+  [[nodiscard]] micro_batch_id first_of(call_number call, std::uint32_t sink) const;
+  [[nodiscard]] micro_batch_id least_cursor() const noexcept;
+  void drop_held(micro_batch_id from, call_number call);
+  void retire();
+
+  ledger_options options_;
+  std::vector<cursor> cursors_;
+  std::map<call_number, call_state> calls_;
+  call_number next_to_begin_ = 0;
+  std::deque<call_tally> ended_;
+  /// Those that ended last, for abandon().
+  std::deque<call_tally> known_;
+  /// Folds, since the start.
+  std::uint64_t failed_ = 0;
+  std::uint64_t duplicates_ = 0;
+};
+
+}  // namespace troupe

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/edge/edge.hpp"
+#include "runtime/flow/loader_engine.hpp"
+#include "runtime/flow/stage_engine.hpp"
+#include "runtime/ledger/fold_ledger.hpp"
+#include "runtime/telemetry/stage_accounts.hpp"
+#include "runtime/topology/wiring_plan.hpp"
+#include "runtime/wiring/edge_depths.hpp"
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// All engines of a run, neither wired nor stepped. The director wires them (make_wiring).
+struct assembly {
+  wiring_plan plan;
+  /// Makes their edges, epoch by epoch, and lives as long as these.
+  std::shared_ptr<edge_factory> edges;
+  std::shared_ptr<loader_engine> loader;
+  /// One per stage instance that lives in this process, in the order of plan.instances.
+  std::vector<std::shared_ptr<stage_engine>> stages;
+  /// All stage instances, wherever they live.
+  std::shared_ptr<stage_accounts> accounts;
+  std::uint64_t window = 1;
+  std::uint64_t window_min = 1;
+  edge_depths depths;
+
+  [[nodiscard]] troupe::ledger_options ledger_options() const {
+    return {.sinks = static_cast<std::uint32_t>(plan.sinks.size()), .window = window + 1};
+  }
+};
+
+/// The trace of a run that has stopped, by ascending order; empty if none was recorded. E0613 if it was too long.
+expected<std::vector<trace_event>> trace_of(const assembly& engines);
+
+/// Makes the body of an instance; called once per stage instance.
+using body_factory = std::function<expected<std::shared_ptr<stage_body>>(stage_address address)>;
+
+struct assembly_options {
+  edge_depths depths = {};
+  /// See stage_engine_options::trace.
+  trace_clock* trace = nullptr;
+  clock_function now = steady_now;
+  /// Stages that live elsewhere: no engine is made for them. Empty: none.
+  std::function<bool(stage_address address)> is_elsewhere = {};
+  /// Shared pages of the engines that are made, the loader's too. Empty: each has one of its own.
+  std::function<std::shared_ptr<engine_page>(stage_address address)> page_of = {};
+};
+
+/// Makes the engines of a plan. Errors: the body factory's.
+expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
+                            const assembly_options& options);
+
+/// One engine of a plan; `instance` is its position in plan.instances and no source. `shared_page`: see
+/// stage_engine_options.
+std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
+                                                const assembly_options& options, std::shared_ptr<stage_body> body,
+                                                std::shared_ptr<engine_page> shared_page = nullptr);
+
+}  // namespace troupe
