@@ -53,9 +53,9 @@ std::map<int, std::string> enumerators_of(const std::string& file, const std::st
   return found;
 }
 
-/// "- E0203 (3): model file is truncated", without the code.
+/// "| E0203 | 3 | model file is truncated |", without the code.
 row document_row(const std::string& line) {
-  if (!line.starts_with("- E0")) return std::nullopt;
+  if (!line.starts_with("| E0")) return std::nullopt;
   return row({std::stoi(line.substr(3)), line.substr(8)});
 }
 
@@ -138,7 +138,7 @@ TEST(error_codes_death, unknown_number_is_a_broken_invariant) {
 TEST(error_codes, document_says_the_same) {
   auto documented = rows_of("docs/errors.md", document_row);
   for (const auto& e : all_error_explanations()) {
-    const std::string wanted = "(" + std::to_string(static_cast<int>(e.status)) + "): " + std::string(e.title);
+    const std::string wanted = "| " + std::to_string(static_cast<int>(e.status)) + " | " + std::string(e.title) + " |";
     EXPECT_EQ(documented[static_cast<int>(e.code)], wanted) << "row of " << code_name(e.code) << " in docs/errors.md";
   }
   EXPECT_EQ(documented.size(), all_error_explanations().size()) << "docs/errors.md has rows of codes that do not exist";
