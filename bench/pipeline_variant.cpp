@@ -1,8 +1,8 @@
 #include "pipeline_variant.hpp"
 
 #include "messages/try.hpp"
-#include "program/evaluation.hpp"
-#include "program/topology_start.hpp"
+#include "program/run/evaluation.hpp"
+#include "program/start/topology_start.hpp"
 
 namespace troupe::bench {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measurement.hpp"
-#include "program/started_run.hpp"
+#include "program/run/started_run.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include "workload.hpp"
 #include <troupe/options.hpp>

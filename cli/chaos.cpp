@@ -19,7 +19,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "program/fault_checks.hpp"
+#include "program/start/fault_checks.hpp"
 #include "runtime/fault/seeded_draw.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launcher/shell_words.hpp"

@@ -11,7 +11,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "program/process_role.hpp"
+#include "program/launch/process_role.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"

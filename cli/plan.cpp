@@ -12,7 +12,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "program/plan_report.hpp"
+#include "program/plan/plan_report.hpp"
 #include "runtime/launch/node_filter.hpp"
 #include "runtime/os/cpu_quota.hpp"
 #include "runtime/partition/weights.hpp"

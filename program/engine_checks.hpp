@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "program/topology_parts.hpp"
+#include "program/topology/topology_parts.hpp"
 #include <troupe/pipeline_engine.hpp>
 
 namespace troupe {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "program/eval_topology.hpp"
+#include "program/topology/eval_topology.hpp"
 #include "runtime/data/cast_names.hpp"
 
 namespace troupe {

@@ -4,14 +4,14 @@
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "program/abandoned_threads.hpp"
-#include "program/eval_topology.hpp"
-#include "program/evaluation_run.hpp"
-#include "program/prepared_run.hpp"
-#include "program/run_checks.hpp"
-#include "program/run_log.hpp"
-#include "program/serve_run.hpp"
-#include "program/side_thread.hpp"
+#include "program/run/abandoned_threads.hpp"
+#include "program/run/evaluation_run.hpp"
+#include "program/run/run_log.hpp"
+#include "program/run/side_thread.hpp"
+#include "program/start/prepared_run.hpp"
+#include "program/start/run_checks.hpp"
+#include "program/start/serve_run.hpp"
+#include "program/topology/eval_topology.hpp"
 #include <troupe/evaluator.hpp>
 
 namespace troupe {

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "actors/workers/worker_actor.hpp"
-#include "program/launched_nodes.hpp"
-#include "program/process_role.hpp"
+#include "program/launch/launched_nodes.hpp"
+#include "program/launch/process_role.hpp"
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/model/first_use.hpp"
 #include "runtime/os/standard_descriptors.hpp"

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "program/topology_parts.hpp"
+#include "program/topology/topology_parts.hpp"
 #include "runtime/device/device_name.hpp"
 #include "runtime/topology/draw/draw.hpp"
 #include <troupe/model.hpp>

@@ -9,7 +9,7 @@
 #include <torch/csrc/jit/codegen/fuser/interface.h>
 
 #include "messages/try.hpp"
-#include "program/layered_model.hpp"
+#include "program/models/layered_model.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"

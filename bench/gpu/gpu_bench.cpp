@@ -17,7 +17,7 @@
 #include "../same_bits.hpp"
 #include "../spread.hpp"
 #include "device_loop.hpp"
-#include "program/stage_devices.hpp"
+#include "program/topology/stage_devices.hpp"
 #include "repeated_set.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/tensor/torch_device.hpp"

@@ -8,7 +8,7 @@
 #include "../pipeline_variant.hpp"
 #include "../workload.hpp"
 #include "actors/workers/worker_actor.hpp"
-#include "program/topology_worker.hpp"
+#include "program/start/topology_worker.hpp"
 
 namespace troupe::bench {
 namespace {

@@ -7,9 +7,9 @@
 #include "../children.hpp"
 #include "../same_bits.hpp"
 #include "messages/try.hpp"
-#include "program/eval_topology.hpp"
-#include "program/topology_start.hpp"
-#include "program/topology_worker.hpp"
+#include "program/start/topology_start.hpp"
+#include "program/start/topology_worker.hpp"
+#include "program/topology/eval_topology.hpp"
 #include "runtime/flow/stage_engine.hpp"
 #include <troupe/evaluator.hpp>
 

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "program/started_run.hpp"
+#include "program/run/started_run.hpp"
 #include "recovery_case.hpp"
 #include "timed_call.hpp"
 #include "worker_steps.hpp"

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "actors/workers/worker_actor.hpp"
-#include "program/eval_topology.hpp"
-#include "program/topology_worker.hpp"
+#include "program/start/topology_worker.hpp"
+#include "program/topology/eval_topology.hpp"
 #include "runtime/flow/stage_engine.hpp"
 #include "tests/support/paths.hpp"
 #include "worker_steps.hpp"

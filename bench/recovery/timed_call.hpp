@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "program/evaluation.hpp"
-#include "program/running_topology.hpp"
+#include "program/run/evaluation.hpp"
+#include "program/run/running_topology.hpp"
 
 namespace troupe::bench {
 

@@ -1,7 +1,7 @@
 // Goal: `auto` times layers exactly where times can change the cut, within a budget of its own, and is `parameters`
 // elsewhere. Method: a model whose times are given as numbers and which notes that it was asked for them, so that no
 // test depends on how long anything takes.
-#include "program/cut_model.hpp"
+#include "program/models/cut_model.hpp"
 
 #include <chrono>
 #include <optional>

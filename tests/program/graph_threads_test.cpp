@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "messages/check.hpp"
-#include "program/running_topology.hpp"
+#include "program/run/running_topology.hpp"
 #include "runtime/edge/inproc/inproc_edge.hpp"
 #include "support/graph_bodies.hpp"
 #include "support/graph_case.hpp"

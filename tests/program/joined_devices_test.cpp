@@ -7,8 +7,8 @@
 
 #include <gmock/gmock.h>
 
-#include "program/stage_devices.hpp"
-#include "program/topology_parts.hpp"
+#include "program/topology/stage_devices.hpp"
+#include "program/topology/topology_parts.hpp"
 #include "runtime/device/device_sharing.hpp"
 #include "runtime/device/extension_device.hpp"
 #include "support/device_runs.hpp"

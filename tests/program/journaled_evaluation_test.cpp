@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "messages/try.hpp"
-#include "program/evaluation.hpp"
-#include "program/journal_pins.hpp"
+#include "program/run/evaluation.hpp"
+#include "program/start/journal_pins.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/os/cpu_quota.hpp"
 #include "tests/support/paths.hpp"

@@ -2,7 +2,7 @@
 // the same for every cut, in engines and in resumed runs; ordinary models stay optimized; results that are not
 // repeatable are an error, or a warning where that is allowed. Method: the blocks that freeze is known to fold wrongly,
 // against a plain loop over their forward in LibTorch's interpreter.
-#include "program/layer_choice.hpp"
+#include "program/models/layer_choice.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,10 +1,10 @@
 // Goal: a worker reads the file at its path before any other, and one that its agent has fetched as if it were there:
 // stamps, by which driver and workers compare files, are the same text. Method: the variable of agents in this process.
-#include "program/local_file.hpp"
+#include "program/models/local_file.hpp"
 
 #include <cstdlib>
 
-#include "program/file_stamp.hpp"
+#include "program/models/file_stamp.hpp"
 #include "runtime/agent/fetched_files.hpp"
 #include "tests/runtime/agent/file_folder.hpp"
 

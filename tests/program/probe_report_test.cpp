@@ -1,7 +1,7 @@
 // Goal: what the process that tries a model out reports arrives whole, and whatever else it writes, or leaves
 // unwritten, is an error of the driver's and nothing worse. Method: reports that go through the file; the same files
 // cut short, with bytes changed at random, and with texts that say what cannot be.
-#include "program/probe_report.hpp"
+#include "program/start/probe_report.hpp"
 
 #include <random>
 

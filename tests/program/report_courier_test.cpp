@@ -1,6 +1,6 @@
 // Goal: hooks get their reports in order, and one that is slow or stuck loses some and says how many, but holds up
 // neither the one who reports nor the end. Method: hooks that wait for the test.
-#include "program/report_courier.hpp"
+#include "program/run/report_courier.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "messages/limits.hpp"
-#include "program/abandoned_threads.hpp"
+#include "program/run/abandoned_threads.hpp"
 #include <troupe/evaluator.hpp>
 
 namespace troupe::testing {

@@ -1,4 +1,4 @@
-#include "program/run_hosts.hpp"
+#include "program/launch/run_hosts.hpp"
 
 #include <functional>
 #include <future>

@@ -1,6 +1,6 @@
 // Goal: the log of a run goes to stderr by itself, to a hook in its place, and to a file beside either, from the level
 // asked for on. Method: records through a courier, as in a run.
-#include "program/run_log.hpp"
+#include "program/run/run_log.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include "program/report_courier.hpp"
+#include "program/run/report_courier.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -1,13 +1,13 @@
 // Goal: a model that a spare has loaded in advance makes the same stage as one loaded when it is needed, and is kept no
 // longer than that.
 // Method: the models of this repository; outputs are compared to the last bit.
-#include "program/spare_models.hpp"
+#include "program/models/spare_models.hpp"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
 #include "messages/limits.hpp"
-#include "program/cut_model.hpp"
+#include "program/models/cut_model.hpp"
 #include "runtime/model/first_use.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "tests/support/paths.hpp"

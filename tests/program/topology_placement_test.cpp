@@ -2,7 +2,7 @@
 // an error before the start. Method: what a run would read of topologies that are built and not run.
 #include <gmock/gmock.h>
 
-#include "program/topology_parts.hpp"
+#include "program/topology/topology_parts.hpp"
 #include "tests/program/support/numbers.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/topology.hpp>

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <torch/nn/modules/linear.h>
 
-#include "program/topology_start.hpp"
+#include "program/start/topology_start.hpp"
 #include "tests/program/support/numbers.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/model.hpp>

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "program/models/layered_model.hpp"
+#include "runtime/partition/partition_layers.hpp"
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
+
+namespace troupe {
+
+/// Which layers of a model run as they stand although its options ask for optimized ones. Made once, by the process
+/// that tries a run out, and data from there on: every process of the run, and every run that goes on with its journal,
+/// has the same.
+struct layer_choice {
+  /// By number, ascending: with optimize_mode::layer those whose optimized form differs, with optimize_mode::stage all
+  /// layers of such a stage; all of the model where there was no sample to compare them on.
+  std::vector<std::size_t> plain = {};
+  /// One for each of them, for the log, and at most limits::layer_notes_max.
+  std::vector<std::string> notes = {};
+  /// Layers whose results are not repeatable, ascending, and why, where that was allowed. There is nothing to compare.
+  std::vector<std::size_t> random = {};
+  std::vector<std::string> warnings = {};
+};
+
+struct layer_choice_request {
+  optimize_mode optimize = optimize_mode::layer;
+  /// Takes a model whose results are not repeatable.
+  bool allow_random = false;
+  /// The choice of the run that goes on; nothing: it is made here.
+  std::optional<std::vector<std::size_t>> journaled = std::nullopt;
+};
+
+/// Looks at the code of all layers: E0216 for one that draws random numbers, unless that is allowed. Runs nothing.
+[[nodiscard]] expected<layer_choice> judge_code(const layered_model& model, const layer_choice_request& asked);
+
+/// Tries the layers on a few rows of `sample`, a micro-batch that the model accepts or an undefined tensor, beyond what
+/// judge_code() found. E0216 for a layer whose bits differ between two runs, unless that is allowed; E0607.
+[[nodiscard]] expected<void> try_layers(layered_model& model, const layer_choice_request& asked,
+                                        const at::Tensor& sample, const std::stop_token& stop, layer_choice& into);
+
+/// The choice of optimize_mode::stage: `inputs` are what the stages between `boundaries` get for real samples; empty:
+/// not known. E0607.
+[[nodiscard]] expected<void> try_stages(layered_model& model, const layer_choice_request& asked,
+                                        const part_boundaries& boundaries, const std::vector<at::Tensor>& inputs,
+                                        const std::stop_token& stop, layer_choice& into);
+
+/// "none", "all" or "0,4", for a model of so many layers, and back; nothing for a text of something else.
+[[nodiscard]] std::string plain_text(const std::vector<std::size_t>& plain, std::size_t layers);
+[[nodiscard]] std::optional<std::vector<std::size_t>> parse_plain(const std::string& text, std::size_t layers);
+
+}  // namespace troupe

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "messages/limits.hpp"
+#include "messages/try.hpp"
+#include "program/models/cut_model.hpp"
+#include "program/models/layered_model.hpp"
+#include "program/models/own_thread.hpp"
+#include "program/plan/plan_report.hpp"
+#include "program/topology/eval_topology.hpp"
+#include "runtime/data/sample_block.hpp"
+#include "runtime/model/chain_summary.hpp"
+#include "runtime/model/probe.hpp"
+#include "runtime/wiring/edge_depths.hpp"
+#include <troupe/data_set.hpp>
+#include <troupe/model.hpp>
+
+namespace troupe {
+namespace {
+
+/// What only real data can tell.
+struct measured {
+  at::Tensor inputs;
+  std::string data;
+  std::uint64_t samples = 0;
+  std::uint64_t input_bytes = 0;  ///< of one micro-batch
+  std::uint64_t label_bytes = 0;  ///< its labels, which travel with it
+  std::vector<layer_shape> shapes;
+  std::vector<double> seconds;
+};
+
+expected<measured> measure(const eval_options& options, const layer_chain& chain) {
+  const auto data = TROUPE_TRY(open_data(options.data));
+  measured found{{}, data->name(), std::min(options.run.limit.value_or(data->size()), data->size()), 0, 0, {}, {}};
+  const auto block = TROUPE_TRY(data->read({0, std::min(options.run.micro_batch, found.samples)}));
+  const auto input = TROUPE_TRY(single_input(block, chain.file));
+  const auto dtype = dtype_of(options);
+  found.inputs = dtype && input.is_floating_point() ? input.to(*dtype) : input;
+  found.input_bytes = input.nbytes();
+  found.label_bytes = bytes_of(block.labels);
+  auto shapes = TROUPE_TRY(probe_chain(chain, found.inputs));
+  found.shapes = std::move(shapes);
+  return found;
+}
+
+expected<cut_places> places_for(const eval_options& options, const layer_chain& chain, std::uint32_t threads,
+                                const std::optional<measured>& found) {
+  const auto method = parse_partition_method(options.partition);
+  if (method && needs_profile(*method) && !found) {
+    return fail(error_code::missing_flag, "--data", "the partition method profile times the layers on real data",
+                "add --data KIND:PATH, or choose another --partition");
+  }
+  const cut_request request{.stages = options.stages,
+                            .threads = threads,
+                            .optimize = options.optimize,
+                            .partition = options.partition,
+                            .allow_random = options.allow_random,
+                            .times_layers = true};
+  return in_own_thread("plan", "the model could not be cut", [&] {
+    return find_places(*make_layered(chain), request, found ? found->inputs : at::Tensor());
+  });
+}
+
+std::uint64_t between_bytes(const cut_places& places, const std::optional<measured>& found) {
+  return found && places.activation_bytes > 0 ? places.activation_bytes + found->label_bytes : 0;
+}
+
+std::uint64_t input_bytes(const measured& found, std::size_t layer) {
+  return layer == 0 ? found.input_bytes : found.shapes.at(layer - 1).output_bytes;
+}
+
+/// Slots in front of the stage are full, and the hungriest layer is at work.
+std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::size_t end, std::uint32_t slots) {
+  std::uint64_t largest = 0;
+  for (std::size_t l = begin; l < end; ++l) {
+    largest = std::max(largest, input_bytes(found, l) + found.shapes.at(l).output_bytes);
+  }
+  return slots * (input_bytes(found, begin) + found.label_bytes) + largest;
+}
+
+stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
+                      std::size_t end, std::uint32_t slots) {
+  stage_plan stage;
+  for (std::size_t l = begin; l < end; ++l) {
+    const layer& each = chain.layers.at(l);
+    stage.layers.push_back(fmt::format("{} {}", each.index, each.type));
+    stage.parameters += each.parameters;
+    stage.weight_bytes += each.parameter_bytes + each.buffer_bytes;
+  }
+  if (!found) return stage;
+  const auto first = found->seconds.begin() + static_cast<std::ptrdiff_t>(begin);
+  stage.input_bytes = input_bytes(*found, begin) + found->label_bytes;
+  stage.seconds = std::accumulate(first, first + static_cast<std::ptrdiff_t>(end - begin), 0.0);
+  stage.activation_bytes = activation_bytes(*found, begin, end, slots);
+  return stage;
+}
+
+std::optional<double> balance_of(const std::vector<stage_plan>& stages) {
+  double sum = 0;
+  double largest = 0;
+  for (const stage_plan& each : stages) {
+    const double load = each.seconds.value_or(static_cast<double>(each.parameters));
+    sum += load;
+    largest = std::max(largest, load);
+  }
+  if (largest <= 0) return std::nullopt;
+  return sum / static_cast<double>(stages.size()) / largest;
+}
+
+void plan_call(plan_report& plan, std::uint64_t samples) {
+  plan.micro_batches = (samples + plan.micro_batch - 1) / plan.micro_batch;
+  const double depth = static_cast<double>(plan.stages.size()) - 1;
+  const std::uint64_t of_one_replica = (*plan.micro_batches + plan.replicas - 1) / plan.replicas;
+  const auto share = static_cast<double>(of_one_replica);
+  plan.bubble = depth / (share + depth);
+  std::uint64_t bytes = 0;
+  for (const stage_plan& each : plan.stages)
+    bytes += each.weight_bytes + plan.replicas * each.activation_bytes.value_or(0);
+  plan.memory_bytes = bytes;
+}
+
+}  // namespace
+
+expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores) {
+  auto chain = load_chain(options.model, {.allow_effects = options.allow_effects});
+  if (!chain) return tl::make_unexpected(chain.error());
+  if (const auto dtype = dtype_of(options)) {
+    chain = cast_layers(std::move(*chain), *dtype);
+    if (!chain) return tl::make_unexpected(chain.error());
+  }
+  plan_report plan;
+  plan.threads = resolve_threads(options, cores);
+  std::optional<measured> found;
+  if (!options.data.empty()) {
+    auto result = TROUPE_TRY(measure(options, *chain));
+    found = std::move(result);
+  }
+  const auto places = TROUPE_TRY(places_for(options, *chain, plan.threads, found));
+  if (found) {
+    found->seconds = places.seconds;
+    plan.plain_layers = places.choice.plain;
+    plan.notes = places.choice.notes;
+  }
+  plan.warnings = places.choice.warnings;
+  const part_boundaries& boundaries = places.boundaries;
+  plan.model = options.model;
+  plan.data = found ? found->data : "";
+  plan.partition = options.partition;
+  plan.cut_by = places.cut_by;
+  plan.boundaries = boundaries;
+  plan.replicas = options.replicas;
+  plan.micro_batch = options.run.micro_batch;
+  const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(places, found)));
+  const std::uint32_t from_loader = std::max(prefetch_slots_for(found ? found->input_bytes + found->label_bytes : 0),
+                                             options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
+  for (std::size_t s = 0; s + 1 < boundaries.size(); ++s) {
+    const std::uint32_t slots = s == 0 ? from_loader : between;
+    plan.stages.push_back(plan_stage(*chain, found, boundaries.at(s), boundaries.at(s + 1), slots));
+  }
+  plan.balance = balance_of(plan.stages);
+  if (found) plan_call(plan, found->samples);
+  return plan;
+}
+
+}  // namespace troupe

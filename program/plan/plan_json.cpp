@@ -1,0 +1,63 @@
+#include <nlohmann/json.hpp>
+
+#include "program/plan/plan_report.hpp"
+
+namespace troupe {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+ordered_json stages_json(const std::vector<stage_plan>& stages) {
+  ordered_json list = ordered_json::array();
+  for (const stage_plan& each : stages) {
+    list.push_back({{"layers", each.layers},
+                    {"parameters", each.parameters},
+                    {"forward_seconds", or_null(each.seconds)},
+                    {"weight_bytes", each.weight_bytes},
+                    {"activation_bytes", or_null(each.activation_bytes)}});
+  }
+  return list;
+}
+
+ordered_json nodes_json(const std::vector<node_plan>& nodes) {
+  ordered_json list = ordered_json::array();
+  for (const node_plan& node : nodes) {
+    ordered_json ranks = ordered_json::array();
+    for (const rank_plan& each : node.ranks) {
+      ranks.push_back({{"slot", each.slot}, {"rank", each.rank}, {"stage", each.stage}, {"replica", each.replica}});
+    }
+    list.push_back({{"name", node.name}, {"slots", node.slots}, {"ranks", std::move(ranks)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string plan_json(const plan_report& plan) {
+  ordered_json object = {{"model", plan.model},
+                         {"data", plan.data.empty() ? ordered_json() : ordered_json(plan.data)},
+                         {"partition", plan.partition},
+                         {"cut_by", plan.cut_by},
+                         {"boundaries", plan.boundaries},
+                         {"plain_layers", plan.plain_layers},
+                         {"stages", stages_json(plan.stages)},
+                         {"replicas", plan.replicas},
+                         {"threads", plan.threads},
+                         {"micro_batch", plan.micro_batch}};
+  object["micro_batches"] = or_null(plan.micro_batches);
+  object["balance"] = or_null(plan.balance);
+  object["bubble"] = or_null(plan.bubble);
+  object["memory_bytes"] = or_null(plan.memory_bytes);
+  if (!plan.nodes.empty()) {
+    object["nodes"] = nodes_json(plan.nodes);
+    object["crossing_bytes"] = or_null(plan.crossing_bytes);
+  }
+  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace troupe

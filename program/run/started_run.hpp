@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "program/run/running_topology.hpp"
+#include "runtime/trace/trace_recorder.hpp"
+
+namespace troupe {
+
+/// A topology that runs and waits for calls. Replicas share weights.
+struct started_run {
+  /// Numbers the events of the run's trace, if one was asked for; outlives the engines.
+  std::shared_ptr<trace_clock> trace;
+  /// "0 Conv2d" for each layer, by stage; empty for a stage that is no part of a model.
+  std::vector<std::vector<std::string>> layers;
+  /// See run_result.
+  std::map<std::string, std::string> cut_by;
+  std::map<std::string, std::vector<std::uint64_t>> plain_layers;
+  std::vector<std::string> warnings;
+  /// Shared with the futures of calls under way.
+  std::shared_ptr<running_topology> running;
+};
+
+}  // namespace troupe

@@ -1,0 +1,268 @@
+#include "program/start/journal_pins.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <variant>
+
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include "messages/limits.hpp"
+#include "messages/try.hpp"
+#include "program/models/layer_choice.hpp"
+#include "program/start/stage_bodies.hpp"
+#include "runtime/cuda/cuda_driver.hpp"
+#include "runtime/journal/file_hash.hpp"
+#include "runtime/journal/open_journal.hpp"
+#include "runtime/journal/processor.hpp"
+
+namespace troupe {
+namespace {
+
+/// Variables by which LibTorch, oneDNN and MKL choose other kernels.
+constexpr std::array kernel_variables = {"ATEN_CPU_CAPABILITY",        "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
+                                         "ONEDNN_DEFAULT_FPMATH_MODE", "MKL_CBWR",           "MKL_ENABLE_INSTRUCTIONS"};
+
+constexpr const char* threads_pin = "threads";
+constexpr const char* cuts_pin = "partition";
+constexpr const char* plain_pin = "plain_layers";
+
+std::string kernels() {
+  std::string text = at::get_cpu_capability();
+  for (const char* name : kernel_variables) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) text.append(" ").append(name).append("=").append(value);
+  }
+  return text;
+}
+
+std::string optimize_text(optimize_mode mode) {
+  switch (mode) {
+    case optimize_mode::layer:
+      return "layer";
+    case optimize_mode::stage:
+      return "stage";
+    case optimize_mode::none:
+      return "none";
+  }
+  return {};
+}
+
+/// Weights and buffers of layers that come from no file.
+expected<std::string> content_of(const cut_pipeline& pipeline, const std::string& name) {
+  if (const auto* file = std::get_if<std::string>(&pipeline.model)) {
+    return sha256_of_file(*file, error_code::model_unreadable);
+  }
+  const auto model = TROUPE_TRY(open_model(pipeline, name));
+  sha256 hash;
+  for (const layer_weight& each : model->weights()) hash.add(each.type_name.data(), each.type_name.size() + 1);
+  for (const at::Tensor& each : model->tensors()) {
+    const at::Tensor whole = each.detach().cpu().contiguous();
+    hash.add(whole.data_ptr(), whole.nbytes());
+  }
+  return hash.digest();
+}
+
+void append(std::string& list, const std::string& separator, const std::string& item) {
+  list.append(list.empty() ? "" : separator).append(item);
+}
+
+/// "0,4,15", of the stages that a pipeline has in the plan.
+std::string boundaries_of(const wiring_plan& plan, const topology& what, const std::string& pipeline,
+                          const std::vector<std::vector<std::string>>& layers) {
+  std::string text = "0";
+  std::size_t end = 0;
+  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+    const auto content = what.parts().contents.find(plan.nodes[node].name);
+    if (content == what.parts().contents.end()) continue;
+    const auto* part = std::get_if<cut_node>(&content->second);
+    if (part == nullptr || part->pipeline != pipeline) continue;
+    text.append(",").append(std::to_string(end += layers[node].size()));
+  }
+  return text;
+}
+
+/// The pipeline of a node that is a part of one; any other node's own name.
+const std::string& outer_name(const topology& what, const std::string& node) {
+  const auto content = what.parts().contents.find(node);
+  const auto* part = content == what.parts().contents.end() ? nullptr : std::get_if<cut_node>(&content->second);
+  return part == nullptr ? node : part->pipeline;
+}
+
+/// Names and edges, where there is more than a model and a sink. What callables do cannot be seen.
+std::string shape_of(const topology& what) {
+  std::set<std::string> inner;
+  std::string text;
+  for (const auto& [node, content] : what.parts().contents) inner.insert(outer_name(what, node));
+  if (inner.size() == 1 && what.parts().pipelines.size() == 1 && what.parts().sinks.size() == 1) return {};
+  const stage_graph graph = what.parts().graph();
+  for (const graph_edge& each : graph.edges()) {
+    const std::string& from = outer_name(what, each.from.node);
+    const std::string& to = outer_name(what, each.to.node);
+    if (from == to) continue;
+    std::string line = from;
+    line.append(".").append(each.from.port).append(" > ").append(to).append(".").append(each.to.port);
+    append(text, "; ", line);
+  }
+  return text;
+}
+
+std::string metrics_of(const topology& what) {
+  std::string text;
+  for (const scored_sink& sink : what.parts().sinks) {
+    std::string names;
+    for (const metric_choice& each : sink.metrics) append(names, ",", name_of(each));
+    append(text, "; ", what.parts().sinks.size() == 1 ? names : sink.name + ": " + names);
+  }
+  return text;
+}
+
+/// Pins of all pipelines, in the order of their names.
+struct pipeline_pins {
+  std::string models;
+  std::string modes;
+  std::string places;
+  std::string dtypes;
+  /// Empty where all layers are optimized as asked for.
+  std::string plain;
+};
+
+std::size_t layers_of(const topology& what, const wiring_plan& plan, const std::string& pipeline,
+                      const std::vector<std::vector<std::string>>& layers) {
+  std::size_t count = 0;
+  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+    const auto content = what.parts().contents.find(plan.nodes[node].name);
+    if (content == what.parts().contents.end()) continue;
+    const auto* part = std::get_if<cut_node>(&content->second);
+    if (part != nullptr && part->pipeline == pipeline) count += layers[node].size();
+  }
+  return count;
+}
+
+/// The device of every node that computes elsewhere than on the CPU.
+std::string devices_of(const topology& what) {
+  std::string text;
+  for (const auto& [name, content] : what.parts().contents) {
+    const auto* part = std::get_if<cut_node>(&content);
+    const auto* stage = std::get_if<stage_node>(&content);
+    const std::string device = part != nullptr    ? what.parts().pipelines.at(part->pipeline).options.device
+                               : stage != nullptr ? stage->options.device
+                                                  : "cpu";
+    if (device != "cpu") append(text, ",", std::string(name).append(" ").append(device));
+  }
+  if (text.empty()) return text;
+  const auto driver = cuda_driver::load();  // another kind of GPU gives other bits
+  for (const cuda_device_info& each : driver ? driver->devices() : std::vector<cuda_device_info>{}) {
+    append(text, ",", each.name);
+  }
+  return text;
+}
+
+expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers,
+                                          const std::map<std::string, std::vector<std::uint64_t>>& plain) {
+  const auto plan = TROUPE_TRY(expand(what.parts().graph()));
+  pipeline_pins made;
+  for (const auto& [name, pipeline] : what.parts().pipelines) {
+    const auto content = TROUPE_TRY(content_of(pipeline, name));
+    const cut_options& options = pipeline.options;
+    append(made.models, " ", content);
+    append(made.modes, ",", optimize_text(options.optimize));
+    if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(plan, what, name, layers));
+    if (options.optimize != optimize_mode::none && !plain.empty()) {
+      const auto of = plain.find(name);
+      const std::vector<std::size_t> numbers(of == plain.end()
+                                                 ? std::vector<std::size_t>()
+                                                 : std::vector<std::size_t>(of->second.begin(), of->second.end()));
+      append(made.plain, " ", plain_text(numbers, layers_of(what, plan, name, layers)));
+    }
+    if (options.dtype) append(made.dtypes, ",", name + " " + c10::toString(*options.dtype));
+  }
+  return made;
+}
+
+/// The kind, how it is read, and each file's content, but no path: a journal goes on where the files were moved.
+expected<std::string> content_of(const data_set& data) {
+  const std::string name = data.name();
+  const std::vector<std::string> files = data.files();
+  if (files.empty()) {
+    return fail(error_code::flags_contradict, "journal", "the data does not say which files it comes from",
+                "override data_set::files(), or leave the journal out");
+  }
+  std::string text = name.substr(0, name.find(':')) + data.reading();
+  for (const std::string& file : files) {
+    auto hash = sha256_of_file(file, error_code::data_unreadable);
+    if (!hash) return hash;
+    text.append(" ").append(*hash);
+  }
+  return text;
+}
+
+/// Nothing where the journal says none; whether it can be resumed is seen when it is opened.
+std::optional<std::uint32_t> journaled_threads(const std::string& path) {
+  const auto text = journal_pin_of(path, threads_pin);
+  if (!text) return std::nullopt;
+  std::uint32_t threads = 0;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), threads);
+  const bool is_number = failure == std::errc{} && end == text->data() + text->size();
+  if (!is_number || threads < 1 || threads > limits::threads_max) return std::nullopt;
+  return threads;
+}
+
+}  // namespace
+
+journaled_choices journaled_choices_of(const topology& what, const journal_options& journal) {
+  journaled_choices found;
+  if (!journal.resume) return found;
+  std::istringstream cuts(journal_pin_of(journal.file, cuts_pin).value_or(""));
+  std::istringstream plain(journal_pin_of(journal.file, plain_pin).value_or(""));
+  for (const auto& [name, pipeline] : what.parts().pipelines) {  // in the order in which pins_of() writes them
+    std::string word;
+    if (pipeline.options.optimize == optimize_mode::stage && cuts >> word) found.cuts.emplace(name, word);
+    if (pipeline.options.optimize != optimize_mode::none && plain >> word) found.plain.emplace(name, word);
+  }
+  return found;
+}
+
+std::uint32_t threads_of(const topology& what, const run_options& options, std::uint32_t cores) {
+  if (options.threads) return *options.threads;
+  if (options.journal.resume) {
+    if (const auto threads = journaled_threads(options.journal.file)) return *threads;
+  }
+  std::uint32_t engines = 0;
+  const stage_graph graph = what.parts().graph();
+  for (const graph_node& node : graph.nodes()) {
+    if (node.kind == node_kind::stage) engines += node.replicas;
+  }
+  return std::max(1u, cores / std::max(1u, engines));
+}
+
+expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
+                               const std::vector<std::vector<std::string>>& layers,
+                               const std::map<std::string, std::vector<std::uint64_t>>& plain) {
+  const auto pipelines = TROUPE_TRY(pins_of_pipelines(what, layers, plain));
+  auto content = TROUPE_TRY(content_of(data));
+  journal_pins pins = {{"model", pipelines.models},
+                       {"data", content},
+                       {"micro_batch", std::to_string(options.micro_batch)},
+                       {"limit", options.limit ? std::to_string(*options.limit) : "not set"},
+                       {threads_pin, std::to_string(options.threads.value_or(0))},
+                       {"optimize", pipelines.modes},
+                       {"metrics", metrics_of(what)},
+                       {"libtorch", TORCH_VERSION},
+                       {"processor", this_processor()},
+                       {"kernels", kernels()}};
+  if (!pipelines.places.empty()) pins.push_back({cuts_pin, pipelines.places});
+  if (!pipelines.plain.empty()) pins.push_back({plain_pin, pipelines.plain});
+  if (!pipelines.dtypes.empty()) pins.push_back({"dtype", pipelines.dtypes});
+  if (const std::string devices = devices_of(what); !devices.empty()) pins.push_back({"device", devices});
+  if (const std::string shape = shape_of(what); !shape.empty()) pins.push_back({"topology", shape});
+  return pins;
+}
+
+}  // namespace troupe

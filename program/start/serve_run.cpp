@@ -1,0 +1,56 @@
+#include "program/start/serve_run.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <utility>
+
+#include "actors/workers/worker_actor.hpp"
+#include "messages/exception_text.hpp"
+#include "messages/try.hpp"
+#include "program/start/journal_pins.hpp"
+#include "program/start/topology_start.hpp"
+#include "program/start/topology_worker.hpp"
+#include "runtime/os/allocator.hpp"
+#include "runtime/os/cpu_quota.hpp"
+#include "runtime/process/probe_environment.hpp"
+#include <troupe/program.hpp>
+
+namespace troupe {
+namespace {
+
+expected<probe_report> probe(const run_request& request, const probe_note& note) try {
+  TROUPE_TRY(request.what.check());
+  run_options options = request.options;
+  options.threads = threads_of(request.what, options, cores_to_use());
+  if (is_open(request.what)) return probe_topology(request.what, options, 0, request.first, note);
+  const auto data = TROUPE_TRY(open_choice(*request.what.parts().data));
+  const auto first = TROUPE_TRY(first_block(*data, options));
+  return probe_topology(request.what, options, data->classes(), first, note);
+} catch (...) {
+  return fail(error_code::internal, "try-out", current_exception_text(), "report this with the model");
+}
+
+[[noreturn]] void serve_probe(const run_request& request) {
+  keep_freed_memory();
+  const probe_file file(unique_fd{probe_report_number});
+  const auto report = probe(request, [&](const std::string& place) { file.note(place); });
+  if (auto written = file.write(report); !written) {
+    // What a report cannot say for its size, a short one can.
+    const expected<probe_report> shorter = tl::make_unexpected(written.error());
+    if (!file.write(shorter)) end_worker(written.error());
+  }
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(0);
+}
+
+}  // namespace
+
+void serve_if_asked(const run_request& request, const loss_function& loss) {
+  if (const auto* worker = program::worker()) serve_topology(*worker, request.what, request.options, loss);
+  if (program::is_probe()) serve_probe(request);
+}
+
+}  // namespace troupe

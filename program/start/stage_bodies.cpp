@@ -1,0 +1,168 @@
+#include "program/start/stage_bodies.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "messages/exception_text.hpp"
+#include "messages/try.hpp"
+#include "program/models/local_file.hpp"
+#include "runtime/report/text_table.hpp"
+#include "runtime/stage/casting_body.hpp"
+#include "runtime/stage/device_body.hpp"
+#include "runtime/stage/function_body.hpp"
+#include "runtime/stage/graph_body.hpp"
+#include "runtime/stage/route_body.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_graphs.hpp"
+
+namespace troupe {
+namespace {
+
+expected<layer_chain> open_chain(const std::string& file, const std::string&, const cut_options& options) {
+  return load_chain(local_file(file), {.allow_effects = options.allow_effects});
+}
+expected<layer_chain> open_chain(const torch::jit::Module& module, const std::string& name, const cut_options&) {
+  return make_chain(module, name);
+}
+expected<layer_chain> open_chain(const layer_chain& chain, const std::string&, const cut_options&) {
+  return chain;
+}
+
+}  // namespace
+
+expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::string& name) {
+  const auto dtype = pipeline.options.dtype;
+  return std::visit(
+      [&](const auto& source) -> expected<layered_model_ptr> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
+          return make_layered(source, name, dtype);
+        } else {
+          return open_chain(source, name, pipeline.options)
+              .and_then([&](layer_chain chain) -> expected<layer_chain> {
+                return dtype ? cast_layers(std::move(chain), *dtype) : std::move(chain);
+              })
+              .map([](layer_chain chain) { return make_layered(std::move(chain)); });
+        }
+      },
+      pipeline.model);
+}
+
+const cut_node* stage_bodies::part_at(stage_index node) const {
+  const auto content = what_.parts().contents.find(plan_.nodes[node].name);
+  return content == what_.parts().contents.end() ? nullptr : std::get_if<cut_node>(&content->second);
+}
+
+const stage_node* stage_bodies::stage_at(stage_index node) const {
+  const auto content = what_.parts().contents.find(plan_.nodes[node].name);
+  return content == what_.parts().contents.end() ? nullptr : std::get_if<stage_node>(&content->second);
+}
+
+cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
+  return {.stages = pipeline.options.stages,
+          .threads = pipeline.options.threads.value_or(threads_),
+          .optimize = pipeline.options.optimize,
+          .partition = pipeline.options.partition,
+          .is_for_device = pipeline.options.device != "cpu",
+          .allow_random = pipeline.options.allow_random};
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {
+  const auto device = TROUPE_TRY(device_of(what_, plan_, at));
+  auto body = make_on(device, at);
+  if (!body) return body;
+  if (device.is_cpu()) return check_no_graphs(at.stage).map([&] { return std::move(*body); });
+  const auto channels = TROUPE_TRY(device_channels(what_, plan_, layout_));
+  const std::vector<output_way> ways = ways_of(what_, plan_, at.stage, layout_, channels);
+  if (records_graphs(what_, plan_, at.stage)) {
+    auto recorder = TROUPE_TRY(graph_recorder_of(device));
+    body = std::make_shared<graph_body>(plan_.nodes[at.stage].name, std::move(*body), std::move(recorder), ways);
+  }
+  auto made = TROUPE_TRY(device_body::make(std::move(*body), device, ways));
+  return std::shared_ptr<stage_body>{std::move(made)};
+}
+
+expected<void> stage_bodies::check_no_graphs(stage_index node) const {
+  if (!records_graphs(what_, plan_, node)) return {};
+  return fail(error_code::flags_contradict, "stage '" + plan_.nodes[node].name + "', cuda_graphs",
+              "it computes on the CPU, which has no graphs", "give it a device, or leave cuda_graphs out");
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make_on(c10::Device device, stage_address at) const {
+  const wired_node& node = plan_.nodes[at.stage];
+  const node_content& content = what_.parts().contents.at(node.name);
+  if (const auto* stage = std::get_if<stage_node>(&content)) return make_function(*stage, at, device);
+  if (const auto* route = std::get_if<route_node>(&content)) {
+    return std::make_shared<route_body>(node.name, route->cases);
+  }
+  if (std::holds_alternative<join_node>(content)) return std::make_shared<join_body>(node.name);
+  return make_part(std::get<cut_node>(content), at, device);
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make_part(const cut_node& part, stage_address at,
+                                                              c10::Device device) const {
+  auto body = cuts_.at(part.pipeline).make_body(part.part, at.stage, device);
+  const auto dtype = what_.parts().pipelines.at(part.pipeline).options.dtype;
+  if (!body || !dtype || part.part > 0) return body;
+  return std::make_shared<casting_body>(std::move(*body), *dtype);
+}
+
+expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_node& stage, stage_address at,
+                                                                  c10::Device device) const {
+  const wired_node& node = plan_.nodes[at.stage];
+  function_body_options options{.context = {.name = node.name,
+                                            .replica = at.replica,
+                                            .replicas = node.replicas,
+                                            .threads = stage.options.threads.value_or(threads_),
+                                            .dtype = stage.options.dtype,
+                                            .device = device},
+                                .inputs = node.inputs,
+                                .outputs = node.outputs};
+  std::shared_ptr<stage_function> made;
+  try {
+    made = stage.recipe.factory()(options.context);
+  } catch (...) {
+    return fail(error_code::forward_failed, node.name, "its factory threw: " + current_exception_text(),
+                "check the factory outside the pipeline");
+  }
+  if (made == nullptr)
+    return fail(error_code::forward_failed, node.name, "its factory returned nothing", "return an object");
+  return std::make_shared<function_body>(std::move(made), std::move(options));
+}
+
+cut_report report_of(const cut_model& model, std::string name) {
+  cut_report made{.name = std::move(name), .boundaries = {}, .layers = {}, .warm_up = {}};
+  made.cut_by = model.places.cut_by;
+  made.boundaries.assign(model.places.boundaries.begin(), model.places.boundaries.end());
+  made.plain_layers.assign(model.places.choice.plain.begin(), model.places.choice.plain.end());
+  for (std::size_t part = 0; part < model.places.warm_up.size(); ++part) {
+    const at::Tensor& input = model.places.warm_up[part];
+    made.layers.push_back(model.layer_names(part));
+    made.warm_up.push_back(input.defined() ? make_tensors(input) : nullptr);
+  }
+  return made;
+}
+
+cut_places places_of(const cut_report& cut) {
+  cut_places found{.boundaries = {cut.boundaries.begin(), cut.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
+  found.choice.plain.assign(cut.plain_layers.begin(), cut.plain_layers.end());
+  for (const payload_ptr& each : cut.warm_up) {
+    found.warm_up.push_back(each ? as_tensors(each).single() : at::Tensor());
+  }
+  return found;
+}
+
+assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
+  std::vector<std::uint64_t> plain;
+  std::ranges::copy_if(cut.plain_layers, std::back_inserter(plain), [&](std::uint64_t layer) {
+    return cut.boundaries[part] <= layer && layer < cut.boundaries[part + 1];
+  });
+  return {.threads = threads,
+          .boundaries = cut.boundaries,
+          .plain_layers = std::move(plain),
+          .warm_up = cut.warm_up[part],
+          .layers = listed(cut.layers[part])};
+}
+
+}  // namespace troupe

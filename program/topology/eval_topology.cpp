@@ -1,0 +1,45 @@
+#include "program/topology/eval_topology.hpp"
+
+#include <utility>
+
+#include "program/topology/topology_parts.hpp"
+#include "runtime/data/cast_names.hpp"
+
+namespace troupe {
+
+std::optional<c10::ScalarType> dtype_of(const eval_options& options) {
+  const c10::ScalarType found = cast_type(options.dtype);
+  return found == c10::ScalarType::Undefined ? std::nullopt : std::optional(found);
+}
+
+topology topology_of(const eval_options& options, const eval_objects& objects) {
+  std::vector<metric_choice> metrics(options.metrics.begin(), options.metrics.end());
+  metrics.insert(metrics.end(), objects.metrics.begin(), objects.metrics.end());
+  topology made;
+  made.source("loader", objects.data ? data_choice(objects.data) : data_choice(options.data))
+      .pipeline("stage", options.model,
+                {.stages = options.stages,
+                 .replicas = options.replicas,
+                 .partition = options.partition,
+                 .optimize = options.optimize,
+                 .num_pipe_buffers = options.num_pipe_buffers,
+                 .dtype = dtype_of(options),
+                 .device = options.device,
+                 .cuda_graphs = options.cuda_graphs,
+                 .allow_effects = options.allow_effects,
+                 .allow_random = options.allow_random})
+      .sink("metrics", std::move(metrics));
+  for (const eval_sink& each : objects.sinks) made.sink(each.name, each.metrics);
+  return made;
+}
+
+eval_options config_of(const topology& what, const run_options& options) {
+  eval_options made;
+  made.model = "topology";
+  made.run = options;
+  made.run.log.level = options.log.level.value_or(log_level::warning);
+  made.run.workers.enabled = what.parts().has_workers(options);
+  return made;
+}
+
+}  // namespace troupe
