@@ -106,6 +106,10 @@ def is_same_word(a, b):
 
 def is_same(shown, printed, more=None):
     a, b = without_varying(shown, more), without_varying(printed, more)
+    if any(words and words[-1].endswith("…") for words in (a, b)):
+        # a line is cut at the width of the table, which depends on the numbers before
+        a, b = " ".join(a).rstrip("…"), " ".join(b).rstrip("…")
+        return a.startswith(b) or b.startswith(a)
     return len(a) == len(b) and all(map(is_same_word, a, b))
 
 
