@@ -4,12 +4,10 @@
 JOBS ?= $(shell nproc)
 # Tests of processes compute for about half of their time.
 TEST_JOBS ?= $(shell expr $(JOBS) + 2)
-# --remembered: not those that passed with the same content (scripts/run_tests.py).
-TEST_FLAGS ?=
 MODEL ?= data/mnist/lenet.pt
 DATA ?= mnist:data/mnist
 
-.PHONY: setup cuda test-cuda build run quick test test-asan test-tsan lint check bench format tidy clean
+.PHONY: setup cuda test-cuda build run quick test test-asan test-tsan check lint bench format tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -36,28 +34,33 @@ build: build/release/build.ninja
 run: build
 	@build/troupe eval --model $(MODEL) --data $(DATA) --stages 2 --partition profile --metrics accuracy,per_class_accuracy,nll
 
-# Builds what changed, and runs the tests whose program changed since they passed last; not those that take long.
+# Builds what changed, and runs the tests that take seconds (those without the label slow).
 quick: build
 	@scripts/build.py build/release -j $(JOBS)
-	@scripts/run_tests.py release -j $(TEST_JOBS) --changed
+	@ctest --preset release -j $(TEST_JOBS) -LE slow
 
 test: build lint
 	@scripts/build.py build/release -j $(JOBS)
-	@scripts/run_tests.py release -j $(TEST_JOBS) $(TEST_FLAGS)
+	@ctest --preset release -j $(TEST_JOBS)
 
+# Not the tests that start processes, but for a few; ALL=ON: all of them.
+ALL ?= OFF
 test-asan: setup
 	@scripts/setup.sh --asan
-	@cmake --preset asan >/dev/null
+	@cmake --preset asan -DTROUPE_ALL_TESTS=$(ALL) >/dev/null
 	@scripts/build.py build/asan -j $(JOBS)
-	@scripts/run_tests.py asan -j $(TEST_JOBS) $(TEST_FLAGS)
+	@ctest --preset asan -j $(TEST_JOBS)
 
 test-tsan: setup
 	@cmake --preset tsan >/dev/null
 	@scripts/build.py build/tsan -j $(JOBS)
-	@scripts/run_tests.py tsan -j $(TEST_JOBS) $(TEST_FLAGS)
+	@ctest --preset tsan -j $(TEST_JOBS)
 
-# What CI runs.
-check: test test-asan test-tsan
+# Everything under everything: run it before a change is called done. CI runs less (.ci/run).
+check:
+	@TROUPE_TEST_ALL=1 $(MAKE) test
+	@TROUPE_TEST_ALL=1 $(MAKE) test-asan ALL=ON
+	@$(MAKE) test-tsan
 
 bench:
 	@scripts/setup.sh --bench
@@ -66,19 +69,20 @@ bench:
 	@build/release/bin/pipeline_bench
 
 # What tools decide, seconds to two minutes: CONTRIBUTING.md has the list.
-lint: build/release/build.ninja
+lint: setup
 	@scripts/setup.sh --lint
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run -Werror
 	@scripts/check_changelog.py
-	@scripts/check_headers.py build/release
-	@scripts/check_tidy.py build/release
+	@cmake --preset lint >/dev/null
+	@scripts/check_sources.py build/lint
 
 format:
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format -i
 
-tidy: build/release/build.ninja
+tidy: setup
 	@scripts/setup.sh --lint
-	@scripts/check_tidy.py build/release --all
+	@cmake --preset lint >/dev/null
+	@scripts/check_sources.py build/lint --all
 
 clean:
 	@rm -rf build

@@ -152,50 +152,28 @@ function(troupe_test_pch name header)
   troupe_test_code(${name})
 endfunction()
 
-# CI builds and runs a test program in one of release and asan a day: TROUPE_DAY is the number of the day, and empty elsewhere.
-function(troupe_has_turn name turns result)
-  set(${result} ON PARENT_SCOPE)
-  if(NOT TROUPE_DAY MATCHES "^[0-9]+$" OR TROUPE_SANITIZE STREQUAL "thread")
-    return()
-  endif()
-  set(first_on_odd_days 0)
-  if(turns STREQUAL "odd")
-    set(first_on_odd_days 1)
-  elseif(NOT turns)
-    string(MD5 digits ${name})
-    string(SUBSTRING ${digits} 7 1 digit)  # halves that take about the same time
-    math(EXPR first_on_odd_days "0x${digit} % 2")
-  endif()
-  math(EXPR is_in_release "(${TROUPE_DAY} + ${first_on_odd_days} + 1) % 2")
-  if((TROUPE_SANITIZE AND is_in_release) OR NOT (TROUPE_SANITIZE OR is_in_release))
-    set(${result} OFF PARENT_SCOPE)
-  endif()
-endfunction()
-
 # troupe_test(NAME SOURCES a.cpp... [DEPENDS target...] [RUNS program...] [PCH pch_target] [LABELS l...] [TIMEOUT seconds] [COST seconds]
-#   [OPTIMIZED] [QUICK] [DAILY] [ONE_THREAD] [TURNS even|odd])
-# One program and one ctest entry per NAME. RUNS: programs that the test starts. COST: what it takes, where that is 5 s or more (else
-# a hundredth of TIMEOUT); the longest start first, so that none runs alone at the end. OPTIMIZED: compiled as the product is. With a
-# TIMEOUT of ten minutes or more, or a COST of ten seconds, it has the label slow, which `make quick` leaves out, unless it is QUICK.
-# TURNS: one day it runs in release, the next day with AddressSanitizer; even: in release on even days (scripts/run_tests.py). With
-# TROUPE_DAY every program has its turns but those that are DAILY, as one configuration alone has them. ONE_THREAD: neither the test nor
-# what it tests has a second thread or is shared by threads, so ThreadSanitizer has nothing to find. Tests that need files find the tree
-# in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
+#   [OPTIMIZED] [QUICK] [ONE_THREAD] [PROCESSES] [ASAN])
+# One program and one ctest entry per NAME.
+#   RUNS        programs that the test starts
+#   COST        the seconds that it takes, where that is 5 or more (else a hundredth of TIMEOUT): ctest starts the longest first
+#   OPTIMIZED   compiled as the product is
+#   QUICK       `make quick` runs it although it has a TIMEOUT of ten minutes or a COST of ten seconds (label slow)
+#   ONE_THREAD  neither the test nor what it tests has a second thread, so ThreadSanitizer has nothing to find
+#   PROCESSES   starts workers or the program itself; under AddressSanitizer it is built and run by `make check` alone
+#   ASAN        of those with PROCESSES: always built and run under AddressSanitizer
+# Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
 function(troupe_test name)
-  cmake_parse_arguments(arg "OPTIMIZED;QUICK;DAILY;ONE_THREAD" "PCH;TURNS;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;QUICK;ONE_THREAD;PROCESSES;ASAN" "PCH;TIMEOUT;COST" "SOURCES;DEPENDS;RUNS;LABELS" ${ARGN})
   if(arg_ONE_THREAD AND TROUPE_SANITIZE STREQUAL "thread")
     return()
   endif()
-  troupe_has_turn(${name} "${arg_TURNS}" has_turn)
   set(is_left_out)
-  if(NOT has_turn AND NOT arg_DAILY)
+  if(TROUPE_SANITIZE STREQUAL "address-undefined" AND arg_PROCESSES AND NOT arg_ASAN AND NOT TROUPE_ALL_TESTS)
     set(is_left_out EXCLUDE_FROM_ALL)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
-  endif()
-  if(arg_TURNS)
-    list(APPEND arg_LABELS turns_${arg_TURNS})
   endif()
   if(NOT arg_COST)
     math(EXPR arg_COST "${arg_TIMEOUT} / 100")
@@ -227,14 +205,14 @@ function(troupe_test name)
   if(arg_RUNS)
     add_dependencies(${name} ${arg_RUNS})
     list(TRANSFORM arg_RUNS REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
-    # ctest would not start the test without them; scripts/run_tests.py reads here which programs a test is about.
+    # ctest does not start the test without them.
     set_tests_properties(${name} PROPERTIES REQUIRED_FILES "${files}")
   endif()
 endfunction()
 
 # A test program of the full reference data, which may be missing: skipped as a whole, by its exit status.
 function(troupe_full_data_test name)
-  troupe_test(${name} ${ARGN} DAILY LABELS full-data)
+  troupe_test(${name} ${ARGN} LABELS full-data)
   target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/full_data_main.cpp)
   target_compile_definitions(${name} PRIVATE TROUPE_SKIPPED=77)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)

@@ -15,7 +15,6 @@
 #include "tests/cli/commands_in_child.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -55,8 +54,7 @@ TEST_P(bad_input_row, is_refused_with_status_and_message) {
   EXPECT_EQ(directory.entries(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, bad_input_row,
-                         ::testing::ValuesIn(in_turn_if_sanitized(bad_inputs(), bad_inputs().size() / 2)),
+INSTANTIATE_TEST_SUITE_P(all, bad_input_row, ::testing::ValuesIn(bad_inputs()),
                          [](const auto& row) { return row.param.name; });
 
 /// A name that would be a second error, colour the terminal, and is no UTF-8.

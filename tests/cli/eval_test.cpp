@@ -10,7 +10,6 @@
 #include "tests/cli/program.hpp"
 #include "tests/cli/scratch.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -131,7 +130,6 @@ TEST(eval, writes_the_object_it_prints_and_a_trace) {
 }
 
 TEST(eval, interrupted_once_drains_and_prints_a_partial_result) {
-  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     program_call call = slow_call({"--json"});
     call.on_stderr = at_first_progress({signal});
@@ -148,7 +146,6 @@ TEST(eval, interrupted_once_drains_and_prints_a_partial_result) {
 }
 
 TEST(eval, interrupted_twice_stops_at_once) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   program_call call = slow_call({});
   call.on_stderr = [first = at_first_progress({SIGINT}), second = false](const std::string& so_far) mutable {
     auto signals = first(so_far);
@@ -169,7 +166,6 @@ TEST(eval, past_its_deadline_is_partial_with_status_124) {
 }
 
 TEST(eval, keeps_its_deadline_while_nobody_reads_stderr) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   for (const bool as_json : {true, false}) {
     program_call call = slow_call({"--deadline", "0.5", "--replicas", "1"});
     if (as_json) call.arguments.emplace_back("--json");
@@ -197,7 +193,6 @@ TEST(eval, refuses_an_output_that_cannot_be_written_before_it_evaluates) {
 }
 
 TEST(eval, names_a_full_disk_and_a_reader_that_went_away) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   program_call call{.arguments = lenet({"--limit", "10"})};
   call.stdout_file = "/dev/full";
   auto outcome = run_troupe(call);

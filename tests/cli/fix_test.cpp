@@ -11,7 +11,6 @@
 #include "tests/cli/fix_table.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/turns.hpp"
 #include <troupe/error_code.hpp>
 
 namespace troupe::testing {
@@ -60,7 +59,7 @@ TEST_P(fix_row, is_followed_and_the_error_is_gone) {
   EXPECT_THAT(followed.err, Not(HasSubstr("error E")));
 }
 
-INSTANTIATE_TEST_SUITE_P(all, fix_row, ::testing::ValuesIn(in_turn(followed_fixes(), followed_fixes().size() / 2)),
+INSTANTIATE_TEST_SUITE_P(all, fix_row, ::testing::ValuesIn(followed_fixes()),
                          [](const auto& row) { return row.param.name; });
 
 TEST(fix_table, has_a_row_or_a_reason_for_every_code) {

@@ -13,7 +13,6 @@
 #include "tests/cli/scratch.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -138,7 +137,6 @@ TEST_F(journaled, killed_again_and_again_gives_the_bits_of_an_undisturbed_run) {
 
 /// The process that tries the run out reads the journal for itself. No measurement cuts off the last layer alone.
 TEST_F(journaled, goes_on_at_the_boundaries_of_its_journal_in_worker_processes) {
-  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   const std::vector<std::string> fused = {"--optimize", "stage", "--stages", "2", "--partition"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), fused.begin(), fused.end());
@@ -157,7 +155,6 @@ TEST_F(journaled, goes_on_at_the_boundaries_of_its_journal_in_worker_processes) 
 }
 
 TEST_F(journaled, killed_with_a_record_cut_goes_on_and_refuses_another_run) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   ASSERT_EQ(run({}, 0.5).status, killed);
   fs::resize_file(journal(), size_of(journal()) - 5);
   const std::string before = file_content(journal());
@@ -177,7 +174,6 @@ TEST_F(journaled, killed_with_a_record_cut_goes_on_and_refuses_another_run) {
 }
 
 TEST_F(journaled, interrupted_goes_on) {
-  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   const auto drained = run({}, 0.2, SIGINT);
   ASSERT_EQ(drained.status, 130) << drained.err;
   const json partial = json::parse(drained.out);
@@ -200,7 +196,6 @@ TEST_F(journaled, damaged_in_the_middle_is_refused) {
 }
 
 TEST_F(journaled, on_a_full_disk_fails_and_goes_on_when_there_is_room) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   rlimit limited = before;

@@ -6,7 +6,6 @@
 
 #include "tests/cli/program.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -66,7 +65,7 @@ TEST_P(recorded_model_run, gives_the_values_of_eager_pytorch_in_every_layout) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, recorded_model_run, ::testing::ValuesIn(in_turn_if_sanitized(models, models.size() / 2)),
+INSTANTIATE_TEST_SUITE_P(all, recorded_model_run, ::testing::ValuesIn(models),
                          [](const auto& row) { return row.param.name; });
 
 TEST(a_quantized_model, is_not_cast_and_the_fix_says_so) {

@@ -13,7 +13,6 @@
 #include "plain_programs.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -258,7 +257,7 @@ TEST_P(topologies, own_parts) {
 const std::vector<layout> layouts = {
     {1, 60, 1, 1}, {7, 500, 2, 2}, {64, 1000, 1, 3}, {64, 1000, 3, 1}, {600, 1000, 2, 1}};
 
-INSTANTIATE_TEST_SUITE_P(layouts, topologies, ::testing::ValuesIn(in_turn(layouts, sanitized ? 1 : 3)),
+INSTANTIATE_TEST_SUITE_P(layouts, topologies, ::testing::ValuesIn(fewer_if_sanitized(layouts, {2})),
                          [](const auto& one) {
                            const layout& l = one.param;
                            return "micro_batch_" + std::to_string(l.micro_batch) + "_buffers_" +

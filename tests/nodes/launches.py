@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
@@ -136,23 +137,22 @@ def run_tests(tests, nodes):
     return failed
 
 
-def in_turn(tests, count):
-    """As in tests/support/turns.hpp: after some turns all have run; TROUPE_TURN names the day, or "all"."""
-    day = os.environ.get("TROUPE_TURN", str(int(time.time() // 86400)))
-    if day == "all":
+def some_of(tests, count):
+    """As in tests/support/case_choice.hpp: drawn afresh; all where TROUPE_TEST_ALL is set."""
+    if "TROUPE_TEST_ALL" in os.environ:
         return tests
-    first = int(day) * count % len(tests)
-    return [test for place, test in enumerate(tests) if (place - first) % len(tests) < count]
+    drawn = random.sample(tests, count)
+    return [test for test in tests if test in drawn]
 
 
-def main(tests, each_turn, count, always=()):
-    """The tests named on the command line, or `always` and as many of `tests` as have their turn, on `count` nodes."""
+def main(tests, drawn, count, always=()):
+    """The tests named on the command line, or `always` and so many of `tests`, drawn afresh, on `count` nodes."""
     why = lacking()
     if why is not None:
         print(f"skipped: {why}")
         return 77
     named = [test for test in [*always, *tests] if test.__name__ in sys.argv[3:]]
-    wanted = named or [*always, *in_turn(tests, each_turn)]
+    wanted = named or [*always, *some_of(tests, drawn)]
     with cluster(count) as nodes:
         failed = run_tests(wanted, nodes)
     print(f"{len(wanted) - failed} passed, {failed} failed")

@@ -9,7 +9,6 @@
 
 #include "tests/processes/marked_run.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -83,8 +82,7 @@ TEST_P(data_cut_in_use, is_an_error_that_names_the_file) {
   run.expect_nothing_left(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, data_cut_in_use,
-                         ::testing::Combine(::testing::ValuesIn(in_turn_if_sanitized(files, 2)), ::testing::Bool()),
+INSTANTIATE_TEST_SUITE_P(all, data_cut_in_use, ::testing::Combine(::testing::ValuesIn(files), ::testing::Bool()),
                          [](const auto& row) {
                            return std::get<0>(row.param).name + (std::get<1>(row.param) ? "_processes" : "");
                          });

@@ -16,7 +16,7 @@
 #include "tests/processes/marked_run.hpp"
 #include "tests/processes/process_list.hpp"
 #include "tests/processes/undisturbed.hpp"
-#include "tests/support/turns.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -106,7 +106,6 @@ TEST(a_model_that_never_returns, ends_at_the_first_interrupt_while_it_is_tried_o
 
 TEST(a_model_that_never_returns, is_given_no_more_than_the_start_deadline) {
   if (sanitized) GTEST_SKIP() << same_code;
-  if (!has_turn(0, 3)) GTEST_SKIP() << another_turn;
   // A minute for the start of the program comes on top (limits::worker_hello_timeout).
   marked_run run({});
   run.deadline = 180s;

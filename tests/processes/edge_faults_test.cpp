@@ -7,7 +7,6 @@
 #include "tests/processes/lots.hpp"
 #include "tests/processes/marked_run.hpp"
 #include "tests/processes/undisturbed.hpp"
-#include "tests/support/turns.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -45,12 +44,10 @@ const std::vector<std::string> of_edges = {
     "truncate:edge=stage.0-stage.1,at=msg12", "corrupt:edge=stage.0-stage.1,at=msg30"};
 
 TEST(edge_faults, of_shared_memory_leave_the_bits_as_they_are) {
-  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   expect_survived(of_edges, "shm");
 }
 
 TEST(edge_faults, of_connections_leave_the_bits_as_they_are) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   expect_survived(of_edges, "tcp");
 }
 
@@ -77,7 +74,6 @@ TEST(control_faults, that_strike_during_the_stop_are_reported) {
 }
 
 TEST(control_faults, leave_the_bits_as_they_are) {
-  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   expect_survived({"delay:control=driver-stage.0,p=0.3,ms=5,jitter=5", "duplicate:control=driver-stage.1,at=msg5",
                    "corrupt:control=driver-stage.0,at=msg4", "reorder:control=driver-stage.1,at=msg3"},
                   "shm");
@@ -85,7 +81,6 @@ TEST(control_faults, leave_the_bits_as_they_are) {
 
 /// The links say again what was lost: nothing is computed twice, and no time-out passes.
 TEST(control_faults, of_a_tenth_of_all_messages_leave_the_bits_as_they_are) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   std::vector<std::string> faults;
   std::uint64_t seed = 3;
   for (const char* stage : {"0", "1"}) {
@@ -103,7 +98,6 @@ TEST(control_faults, that_lose_the_order_to_become_a_stage_cost_no_start_deadlin
 
 /// Of edges and control messages, each way: liveness alone notices it.
 TEST(half_open_connections, are_replaced) {
-  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   expect_survived({"half_open:edge=stage.0-stage.1,direction=forward,at=msg9",
                    "half_open:edge=loader-stage.0,direction=back,at=msg30",
                    "half_open:control=driver-stage.0,direction=back,at=msg8",
@@ -112,14 +106,12 @@ TEST(half_open_connections, are_replaced) {
 }
 
 TEST(closed_connections, are_replaced) {
-  if (!has_turn_if_sanitized(1, 2)) GTEST_SKIP() << another_turn;
   expect_survived({"close:edge=stage.0-stage.1,direction=forward,at=msg9", "close:edge=loader-stage.0,at=msg30",
                    "close:control=driver-stage.0,at=msg8"},
                   "tcp");
 }
 
 TEST(frozen_workers, are_replaced) {
-  if (!has_turn_if_sanitized(0, 2)) GTEST_SKIP() << another_turn;
   const auto outcome = expect_survived({"stop:stage=stage.1,at=mb9"}, "shm");
   EXPECT_GT(nlohmann::json::parse(outcome.out)["faults"][0]["recovery_seconds"], 0);
 }

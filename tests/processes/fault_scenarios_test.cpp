@@ -16,7 +16,7 @@
 #include "tests/processes/lots.hpp"
 #include "tests/processes/marked_run.hpp"
 #include "tests/processes/undisturbed.hpp"
-#include "tests/support/turns.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -84,10 +84,10 @@ const std::vector<fault_scenario> survived = {
 
 std::vector<std::uint64_t> seeds() {
   const char* const asked = std::getenv("TROUPE_FAULT_SEEDS");
-  const std::uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 3;
+  const std::uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : sanitized ? 1 : 3;
   std::vector<std::uint64_t> found(count);
   for (std::uint64_t seed = 0; seed < count; ++seed) found[seed] = seed + 1;
-  return asked != nullptr ? found : in_turn_if_sanitized(found, 1);
+  return found;
 }
 
 arguments with_faults(arguments all, const arguments& faults) {
@@ -103,7 +103,6 @@ moment moment_of(std::size_t place, std::uint64_t seed) {
 class faults_at_drawn_moments : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(faults_at_drawn_moments, leave_the_bits_as_they_are) {
-  if (!has_turn_if_sanitized(GetParam() % 3, 3)) GTEST_SKIP() << another_turn;
   const fault_scenario& one = survived.at(GetParam());
   for (const std::uint64_t seed : seeds()) {
     moment when = moment_of(GetParam(), seed);
@@ -131,7 +130,6 @@ INSTANTIATE_TEST_SUITE_P(of, faults_at_drawn_moments, ::testing::Range(std::size
 class runs_that_end_and_go_on : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
 TEST_P(runs_that_end_and_go_on, give_the_bits_of_an_undisturbed_one) {
-  if (!has_turn_if_sanitized(0, 3)) GTEST_SKIP() << another_turn;
   const auto& [fault, status] = GetParam();
   for (const std::uint64_t seed : seeds()) {
     moment when = moment_of(100, seed);
@@ -181,7 +179,6 @@ swarm draw_swarm(moment& when) {
 }
 
 TEST(a_swarm_of_faults, leaves_the_bits_as_they_are_once_it_has_passed) {
-  if (!has_turn_if_sanitized(1, 3)) GTEST_SKIP() << another_turn;
   for (const std::uint64_t seed : seeds()) {
     moment when = moment_of(300, seed);
     const swarm drawn = draw_swarm(when);
@@ -202,7 +199,6 @@ TEST(a_swarm_of_faults, leaves_the_bits_as_they_are_once_it_has_passed) {
 }
 
 TEST(a_crash_loop, is_stopped_by_the_budget_wherever_it_begins) {
-  if (!has_turn_if_sanitized(1, 3)) GTEST_SKIP() << another_turn;
   for (const std::uint64_t seed : seeds()) {
     const std::string stage = std::to_string(seed % 3);
     marked_run run(with_faults(with(whole, {"--processes", "--stages", "3"}), {"kill:stage=stage." + stage + ",p=1"}));
@@ -215,7 +211,6 @@ TEST(a_crash_loop, is_stopped_by_the_budget_wherever_it_begins) {
 }
 
 TEST(a_micro_batch_that_kills_every_worker, is_named) {
-  if (!has_turn_if_sanitized(2, 3)) GTEST_SKIP() << another_turn;
   for (const std::uint64_t seed : seeds()) {
     const int sample = moment_of(200, seed).between(5, 395);
     marked_run run({"fault=abort", "at=" + std::to_string(sample)}, FAULTY_PROGRAM);

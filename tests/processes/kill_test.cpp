@@ -9,7 +9,8 @@
 #include "tests/processes/killer.hpp"
 #include "tests/processes/lenet.hpp"
 #include "tests/processes/undisturbed.hpp"
-#include "tests/support/turns.hpp"
+#include "tests/support/case_choice.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -79,13 +80,13 @@ TEST_P(killed_at_random, gives_the_bits_of_an_undisturbed_run) {
 /// Under a sanitizer a chain over shared memory, and replicas over TCP.
 INSTANTIATE_TEST_SUITE_P(cases, killed_at_random,
                          ::testing::ValuesIn(sanitized ? std::vector{6}
-                                                       : in_turn(std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 3)));
+                                                       : some_of(std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 3)));
 
 /// Moments that the journal does not show: while workers start, are greeted, load the model, are wired.
 TEST(killed_while_starting, gives_the_bits_of_an_undisturbed_run) {
   const auto arguments = lenet(1, sanitized ? 1500 : 6000);  // longer than the last of these moments is late
   const undisturbed& whole = undisturbed::of(arguments);
-  for (const int step : in_turn(std::vector{0, 1, 2, 3, 4}, sanitized ? 1 : 2)) {
+  for (const int step : some_of(std::vector{0, 1, 2, 3, 4}, sanitized ? 1 : 2)) {
     marked_run run(in_processes(arguments, 2, 1));
     std::optional<std::chrono::steady_clock::time_point> first_seen;
     int kills = 0;

@@ -21,7 +21,6 @@
 
 #include "runtime/process/worker_environment.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/turns.hpp"
 #include <troupe/program.hpp>
 
 namespace troupe::testing {
@@ -63,8 +62,7 @@ class each_door : public ::testing::TestWithParam<door> {
 };
 
 /// Under a sanitizer one that is given a file, or one that is given layers.
-INSTANTIATE_TEST_SUITE_P(all, each_door,
-                         ::testing::ValuesIn(in_turn_if_sanitized(fewer_if_sanitized(doors(), {0, 3}), 1)),
+INSTANTIATE_TEST_SUITE_P(all, each_door, ::testing::ValuesIn(fewer_if_sanitized(doors(), {0, 3})),
                          [](const auto& each) { return std::string(each.param.name); });
 
 /// What the system says of this process while it reads samples: the most at once.

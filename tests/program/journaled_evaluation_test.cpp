@@ -15,7 +15,6 @@
 #include "runtime/os/cpu_quota.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/turns.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/pipeline_engine.hpp>
 
@@ -238,8 +237,7 @@ TEST_P(measured_again, goes_on_at_the_boundaries_of_its_journal) {
   EXPECT_THAT(other.error().cause, HasSubstr("partition was 0,14,15 and is 0,"));
 }
 
-INSTANTIATE_TEST_SUITE_P(methods, measured_again,
-                         ::testing::ValuesIn(in_turn_if_sanitized<const char*>({"auto", "profile"}, 1)));
+INSTANTIATE_TEST_SUITE_P(methods, measured_again, ::testing::ValuesIn(std::vector{"auto", "profile"}));
 
 /// Engines cut when they are made, before any data set is known.
 TEST_P(measured_again, so_does_an_engine) {

@@ -17,7 +17,7 @@ constexpr bool sanitized =
 /// Said with GTEST_SKIP.
 inline constexpr const char* same_code = "without a sanitizer only: another test of this file runs the same code";
 
-/// All cases of a table, under a sanitizer those at `kept` alone. CONTRIBUTING.md lists the files that call it.
+/// All cases of a table, under a sanitizer those at `kept` alone.
 template <typename Case>
 std::vector<Case> fewer_if_sanitized(const std::vector<Case>& all, std::initializer_list<std::size_t> kept) {
   if (!sanitized) return all;
