@@ -35,6 +35,7 @@ class core {
   [[nodiscard]] const std::shared_ptr<reaper>& ends() const noexcept { return reaper_; }
   [[nodiscard]] const std::shared_ptr<doorbell>& bell() const noexcept { return bell_; }
   void add(order at, std::unique_ptr<end_half> half);
+  void wake(const std::shared_ptr<link>&) const noexcept { bell_->ring(); }
   /// Lets closed ends finish for up to `at_most`; then all others are silent. Idempotent.
   void stop(std::chrono::milliseconds at_most) noexcept;
   [[nodiscard]] bool has_stopped() const noexcept { return has_stopped_.load(std::memory_order_acquire); }

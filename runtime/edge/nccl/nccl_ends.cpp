@@ -6,41 +6,8 @@
 namespace troupe::nccl {
 namespace {
 
-/// What both ends do to end: once, by one of two ways, and then the device's thread must know.
 template <class Queue>
-class queue_end {
- public:
-  queue_end(std::unique_ptr<Queue> mine, std::shared_ptr<link> both, std::shared_ptr<core> io)
-      : queue(std::move(mine)), shared(std::move(both)), thread(std::move(io)) {}
-  queue_end(const queue_end&) = delete;
-  queue_end& operator=(const queue_end&) = delete;
-  ~queue_end() {
-    close();
-    shared->detach();
-    thread->bell()->ring();
-  }
-
-  void close() {
-    if (std::exchange(has_ended, true)) return;
-    queue->close();
-    shared->is_closed.store(true, std::memory_order_release);
-    thread->bell()->ring();
-  }
-  void abandon() {
-    if (std::exchange(has_ended, true)) return;
-    queue->abandon();
-    shared->is_abandoned.store(true, std::memory_order_release);
-    thread->bell()->ring();
-  }
-  [[nodiscard]] bool is_silent() const noexcept {
-    return shared->is_lost.load(std::memory_order_acquire) || thread->has_stopped();
-  }
-
-  const std::unique_ptr<Queue> queue;
-  const std::shared_ptr<link> shared;
-  const std::shared_ptr<core> thread;
-  bool has_ended = false;
-};
+using end_of = queue_end<Queue, link, core>;
 
 class producer_end final : public edge_producer {
  public:
@@ -53,7 +20,7 @@ class producer_end final : public edge_producer {
   // Here, where the caller can be told: the device's thread sends it later, and has no caller.
   [[nodiscard]] send_status try_send(activation& message) override {
     if (end_.is_silent()) return send_status::no_credit;
-    if (message.tensors) end_.thread->tools()->codec->check(*message.tensors);
+    if (message.tensors) end_.mover->tools()->codec->check(*message.tensors);
     if (message.labels) static_cast<void>(labels_->size_of(*message.labels));
     return end_.queue->try_send(message);
   }
@@ -63,7 +30,7 @@ class producer_end final : public edge_producer {
 
  private:
   const std::shared_ptr<const payload_codec> labels_;
-  queue_end<edge_producer> end_;
+  end_of<edge_producer> end_;
 };
 
 class consumer_end final : public edge_consumer {
@@ -75,8 +42,8 @@ class consumer_end final : public edge_consumer {
   // The slot of the queue is free before the other side can know.
   void release() noexcept override {
     end_.queue->release();
-    end_.shared->released.store(++released_, std::memory_order_release);
-    end_.thread->bell()->ring();
+    end_.link->released.store(++released_, std::memory_order_release);
+    end_.wake();
   }
   [[nodiscard]] std::optional<call_number> flushed_through() const noexcept override {
     return end_.queue->flushed_through();
@@ -86,7 +53,7 @@ class consumer_end final : public edge_consumer {
   void abandon() noexcept override { end_.abandon(); }
 
  private:
-  queue_end<edge_consumer> end_;
+  end_of<edge_consumer> end_;
   std::uint64_t released_ = 0;
 };
 

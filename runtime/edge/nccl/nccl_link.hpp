@@ -10,51 +10,21 @@
 #include <utility>
 
 #include "runtime/edge/edge.hpp"
+#include "runtime/edge/queue_end.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe::nccl {
 
-/// What an end of an edge, in the engine's thread, and its half in the device's thread share. Between them is an inproc
-/// edge; the device's thread joins it with the announcing edge and the communicator.
-class link {
- public:
-  link(std::string named, std::function<void(const error&)> told) : name(std::move(named)), on_lost_(std::move(told)) {}
-  link(const link&) = delete;
-  link& operator=(const link&) = delete;
+/// What an end of an edge shares with its half in the device's thread, which joins the queue with the announcing edge
+/// and the communicator.
+struct link final : queue_link {
+  /// `name`: "nccl edge 3, epoch 2", the place of a loss.
+  link(const std::string& name, const std::function<void(const error&)>& told)
+      : queue_link(!told ? told : [=](const error& why) {
+          told({why.code, name, why.cause, why.fix});
+        }) {}
 
-  /// No bell of the end is rung any more, and no loss is told, when this has returned.
-  void detach() {
-    const std::scoped_lock lock(guard_);
-    is_detached_ = true;
-    is_gone.store(true, std::memory_order_release);
-  }
-  /// For the device's thread: `act` on its end of the queue, which may ring the engine's bell.
-  template <class Act>
-  void with_end(Act act) {
-    const std::scoped_lock lock(guard_);
-    if (!is_detached_ || is_closed.load(std::memory_order_acquire)) act();
-  }
-  /// The end is silent from now on. Tells it the first time, unless the end is gone.
-  void lose(const error& why) {
-    const std::scoped_lock lock(guard_);
-    if (is_lost.exchange(true, std::memory_order_acq_rel) || is_detached_ || !on_lost_) return;
-    on_lost_({why.code, name, why.cause, why.fix});
-  }
-
-  /// "nccl edge 3, epoch 2".
-  const std::string name;
-  /// By the end's owner: said so, or without a word.
-  std::atomic<bool> is_closed{false};
-  std::atomic<bool> is_abandoned{false};
-  std::atomic<bool> is_gone{false};
   std::atomic<std::uint64_t> released{0};
-  /// By the device's thread.
-  std::atomic<bool> is_lost{false};
-
- private:
-  std::mutex guard_;
-  bool is_detached_ = false;
-  const std::function<void(const error&)> on_lost_;
 };
 
 /// The announcing edge has been lost: any thread says so, the device's thread looks.

@@ -15,19 +15,10 @@ tl::unexpected<error> unannounced(std::string what) {
 }  // namespace
 
 end_half::state receiver::step(std::chrono::steady_clock::time_point now) {
-  if (mine_.shared->is_abandoned.load(std::memory_order_acquire)) {
-    mine_.announcing->abandon();
-    retire(false);
-    return state::over;
-  }
-  if (mine_.shared->is_closed.load(std::memory_order_acquire)) return leave();
+  if (is_abandoned()) return give_up();
+  if (is_closed()) return leave();
   auto moved = mine_.losses->is_full() ? tl::make_unexpected(mine_.losses->get()) : advance(now);
-  if (!moved) {
-    mine_.shared->lose(moved.error());
-    mine_.announcing->abandon();
-    retire(false);
-    return state::over;
-  }
+  if (!moved) return lose(moved.error());
   if (is_exhausted_) {
     mine_.announcing->close();
     retire(true);
@@ -48,21 +39,10 @@ end_half::state receiver::leave() {
     arriving_.clear();
     return state::moved;
   }
-  if (mine_.shared->is_gone.load(std::memory_order_acquire)) return state::over;
+  if (mine_.shared->detached.load(std::memory_order_acquire)) return state::over;
   if (!mine_.announcing->exhausted()) return state::quiet;
   if (!has_dropped_) mine_.queue->close();
   return state::over;
-}
-
-void receiver::retire(bool is_clean) {
-  if (lane_) mine_.ends->end(lane_->retire(is_clean));
-  lane_.reset();
-}
-
-void receiver::stop() noexcept {
-  mine_.shared->is_lost.store(true, std::memory_order_release);
-  mine_.announcing->abandon();
-  retire(false);
 }
 
 // `exhausted` is read first, and a flush before the messages that may have come behind it.

@@ -6,32 +6,18 @@
 #include <vector>
 
 #include "runtime/edge/nccl/announcement.hpp"
-#include "runtime/edge/nccl/nccl_lane.hpp"
-#include "runtime/edge/nccl/nccl_link.hpp"
+#include "runtime/edge/nccl/nccl_half.hpp"
 
 namespace troupe::nccl {
 
 /// The consumer's half: an announced message is checked, gets memory, and is received; then it is queued for the
 /// engine, whose releases go back as credits of the announcing edge.
-class receiver final : public end_half {
+class receiver final : public lane_half<edge_producer, edge_consumer> {
  public:
-  struct parts {
-    std::shared_ptr<link> shared;
-    std::shared_ptr<loss_box> losses;
-    std::unique_ptr<edge_producer> queue;
-    std::unique_ptr<edge_consumer> announcing;
-    std::shared_ptr<const nccl_tools> tools;
-    std::shared_ptr<reaper> ends;
-  };
-  explicit receiver(parts given) : mine_(std::move(given)) {}
-  // What has not closed is silent, and rings no bell.
-  ~receiver() override { mine_.queue->abandon(); }
+  explicit receiver(parts given) : lane_half(std::move(given)) {}
 
   [[nodiscard]] state step(std::chrono::steady_clock::time_point now) override;
-  [[nodiscard]] bool is_leaving() const noexcept override {
-    return !has_closed_ && mine_.shared->is_closed.load(std::memory_order_acquire);
-  }
-  void stop() noexcept override;
+  [[nodiscard]] bool is_leaving() const noexcept override { return !has_closed_ && is_closed(); }
 
  private:
   struct arrival {
@@ -51,16 +37,12 @@ class receiver final : public end_half {
   [[nodiscard]] bool pass_flush();
   [[nodiscard]] bool give_credit();
   [[nodiscard]] state leave();
-  void retire(bool is_clean);
 
-  parts mine_;
-  std::unique_ptr<lane> lane_;
   std::deque<arrival> arriving_;
   /// Receives that were begun, and those whose message was queued.
   std::uint64_t begun_ = 0;
   std::uint64_t queued_ = 0;
   std::uint64_t told_ = 0;
-  std::optional<call_number> flushed_;
   bool is_exhausted_ = false;
   bool has_closed_ = false;
   bool has_dropped_ = false;

@@ -11,19 +11,10 @@
 namespace troupe::nccl {
 
 end_half::state sender::step(std::chrono::steady_clock::time_point now) {
-  if (mine_.shared->is_abandoned.load(std::memory_order_acquire)) {
-    mine_.announcing->abandon();
-    retire(false);
-    return state::over;
-  }
+  if (is_abandoned()) return give_up();
   if (has_greeted_ && consumer_has_closed()) return leave(now);
   auto moved = mine_.losses->is_full() ? tl::make_unexpected(mine_.losses->get()) : advance(now);
-  if (!moved) {
-    mine_.shared->lose(moved.error());
-    mine_.announcing->abandon();
-    retire(false);
-    return state::over;
-  }
+  if (!moved) return lose(moved.error());
   if (*moved) return state::moved;
   // The announcing edge rings no bell of an end that has closed.
   return has_closed_ || !lane_->is_open() || !lane_->is_idle() ? state::waiting : state::quiet;
@@ -37,18 +28,7 @@ end_half::state sender::leave(std::chrono::steady_clock::time_point now) {
     retire(is_healthy);
     return state::moved;
   }
-  return mine_.shared->is_closed.load(std::memory_order_acquire) ? state::over : state::quiet;
-}
-
-void sender::retire(bool is_clean) {
-  if (lane_) mine_.ends->end(lane_->retire(is_clean));
-  lane_.reset();
-}
-
-void sender::stop() noexcept {
-  mine_.shared->is_lost.store(true, std::memory_order_release);
-  mine_.announcing->abandon();
-  retire(false);
+  return is_closed() ? state::over : state::quiet;
 }
 
 bool sender::consumer_has_closed() const {

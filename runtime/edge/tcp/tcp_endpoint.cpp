@@ -11,43 +11,6 @@
 namespace troupe {
 namespace {
 
-/// What both ends do to end: once, by one of two ways, and then the I/O thread must know.
-template <class Queue>
-class end_of_edge {
- public:
-  end_of_edge(std::unique_ptr<Queue> mine, std::shared_ptr<edge_link> shared, std::shared_ptr<tcp_core> io)
-      : queue(std::move(mine)), link(std::move(shared)), core(std::move(io)) {}
-  end_of_edge(const end_of_edge&) = delete;
-  end_of_edge& operator=(const end_of_edge&) = delete;
-  ~end_of_edge() {
-    close();
-    link->detach();
-  }
-
-  void wake() const { core->wake(link); }
-  void write_here() const { core->write_here(link); }
-  void close() {
-    if (std::exchange(ended, true)) return;
-    queue->close();
-    link->closed.store(true, std::memory_order_release);
-    wake();
-  }
-  void abandon() {
-    if (std::exchange(ended, true)) return;
-    queue->abandon();
-    link->abandoned.store(true, std::memory_order_release);
-    wake();
-  }
-  [[nodiscard]] bool is_silent() const noexcept {
-    return link->lost.load(std::memory_order_acquire) || core->has_stopped();
-  }
-
-  const std::unique_ptr<Queue> queue;
-  const std::shared_ptr<edge_link> link;
-  const std::shared_ptr<tcp_core> core;
-  bool ended = false;
-};
-
 /// The engine's end of a queue, whose other end is the I/O thread's.
 class tcp_producer final : public edge_producer {
  public:
@@ -63,7 +26,7 @@ class tcp_producer final : public edge_producer {
   }
   [[nodiscard]] send_status try_send_now(activation& message) override {
     const send_status status = queue_up(message);
-    if (status == send_status::sent) end_.write_here();
+    if (status == send_status::sent) end_.mover->write_here(link_);
     return status;
   }
   void send_flush(call_number call) noexcept override {
@@ -91,7 +54,7 @@ class tcp_producer final : public edge_producer {
 
   const std::shared_ptr<sender_link> link_;
   const std::shared_ptr<const payload_codec> codec_;
-  end_of_edge<edge_producer> end_;
+  queue_end<edge_producer, edge_link, tcp_core> end_;
   std::uint64_t sent_ = 0;
 };
 
@@ -116,7 +79,7 @@ class tcp_consumer final : public edge_consumer {
 
  private:
   const std::shared_ptr<receiver_link> link_;
-  end_of_edge<edge_consumer> end_;
+  queue_end<edge_consumer, edge_link, tcp_core> end_;
   std::uint64_t released_ = 0;
 };
 
