@@ -52,7 +52,9 @@ class mean_confidence final : public troupe::metric_of<confidence> {
   }
   [[nodiscard]] troupe::metric_value compute(const confidence& total) const override {
     const double mean = total.sum / static_cast<double>(total.count);
-    return {name(), {troupe::real_field("mean", mean), troupe::count_field("count", total.count)}};
+    return {name(),
+            {troupe::real_field("mean", mean), troupe::count_field("count", total.count)},
+            troupe::metric_form::mean};
   }
 };
 

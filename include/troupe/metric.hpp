@@ -13,6 +13,15 @@
 
 namespace troupe {
 
+/// What result_table() says beside the numbers of a metric; result.json has the fields alone.
+enum class metric_form : std::uint8_t {
+  plain,      ///< nothing; lists are numbered
+  share,      ///< the first field is the share that the fields `correct` and `total` make: "9904 of 10000"
+  mean,       ///< the first field is the mean over as many as the field `count` says: "mean over 10000"
+  per_class,  ///< lists have one entry per class
+  matrix,     ///< a list of counts per true class; a last list counts predictions that are no class
+};
+
 /// The final values of one metric, under the names and in the order of result.json (docs/metrics.md). Look-ups throw
 /// error_exception (E0102) for a field that does not exist or has another form; its text lists the fields.
 struct metric_value {
@@ -26,6 +35,7 @@ struct metric_value {
     std::vector<std::uint64_t> counts;
   };
   std::vector<field> fields;
+  metric_form form = metric_form::plain;
 
   /// The first field: the share of an accuracy, the mean of a loss, the macro average of f1.
   [[nodiscard]] double value() const;

@@ -117,7 +117,9 @@ class mean_metric : public metric_of<mean_state> {
   }
   [[nodiscard]] metric_value compute(const mean_state& total) const final {
     const double mean = total.sum / static_cast<double>(total.count);
-    return {name(), {real_field("mean", mean), real_field("sum", total.sum), count_field("count", total.count)}};
+    return {name(),
+            {real_field("mean", mean), real_field("sum", total.sum), count_field("count", total.count)},
+            metric_form::mean};
   }
 };
 

@@ -3,8 +3,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/metric/metric_table.hpp"
-#include "runtime/metric/output_rows.hpp"
+#include "runtime/metric/class_counts.hpp"
 
 namespace troupe {
 
@@ -17,34 +16,26 @@ static_assert((matrix_classes_max + 1) * (matrix_classes_max + 2) + 2 > limits::
 
 /// State: one row per label, one column per predicted class, and a last column for predictions that are no class of the
 /// data (a model may have more outputs than the data has classes).
-class confusion_metric final : public metric {
+class confusion_metric final : public class_counts {
  public:
-  explicit confusion_metric(std::uint32_t classes) : classes_(classes), columns_(classes_ + 1) {}
+  explicit confusion_metric(std::uint32_t classes)
+      : class_counts("confusion_matrix", classes), columns_(classes_ + 1) {}
 
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return classes_ * columns_; }
 
   [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
                                             std::span<std::uint64_t> state) const override {
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
-    if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
-    if (expected<void> fine = check_known_classes(name_, labels, classes_); !fine) return fine;
-    const label_column column = labels_of(labels);
-    with_rows_of(outputs, [&](const auto& rows) {
-      for (std::int64_t i = 0; i < rows.samples; ++i) {
-        const std::size_t predicted = std::min(static_cast<std::size_t>(argmax(rows, i)), classes_);
-        state[static_cast<std::size_t>(column.at(i)) * columns_ + predicted] += 1;
-      }
+    TROUPE_TRY(check(outputs, labels));
+    for_each_sample(outputs, labels, [&](const auto& rows, std::int64_t i, std::size_t label) {
+      const std::size_t predicted = std::min(static_cast<std::size_t>(argmax(rows, i)), classes_);
+      state[label * columns_ + predicted] += 1;
     });
     return {};
   }
 
-  void merge_words(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
-    merge_counts(into, part);
-  }
-
   [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
-    metric_value result{name_, {}};
+    metric_value result{name_, {}, metric_form::matrix};
     std::vector<std::uint64_t> other;
     for (std::size_t label = 0; label < classes_; ++label) {
       const auto row = state.subspan(label * columns_, columns_);
@@ -56,9 +47,7 @@ class confusion_metric final : public metric {
   }
 
  private:
-  std::string name_ = "confusion_matrix";
-  std::size_t classes_;
-  std::size_t columns_;
+  const std::size_t columns_;
 };
 
 }  // namespace

@@ -4,8 +4,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/metric/metric_table.hpp"
-#include "runtime/metric/output_rows.hpp"
+#include "runtime/metric/class_counts.hpp"
 
 namespace troupe {
 
@@ -19,34 +18,28 @@ static_assert(3 * outputs_max + outputs_max / bits_per_word + 2 <= limits::score
 /// State: per class of the data its correct predictions, then its predictions, then its samples; then a bit for each
 /// possible output of a model behind these classes, set where it was predicted. Such a prediction counts for no class
 /// of the data, and its sample is missed.
-class f1_metric final : public metric {
+class f1_metric final : public class_counts {
  public:
   explicit f1_metric(std::uint32_t classes)
-      : classes_(classes), bit_words_((outputs_max - classes_ + bits_per_word - 1) / bits_per_word) {}
+      : class_counts("f1", classes), bit_words_((outputs_max - classes_ + bits_per_word - 1) / bits_per_word) {}
 
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return counts() + bit_words_; }
 
   [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
                                             std::span<std::uint64_t> state) const override {
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
-    if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
-    if (expected<void> fine = check_known_classes(name_, labels, classes_); !fine) return fine;
+    TROUPE_TRY(check(outputs, labels));
     if (static_cast<std::size_t>(outputs.size(1)) > outputs_max) {
       return fail(error_code::metric_failed, name_,
                   "expected a model with up to " + std::to_string(outputs_max) + " outputs per sample, found " +
                       std::to_string(outputs.size(1)),
                   "choose per_class_accuracy, accuracy or a topK");
     }
-    const label_column column = labels_of(labels);
-    with_rows_of(outputs, [&](const auto& rows) {
-      for (std::int64_t i = 0; i < rows.samples; ++i) {
-        const auto label = static_cast<std::size_t>(column.at(i));
-        const auto predicted = static_cast<std::size_t>(argmax(rows, i));
-        if (predicted == label) state[label] += 1;
-        count_prediction(predicted, state);
-        state[2 * classes_ + label] += 1;
-      }
+    for_each_sample(outputs, labels, [&](const auto& rows, std::int64_t i, std::size_t label) {
+      const auto predicted = static_cast<std::size_t>(argmax(rows, i));
+      if (predicted == label) state[label] += 1;
+      count_prediction(predicted, state);
+      state[2 * classes_ + label] += 1;
     });
     return {};
   }
@@ -69,7 +62,8 @@ class f1_metric final : public metric {
              real_field("micro", share(sum_of(correct), sum_of(total))),
              real_list("per_class", per_class(correct, predicted, total)), count_list("correct", correct),
              count_list("predicted", predicted), count_list("total", total),
-             count_field("other", sum_of(total) - sum_of(predicted)), count_field("other_classes", other_classes)}};
+             count_field("other", sum_of(total) - sum_of(predicted)), count_field("other_classes", other_classes)},
+            metric_form::per_class};
   }
 
  private:
@@ -115,9 +109,7 @@ class f1_metric final : public metric {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   }
 
-  std::string name_ = "f1";
-  std::size_t classes_;
-  std::size_t bit_words_;
+  const std::size_t bit_words_;
 };
 
 }  // namespace

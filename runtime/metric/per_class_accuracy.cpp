@@ -1,38 +1,27 @@
 #include "messages/check.hpp"
 #include "messages/try.hpp"
-#include "runtime/metric/metric_table.hpp"
-#include "runtime/metric/output_rows.hpp"
+#include "runtime/metric/class_counts.hpp"
 
 namespace troupe {
 
 namespace {
 
 /// State: correct of each class, then samples of each class.
-class per_class_metric final : public metric {
+class per_class_metric final : public class_counts {
  public:
-  explicit per_class_metric(std::uint32_t classes) : classes_(classes) {}
+  explicit per_class_metric(std::uint32_t classes) : class_counts("per_class_accuracy", classes) {}
 
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return 2 * classes_; }
 
   [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
                                             std::span<std::uint64_t> state) const override {
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
-    if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
-    if (expected<void> fine = check_known_classes(name_, labels, classes_); !fine) return fine;
-    const label_column column = labels_of(labels);
-    with_rows_of(outputs, [&](const auto& rows) {
-      for (std::int64_t i = 0; i < rows.samples; ++i) {
-        const std::int64_t label = column.at(i);
-        state[static_cast<std::size_t>(label)] += rank_of(rows, i, label) == 0 ? 1U : 0U;
-        state[classes_ + static_cast<std::size_t>(label)] += 1;
-      }
+    TROUPE_TRY(check(outputs, labels));
+    for_each_sample(outputs, labels, [&](const auto& rows, std::int64_t i, std::size_t label) {
+      state[label] += rank_of(rows, i, static_cast<std::int64_t>(label)) == 0 ? 1U : 0U;
+      state[classes_ + label] += 1;
     });
     return {};
-  }
-
-  void merge_words(std::span<std::uint64_t> into, std::span<const std::uint64_t> part) const override {
-    merge_counts(into, part);
   }
 
   [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
@@ -40,12 +29,10 @@ class per_class_metric final : public metric {
     const auto total = state.subspan(classes_);
     std::vector<double> shares;
     for (std::size_t c = 0; c < classes_; ++c) shares.push_back(share(correct[c], total[c]));
-    return {name_, {real_list("value", std::move(shares)), count_list("correct", correct), count_list("total", total)}};
+    return {name_,
+            {real_list("value", std::move(shares)), count_list("correct", correct), count_list("total", total)},
+            metric_form::per_class};
   }
-
- private:
-  std::string name_ = "per_class_accuracy";
-  std::size_t classes_;
 };
 
 }  // namespace

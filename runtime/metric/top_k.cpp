@@ -32,7 +32,8 @@ class top_k_metric final : public metric {
   [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
     return {name_,
             {real_field("value", share(state[correct], state[total])), count_field("correct", state[correct]),
-             count_field("total", state[total])}};
+             count_field("total", state[total])},
+            metric_form::share};
   }
 
  private:

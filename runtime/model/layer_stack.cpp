@@ -2,19 +2,18 @@
 
 #include <exception>
 
-#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
 #include "messages/exception_text.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_threads.hpp"
 
 namespace troupe {
 
 void layer_stack::on_start() {
-  at::get_num_threads();  // the first ATen call of a thread sets it to the process's count; it has to come before ours
-  at::set_num_threads(static_cast<int>(threads_));
+  set_threads_of_this_thread(threads_);
 }
 
 expected<payload_ptr> layer_stack::forward(const activation& input) {

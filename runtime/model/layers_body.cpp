@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
 #include "messages/check.hpp"
@@ -13,6 +12,7 @@
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/optimize.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_threads.hpp"
 
 namespace troupe {
 namespace {
@@ -57,9 +57,7 @@ layers_body::layers_body(std::vector<layer> layers, std::vector<layer_code> code
     : layers_(std::move(layers)), codes_(std::move(codes)), options_(std::move(options)) {}
 
 void layers_body::on_start() {
-  // the first ATen call of a thread sets it to the process's count; it has to come before ours
-  at::get_num_threads();
-  at::set_num_threads(static_cast<int>(options_.threads));
+  set_threads_of_this_thread(options_.threads);
   if (!options_.warm_up_input) return;
   activation warm_up;
   warm_up.tensors = make_tensors(*options_.warm_up_input);

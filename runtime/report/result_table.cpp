@@ -40,13 +40,6 @@ bool is_listed(const metric_value& metric) {
   return !metric.fields.empty() && std::ranges::all_of(metric.fields, is_list);
 }
 
-/// A list is one of classes where its metric or it says so in its name.
-bool is_per_class(const metric_value& metric) {
-  return metric.name.starts_with("per_class") || std::ranges::any_of(metric.fields, [](const field& each) {
-           return each.is_list && each.name.starts_with("per_class");
-         });
-}
-
 const field* find_field(const metric_value& metric, const std::string& name) {
   const auto found =
       std::find_if(metric.fields.begin(), metric.fields.end(), [&](const field& each) { return each.name == name; });
@@ -68,17 +61,14 @@ std::string other_numbers(const metric_value& metric) {
   return numbers < 2 ? "" : text;
 }
 
-/// "9904 of 10000" of a share, "mean over 10000" of a mean: what the value, which is the first field, stands on. Empty
-/// where it is something else.
+/// What the value, which is the first field, stands on; empty where the form of the metric does not say it.
 std::string basis(const metric_value& metric) {
-  const field* correct = find_field(metric, "correct");
-  const field* total = find_field(metric, "total");
-  const std::string& value = metric.fields.front().name;
-  if (value == "value" && correct != nullptr && total != nullptr) {
-    return item_text(*correct, 0) + " of " + item_text(*total, 0);
-  }
-  const field* count = find_field(metric, "count");
-  return value == "mean" && count != nullptr ? "mean over " + item_text(*count, 0) : "";
+  const auto text_of = [&](const char* name) {
+    const field* const found = find_field(metric, name);
+    return found == nullptr ? std::string(no_value) : item_text(*found, 0);
+  };
+  if (metric.form == metric_form::share) return text_of("correct") + " of " + text_of("total");
+  return metric.form == metric_form::mean ? "mean over " + text_of("count") : "";
 }
 
 /// Nothing where all outputs were numbers, as they should be.
@@ -145,18 +135,6 @@ std::string summary(const run_result& result, std::size_t width) {
   return table.text(width);
 }
 
-/// The fields "label_0", "label_1" ... "other", all counts.
-bool is_matrix(const metric_value& metric) {
-  if (metric.fields.size() < 2 || metric.fields.back().name != "other") return false;
-  const std::size_t classes = metric.fields.size() - 1;
-  for (std::size_t c = 0; c <= classes; ++c) {
-    const field& each = metric.fields[c];
-    if (!each.is_list || !each.is_count || each.counts.size() != classes) return false;
-    if (c < classes && each.name != fmt::format("label_{}", c)) return false;
-  }
-  return true;
-}
-
 /// How many columns of predicted classes fit beside the column of true ones, "..." if some are left out, and "other".
 std::size_t columns_that_fit(const metric_value& matrix, std::size_t rows, std::size_t width) {
   const std::size_t classes = matrix.fields.size() - 1;
@@ -207,7 +185,7 @@ std::string list_table(const metric_value& metric, std::size_t width) {
   std::vector<field> lists;
   std::ranges::copy_if(metric.fields, std::back_inserter(lists), is_list);
   std::size_t rows = 0;
-  std::vector<std::string> header = {is_per_class(metric) ? "class" : "index"};
+  std::vector<std::string> header = {metric.form == metric_form::per_class ? "class" : "index"};
   for (const field& each : lists) {
     rows = std::max(rows, items(each));
     header.push_back(each.name);
@@ -254,7 +232,8 @@ std::string result_table(const run_result& result, std::size_t width) {
   std::string text = summary(result, width);
   for (const metric_value& metric : result.metrics) {
     if (result.samples == 0 || std::ranges::none_of(metric.fields, is_list)) continue;
-    text += fmt::format("\n{}", is_matrix(metric) ? matrix_table(metric, width) : list_table(metric, width));
+    const bool is_matrix = metric.form == metric_form::matrix && is_listed(metric);
+    text += fmt::format("\n{}", is_matrix ? matrix_table(metric, width) : list_table(metric, width));
   }
   if (!result.faults.empty()) text += fmt::format("\n{}", fault_table(result.faults, width));
   if (!result.stages.empty()) text += fmt::format("\n{}", stage_table(result.stages, width));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/InferenceMode.h>
 
@@ -15,6 +14,7 @@
 #include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/own_memory.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_threads.hpp"
 
 namespace troupe {
 namespace {
@@ -38,8 +38,7 @@ function_body::function_body(std::shared_ptr<stage_function> function, function_
 }
 
 void function_body::on_start() {
-  at::get_num_threads();  // the first ATen call of a thread sets it to the process's count; it has to come before ours
-  at::set_num_threads(static_cast<int>(options_.context.threads));
+  set_threads_of_this_thread(options_.context.threads);
   const c10::InferenceMode inference;
   function_->start(options_.context);
 }

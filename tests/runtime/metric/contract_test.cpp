@@ -93,6 +93,18 @@ TEST(fields, losses) {
   EXPECT_THAT(field_names(value_of("cross_entropy")), ElementsAre("mean", "sum", "count"));
 }
 
+TEST(form, is_what_the_table_says_of_a_metric) {
+  for (const auto& [name, form] :
+       std::vector<std::pair<std::string, metric_form>>{{"accuracy", metric_form::share},
+                                                        {"top2", metric_form::share},
+                                                        {"nll", metric_form::mean},
+                                                        {"f1", metric_form::per_class},
+                                                        {"per_class_accuracy", metric_form::per_class},
+                                                        {"confusion_matrix", metric_form::matrix}}) {
+    EXPECT_EQ(value_of(name).form, form) << name;
+  }
+}
+
 TEST(merging, adds_counts_and_sums_from_zero) {
   for (const std::string name :
        {"accuracy", "top2", "per_class_accuracy", "confusion_matrix", "nll", "cross_entropy"}) {

@@ -26,15 +26,18 @@ run_result result_of_two_stages() {
   result.metrics = {{"accuracy",
                      {{"value", false, false, {0.9904}, {}},
                       {"correct", false, true, {}, {9904}},
-                      {"total", false, true, {}, {10000}}}},
+                      {"total", false, true, {}, {10000}}},
+                     metric_form::share},
                     {"nll",
                      {{"mean", false, false, {0.0303734}, {}},
                       {"sum", false, false, {303.7}, {}},
-                      {"count", false, true, {}, {10000}}}},
+                      {"count", false, true, {}, {10000}}},
+                     metric_form::mean},
                     {"per_class_accuracy",
                      {{"value", true, false, {0.5, 0.25}, {}},
                       {"correct", true, true, {}, {2, 1}},
-                      {"total", true, true, {}, {4, 4}}}}};
+                      {"total", true, true, {}, {4, 4}}},
+                     metric_form::per_class}};
   result.delivery = {157, 157, 0, 0, 0};
   result.stages = {{"stage 0", 1, {"0 Conv2d", "1 ReLU"}, 250ms, 0.934, 157}};
   result.samples_per_second = 3121.23;
@@ -73,7 +76,9 @@ TEST(result_table, shows_a_warning_as_a_whole) {
 
 TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
   run_result result = result_of_two_stages();
-  const metric_value f1{"f1", {real_field("macro", 0.5), real_field("micro", 0.75), real_list("per_class", {0.5})}};
+  const metric_value f1{"f1",
+                        {real_field("macro", 0.5), real_field("micro", 0.75), real_list("per_class", {0.5})},
+                        metric_form::per_class};
   result.metrics = {f1, {"alone", {real_field("value", 2)}}};
   EXPECT_THAT(result_table(result, 100), HasSubstr("f1        0.5  (macro, micro 0.75)\n"));
   EXPECT_THAT(result_table(result, 100), HasSubstr("f1\nclass  per_class\n    0        0.5\n"));
@@ -83,7 +88,7 @@ TEST(result_table, shows_the_numbers_of_a_metric_with_several) {
 }
 
 metric_value matrix_of(std::size_t classes, std::uint64_t count) {
-  metric_value matrix{"confusion_matrix", {}};
+  metric_value matrix{"confusion_matrix", {}, metric_form::matrix};
   for (std::size_t label = 0; label < classes; ++label) {
     std::vector<std::uint64_t> row(classes, 0);
     row[label] = count;
@@ -132,11 +137,11 @@ TEST(result_table, of_a_confusion_matrix_never_cuts_off_other) {
 
 TEST(result_table, calls_a_mean_what_is_one) {
   run_result result = result_of_two_stages();
-  result.metrics = {{"calibration_error", {real_field("value", 0.25), count_field("count", 2000)}},
-                    {"mean_sureness", {real_field("mean", 0.5), count_field("count", 2000)}},
+  result.metrics = {{"calibration_error", {real_field("mean", 0.25), count_field("count", 2000)}},
+                    {"mean_sureness", {real_field("mean", 0.5), count_field("count", 2000)}, metric_form::mean},
                     {"hit_rate", {real_field("rate", 0.5), count_field("correct", 4), count_field("total", 8)}}};
   const std::string table = result_table(result, 100);
-  EXPECT_THAT(table, HasSubstr("calibration_error  0.25  (value, count 2000)\n"));
+  EXPECT_THAT(table, HasSubstr("calibration_error  0.25  (mean, count 2000)\n"));
   EXPECT_THAT(table, HasSubstr("mean_sureness      0.5  (mean over 2000)\n"));
   EXPECT_THAT(table, HasSubstr("hit_rate           0.5  (rate, correct 4, total 8)\n"));
 }
