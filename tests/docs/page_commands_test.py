@@ -213,14 +213,32 @@ def enter_own_processes():
     if "TROUPE_OWN_PROCESSES" in os.environ:
         return
     if subprocess.run([*own, "true"], capture_output=True).returncode != 0:
-        print("no process namespaces here: other runs of Troupe on this machine may be hit")
-        return
+        print("no process namespaces here: the pages would kill processes of others")
+        sys.exit(77)
     os.execvpe(own[0], [*own, sys.executable, *sys.argv], os.environ | {"TROUPE_OWN_PROCESSES": "yes"})
+
+
+def check_that_wrong_pages_are_refused(folder):
+    """A planted page is right; with another number, a line more, a line less or an unknown line of the log it is not."""
+    right = "warning: it took 2 s\nsum 0.123456, 3 s\nend"
+    command = "$ printf 'warning: it took 5 s\\nsum 0.123457, 9 s\\nend\\n'\n"
+    wrong = [right.replace("0.123456", "0.123956"), right.replace("end", "End"), right + "\nmore",
+             right.replace("\nend", ""), right.replace("it took", "they took"), right.replace("3 s", "3 ms")]
+    page = folder / "planted.md"
+    for text in [right, *wrong]:
+        page.write_text(f"```console\n{command}{text}\n```\n")
+        try:
+            Reader(folder, dict(os.environ)).follow(page)
+            is_taken = True
+        except AssertionError:
+            is_taken = False
+        assert is_taken == (text == right), f"{'taken' if is_taken else 'refused'}: {text}"
 
 
 def main():
     enter_own_processes()
     source, build, scratch = (pathlib.Path(each).resolve() for each in sys.argv[1:4])
+    check_that_wrong_pages_are_refused(copy_of(source, build, scratch)[0])
     for name in sys.argv[4:]:
         clone, home = copy_of(source, build, scratch)
         reader = Reader(clone, surroundings(source, home))
