@@ -248,10 +248,11 @@ void director_state::engine_stopped(const stopped& what) {
 
 void director_state::end_if_all_stopped() {
   const bool all_stopped = phase_ == run_phase::stopping && !loader_running_ && stages_.all_gone();
-  if (stop_asked_ && all_stopped && !std::exchange(ended_, true)) end();
+  if (stop_asked_ && all_stopped) end();
 }
 
 void director_state::end() {
+  phase_ = run_phase::ended;
   for (const auto& [at, one] : stages_.members()) self_->send_exit(one.actor, caf::exit_reason::user_shutdown);
   self_->send_exit(loader_, caf::exit_reason::user_shutdown);
   self_->send_exit(aggregator_, caf::exit_reason::user_shutdown);

@@ -66,7 +66,7 @@ class director_state {
   director_actor::behavior_type start(director_plan plan);
 
  private:
-  enum class run_phase : std::uint8_t { serving, draining, aborting, stopping };
+  enum class run_phase : std::uint8_t { serving, draining, aborting, stopping, ended };
 
   template <class Message, class F>
   [[nodiscard]] auto guarded(F handler);
@@ -124,7 +124,6 @@ class director_state {
   bool stop_asked_ = false;
   /// Why the run failed.
   std::optional<error> failed_for_;
-  bool ended_ = false;
   stage_roster stages_;
   restart_budget budget_;
   /// A stage that is being replaced: since when, and its newest death.

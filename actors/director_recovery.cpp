@@ -8,7 +8,6 @@
 #include "actors/loader.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
-#include "runtime/flow/stage_engine.hpp"
 
 namespace troupe {
 
@@ -180,7 +179,10 @@ expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const epoch_
 /// the way is sent again. Any other child has met a bug that the run cannot go on with.
 void director_state::child_died(const caf::down_msg& down) {
   const bool can_be_replaced = down.source == loader_.address() || down.source == aggregator_.address();
-  if ((!can_be_replaced && !stages_.is_stage_actor(down.source) && down.source != monitor_.address()) || ended_) return;
+  if ((!can_be_replaced && !stages_.is_stage_actor(down.source) && down.source != monitor_.address()) ||
+      phase_ == run_phase::ended) {
+    return;
+  }
   const error cause{error_code::internal, "director",
                     "an actor of the run died: " + self_->system().render(down.reason),
                     "report this with the log (stderr, or --log FILE)"};
@@ -236,7 +238,7 @@ void director_state::replace_loader() {
 }
 
 void director_state::send_all_unfolded() {
-  if (ended_) return;
+  if (phase_ == run_phase::ended) return;
   if (phase_ == run_phase::stopping) return tell(self_, loader_, stop_request{stop_mode::abort});
   stages_.require_wiring();
   start_epoch_if_needed();

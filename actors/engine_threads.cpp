@@ -1,14 +1,12 @@
 #include "actors/engine_threads.hpp"
 
 #include "messages/try.hpp"
-#include "runtime/flow/stage_engine.hpp"
 
 namespace troupe {
 
 expected<void> engine_threads::start(std::shared_ptr<engine> engine) {
-  const bool spins = stages_spin_ && dynamic_cast<stage_engine*>(engine.get()) != nullptr;
-  auto thread = TROUPE_TRY(
-      engine_thread::start(*engine, {.spin_budget = spins ? limits::spin_budget : std::chrono::nanoseconds{0}}));
+  const auto spin_budget = engines_spin_ ? engine->spin_budget() : std::chrono::nanoseconds{0};
+  auto thread = TROUPE_TRY(engine_thread::start(*engine, {.spin_budget = spin_budget}));
   const std::lock_guard lock{mutex_};
   running_.push_back({std::move(engine), std::move(thread)});
   return {};

@@ -11,11 +11,11 @@
 
 namespace troupe {
 
-/// The production host: one thread per engine, owned by the running program. Stages spin for limits::spin_budget before
-/// they park, unless another thread needs their core (transport::has_thread()); the loader never does.
+/// The production host: one thread per engine, owned by the running program. `engines_spin`: an engine spins for its
+/// engine::spin_budget() before it parks. false where another thread needs the core (transport::has_thread()).
 class engine_threads final : public engine_host {
  public:
-  explicit engine_threads(bool stages_spin = true) : stages_spin_(stages_spin) {}
+  explicit engine_threads(bool engines_spin = true) : engines_spin_(engines_spin) {}
 
   [[nodiscard]] expected<void> start(std::shared_ptr<engine> engine) override;
 
@@ -27,7 +27,7 @@ class engine_threads final : public engine_host {
     std::shared_ptr<engine> driven;  // outlives its thread
     std::unique_ptr<engine_thread> thread;
   };
-  const bool stages_spin_;
+  const bool engines_spin_;
   std::mutex mutex_;
   std::vector<running> running_;
 };

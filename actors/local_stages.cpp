@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/stage.hpp"
 #include "messages/try.hpp"
 #include "runtime/wiring/make_wiring.hpp"
 
@@ -11,7 +10,7 @@ namespace troupe {
 
 expected<stage_actor> local_stages::start(director_actor::pointer director, const aggregator_actor& aggregator,
                                           stage_address at, incarnation_number incarnation) {
-  const auto found = std::ranges::find(engines_->stages, at, &stage_engine::address);
+  const auto found = std::ranges::find(engines_->stages, at, &compute_engine::address);
   if (found == engines_->stages.end() || incarnation > 0) {
     return fail(error_code::stage_lost, "stage " + std::to_string(at.stage),
                 "it lives in the process of the run and cannot be started again");
@@ -21,13 +20,14 @@ expected<stage_actor> local_stages::start(director_actor::pointer director, cons
   return actor;
 }
 
-stage_actor local_stages::introduce(std::shared_ptr<stage_engine> engine, director_actor::pointer director,
+stage_actor local_stages::introduce(std::shared_ptr<compute_engine> engine, director_actor::pointer director,
                                     const aggregator_actor& aggregator, incarnation_number incarnation) {
-  stage_actor actor = director->spawn<caf::monitored>(stage, engine, director_actor{director}, aggregator);
-  engine->listen(report_to(actor, *engine, incarnation));
+  const director_actor directs{director};
+  local_stage_actor actor = director->spawn<caf::monitored>(stage, engine, directs, incarnation);
+  engine->listen(report_to(directs, aggregator, *engine, incarnation));
   const stage_address at = engine->address();
   members_[at] = {std::move(engine), actor};
-  return actor;
+  return stage_actor{actor};
 }
 
 doorbell& local_stages::bell_of(std::size_t instance) {

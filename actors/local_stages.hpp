@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "actors/engine_host.hpp"
+#include "actors/stage.hpp"
 #include "actors/stage_provider.hpp"
 #include "runtime/wiring/assembly.hpp"
 
@@ -23,12 +24,12 @@ class local_stages : public stage_provider {
 
  protected:
   /// Gives the engine its actor; it must not have been started.
-  [[nodiscard]] stage_actor introduce(std::shared_ptr<stage_engine> engine, director_actor::pointer director,
+  [[nodiscard]] stage_actor introduce(std::shared_ptr<compute_engine> engine, director_actor::pointer director,
                                       const aggregator_actor& aggregator, incarnation_number incarnation);
 
   struct member {
-    std::shared_ptr<stage_engine> engine;
-    stage_actor actor;
+    std::shared_ptr<compute_engine> engine;
+    local_stage_actor actor;
   };
   /// The bell of an engine of this process: the loader's, or a stage's.
   [[nodiscard]] doorbell& bell_of(std::size_t instance);

@@ -39,7 +39,7 @@ struct cut_calls_below {
 struct start_loader_epoch {
   std::shared_ptr<engine_wiring> edges;
 };
-/// stage_provider -> stage: drop what you hold and go on over these edges, with what comes from `from` on.
+/// stage_provider -> a stage of this process: stage_command::start_epoch.
 struct start_stage_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
@@ -69,10 +69,10 @@ using loader_actor =
                      // from its engine
                      cast<call_size>, cast<loading_paused>, cast<failure>, cast<stopped>>;
 
+/// What the director tells a stage, wherever its engine is. Edges come to the engine by its own process:
+/// local_stage_actor, remote_stage_actor.
 using stage_actor = caf::typed_actor<rpc<open_ticket, call_opened>, cast<release_call>, cast<cancel_call>,
-                                     cast<start_stage_epoch>, cast<meet_aggregator>, cast<stop_request>,
-                                     // from its engine
-                                     cast<stage_ready>, cast<score_batch>, cast<failure>, cast<stopped>>;
+                                     cast<meet_aggregator>, cast<stop_request>>;
 
 /// director -> aggregator, before the first call and when there is a new one: who wants to know the low-water mark, and
 /// is told at once.

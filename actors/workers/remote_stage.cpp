@@ -39,16 +39,8 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
       [this](const open_ticket& what) { return open(what); },
       [this](const release_call& end) { over(end); },
       [this](const cancel_call& cancel) { over(cancel); },
-      [](const start_stage_epoch&) {},  // its edges are made where it lives: forward_to_worker
       [this](const meet_aggregator& meet) { options_.aggregator = meet.aggregator; },
       [this](const stop_request& request) { stop(request); },
-      [this](const stage_ready& ready) { tell(self_, options_.director, ready); },
-      [this](score_batch& batch) { tell(self_, options_.aggregator, std::move(batch)); },
-      [this](const failure& what) { tell(self_, options_.director, what); },
-      [this](const stopped& what) {
-        phase_ = phase::stopped;
-        tell(self_, options_.director, what);
-      },
       [this](const worker_said& what) { from_worker(what); },
       [this](const worker_granted& given) { take_worker(given); },
       [this](const worker_denied& what) { refused(what); },

@@ -35,7 +35,7 @@ struct worker_description {
   std::optional<bool> payload_crc = std::nullopt;
   /// As worker_options::timeout.
   std::chrono::milliseconds silence_timeout = limits::worker_silence_timeout;
-  /// See stage_engine_options::trace. Set where workers share one process with the reader of their traces.
+  /// See assembly_options::trace. Set where workers share one process with the reader of their traces.
   trace_clock* trace = nullptr;
   /// Once, on a thread of its own, in a worker that has waited for limits::worker_idle_before_preparing: makes ready
   /// what becoming a stage takes long for. The assignment may come before, meanwhile, or never. May be null.

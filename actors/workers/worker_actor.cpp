@@ -257,7 +257,8 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
           },
       .on_damaged = accusation(wiring.epoch, channel)};
   site.shape.producer_bell = site.shape.consumer_bell = &engine_->bell();
-  site.arrived_bytes = engine_->arrived_bytes();
+  const std::shared_ptr<engine_page>& page = engine_->page();
+  site.arrived_bytes = {page, &page->arrived_bytes};
   if (offered->blobs == 0) return site;
   return take_memory(site).map([&] { return std::move(site); });
 }

@@ -7,7 +7,7 @@
 #include "actors/workers/serve_worker.hpp"
 #include "actors/workers/worker_process.hpp"
 #include "runtime/edge/transport.hpp"
-#include "runtime/flow/stage_engine.hpp"
+#include "runtime/flow/compute_engine.hpp"
 #include "runtime/inject/run_start.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/wiring/assembly.hpp"
@@ -29,7 +29,7 @@ struct from_driver {
 };
 using worker_actor_type = caf::typed_actor<cast<from_driver>>;
 
-/// The actor of the one stage engine of a worker process, towards the driver.
+/// The actor of the one engine of a worker process, towards the driver.
 ///
 ///   greeting --worker_assignment--> assigned (its engine runs)
 class worker_actor_state {
@@ -70,7 +70,7 @@ class worker_actor_state {
   std::shared_ptr<run_start> run_start_ = std::make_shared<run_start>();
   /// Where the bounds stand of what was sent; null on another node.
   std::shared_ptr<const engine_page> loader_page_;
-  std::shared_ptr<stage_engine> engine_;
+  std::shared_ptr<compute_engine> engine_;
 };
 
 worker_actor_type::behavior_type worker_actor(worker_actor_type::stateful_pointer<worker_actor_state> self,

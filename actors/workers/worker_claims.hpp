@@ -14,8 +14,8 @@
 #include "messages/score_batch.hpp"
 #include "messages/worker.hpp"
 #include "runtime/edge/transport.hpp"
-#include "runtime/flow/stage_engine.hpp"
 #include "runtime/ledger/handed_out.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 
 namespace troupe {

@@ -10,7 +10,6 @@
 #include "program/start/topology_start.hpp"
 #include "program/start/topology_worker.hpp"
 #include "program/topology/eval_topology.hpp"
-#include "runtime/flow/stage_engine.hpp"
 #include <troupe/evaluator.hpp>
 
 namespace troupe::bench {

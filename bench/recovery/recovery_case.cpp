@@ -9,7 +9,7 @@
 #include "actors/workers/worker_actor.hpp"
 #include "program/start/topology_worker.hpp"
 #include "program/topology/eval_topology.hpp"
-#include "runtime/flow/stage_engine.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "tests/support/paths.hpp"
 #include "worker_steps.hpp"
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/flow/stage_engine.hpp"
-
 namespace troupe::bench {
 namespace {
 

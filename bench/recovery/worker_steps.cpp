@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runtime/flow/stage_engine.hpp"
+#include "runtime/flow/stage_body.hpp"
 
 namespace troupe::bench {
 namespace {

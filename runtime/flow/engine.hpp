@@ -37,6 +37,10 @@ class engine {
   /// sent in time.
   [[nodiscard]] virtual std::chrono::nanoseconds park_limit() const noexcept { return limits::park_max; }
 
+  /// How long the engine's thread looks for work after an idle step before it sleeps, where the run lets engines spin.
+  /// Zero: not at all.
+  [[nodiscard]] virtual std::chrono::nanoseconds spin_budget() const noexcept { return std::chrono::nanoseconds{0}; }
+
   /// The bell that rings when there may be work. It must outlive every component that has its address.
   [[nodiscard]] virtual doorbell& bell() noexcept = 0;
 

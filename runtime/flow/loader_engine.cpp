@@ -39,15 +39,15 @@ loader_engine::loader_engine(loader_engine_options options)
       commands_(bell_),
       low_water_(bell_),
       window_(options_.window, options_.window_min),
-      paused_(options_.paused) {}
+      phase_(options_.paused ? phase::paused : phase::loading) {}
 
 step_result loader_engine::step() {
-  if (finished_) return step_result::finished;
+  if (finished()) return step_result::finished;
   if (auto command = commands_.pop()) {
     std::visit([this](auto&& each) { handle(std::forward<decltype(each)>(each)); }, std::move(*command));
-    return finished_ ? step_result::finished : step_result::progressed;
+    return finished() ? step_result::finished : step_result::progressed;
   }
-  if (paused_) return step_result::idle;
+  if (phase_ == phase::paused) return step_result::idle;
   if (const auto mark = low_water_.take()) set_low_water(*mark);
   if (window_.replaying()) return resend();
   flush_calls_before(loaded_to_end_);
@@ -97,7 +97,7 @@ void loader_engine::handle(const loader_command::pause& command) {
   window_.end_replay();
   set_low_water(low_water_.newest());
   window_.forget(replay_window::all_of_them);
-  paused_ = true;
+  phase_ = phase::paused;
   if (listener_.on_paused) listener_.on_paused({first_to_send(), command.round});
 }
 
@@ -107,7 +107,7 @@ void loader_engine::handle(loader_command::start_epoch&& command) {
   window_.begin_replay();
   sent_.new_epoch();
   flushed_ = 0;
-  paused_ = false;
+  phase_ = phase::loading;
   for (const concluded& each : concluded_) report(each);
 }
 
@@ -120,7 +120,7 @@ void loader_engine::handle(const loader_command::stop&) {
   calls_.clear();
   loaded_.reset();
   window_.clear();
-  finished_ = true;
+  phase_ = phase::finished;
   // An actor that came after the order to stop hears of the end, too; one that comes later sees finished().
   while (auto command = commands_.pop()) {
     if (auto* listen = std::get_if<loader_command::listen>(&*command)) handle(std::move(*listen));
@@ -261,7 +261,7 @@ void loader_engine::fail_current_call(error cause) {
 
 void loader_engine::conclude(concluded call) {
   loaded_to_end_ = call.end.call + 1;
-  if (!window_.replaying() && !paused_) flush_calls_before(loaded_to_end_);
+  if (!window_.replaying() && phase_ == phase::loading) flush_calls_before(loaded_to_end_);
   report(call);
   concluded_.push_back(std::move(call));
 }

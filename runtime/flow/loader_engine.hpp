@@ -125,7 +125,7 @@ class loader_engine final : public engine {
   void low_water(micro_batch_id mark) { low_water_.publish(mark); }
 
   /// From any thread. True before on_finished is called.
-  [[nodiscard]] bool finished() const noexcept { return finished_.load(); }
+  [[nodiscard]] bool finished() const noexcept { return phase_.load() == phase::finished; }
 
   /// The greatest mark so far. From any thread.
   [[nodiscard]] micro_batch_id low_water() { return low_water_.newest(); }
@@ -139,6 +139,7 @@ class loader_engine final : public engine {
   [[nodiscard]] const handed_out& sent() const noexcept { return sent_; }
 
  private:
+  enum class phase : std::uint8_t { paused, loading, finished };
   struct queued_call {
     call_number call = 0;
     std::shared_ptr<micro_batch_source> source;
@@ -202,8 +203,7 @@ class loader_engine final : public engine {
   call_number next_call_ = 0;
   /// The flushes of all calls below it were sent in this epoch.
   call_number flushed_ = 0;
-  bool paused_ = false;
-  std::atomic<bool> finished_{false};
+  std::atomic<phase> phase_;
 };
 
 }  // namespace troupe

@@ -27,11 +27,7 @@ void stage_engine::on_thread_start() try {
   body_->on_start();
   if (listener_.on_ready) listener_.on_ready();
 } catch (...) {
-  cannot_start(current_exception_text());
-}
-
-void stage_engine::cannot_start(const std::string& why) {
-  const error cause{error_code::forward_failed, options_.name, "it could not start: " + why, {}};
+  const error cause{error_code::forward_failed, options_.name, "it could not start: " + current_exception_text(), {}};
   if (listener_.on_failure) listener_.on_failure({options_.address, 0, options_.name, std::nullopt, cause, 1});
 }
 
@@ -51,7 +47,7 @@ std::chrono::nanoseconds stage_engine::park_limit() const noexcept {
 bool stage_engine::take_up_command() {
   auto command = commands_.pop();
   if (!command) return false;
-  // After stop() nothing that a command says could have an effect: the edges are closed, and no call gets a score.
+  // In `stopping` no command can have an effect: the inbound edges are closed, and the outputs in flight are dropped.
   if (phase_ == phase::stopping) return true;
   std::visit([this](auto&& each) { handle(std::forward<decltype(each)>(each)); }, std::move(*command));
   return true;
@@ -69,7 +65,7 @@ void stage_engine::handle(stage_command::open_call&& command) {
 
 void stage_engine::handle(const stage_command::release_call& command) {
   scorers_.erase(command.call);
-  // Ids of ended calls are below the low-water mark and will not be sent again, so their cancellation can be forgotten.
+  // The loader never sends a micro-batch of an ended call again, because all of them are below the low-water mark.
   cancelled_.erase(cancelled_.begin(), cancelled_.upper_bound(command.call));
   inbound_.forget(command.call);
 }
@@ -79,27 +75,35 @@ void stage_engine::handle(const stage_command::cancel_call& command) {
   scorers_.erase(command.call);
   score_batcher_.drop(command.call);
   inbound_.skip(command.call);
+  // sending -> receiving: the outputs would wait for room that the receivers need for other calls.
   if (phase_ == phase::sending && work_.id().call == command.call) done();
 }
 
 void stage_engine::handle(stage_command::start_epoch&& command) {
-  // Work under way belongs to edges of the old epoch; the loader sends all that is not folded again.
+  // sending -> receiving: the micro-batch in work came over the old edges, and the loader sends it again over the new
+  // ones. Slots are released before the edges to which they belong are abandoned.
   if (!work_.inputs.empty()) done();
   drop_flying();
   inbound_.start_over(command.from);
   outbound_.abandon();
   for (engine_wiring::input& each : command.edges->inbound) inbound_.add_edge(each.port, std::move(each.edge));
   outbound_ = std::move(command.edges->outbound);
-  // The low-water mark stood still meanwhile, and the loader may wait for room in its window.
+  // The low-water mark stood still during the change, so the loader may wait for scores to make room in its window.
   score_batcher_.shorten_delay();
-  flushed_through_.reset();  // the new edges have not heard of any
+  flushed_through_.reset();  // no flush has been sent over the new edges
+}
+
+void stage_engine::handle(stage_command::listen&& command) {
+  listener_ = std::move(command.listener);
 }
 
 void stage_engine::handle(const stage_command::stop&) {
+  // sending -> receiving: a stop follows the end of all calls, so the outputs belong to none.
   if (phase_ == phase::sending) done();
-  drop_flying();  // before the edges close, to which its slots go back
+  drop_flying();  // releases slots, and so comes before the edges are closed
   inbound_.close();
   if (flying_.empty()) return finish();
+  // receiving -> stopping: a device may still read and write the tensors in flight.
   phase_ = phase::stopping;
 }
 
@@ -118,6 +122,7 @@ step_result stage_engine::receive() {
   waits_for_input_ = waits_for_input_ || has_room;
   if (pass_on_flush(std::nullopt) || flush_if_due()) return step_result::progressed;
   if (!flying_.empty() || !inbound_.exhausted()) return step_result::idle;
+  // receiving -> finished: every sender has closed its edge, and everything that they sent has been worked off.
   finish();
   return step_result::finished;
 }
@@ -133,13 +138,14 @@ void stage_engine::take_up() {
   compute();
 }
 
-/// A call begins here before its first micro-batch is loaded, but maybe after this step looked at the commands.
+/// The command that opens a call is queued before the call's first micro-batch is loaded. Still the micro-batch may be
+/// seen first, if the command came after this step had looked at the queue: then the queue is looked at once more.
 bool stage_engine::is_wanted() {
   const call_number call = work_.id().call;
   while (scores() && phase_ == phase::receiving && !scorers_.contains(call)) {
     if (!take_up_command()) break;
   }
-  if (work_.inputs.empty()) return false;  // a new epoch took it away
+  if (work_.inputs.empty()) return false;  // one of these commands began a new epoch, which dropped it
   return phase_ == phase::receiving && !is_over(call);
 }
 
@@ -150,34 +156,33 @@ void stage_engine::compute() {
   const bool is_fine = all_empty || run_with_retry().has_value();
   if (is_fine && trace_) trace_->record(instruction_kind::forward_pass, work_.id(), work_.buffer);
   auto ready = is_fine && !all_empty ? body_->outputs_ready() : nullptr;
-  // Ready outputs stay behind those that are not ready: edges carry ascending ids.
+  // Outputs that are ready still wait behind older ones that are not, since edges carry ascending ids.
   if (is_fine && (ready || !flying_.empty())) {
-    is_oldest_shown_ = is_oldest_shown_ || flying_.empty();
     flying_.push_back({std::exchange(work_, {}), std::move(ready)});
   } else if (flying_.empty()) {
     conclude(is_fine, options_.now());
     begin_sending();
   } else {
-    done();  // it failed, and was reported
+    done();  // run_with_retry() has reported the failure
   }
 }
 
 void stage_engine::show_work(micro_batch_id id) {
-  began_ = options_.now();
-  page_->work.begin(id, began_);
+  shown_since_ = options_.now();
+  page_->work.begin(id, *shown_since_);
 }
 
-/// The oldest micro-batch in flight is taken up again, if a device is no longer at work on it.
+/// Scores and sends the oldest micro-batch in flight, if the device has finished its work on it. False: it has not, or
+/// none is in flight.
 bool stage_engine::land_oldest() {
   if (flying_.empty()) return false;
   flying_work& oldest = flying_.front();
-  if (!std::exchange(is_oldest_shown_, true)) show_work(oldest.what.id());
+  if (!shown_since_) show_work(oldest.what.id());
   const expected<bool> passed = oldest.ready ? oldest.ready->has_passed() : expected<bool>{true};
   if (passed && !*passed) return false;
   const bool is_dropped = oldest.is_dropped;
   work_ = std::move(oldest.what);
   flying_.pop_front();
-  is_oldest_shown_ = false;
   const bool is_wanted = !is_dropped && !is_over(work_.id().call);
   if (is_wanted && !passed) {
     error cause = passed.error();
@@ -190,11 +195,12 @@ bool stage_engine::land_oldest() {
   } else {
     begin_sending();
   }
+  // stopping -> finished: no device uses tensors of this engine any more.
   if (phase_ == phase::stopping && flying_.empty()) finish();
   return true;
 }
 
-/// Their slots go back; their tensors stay until the device is done with them.
+/// Releases all inbound slots. The tensors in flight stay until the device has finished its work on them.
 void stage_engine::drop_flying() {
   inbound_.release();
   for (flying_work& each : flying_) each.is_dropped = true;
@@ -204,52 +210,59 @@ bool stage_engine::is_over(call_number call) const {
   return cancelled_.contains(call) || (scores() && !scorers_.contains(call));
 }
 
-/// The forward has ended at `ran`.
+/// Scores the micro-batch and counts it. Its forward ended at the time `ran`.
 void stage_engine::conclude(bool is_fine, std::chrono::nanoseconds ran) {
   if (is_fine && scores()) score_outputs();
-  const auto busy = (scores() ? options_.now() : ran) - began_;
+  TROUPE_CHECK(shown_since_.has_value(), "the page shows a micro-batch before it is computed");
+  const std::chrono::nanoseconds began = *std::exchange(shown_since_, std::nullopt);
+  const auto busy = (scores() ? options_.now() : ran) - began;
   page_->work.end(busy);
   stage_counters& counters = page_->counters;
-  counters.forward_ns.fetch_add(static_cast<std::uint64_t>((ran - began_).count()), std::memory_order_relaxed);
+  counters.forward_ns.fetch_add(static_cast<std::uint64_t>((ran - began).count()), std::memory_order_relaxed);
   counters.busy_ns.fetch_add(static_cast<std::uint64_t>(busy.count()), std::memory_order_relaxed);
   counters.micro_batches.fetch_add(1, std::memory_order_relaxed);
-  // A route's inputs and a join's outputs hold all that it saw.
+  // A route has one input, which holds all samples; a join has several inputs, and one output with all samples.
   const activation& seen = work_.inputs.size() == 1 ? work_.inputs.front() : work_.outputs.front();
   counters.samples.fetch_add(seen.row_count(), std::memory_order_relaxed);
-  static_cast<void>(flush_if_due());  // counted before: these scores may be the last of their call
+  // After counting: these scores may be the last of their call, whose counts are read when it ends.
+  static_cast<void>(flush_if_due());
 }
 
 void stage_engine::begin_sending() {
   if (outbound_.empty() || phase_ != phase::receiving || is_over(work_.id().call)) return done();
+  // receiving -> sending: the next micro-batch is not taken before this one has left, so that a slow receiver slows
+  // down this stage instead of filling its memory.
   phase_ = phase::sending;
   static_cast<void>(send());
 }
 
 step_result stage_engine::send() {
   const micro_batch_id id = work_.id();
-  // Looked at here for the trace alone, whose contract it is: a number is drawn after credit was seen.
+  // The look at the room serves the trace alone: its contract is that a number is drawn after credit was seen.
   const bool waits = trace_ && !outbound_.has_room(work_.outputs);
   const std::uint64_t order = trace_ && !waits ? trace_->draw() : 0;
   const expected<fan_out::outcome> outcome = waits ? fan_out::outcome::no_credit : try_send();
   if (!outcome) {
-    report(outcome.error(), 1);  // and with its call it is dropped
+    report(outcome.error(), 1);  // cancels the call, and with it drops this micro-batch
     return step_result::progressed;
   }
   switch (*outcome) {
     case fan_out::outcome::no_credit:
+      // Stays in `sending`: the bell rings when there is room. What has arrived of ended calls must not keep its slots
+      // meanwhile, because a sender may need them for the micro-batch that the receivers of this one wait for.
       inbound_.drop_what_is_over();
       return flush_if_due() ? step_result::progressed : step_result::idle;
     case fan_out::outcome::sent:
       if (trace_) trace_->record_at(order, instruction_kind::send_activation, id, work_.buffer);
       break;
     case fan_out::outcome::all_closed:
-      break;
+      break;  // a stop has begun downstream, and is on its way to this engine
   }
   done();
   return step_result::progressed;
 }
 
-/// An edge into another process may have no memory for it, or the outputs may be beyond what it can carry.
+/// An edge to another process throws where it finds no memory for the outputs or cannot carry them.
 expected<fan_out::outcome> stage_engine::try_send() try {
   return outbound_.send(work_.outputs, work_.was_awaited ? fan_out::caller::has_time : fan_out::caller::is_busy);
 } catch (const std::exception& e) {
@@ -259,8 +272,9 @@ expected<fan_out::outcome> stage_engine::try_send() try {
 
 void stage_engine::done() {
   inbound_.release(work_.take);
-  work_.inputs.clear();  // the tensors go with the slots
+  work_.inputs.clear();
   work_.outputs.clear();
+  // sending -> receiving: the micro-batch has left or was dropped, and its slots are free.
   if (phase_ == phase::sending) phase_ = phase::receiving;
 }
 
@@ -300,9 +314,9 @@ expected<void> stage_engine::check_outputs() const {
 
 void stage_engine::report(error cause, std::uint32_t attempts) {
   const activation& input = work_.inputs.front();
-  const micro_batch_id which = input.id;  // the cancellation lets go of the input
+  const micro_batch_id which = input.id;  // a copy, as the cancellation may drop the input
   const std::string id = to_string(which);
-  if (cause.where.find(id) == std::string::npos) {  // a scorer may have said so already
+  if (cause.where.find(id) == std::string::npos) {  // a scorer may have named the micro-batch already
     cause.where += (cause.where.empty() ? "" : ", ") + id + ", samples " + std::to_string(input.samples.begin) +
                    " to " + std::to_string(input.samples.end == 0 ? 0 : input.samples.end - 1);
   }
@@ -315,7 +329,7 @@ void stage_engine::report(error cause, std::uint32_t attempts) {
 // --- scores ----------------------------------------------------------------------------------------------------------
 
 void stage_engine::score_outputs() {
-  // A copy, as a failed score cancels the call and with it its scorers.
+  // A copy: a score that fails cancels the call, which erases the call's scorers from the map.
   const auto scorers = scorers_.at(work_.id().call);
   for (std::size_t index = 0; index < scorers.size(); ++index) {
     auto next = score_for(index, *scorers[index]);
@@ -354,9 +368,12 @@ void stage_engine::flush() {
   if (listener_.on_scores) listener_.on_scores(std::move(batch));
 }
 
-/// Downstream, or the aggregator, hears at once of a call that has ended here. With a micro-batch in hand only calls
-/// before its own have: those must go ahead, as it may wait for room at one replica while another one waits for the end
-/// of the call before. The same holds for micro-batches in flight.
+/// Passes on how far calls have ended: as a flush to the stages downstream, and by sending the scores that wait. True
+/// if there was something to pass on.
+///
+/// `before` is the call of the micro-batch in hand, if there is one. That call, and those of micro-batches in flight,
+/// have not ended here yet; the calls before them have. Their flush is sent before the micro-batch is, because the
+/// micro-batch may wait for room at one replica of the next stage while another replica waits for the flush.
 bool stage_engine::pass_on_flush(std::optional<call_number> before) {
   auto ended = inbound_.flushed_through();
   if (!flying_.empty())
@@ -374,6 +391,7 @@ bool stage_engine::pass_on_flush(std::optional<call_number> before) {
 void stage_engine::finish() {
   flush();
   outbound_.close();
+  // From any phase: no edge has anything more for this engine, or a stop was ordered.
   phase_ = phase::finished;
   if (listener_.on_finished) listener_.on_finished();
 }

@@ -2,23 +2,19 @@
 
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "messages/failure.hpp"
 #include "messages/limits.hpp"
 #include "messages/score.hpp"
 #include "runtime/device/device_context.hpp"
 #include "runtime/edge/edge.hpp"
 #include "runtime/flow/command_queue.hpp"
-#include "runtime/flow/engine.hpp"
-#include "runtime/flow/engine_wiring.hpp"
+#include "runtime/flow/compute_engine.hpp"
 #include "runtime/flow/fan_out.hpp"
 #include "runtime/flow/gather.hpp"
 #include "runtime/flow/score_batcher.hpp"
@@ -29,98 +25,55 @@
 
 namespace troupe {
 
-/// What an actor may ask of its stage engine; taken up between two micro-batches.
-namespace stage_command {
-/// Before the call's first micro-batch is loaded. Engines without sinks that are handed micro-batches from 0 on need
-/// none.
-struct open_call {
-  call_number call = 0;
-  /// Index of the call's first micro-batch.
-  std::uint64_t first = 0;
-  /// One per sink of the engine, in the order of stage_engine_options::sinks.
-  std::vector<std::shared_ptr<scorer>> scorers;
-};
-/// The call is complete: its scorer goes. Any later micro-batch of the call is a replay, and dropped.
-struct release_call {
-  call_number call = 0;
-};
-/// Drop every micro-batch of the call, held or to come.
-struct cancel_call {
-  call_number call = 0;
-};
-/// A new epoch: micro-batches in work and in the old edges are dropped, these edges end without a word, and the new
-/// ones bring everything from `from` on, what was received before included.
-struct start_epoch {
-  std::shared_ptr<engine_wiring> edges;
-  micro_batch_id from;
-};
-/// Drop everything, close all edges, finish. (Without it an engine finishes when its inbound edges are exhausted.)
-struct stop {};
-}  // namespace stage_command
-using stage_command_t = std::variant<stage_command::open_call, stage_command::release_call, stage_command::cancel_call,
-                                     stage_command::start_epoch, stage_command::stop>;
-
-/// What a stage engine tells its actor. Called from the engine's thread; must not block.
-struct stage_listener {
-  /// The body has started: forwards can come.
-  std::function<void()> on_ready;
-  std::function<void(std::vector<score>)> on_scores;
-  /// A forward failed limits::forward_attempts_max times, or a score could not be made: the engine has dropped the
-  /// micro-batch, drops the rest of its call from now on, and goes on working.
-  std::function<void(failure)> on_failure;
-  std::function<void()> on_finished;
-};
-
 struct stage_engine_options {
   std::string name;
   stage_address address;
   std::uint32_t num_pipe_buffers = limits::pipe_buffers_default;
-  /// The sinks that score outputs of this node; a node without any sends all of them downstream.
+  /// The sinks that score outputs of this node. A node without sinks sends all its outputs downstream.
   std::vector<std::uint32_t> sinks = {};
-  /// Which output each of them scores; empty: output 0.
+  /// By sink, the output that it scores. Empty: every sink scores output 0.
   std::vector<std::uint32_t> sink_ports = {};
   std::size_t outputs = 1;
   gather_options inputs = {};
-  /// Fed by a loader: its takes are LoadMicroBatch, those of all others RecvActivation.
+  /// The loader feeds this stage. In the trace its takes are LoadMicroBatch; those of other stages are RecvActivation.
   bool is_first = true;
-  /// Numbers the trace of the run; null records none. Must outlive the engine.
+  /// Numbers the events of the trace; null: no trace is recorded. It outlives the engine.
   trace_clock* trace = nullptr;
   clock_function now = steady_now;
-  /// Fresh, in memory that other processes have mapped; null: the engine makes one of its own.
+  /// A fresh page, in memory that other processes have mapped; null: the engine makes a page of its own.
   std::shared_ptr<engine_page> shared_page = nullptr;
 };
 
-/// The body of a stage actor: receive -> run -> score, send as a state machine, one micro-batch at a time, free of CAF
-/// and of LibTorch. The same for stages, joins and routes: they differ in their bodies and in how many ports they have.
+/// The engine of a stage that evaluates: it receives a micro-batch, runs the body, scores the outputs or sends them,
+/// and goes on to the next micro-batch. Stages, joins and routes have the same engine; they differ in their bodies and
+/// in the number of their ports.
 ///
-///   receiving --a part from every input--> (run, score) --> sending --room on every branch--> receiving
-///                                                  \--(no branch)---------------------------> receiving
-///   any state --inbound exhausted, or stop--> finished
+///   receiving --every input has its part--> (run, score) --> sending --every branch has room--> receiving
+///                                                   \--no branch------------------------------> receiving
+///   receiving --all inbound edges exhausted--> finished
+///   receiving, sending --stop--> finished;   with micro-batches in flight: stopping --the last has landed--> finished
 ///
-/// The inbound slots are in use from the receive until the outputs have been sent (or scored): their release is the
-/// credit. An empty part is passed on without a run.
+/// The engine uses the inbound slots of a micro-batch until its outputs have been sent or scored. Their release is the
+/// credit of the sender. A micro-batch of which this stage gets an empty part is passed on without a run.
 ///
 /// A body may say after a run that a device is still at work on the outputs (stage_body::outputs_ready). The
-/// micro-batch is then in flight: the engine takes the next ones, as many as the stage has buffers and
-/// limits::forwards_in_flight_max allows, and scores and sends each, in order, once its event has passed. Nothing that
-/// is not ready leaves the engine. A stop waits for micro-batches in flight, since the device reads and writes their
-/// tensors (`stopping`).
-class stage_engine final : public engine {
+/// micro-batch is then in flight, and the engine takes the next one. The number in flight is bounded by the buffers of
+/// the stage and by limits::forwards_in_flight_max. Once the event of the oldest has passed, the engine scores and
+/// sends its outputs. A stop waits for micro-batches in flight, because the device reads and writes their tensors.
+class stage_engine final : public compute_engine {
  public:
   stage_engine(stage_engine_options options, std::shared_ptr<stage_body> body);
 
-  // Wiring, before the first step or by stage_command::start_epoch. At least one inbound edge per port; a branch per
-  // node downstream, unless the engine serves a sink. Without any the engine waits.
+  // Edges, for tests that wire an engine before its first step: at least one inbound edge per port, and a branch per
+  // node downstream.
   void add_inbound(std::unique_ptr<edge_consumer> edge, std::size_t port = 0) {
     inbound_.add_edge(port, std::move(edge));
   }
   [[nodiscard]] fan_out& outbound() noexcept { return outbound_; }
-  void listen(stage_listener listener) { listener_ = std::move(listener); }
 
-  /// From any thread. False if the queue is full (limits::commands_queued_max).
-  [[nodiscard]] bool command(stage_command_t command) { return commands_.push(std::move(command)); }
-  /// stage_command::stop, also where the queue is full. From any thread.
-  void stop() { commands_.push_end(stage_command::stop{}); }
+  void listen(stage_listener listener) override { listener_ = std::move(listener); }
+  [[nodiscard]] bool command(stage_command_t command) override { return commands_.push(std::move(command)); }
+  void stop() override { commands_.push_end(stage_command::stop{}); }
 
   [[nodiscard]] step_result step() override;
   [[nodiscard]] doorbell& bell() noexcept override { return bell_; }
@@ -128,37 +81,31 @@ class stage_engine final : public engine {
   [[nodiscard]] const std::string& name() const noexcept override { return options_.name; }
   [[nodiscard]] std::chrono::nanoseconds park_limit() const noexcept override;
 
+  [[nodiscard]] stage_address address() const noexcept override { return options_.address; }
+  [[nodiscard]] const std::vector<std::uint32_t>& sinks() const noexcept override { return options_.sinks; }
+  [[nodiscard]] const std::shared_ptr<engine_page>& page() const noexcept override { return page_; }
+  [[nodiscard]] const trace_recorder* trace() const noexcept override { return trace_ ? &*trace_ : nullptr; }
   [[nodiscard]] const stage_counters& counters() const noexcept { return page_->counters; }
-  [[nodiscard]] std::shared_ptr<const engine_page> page() const noexcept { return page_; }
-  /// For edge_site::arrived_bytes.
-  [[nodiscard]] std::shared_ptr<std::atomic<std::uint64_t>> arrived_bytes() const noexcept {
-    return {page_, &page_->arrived_bytes};
-  }
-  [[nodiscard]] stage_address address() const noexcept { return options_.address; }
-  /// Once the engine has finished; null if none was asked for.
-  [[nodiscard]] const trace_recorder* trace() const noexcept { return trace_ ? &*trace_ : nullptr; }
-  [[nodiscard]] const std::vector<std::uint32_t>& sinks() const noexcept { return options_.sinks; }
 
  private:
-  void cannot_start(const std::string& why);
   enum class phase : std::uint8_t { receiving, sending, stopping, finished };
-  /// One micro-batch on its way through; kept from one to the next for its memory.
+  /// The micro-batch in work. The engine has one object for all, so that the memory of its vectors is reused.
   struct work {
     std::vector<activation> inputs;
     std::vector<activation> outputs;
     /// gather::last_take().
     std::uint64_t take = 0;
     std::uint32_t buffer = 0;
-    /// The stage waited for it, and has time until the next one.
+    /// The stage was idle before it came, so that it may do the work of an edge's thread while it sends.
     bool was_awaited = false;
 
     [[nodiscard]] micro_batch_id id() const { return inputs.front().id; }
   };
-  /// Its outputs are ready when the event has passed; null: they are.
+  /// A micro-batch in flight. Its outputs are ready when the event has passed, or at once where the event is null.
   struct flying_work {
     work what;
     std::shared_ptr<context_event> ready;
-    /// Its slots went back, and its outputs go nowhere.
+    /// Its inbound slots were released, and its outputs are not sent or scored.
     bool is_dropped = false;
   };
 
@@ -167,6 +114,7 @@ class stage_engine final : public engine {
   void handle(const stage_command::release_call& command);
   void handle(const stage_command::cancel_call& command);
   void handle(stage_command::start_epoch&& command);
+  void handle(stage_command::listen&& command);
   void handle(const stage_command::stop& command);
 
   step_result receive();
@@ -212,11 +160,11 @@ class stage_engine final : public engine {
   std::uint64_t taken_ = 0;
   work work_;
   bool waits_for_input_ = false;
-  /// In the order of their takes.
+  /// In the order in which they were taken.
   std::deque<flying_work> flying_;
-  /// When the micro-batch whose work the page shows began; while others wait for room, none of those in flight.
-  std::chrono::nanoseconds began_{0};
-  bool is_oldest_shown_ = false;
+  /// When the work on the micro-batch that the page shows began. Nothing while the page shows none: between two
+  /// micro-batches, and for one in flight from the end of the one before it to the next look at it.
+  std::optional<std::chrono::nanoseconds> shown_since_;
   std::optional<call_number> flushed_through_;
 
   std::map<call_number, std::vector<std::shared_ptr<scorer>>> scorers_;

@@ -5,6 +5,7 @@
 
 #include "messages/check.hpp"
 #include "messages/try.hpp"
+#include "runtime/flow/stage_engine.hpp"
 #include "runtime/wiring/make_wiring.hpp"
 
 namespace troupe {
@@ -79,9 +80,9 @@ expected<std::vector<trace_event>> trace_of(const assembly& engines) {
   return gather_trace(recorders);
 }
 
-std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
-                                                const assembly_options& options, std::shared_ptr<stage_body> body,
-                                                std::shared_ptr<engine_page> shared_page) {
+std::shared_ptr<compute_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
+                                                  const assembly_options& options, std::shared_ptr<stage_body> body,
+                                                  std::shared_ptr<engine_page> shared_page) {
   stage_engine_options made = engine_options(plan, plan.instances[instance], options);
   made.shared_page = std::move(shared_page);
   return std::make_shared<stage_engine>(std::move(made), std::move(body));

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "runtime/edge/edge.hpp"
+#include "runtime/flow/compute_engine.hpp"
 #include "runtime/flow/loader_engine.hpp"
-#include "runtime/flow/stage_engine.hpp"
 #include "runtime/ledger/fold_ledger.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/telemetry/stage_accounts.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 #include "runtime/wiring/edge_depths.hpp"
@@ -23,7 +24,7 @@ struct assembly {
   std::shared_ptr<edge_factory> edges;
   std::shared_ptr<loader_engine> loader;
   /// One per stage instance that lives in this process, in the order of plan.instances.
-  std::vector<std::shared_ptr<stage_engine>> stages;
+  std::vector<std::shared_ptr<compute_engine>> stages;
   /// All stage instances, wherever they live.
   std::shared_ptr<stage_accounts> accounts;
   std::uint64_t window = 1;
@@ -43,7 +44,7 @@ using body_factory = std::function<expected<std::shared_ptr<stage_body>>(stage_a
 
 struct assembly_options {
   edge_depths depths = {};
-  /// See stage_engine_options::trace.
+  /// Numbers the traces of the run's stages; null: none is recorded. It outlives the engines.
   trace_clock* trace = nullptr;
   clock_function now = steady_now;
   /// Stages that live elsewhere: no engine is made for them. Empty: none.
@@ -56,10 +57,10 @@ struct assembly_options {
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options);
 
-/// One engine of a plan; `instance` is its position in plan.instances and no source. `shared_page`: see
-/// stage_engine_options.
-std::shared_ptr<stage_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
-                                                const assembly_options& options, std::shared_ptr<stage_body> body,
-                                                std::shared_ptr<engine_page> shared_page = nullptr);
+/// The engine of one stage of a plan; `instance` is its position in plan.instances and not a source. `shared_page` is
+/// fresh, in memory that other processes have mapped; null: the engine makes a page of its own.
+std::shared_ptr<compute_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
+                                                  const assembly_options& options, std::shared_ptr<stage_body> body,
+                                                  std::shared_ptr<engine_page> shared_page = nullptr);
 
 }  // namespace troupe

@@ -14,7 +14,7 @@
 
 #include "actors/workers/worker_actor.hpp"
 #include "messages/check.hpp"
-#include "runtime/flow/stage_engine.hpp"
+#include "runtime/flow/compute_engine.hpp"
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
 #include "runtime/trace/trace_recorder.hpp"
@@ -37,7 +37,7 @@ struct run_trace {
   /// Of engines that are not stepped again.
   void keep(const stepped_engines& of) {
     for (const stepped_engines::entry& each : of.entries) {
-      const auto* stage = dynamic_cast<const stage_engine*>(each.driven.get());
+      const auto* stage = dynamic_cast<const compute_engine*>(each.driven.get());
       if (stage == nullptr || stage->trace() == nullptr) continue;
       TROUPE_CHECK(stage->trace()->dropped() == 0, "plans are shorter than a recorder is long");
       events.insert(events.end(), stage->trace()->events().begin(), stage->trace()->events().end());

@@ -59,15 +59,8 @@ inline stage_actor::behavior_type deaf_stage(stage_actor::stateful_pointer<deaf_
             self->state.asked.push_back(self->make_response_promise<call_opened>());
             return self->state.asked.back();
           },
-          [](const release_call&) {},
-          [](const cancel_call&) {},
-          [](const start_stage_epoch&) {},
-          [](const meet_aggregator&) {},
-          [=](const stop_request& stop) { told_to_stop->push_back(stop.mode); },
-          [](const stage_ready&) {},
-          [](const score_batch&) {},
-          [](const failure&) {},
-          [](const stopped&) {}};
+          [](const release_call&) {}, [](const cancel_call&) {}, [](const meet_aggregator&) {},
+          [=](const stop_request& stop) { told_to_stop->push_back(stop.mode); }};
 }
 
 /// Stages that never do anything but have actors; remembers what was wired.
@@ -77,7 +70,7 @@ struct noting_provider final : local_stages {
   [[nodiscard]] expected<stage_actor> start(director_actor::pointer director, const aggregator_actor& aggregator,
                                             stage_address at, incarnation_number incarnation) override {
     if (deaf) return stage_actor{director->spawn<caf::monitored>(deaf_stage, times_asked, told_to_stop)};
-    return introduce(*std::ranges::find(engines_->stages, at, &stage_engine::address), director, aggregator,
+    return introduce(*std::ranges::find(engines_->stages, at, &compute_engine::address), director, aggregator,
                      incarnation);
   }
   [[nodiscard]] expected<std::shared_ptr<engine_wiring>> wire(const epoch_request& round) override {
