@@ -102,14 +102,14 @@ void director_state::open_at_aggregator(call_number number) {
           on_error);
 }
 
-/// Those that start later hear of all open calls when they are ready, and before they get edges.
+/// Asks a stage that is there. A stage that starts later is asked when it is ready, and before it gets edges.
 void director_state::open_at(stage_address at, call_number number) {
   calls_.await(number, at);
   ask_to_open(at, number, limits::control_request_attempts - 1);
 }
 
-/// The time of an attempt may have passed while this process was frozen. A call may be opened twice. The order or its
-/// answer may be lost while the worker lives: another one is told anew.
+/// Asks again after a time-out, because this process may have been frozen meanwhile; a stage may be asked twice. After
+/// the last attempt the worker of the stage is ended: its successor is told of the call when it is ready.
 void director_state::ask_to_open(stage_address at, call_number number, std::uint32_t attempts_left) {
   const stage_roster::member& one = stages_.members().at(at);
   const auto on_error = [this, at, number, attempts_left, incarnation = one.incarnation](const caf::error& e) {
@@ -145,7 +145,8 @@ void director_state::load_in_order() {
 
 void director_state::cancel(call_number number, const error& cause) {
   if (!calls_.cancel(number, cause)) return;
-  // The aggregator first: once the loader forgets the call it sends others, and the ledger must not hold both.
+  // The aggregator is told first. When the loader has dropped the call it has room for others, and the ledger, which
+  // has room for one window, must not hold scores of both.
   tell(self_, aggregator_, cancel_call{number, cause});
   tell(self_, loader_, cancel_call{number, cause});
   tell_stages(cancel_call{number, cause});
@@ -160,7 +161,8 @@ void director_state::cancel_open_calls(const error& cause) {
   for (const auto& [number, entry] : calls_.calls()) cancel(number, cause);
 }
 
-/// Calls that still wait for their stages have sent nothing that could be finished: they are cancelled.
+/// A call that is not yet loading has sent nothing that could be finished, and is cancelled. The loader ends the others
+/// after what it has sent of them.
 void director_state::cut() {
   for (const call_number number : calls_.cut()) {
     cancel(number, {error_code::interrupted, "director", "the run was stopped before the call began", {}});
@@ -169,7 +171,7 @@ void director_state::cut() {
 }
 
 void director_state::ended(const call_completed& end) {
-  if (!calls_.contains(end.tally.call)) return;  // answered by fatal()
+  if (!calls_.contains(end.tally.call)) return;  // fatal() has answered it
   if (end.tally.cause) cancel(end.tally.call, *end.tally.cause);
   tell_stages(release_call{end.tally.call});
 
@@ -182,7 +184,7 @@ void director_state::ended(const call_completed& end) {
                        .dropped_so_far = plan_.ledger->duplicates_dropped()};
   if (calls_.empty()) tell_of_losses_left();
   entry.ticket->done.set_value(std::move(outcome));
-  plan_.reports->wake();  // the thread that waits for reports waits for this, too
+  plan_.reports->wake();  // the thread that waits there for reports waits for the end of the call, too
   stop_engines_if_quiet();
 }
 
@@ -198,25 +200,28 @@ void director_state::refuse(const call_ticket_ptr& ticket, error cause, const ca
 
 void director_state::stop(stop_mode mode) {
   stop_asked_ = true;
+  // serving -> draining: calls that are open may end; later ones are refused.
   if (mode == stop_mode::drain && phase_ == run_phase::serving) phase_ = run_phase::draining;
   if (mode == stop_mode::abort && phase_ < run_phase::aborting) {
+    // serving, draining -> aborting: the results of open calls are not wanted any more.
     phase_ = run_phase::aborting;
     cancel_open_calls({error_code::interrupted, "director", "the run was stopped before the call was complete", {}});
   }
   stop_engines_if_quiet();
-  end_if_all_stopped();  // they may have, after a failure
+  end_if_all_stopped();  // after a failure the engines may have stopped long ago
 }
 
 void director_state::fatal(const error& cause) {
   const bool is_first = !failed_for_;
   if (is_first) failed_for_ = cause;
+  // serving, draining -> aborting: no open call can be finished, and stages that are lost are not replaced any more.
   if (phase_ < run_phase::aborting) phase_ = run_phase::aborting;
   bool is_told = !is_first && to_string(cause) == to_string(*failed_for_);
-  // Answered here, since the actor that ends calls may be the one that is gone.
+  // The calls are answered here, since the aggregator, which ends them otherwise, may be the actor that is gone.
   for (auto& [number, entry] : calls_.close_all()) {
     tell_stages(cancel_call{number, cause});
     is_told = is_told || !entry.cause;
-    // The aggregator folds nothing more into what the caller reads from now on.
+    // The ledger ends the call at once: the caller reads the result from now on, and nothing may be folded into it.
     const call_start& start = entry.ticket->start;
     const call_tally not_begun{.call = number, .folded = start.first(), .samples = start.samples};
     refuse(entry.ticket, entry.cause.value_or(cause), plan_.ledger->abandon(number).value_or(not_begun));
@@ -228,13 +233,15 @@ void director_state::fatal(const error& cause) {
 void director_state::stop_engines_if_quiet() {
   if (phase_ != run_phase::draining && phase_ != run_phase::aborting) return;
   if (!calls_.empty()) return;
+  // draining, aborting -> stopping: every call is answered, and micro-batches that are still on their way belong to no
+  // call. The engines drop them. To wait until they have come through could be a wait for ever: if one is lost, its
+  // credit is lost, too, and lost work is noticed for open calls only.
   phase_ = run_phase::stopping;
-  // Every call is answered: micro-batches still on their way belong to none. Closing the edges and waiting for them to
-  // come through would be a wait without an end: one may be lost, its credit with it, and lost work is noticed for open
-  // calls alone. Stages first: none says that it has stopped before it was told.
+  // Stages are told first. If the loader were, its closed edges would end the stages before they were told, and
+  // `stopped` of a worker that was not told to stop counts as untrue.
   tell_stages(stop_request{stop_mode::abort});
   tell(self_, loader_, stop_request{stop_mode::abort});
-  end_if_all_stopped();  // none could be started
+  end_if_all_stopped();  // at once where no engine could be started
 }
 
 void director_state::engine_stopped(const stopped& what) {
@@ -252,6 +259,7 @@ void director_state::end_if_all_stopped() {
 }
 
 void director_state::end() {
+  // stopping -> ended: no engine runs, so the actors can go. The death of an actor is no failure from now on.
   phase_ = run_phase::ended;
   for (const auto& [at, one] : stages_.members()) self_->send_exit(one.actor, caf::exit_reason::user_shutdown);
   self_->send_exit(loader_, caf::exit_reason::user_shutdown);

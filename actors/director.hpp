@@ -23,41 +23,46 @@
 
 namespace troupe {
 
-/// What a director directs. It lies in the director's state, and nothing in it ends with a child of the director.
+/// What a director is given at its start. The director's children may die and be replaced; nothing of this ends with
+/// them.
 struct director_plan {
   std::shared_ptr<assembly> engines;
-  /// The aggregator's; a failed run ends its calls there itself. Actors share one thread.
+  /// The ledger into which the aggregator folds. If the run fails, the director itself ends the calls there. That is
+  /// safe because all actors share one thread.
   std::shared_ptr<fold_ledger> ledger;
   /// Runs the loader's engine.
   std::shared_ptr<engine_host> host;
   /// Where the stages come from.
   std::shared_ptr<stage_provider> provider;
   std::shared_ptr<report_box> reports;
-  /// In all, for each acknowledgement of a call; longer than the time after which a stage that is silent is replaced.
+  /// The time for each acknowledgement of a call, over all attempts. Longer than the time after which a silent stage is
+  /// replaced.
   std::chrono::nanoseconds request_timeout = limits::control_request_timeout;
-  /// How often a stage is started again.
+  /// How often a stage may die before the run is given up.
   restart_limits restarts = {};
-  /// For tests that make actors die: the loader's actor and the aggregator, each time one is made. May be empty.
+  /// For tests that make actors die: called for every loader actor and every aggregator that is made. May be empty.
   std::function<void(const caf::actor& child)> on_child = {};
-  /// The run is whole again after a loss, or its last call has ended before. May be empty; must not wait.
+  /// Called when the run is whole again after a loss, or when its last call ended earlier. May be empty; must not wait.
   std::function<void(const recovery_note& note)> on_recovered = {};
   /// Called once, when a stop was asked for, every engine has finished and every child was told to exit.
   std::function<void()> on_stopped;
 };
 
-/// Owns a run: spawns and watches the actors, the aggregator and the monitor; opens, cancels and ends calls; stops all.
-/// A drain waits for the open calls, an abort cancels them; then all engines drop what they hold.
+/// Owns a run: it spawns and watches the other actors; it opens, cancels and ends calls; and it stops everything. A
+/// drain waits for the open calls, an abort cancels them; then all engines drop what they hold.
 ///
-///   run:   serving --stop_request--> draining | aborting --no open call--> stopping --all engines stopped--> (quit)
-///          any --failure of the run--> aborting; it quits no sooner than it was asked to stop
-///   edges: epoch_switch; a new epoch begins when a stage is lost, or a new one is ready
+///   run:   serving --stop_request--> draining or aborting --no call is open--> stopping --all have stopped--> ended
+///          serving, draining --failure of the run--> aborting
+///          After a failure the run stays in `stopping` until it is asked to stop.
+///   edges: epoch_switch. A new epoch begins when a stage was lost, or when a stage that is not wired is ready.
 ///   calls: call_book
 ///
-/// Every ticket is answered exactly once, after a failure of the run with its cause. Calls are numbered, and loaded, in
-/// the order of submission.
+/// Every ticket is answered exactly once; after a failure of the run, with its cause. Calls are numbered, and loaded,
+/// in the order of submission.
 ///
-/// When a stage is lost its next incarnation is started, and as soon as every node is served again all of them get new
-/// edges: survivors drop what they hold, and the loader sends again all that is not folded (docs/recovery.md).
+/// When a stage is lost, its next incarnation is started. As soon as every node is served again, all stages get new
+/// edges: the survivors drop what they hold, and the loader sends everything again that is not folded
+/// (docs/recovery.md).
 class director_state {
  public:
   static inline const char* name = "director";
@@ -89,12 +94,12 @@ class director_state {
   void end_if_all_stopped();
   void end();
 
-  // The lives of the stages (director_recovery.cpp).
+  // Start, loss and replacement of stages, edges and actors (director_recovery.cpp).
   void start_stages();
   void start_stage(stage_address at);
   void stage_is_ready(const stage_ready& ready);
   void stage_is_lost(const stage_lost& lost);
-  /// False: there is no point in starting it again.
+  /// False: the stage is not to be started again, because the run has failed.
   [[nodiscard]] bool may_restart(const stage_lost& lost);
   void tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from);
   void tell_of_other_losses(micro_batch_id from);
@@ -126,15 +131,17 @@ class director_state {
   std::optional<error> failed_for_;
   stage_roster stages_;
   restart_budget budget_;
-  /// A stage that is being replaced: since when, and its newest death.
+  /// A stage that is being replaced: the time of its first loss, and its newest one.
   struct loss {
     std::chrono::nanoseconds since{0};
     stage_lost newest;
-    /// Micro-batches, by the epochs since then: other replicas may go on before it is replaced.
+    /// Micro-batches that all epochs since then have sent again. There may be several before the stage is replaced, as
+    /// other replicas go on meanwhile.
     std::uint64_t sent_again = 0;
   };
   std::map<stage_address, loss> losses_;
-  /// The time of the oldest loss (of the loader, the aggregator, or edges between living stages) without new edges.
+  /// Since when the run waits for new edges because the loader's actor, the aggregator, or an edge between living
+  /// stages was lost.
   std::optional<std::chrono::nanoseconds> lost_since_;
   epoch_switch epochs_;
   std::uint32_t replacements_ = 0;
@@ -145,7 +152,8 @@ class director_state {
   loader_actor loader_;
 };
 
-/// An exception that left a handler would end the actor, and a caller that waits for an answer would wait for ever.
+/// An exception that left a handler would end the director, and callers would wait for ever for the answers to their
+/// tickets. It fails the run instead.
 template <class Message, class F>
 auto director_state::guarded(F handler) {
   return [this, handler](const Message& message) {

@@ -51,7 +51,8 @@ void director_state::stage_is_lost(const stage_lost& lost) {
   load_in_order();
 }
 
-/// When all deaths fell on one micro-batch its call is given up, and the stage may serve the next one.
+/// If the budget of the stage's deaths is spent, and all of them fell on one micro-batch, the call of that micro-batch
+/// is given up and the stage is started again for the other calls. Otherwise the run fails.
 bool director_state::may_restart(const stage_lost& lost) {
   const auto spent = budget_.note(lost, steady_now(), plan_.engines->loader->low_water());
   if (!spent) return true;
@@ -67,13 +68,14 @@ bool director_state::may_restart(const stage_lost& lost) {
   return poison;
 }
 
-/// A connection may break between two processes that live: new edges, all over again.
+/// A connection between two live processes broke. News of an older epoch is ignored, as its edges have been replaced.
 void director_state::edge_is_lost(const edge_lost& lost) {
   if (lost.epoch != epochs_.epoch()) return;
   make_new_edges(lost.cause);
 }
 
-/// What a worker or an edge has lost without a word is sent again, as after a death.
+/// A worker or an edge has lost work, and no part of the run noticed it. The work is sent again over new edges, as
+/// after a death. The observation is ignored if results have come since, or new edges.
 void director_state::work_is_lost(const work_lost& lost) {
   if (lost.waited_for != plan_.engines->loader->low_water() || epochs_.is_older_than_epoch(lost.noticed)) return;
   make_new_edges({error_code::work_lost, to_string(lost.waited_for),
@@ -97,8 +99,8 @@ void director_state::start_epoch_if_needed() {
 }
 
 void director_state::start_epoch(const loading_paused& paused) {
-  if (!epochs_.paused(paused.round)) return;  // an answer to an earlier order
-  // Another stage may have died meanwhile: then the next one who gets ready tries again.
+  if (!epochs_.paused(paused.round)) return;  // the answer to an earlier order
+  // Another stage may have died meanwhile. Then the loader stays paused until its successor is ready.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
   const micro_batch_id from = calls_.first_awaited(paused.first);
@@ -110,7 +112,8 @@ void director_state::start_epoch(const loading_paused& paused) {
   load_in_order();
 }
 
-/// The loader has paused: what it has sent from `from` on is what it sends again.
+/// Reports the stages that are wired again. The loader has paused, so what it has sent from `from` on is exactly what
+/// it will send again.
 void director_state::tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from) {
   const std::uint64_t again_now = plan_.engines->loader->sent().count_from(from);
   for (auto& [at, open] : losses_) open.sent_again += again_now;
@@ -146,8 +149,8 @@ void director_state::tell_of_other_losses(micro_batch_id from) {
   }
 }
 
-/// The run may end with its last call, and with it the wait for the replacement. What was sent again meanwhile counts.
-/// Into the box at once: the answer to the call follows.
+/// The last open call has ended before these stages were replaced. The run may end now, so they are reported here, and
+/// directly into the box: the answer to the call follows, and the caller may read the reports then.
 void director_state::tell_of_losses_left() {
   for (const auto& [at, left] : losses_) {
     const error& cause = left.newest.cause;
@@ -175,8 +178,8 @@ expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const epoch_
 
 // --- actors that die -------------------------------------------------------------------------------------------------
 
-/// What the loader's and the aggregator's actors know lies outside them: another one takes over, and what was lost on
-/// the way is sent again. Any other child has met a bug that the run cannot go on with.
+/// The loader's actor and the aggregator can be replaced: what they know is in objects outside them, and messages that
+/// died with them are made good by a new epoch. The death of any other child is a bug, with which the run cannot go on.
 void director_state::child_died(const caf::down_msg& down) {
   const bool can_be_replaced = down.source == loader_.address() || down.source == aggregator_.address();
   if ((!can_be_replaced && !stages_.is_stage_actor(down.source) && down.source != monitor_.address()) ||
@@ -210,8 +213,9 @@ void director_state::replace_aggregator() {
   spawn_aggregator();
   tell(self_, aggregator_, meet_loader{loader_});
   tell(self_, loader_, meet_aggregator{aggregator_});
-  // Before it hears of scores: the loader may have forgotten a cancelled call, and the ledger must not hold others,
-  // too.
+  // Cancellations come before the stages learn of the new aggregator, and so before any score. The loader may have
+  // dropped a cancelled call already and send others, and the ledger, which has room for one window, must not hold
+  // both.
   for (const auto& [number, entry] : calls_.calls()) {
     if (entry.aggregator_missing) open_at_aggregator(number);
     if (entry.now == call_book::phase::cancelling) tell(self_, aggregator_, cancel_call{number, *entry.cause});

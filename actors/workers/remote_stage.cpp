@@ -14,8 +14,9 @@
 namespace troupe {
 namespace {
 
-/// Long enough for the news of a process's end, which comes another way than that of its connection's: after all of its
-/// threads have ended, which takes a while on a busy machine, and its output was read.
+/// When a process ends, its connection breaks first. The report of its end comes later and another way: after all of
+/// its threads have ended, which takes a while on a busy machine, and after its output was read. This is long enough
+/// for it.
 constexpr std::chrono::milliseconds patience_with_a_broken_link =
     limits::worker_output_drain_time + std::chrono::milliseconds{500};
 static_assert(patience_with_a_broken_link < limits::lost_work_margin,
@@ -61,7 +62,7 @@ void remote_stage_state::request_worker() {
   tell(self_, asked_, troupe::worker_request{remote_stage_actor{self_}});
 }
 
-/// The node may have been lost meanwhile: the stage is placed on another one then.
+/// Where the node of the pool was lost meanwhile, the stage is placed on another node, whose pool is asked.
 void remote_stage_state::refused(const worker_denied& what) {
   if (phase_ != phase::waiting) return;
   const auto pool = options_.pool();
@@ -71,16 +72,13 @@ void remote_stage_state::refused(const worker_denied& what) {
 
 void remote_stage_state::take_worker(const worker_granted& given) {
   worker_ = given.worker;
-  if (phase_ != phase::waiting) return worker_->kill();  // the run has ended meanwhile
-  phase_ = phase::assigned;
+  if (phase_ != phase::waiting) return worker_->kill();  // the run was stopped meanwhile
+  // waiting -> starting: the worker belongs to this stage from now on, and its end is reported here.
+  phase_ = phase::starting;
   claims_.emplace(options_.place, options_.sent);
-  believed_ = true;
-  takes_blobs_ = true;
   worker_->rename(name_);
-  // A worker that takes nothing is as good as dead; its end is told as any other's.
-  const auto assigned = assign(given);
-  driver_failed_ = !assigned && takes_blobs_;
-  if (!assigned) worker_->kill(brief(assigned.error()));
+  // A worker that cannot be given its assignment is killed. What follows from that is decided when its end is reported.
+  if (const auto assigned = assign(given); !assigned) worker_->kill(brief(assigned.error()));
   wait_for_start(limits::wait_slices - 1);
 }
 
@@ -112,19 +110,19 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
 }
 
 expected<void> remote_stage_state::hand_over(const std::string& tag, const blob& what) {
-  auto sent = worker_->hand_over(tag, {&what, 1});
-  takes_blobs_ = sent.has_value();
-  return sent;
+  return worker_->hand_over(tag, {&what, 1});
 }
 
 expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm_up) try {
   if (warm_up == nullptr) return 0;
   const payload_codec& codec = *options_.setup->codec;
   const std::uint64_t bytes = codec.size_of(*warm_up);
-  const auto made =
-      TROUPE_TRY(blob::make("troupe-warm-up", bytes, [&](std::span<std::byte> to) { codec.write(*warm_up, to); }));
-  return hand_over("warm-up", made).map([bytes] { return bytes; });
+  auto made = blob::make("troupe-warm-up", bytes, [&](std::span<std::byte> to) { codec.write(*warm_up, to); });
+  driver_failed_ = !made;
+  const blob memory = TROUPE_TRY(std::move(made));
+  return hand_over("warm-up", memory).map([bytes] { return bytes; });
 } catch (const std::exception& e) {
+  driver_failed_ = true;
   return fail(error_code::forward_failed, name_, "its inputs cannot be sent: " + exception_text(e));
 }
 
@@ -132,23 +130,23 @@ expected<std::uint64_t> remote_stage_state::send_warm_up(const payload_ptr& warm
 
 template <class Message>
 void remote_stage_state::to_worker(const Message& message) {
-  if (phase_ != phase::assigned) return;
+  if (!has_worker()) return;
   auto bytes = codec::encode(message);
   if (!bytes) return kill_for("it cannot be told what it must know: " + brief(bytes.error()));
   worker_->send(std::move(*bytes));
 }
 
 void remote_stage_state::pass(const forward_to_worker& what) {
-  if (phase_ != phase::assigned) return;
+  if (!has_worker()) return;
   std::set<std::size_t> channels;
   for (const auto& [channel, kill] : what.peers) channels.insert(channel);
-  claims_->told_epoch(what.epoch, std::move(channels));
+  if (claims_) claims_->told_epoch(what.epoch, std::move(channels));
   epoch_ = what.epoch;
   peers_ = what.peers;
   worker_->send(what.message);
 }
 
-/// A call that has ended or was cancelled.
+/// The call has ended or was cancelled.
 template <class Message>
 void remote_stage_state::over(const Message& end) {
   if (claims_) claims_->told_end(end.call);
@@ -157,7 +155,7 @@ void remote_stage_state::over(const Message& end) {
 }
 
 void remote_stage_state::from_worker(const worker_said& what) {
-  if (!claims_ || phase_ == phase::lost || !believed_ || what.worker != worker_) return;
+  if (!claims_ || phase_ == phase::lost || what.worker != worker_) return;
   const stage_accounts::taking_in decoding(*options_.accounts);
   const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost, edge_damaged>(
       what.message, [this](auto&& said) {
@@ -177,16 +175,20 @@ void remote_stage_state::believe(Message&& said) {
   } else if constexpr (std::is_same_v<type, edge_damaged>) {
     accuse(said);
   } else {
+    // starting, working -> stopped: the last message of an engine. Whatever ends the process now is no loss.
     if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
     if constexpr (std::is_same_v<type, edge_lost>) {
       said.cause.where = fmt::format("{} (worker {}), {}", name_, worker_->rank(), said.cause.where);
     }
-    ready_ = ready_ || std::is_same_v<type, stage_ready>;
+    // starting -> working: the stage has started in time. If its worker ends from now on, the stage has died.
+    if constexpr (std::is_same_v<type, stage_ready>) {
+      if (phase_ == phase::starting) phase_ = phase::working;
+    }
     tell(self_, options_.director, said);
   }
 }
 
-/// Late scores stay packed: the aggregator drops them.
+/// Scores of a call that has ended are passed on as they came: the aggregator drops them.
 void remote_stage_state::fold(score_batch said) {
   for (score& each : said.scores) {
     const auto found = unpack_.find(each.id.call);
@@ -196,7 +198,9 @@ void remote_stage_state::fold(score_batch said) {
   tell(self_, options_.aggregator, std::move(said));
 }
 
-/// One of the two is wrong, and an edge that both can use again takes the death of one: of the one that wrote.
+/// This worker says that something impossible came over an edge. Either its sender wrote that or this worker lies, and
+/// the driver cannot find out which. The edge is of no use any more, so one of the two has to die for there to be new
+/// edges: it is the sender.
 void remote_stage_state::accuse(const edge_damaged& what) {
   if (what.epoch != epoch_) return;
   error cause = what.cause;
@@ -204,20 +208,20 @@ void remote_stage_state::accuse(const edge_damaged& what) {
   peers_.at(what.channel)(cause);
 }
 
-/// Its end is told as any other's.
+/// The director hears of the death when the end of the process is reported.
 void remote_stage_state::kill_for(std::string why) {
-  believed_ = false;
+  claims_.reset();
   worker_->kill(std::move(why));
 }
 
-/// Its successor is looked for when its end is told.
+/// The next worker is looked for when the end of this one is reported: two live processes must not be the same stage.
 void remote_stage_state::replace_for(std::string why) {
   worker_->kill(std::move(why));
   if (!options_.setup->awaits_ends) exited({worker_, {}});
 }
 
-/// A request that comes again before the answer gets the answer to the first order: the link has lost nothing, and the
-/// worker would answer each order.
+/// The director repeats a request whose answer is late. The worker is not told again, since the link loses nothing and
+/// the worker would answer each order: the answer to the first order goes to the newest request.
 caf::result<call_opened> remote_stage_state::open(const open_ticket& open) {
   const call_ticket& call = *open.ticket;
   auto promise = self_->make_response_promise<call_opened>();
@@ -238,8 +242,9 @@ void remote_stage_state::opened(const call_opened& what) {
 void remote_stage_state::stop(const stop_request& request) {
   told_to_stop_ = true;
   if (claims_) claims_->told_to_stop();
-  if (phase_ == phase::assigned) return to_worker(request);
+  if (has_worker()) return to_worker(request);
   if (phase_ != phase::waiting) return;
+  // waiting -> stopped: there is no engine that could say so.
   phase_ = phase::stopped;
   tell(self_, options_.director, stopped{.address = options_.at, .incarnation = options_.incarnation});
 }
@@ -250,37 +255,41 @@ void remote_stage_state::link_broke(const worker_unlinked& what) {
   tell_after(self_, patience_with_a_broken_link, remote_stage_actor{self_}, worker_silent{what.worker});
 }
 
-/// A process whose link is gone and that still lives is frozen, or as good as that: it must not wake up again.
+/// The link broke a while ago, and no end of the process was reported: the process is frozen, or cannot be reached. It
+/// is killed, because it must not wake up and go on beside its successor.
 void remote_stage_state::still_silent(const worker_silent& what) {
-  if (phase_ != phase::assigned || what.worker != worker_) return;
+  if (!has_worker() || what.worker != worker_) return;
   replace_for("it was silent for " + std::to_string(options_.setup->asked.timeout.count()) + " ms");
 }
 
-/// In slices: of a freeze of this process no more than one counts.
+/// The wait is made of several timers, each started when the one before it has ended: if this process is frozen for a
+/// long time, only one of them runs out meanwhile.
 void remote_stage_state::wait_for_start(std::uint32_t slices_left) {
   tell_after(self_, options_.setup->asked.start_deadline / limits::wait_slices, remote_stage_actor{self_},
              start_timeout{worker_, slices_left});
 }
 
-/// Its heartbeats say that the process lives, not that its stage will ever be there.
+/// Heartbeats say that the process lives. They do not say that it will ever become the stage.
 void remote_stage_state::check_start(const start_timeout& what) {
-  if (phase_ != phase::assigned || ready_ || what.worker != worker_) return;
+  if (phase_ != phase::starting || what.worker != worker_) return;
   if (what.slices_left > 0) return wait_for_start(what.slices_left - 1);
   const double seconds = std::chrono::duration<double>(options_.setup->asked.start_deadline).count();
   replace_for(fmt::format("it did not become its stage within {} s", seconds));
 }
 
 void remote_stage_state::exited(const worker_exited& what) {
-  if (phase_ != phase::assigned || what.worker != worker_) return;
+  if (!has_worker() || what.worker != worker_) return;
   options_.accounts->end(options_.at);
   if (options_.setup->faults) options_.setup->faults->look();
   const exit_report& report = what.report;
   const error cause{error_code::stage_lost, name_ + " (" + worker_->place() + ")", worker_->end_of(report),
                     "see its last lines, if any"};
-  if (was_dead_before() && !told_to_stop_) {
+  if (ended_before_it_began() && !told_to_stop_) {
     worker_->log_end(report, "ended before it began on its stage");
     return ask_for_another(cause);
   }
+  // starting, working -> lost: this incarnation is over. The director starts the next one, which gets an actor of its
+  // own; requests without an answer are dropped, as the director repeats them there.
   phase_ = phase::lost;
   opening_.clear();
   tell(self_, options_.director,
@@ -292,19 +301,21 @@ std::string remote_stage_state::name_in_log() const {
   return fmt::format("{} ({}{})", name_, layers.empty() ? "" : layers + ", ", worker_->place());
 }
 
-/// The worker wrote it: what was never sent accuses nothing.
+/// The worker wrote the id into its page, and may have written anything: an id that was never sent is not passed on.
 std::optional<micro_batch_id> remote_stage_state::working_on() const {
   const auto id = worker_->telemetry().working_on;
   return id && options_.sent->find(*id).now == handed_out::standing::never ? std::nullopt : id;
 }
 
-/// It never began to become the stage, so that the stage has no part in its death. Telemetry of another node may be
-/// late: a stage that was ready has its edges, and only the director makes new ones.
-bool remote_stage_state::was_dead_before() const {
-  return !driver_failed_ && !ready_ && !worker_->telemetry().has_begun;
+/// The worker ended before it began to become the stage, so the stage cannot have caused its death. Telemetry of
+/// another node may be late and say so of a stage that was ready. That one counts as lost: it had edges, and only the
+/// director makes new ones.
+bool remote_stage_state::ended_before_it_began() const {
+  return phase_ == phase::starting && !driver_failed_ && !worker_->telemetry().has_begun;
 }
 
 void remote_stage_state::ask_for_another(const error& cause) {
+  // starting -> waiting: the same incarnation gets another worker, and no death of the stage is counted.
   phase_ = phase::waiting;
   if (!first_dead_) first_dead_ = cause;
   if (++dead_when_given_ < limits::workers_dead_when_given_max) {
@@ -319,6 +330,7 @@ void remote_stage_state::ask_for_another(const error& cause) {
 void remote_stage_state::fail_stage(const error& cause) {
   if (phase_ != phase::waiting) return;
   tell(self_, options_.director, failure{options_.at, options_.incarnation, name_, std::nullopt, cause, 0});
+  // waiting -> stopped: the failure ends the run, which waits for `stopped` of every stage.
   phase_ = phase::stopped;
   tell(self_, options_.director, stopped{.address = options_.at, .incarnation = options_.incarnation});
 }

@@ -14,10 +14,10 @@
 
 namespace troupe {
 
-/// The pool of the place where the next worker of a stage is to live. Errors: E0618.
+/// Finds the pool of the place where the next worker of a stage is to live. Errors: E0618.
 using pool_finder = std::function<expected<worker_pool_actor>(stage_address at)>;
 
-/// What an actor of a stage in a worker needs. Shared parts are owned outside the actors.
+/// What the actor of a stage in a worker process is made of. Shared objects are owned outside the actors.
 struct remote_stage_options {
   stage_address at;
   incarnation_number incarnation = 0;
@@ -27,23 +27,26 @@ struct remote_stage_options {
   edge_depths depths;
   /// The stage's place in the run's plan (place_in).
   worker_place place;
-  /// The loader's.
+  /// The micro-batches that the loader has sent.
   std::shared_ptr<const handed_out> sent;
-  /// The loader's page, where workers see the bounds of what was sent.
+  /// The loader's page, in which workers find the bounds of what was sent.
   std::optional<shared_page> loader_page = std::nullopt;
-  /// Finds the pool of the node where the stage's next worker is to live, anew each time. Errors end the run.
+  /// Asked for each worker anew, as the node of the one before may be lost. Errors end the run.
   std::function<expected<worker_pool_actor>()> pool;
   director_actor director;
   aggregator_actor aggregator;
 };
 
-/// The actor of one incarnation of a stage in a worker process: passes the director's messages on, and the worker's as
-/// far as they can be true (worker_claims); and tells the director how the process ended. Of a worker that has said
-/// what cannot be, nothing more is believed: it is killed, and its end is told as any other's.
+/// The actor of one incarnation of a stage in a worker process. It passes the director's messages on to the worker, and
+/// the worker's messages to the director and the aggregator, after worker_claims found that they can be true. When the
+/// process ends it tells the director how. A worker whose message cannot be true is killed, its later messages are
+/// dropped, and its end is handled like any other end.
 ///
-///   waiting --worker_granted--> assigned --stopped--> stopped
-///   assigned --exit before the worker has begun--> waiting (another one is asked for, without a death)
-///   waiting --worker_denied--> waiting (at another place, if there is one) or (failure);   assigned --exit--> lost
+///   waiting --worker_granted--> starting --stage_ready--> working
+///   waiting --worker_denied--> waiting for a worker of another node, or stopped, with a failure, where there is none
+///   waiting --stop_request--> stopped;   starting, working --stopped--> stopped
+///   starting --the process ends before it has begun to become the stage--> waiting for another worker
+///   starting, working --the process ends in any other way--> lost
 class remote_stage_state {
  public:
   static inline const char* name = "remote_stage";
@@ -52,7 +55,7 @@ class remote_stage_state {
   remote_stage_actor::behavior_type start(remote_stage_options options);
 
  private:
-  enum class phase : std::uint8_t { waiting, assigned, stopped, lost };
+  enum class phase : std::uint8_t { waiting, starting, working, stopped, lost };
 
   void request_worker();
   void refused(const worker_denied& what);
@@ -81,7 +84,8 @@ class remote_stage_state {
   void check_start(const start_timeout& what);
   void exited(const worker_exited& what);
   [[nodiscard]] std::optional<micro_batch_id> working_on() const;
-  [[nodiscard]] bool was_dead_before() const;
+  [[nodiscard]] bool has_worker() const noexcept { return phase_ == phase::starting || phase_ == phase::working; }
+  [[nodiscard]] bool ended_before_it_began() const;
   /// stage_lost::name.
   [[nodiscard]] std::string name_in_log() const;
   void ask_for_another(const error& cause);
@@ -91,26 +95,25 @@ class remote_stage_state {
   remote_stage_options options_;
   std::string name_;
   phase phase_ = phase::waiting;
-  /// That was asked last.
+  /// The pool that was asked last for a worker.
   worker_pool_actor asked_;
-  bool ready_ = false;
-  bool believed_ = true;
-  /// Ends of workers are the run's own from then on.
+  /// The run is stopping, and may end the worker at any time: no other one is asked for.
   bool told_to_stop_ = false;
-  /// Once it is assigned.
+  /// What the worker's messages are compared with. Nothing before there is a worker, and from the moment on when it is
+  /// killed for a message: later messages are dropped.
   std::optional<worker_claims> claims_;
-  /// The worker could not be told what to become, and not because it took nothing.
+  /// This process could not make what the worker must be told. Another worker would not help.
   bool driver_failed_ = false;
-  bool takes_blobs_ = true;
-  /// Workers in a row that were dead before they began, and how the first of them ended.
+  /// Workers in a row that ended before they began, and how the first of them ended.
   std::uint32_t dead_when_given_ = 0;
   std::optional<error> first_dead_;
-  /// The one that it has, or had last.
+  /// The present worker, or else the last one.
   hosted_worker_ptr worker_;
+  /// By call, the director's request to open it that has no answer yet.
   std::map<call_number, caf::typed_response_promise<call_opened>> opening_;
-  /// call_ticket::unpack of calls whose scores travel in another form.
+  /// By call, call_ticket::unpack, where the scores of the call travel in another form.
   std::map<call_number, std::function<std::optional<std::string>(score&)>> unpack_;
-  /// The newest epoch, and by channel what kills the worker at the other end of its edge.
+  /// The newest epoch, and by channel a function that kills the worker at the other end of its edge.
   epoch_number epoch_ = 0;
   std::map<std::size_t, std::function<void(const error&)>> peers_;
 };

@@ -19,7 +19,7 @@ namespace troupe {
 
 namespace {
 
-/// From any thread; what one thread sends stays in order.
+/// From any thread. The messages of one thread arrive in the order in which it sent them.
 template <class Message>
 void send_to_driver(worker_body& from, const Message& message) {
   auto bytes = codec::encode(message);
@@ -27,8 +27,8 @@ void send_to_driver(worker_body& from, const Message& message) {
   from.driver->send(std::move(*bytes));
 }
 
-/// What comes over an edge can only be what the loader has sent. On another node than the loader's (null) the driver
-/// alone finds that out, from the scores.
+/// Checks that what comes over an edge can only be what the loader has sent. `loader` is null on another node than the
+/// loader's: there only the form is checked here, and the driver checks the scores.
 arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
                             std::function<void(const error&)> on_damaged) {
   return {.message = [loader](const activation& message) -> expected<void> {
@@ -42,7 +42,7 @@ arrival_check within_bounds(const std::shared_ptr<const engine_page>& loader,
 armed_faults arm(const worker_assignment& to, const std::shared_ptr<engine_page>& page,
                  const std::shared_ptr<const run_start>& start) {
   std::vector<numbered_fault> all;
-  // driver_orders has parsed each
+  // driver_orders::check() has parsed each text before: it is a fault.
   for (const assigned_fault& each : to.faults) all.push_back({each.number, *parse_fault(each.text)});
   return {std::move(all), start, [page](std::size_t number, bool once, bool first, std::optional<micro_batch_id> at) {
             return mark_injected(*page, number, once, first, at);
@@ -89,10 +89,10 @@ void worker_actor_state::obey(const from_driver& order) {
 
 void worker_actor_state::handle(const worker_assignment& to) {
   if (engine_) return;
+  // greeting -> assigned: what this process reports from now on is about this stage.
   assignment_ = to;
-  is_assigned_ = true;
   if (auto assigned = become_stage(to); !assigned) {
-    engine_.reset();  // it may be there, and never step
+    engine_.reset();  // if there is one, its thread could not be started
     tell_driver(failure{to.address, to.incarnation, {}, std::nullopt, assigned.error(), 0});
   }
 }
@@ -102,17 +102,18 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   TROUPE_TRY(check_fingerprint(to));
   TROUPE_TRY(body_->process.make_room(to.threads));
   const auto page = TROUPE_TRY(body_->process.take_page("page"));
-  page->taken.store(true, std::memory_order_release);  // from here on its end is the stage's
+  // If the process ends from here on, the stage may be the cause: its death is counted.
+  page->taken.store(true, std::memory_order_release);
   TROUPE_TRY(take_loader_page(to));
   const auto warm_up = TROUPE_TRY(warm_up_of(to));
   auto stage = TROUPE_TRY(what.make_body(to, warm_up));
-  // Once more: a file that was replaced while it was read is another one by now.
+  // Checked again, since a file may have been replaced while it was read.
   TROUPE_TRY(check_fingerprint(to));
   if (!to.faults.empty()) {
     const armed_faults faults = arm(to, page, run_start_);
     const std::uint64_t lot = (std::uint64_t{to.incarnation} << 32U) + to.address.replica;
     stage = faults.around(std::move(stage), lot, [](const fault&) { return true; });
-    // Faults of a node that a worker has are those of its own.
+    // A worker is only told of faults of its own node.
     if (faults.has(fault_target_kind::node)) body_->edges = cut_off_edges(body_->edges, page);
     if (faults.has(fault_target_kind::edge)) body_->edges = faults.around(body_->edges, what.plan);
   }
@@ -129,7 +130,7 @@ expected<void> worker_actor_state::take_loader_page(const worker_assignment& to)
       [this](std::shared_ptr<engine_page>&& page) { loader_page_ = std::move(page); });
 }
 
-/// A spare may have waited since long before.
+/// The files of the model may have changed since this process was started as a spare.
 expected<void> worker_actor_state::check_fingerprint(const worker_assignment& to) const {
   if (to.fingerprint == body_->description.fingerprint()) return {};
   return fail(error_code::worker_mismatch, "worker", "this process describes another topology than its driver",
@@ -145,24 +146,24 @@ expected<payload_ptr> worker_actor_state::warm_up_of(const worker_assignment& to
   return body_->description.codec->read(pages->bytes().first(to.warm_up_bytes), pages);
 }
 
-/// On the engine's thread; what it sends stays in order.
+/// The listener runs on the engine's thread, so the driver gets the reports in their order.
 stage_listener worker_actor_state::report_to_driver(const std::shared_ptr<engine_page>& page) const {
   const auto send = [body = body_](const auto& message) { send_to_driver(*body, message); };
-  return {.on_ready = [send, ready = stage_ready{assignment_.address, assignment_.incarnation}] { send(ready); },
+  return {.on_ready = [send, ready = stage_ready{assignment_->address, assignment_->incarnation}] { send(ready); },
           .on_scores =
-              [send, incarnation = assignment_.incarnation, page](std::vector<score> scores) {
+              [send, incarnation = assignment_->incarnation, page](std::vector<score> scores) {
                 for (score& each : scores) each.sender_incarnation = incarnation;
                 send_scores(std::move(scores), page->work, send);
               },
           .on_failure =
-              [send, body = body_, incarnation = assignment_.incarnation](failure what) {
-                // What a process has on a failed device is lost, and another process finds the device well.
+              [send, body = body_, incarnation = assignment_->incarnation](failure what) {
+                // After a failure of the device this process cannot use it any more. Another process can.
                 if (what.cause.code == error_code::device_failed) body->process.end(what.cause);
                 what.incarnation = incarnation;
                 send(what);
               },
           .on_finished =
-              [send, at = assignment_.address, incarnation = assignment_.incarnation, page] {
+              [send, at = assignment_->address, incarnation = assignment_->incarnation, page] {
                 send(stopped{.address = at,
                              .incarnation = incarnation,
                              .micro_batches = page->counters.micro_batches.load(),
@@ -170,7 +171,7 @@ stage_listener worker_actor_state::report_to_driver(const std::shared_ptr<engine
               }};
 }
 
-/// Maybe before the assignment.
+/// May come before the assignment.
 void worker_actor_state::handle(const run_begun& begin) {
   run_start_->begin(run_start::clock::now() - std::chrono::nanoseconds{begin.age_ns});
 }
@@ -184,7 +185,7 @@ void worker_actor_state::handle(const open_call& begin) {
     auto made = body_->description.make_scorer(sink, begin.scores);
     if (!made)
       return tell_driver(
-          failure{assignment_.address, assignment_.incarnation, engine_->name(), std::nullopt, made.error(), 0});
+          failure{assignment_->address, assignment_->incarnation, engine_->name(), std::nullopt, made.error(), 0});
     command.scorers.push_back(std::move(*made));
   }
   order(std::move(command));
@@ -201,9 +202,9 @@ void worker_actor_state::handle(const cancel_call& cancel) {
 
 void worker_actor_state::handle(const stop_request&) {
   if (engine_) return engine_->stop();
-  if (!is_assigned_) return;
-  // it never became a stage
-  tell_driver(stopped{.address = assignment_.address, .incarnation = assignment_.incarnation});
+  if (!assignment_) return;
+  // Without an engine this actor says that the stage has stopped.
+  tell_driver(stopped{.address = assignment_->address, .incarnation = assignment_->incarnation});
 }
 
 void worker_actor_state::handle(const wiring_order& wiring) {
@@ -232,7 +233,7 @@ expected<engine_wiring> worker_actor_state::open_edges(const wiring_order& wirin
               return body_->edges->open_producer(std::move(site));
             });
           }};
-  return wire_instance(plan, ends_of(plan, plan.instance_at(assignment_.address), present), make);
+  return wire_instance(plan, ends_of(plan, plan.instance_at(assignment_->address), present), make);
 }
 
 /// `peer` is the instance at the other end.
@@ -247,7 +248,7 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
       .epoch = wiring.epoch,
       .channel = channel,
       .shape = shape_of(body_->description.plan, channel,
-                        {.from_loader = assignment_.prefetch_slots, .between_stages = assignment_.stage_slots}),
+                        {.from_loader = assignment_->prefetch_slots, .between_stages = assignment_->stage_slots}),
       .offer = {.memory = std::nullopt, .words = offered->words},
       .peer = wiring.edge_contacts[static_cast<std::size_t>(position)],
       .on_lost =
@@ -272,7 +273,8 @@ expected<void> worker_actor_state::take_memory(edge_site& site) {
   return {};
 }
 
-/// Said on the engine's thread: the edge is silent from then on, and this worker waits for new ones.
+/// Reports to the driver that what has come over this edge cannot be true. Called on the engine's thread. The edge is
+/// silent from then on, until the driver sends new edges.
 std::function<void(const error&)> worker_actor_state::accusation(epoch_number epoch, std::size_t channel) const {
   return [body = body_, epoch, channel](const error& what) {
     send_to_driver(*body, edge_damaged{epoch, channel, what});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "actors/caf.hpp"
 #include "actors/workers/driver_orders.hpp"
@@ -23,15 +24,18 @@ struct worker_body {
   std::shared_ptr<message_link> driver;
 };
 
-/// What has come over the link.
+/// A message that has come over the link from the driver.
 struct from_driver {
   codec::bytes message;
 };
 using worker_actor_type = caf::typed_actor<cast<from_driver>>;
 
-/// The actor of the one engine of a worker process, towards the driver.
+/// The actor of a worker process. It says hello to the driver, becomes the stage that the driver assigns to it, and
+/// then turns the driver's messages into commands of its engine. The engine's reports go to the driver from the
+/// engine's thread.
 ///
-///   greeting --worker_assignment--> assigned (its engine runs)
+///   greeting --worker_assignment--> assigned, with an engine that runs
+///                              \--> assigned, without an engine, if it could not become the stage (the driver is told)
 class worker_actor_state {
  public:
   static inline const char* name = "worker";
@@ -64,11 +68,11 @@ class worker_actor_state {
 
   std::shared_ptr<worker_body> body_;
   std::optional<driver_orders> orders_;
-  worker_assignment assignment_;
-  bool is_assigned_ = false;
-  /// For faults at times of the run.
+  /// Nothing while greeting.
+  std::optional<worker_assignment> assignment_;
+  /// The start of the run, from which the times of its faults count.
   std::shared_ptr<run_start> run_start_ = std::make_shared<run_start>();
-  /// Where the bounds stand of what was sent; null on another node.
+  /// The loader's page, which has the bounds of what was sent; null if the loader is on another node.
   std::shared_ptr<const engine_page> loader_page_;
   std::shared_ptr<compute_engine> engine_;
 };

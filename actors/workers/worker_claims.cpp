@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-/// What ends a run or a call for reasons that a stage cannot have.
+/// Errors that the driver alone can find. No stage can fail with one of them.
 bool is_the_drivers_own(error_code code) {
   switch (code) {
     case error_code::deadline_passed:
@@ -48,7 +48,7 @@ void worker_claims::told_call(call_number call, std::vector<std::size_t> words) 
   to_open_.insert(call);
 }
 
-/// The acknowledgement may still be on its way.
+/// The call stays in to_open_: its acknowledgement may still be on its way.
 void worker_claims::told_end(call_number call) {
   words_.erase(call);
 }
@@ -109,7 +109,7 @@ objection worker_claims::to_samples(const score& said, handed_out::micro_batch f
   return fmt::format("score.samples is {}, and {} has {}", said.samples, to_string(said.id), found.samples);
 }
 
-/// An empty part has none.
+/// The score of an empty part has no words.
 objection worker_claims::to_words(const score& said) const {
   const auto known = words_.find(said.id.call);
   if (known == words_.end() || said.sink >= known->second.size()) return {};
@@ -152,7 +152,7 @@ objection worker_claims::to(const edge_lost& said) const {
   return {};
 }
 
-/// One of an older epoch may have had other edges.
+/// Which channels led to workers in an older epoch is not known any more.
 objection worker_claims::to(const edge_damaged& said) const {
   if (said.epoch == 0 || said.epoch > epoch_) {
     return fmt::format("edge_damaged.epoch is {}, and the last one is {}", said.epoch, epoch_);

@@ -20,18 +20,18 @@
 
 namespace troupe {
 
-/// Which stage replica a worker has become, as its driver knows it. place_in() leaves `incarnation`, `name` and
-/// `loses_ends` to its caller.
+/// The stage replica that a worker is to be, as its driver knows it. The caller of place_in() fills in `incarnation`,
+/// `name` and `loses_ends`.
 struct worker_place {
   stage_address address;
   incarnation_number incarnation = 0;
   std::string name;
   /// The sinks that it serves: positions in wiring_plan::sinks.
   std::vector<std::uint32_t> sinks = {};
-  /// It may be given parts of a micro-batch, or makes them.
+  /// It may receive or send parts of a micro-batch, which have fewer samples than the micro-batch was sent with.
   bool has_parts = false;
-  /// Replicas of a node with wired_node::fixed_replica: it is given only the ids whose index is `address.replica`
-  /// modulo this number. 1: any id.
+  /// Where the node has wired_node::fixed_replica, the number of its replicas: this one gets only the ids whose index
+  /// is `address.replica` modulo this number. Otherwise 1, and it may get any id.
   std::uint32_t replicas = 1;
   /// transport::loses_ends().
   bool loses_ends = false;
@@ -51,23 +51,24 @@ class worker_claims {
   /// `sent` is the loader's. `now` is the clock; the worker cannot have worked before this moment.
   worker_claims(worker_place place, std::shared_ptr<const handed_out> sent, clock_function now = steady_now);
 
-  // --- what it is told: each is called before the message is sent, so that a fast answer is true ---
+  // --- what the worker is told. Each function is called before the message is sent, so that a fast answer is true. ---
 
-  /// To open a call. `words`: by position in wiring_plan::sinks, the number of score::words in a score with samples.
-  /// Where a sink has no element the number is not compared.
+  /// The worker is told to open a call. `words`: by position in wiring_plan::sinks, the number of score::words in a
+  /// score with samples. For a sink without an element in `words` the number is not compared.
   void told_call(call_number call, std::vector<std::size_t> words);
-  /// The call has ended, or was cancelled; a call that it was never told of has no effect. From now on the number of
-  /// words of its scores is not compared.
+  /// The call has ended or was cancelled, and the number of words of its scores is not compared any more. Has no effect
+  /// for a call that the worker was never told of.
   void told_end(call_number call);
-  /// New edges, and which of them (positions in wiring_plan::channels) end in another worker. Epochs ascend.
+  /// The worker is told of the edges of an epoch. `to_workers`: those of them (positions in wiring_plan::channels)
+  /// whose other end is in another worker. Epochs ascend.
   void told_epoch(epoch_number epoch, std::set<std::size_t> to_workers = {}) {
     epoch_ = epoch;
     to_workers_ = std::move(to_workers);
   }
-  /// To stop.
+  /// The worker is told to stop.
   void told_to_stop() { stops_ = true; }
 
-  // --- what it says ---
+  // --- what the worker says ---
 
   [[nodiscard]] objection to(const stage_ready& said) const;
   /// One untrue score makes the batch untrue.
@@ -76,7 +77,7 @@ class worker_claims {
   [[nodiscard]] objection to(const stopped& said) const;
   [[nodiscard]] objection to(const edge_lost& said) const;
   [[nodiscard]] objection to(const edge_damaged& said) const;
-  /// One answer to each call that it was told of is true, also where it was told twice.
+  /// True once for each call that the worker was told to open, also if it was told twice.
   [[nodiscard]] objection to(const call_opened& said);
 
  private:

@@ -9,13 +9,14 @@
 namespace troupe {
 namespace {
 
-/// A wait that this process's own freeze cannot use up.
+/// Starts one of limits::wait_slices timers that together last as long as `whole`. If this process is frozen for a long
+/// time, only one of them runs out meanwhile.
 template <class Overdue>
 void wait_a_slice(worker_pool_actor::pointer self, std::chrono::nanoseconds whole, Overdue what) {
   tell_after(self, whole / limits::wait_slices, worker_pool_actor{self}, std::move(what));
 }
 
-/// Tells the pool, as long as it is there.
+/// Sends what the host reports to the pool, as long as the pool exists.
 class pool_listener final : public worker_listener {
  public:
   explicit pool_listener(const worker_pool_actor& pool) : pool_(pool) {}
@@ -66,12 +67,13 @@ void worker_pool_state::said(worker_said& what) {
   tell(self, found->second.stage, std::move(what));
 }
 
-/// Once.
+/// A worker may say hello once.
 void worker_pool_state::hello(const worker_said& what) {
   static_cast<void>(dispatch<worker_hello>(what.message, [&](const worker_hello& said) {
     worker& one = workers.at(what.worker);
     const hello_facts known{what.worker->pid(), edges.get(), !one.has_said_hello()};
     if (const auto wrong = objection_to(said, known)) return what.worker->kill(lie(*wrong));
+    // starting, late -> spare: the process runs, and is the one that was started.
     one.now = worker::phase::spare;
     one.edge_contact = said.edge_contact;
     budget.hello();
@@ -91,6 +93,7 @@ void worker_pool_state::give() {
   for (auto& [hosted, one] : workers) {
     if (waiting.empty()) return;
     if (one.now != worker::phase::spare) continue;
+    // spare -> given: the stage that has waited longest gets it, and hears of its end from now on.
     one.now = worker::phase::given;
     one.stage = std::move(waiting.front());
     waiting.pop_front();
@@ -99,8 +102,9 @@ void worker_pool_state::give() {
   }
 }
 
-/// Those that are waited for first; a spare only when no stage waits, so that it does not slow them down. Each one that
-/// is waited for is started anew once: if all are late, the machine is slow, and would only be slower.
+/// Starts as many workers as are missing: one per stage that waits, or spares if no stage waits. Spares are started
+/// later, so that they do not slow down the workers that are waited for. For a late worker another one is started once.
+/// If that one is late, too, the machine is slow, and a third one would make it slower.
 void worker_pool_state::launch_missing() {
   if (waiting.empty() && !budget.may_start_spare(self->clock().now().time_since_epoch())) return;
   std::size_t coming = 0;
@@ -127,7 +131,7 @@ bool worker_pool_state::launch() {
   return true;
 }
 
-/// The loss of a spare is told to the stage that takes it later.
+/// If the link of a spare is lost, the stage that gets the spare later is told (give()).
 void worker_pool_state::unlinked(const worker_unlinked& what) {
   const auto found = workers.find(what.worker);
   if (found == workers.end()) return;
@@ -145,17 +149,19 @@ void worker_pool_state::exited(const worker_exited& what) {
     budget.spare_lost(self->clock().now().time_since_epoch());
   } else if (const auto spent =
                  budget.failed(what.worker->name(), what.report, what.worker->killed_for(), waiting.size())) {
+    // So many ended before their hello that the next would, too.
     return refuse_all(*spent);
   }
   launch_missing();
 }
 
-/// It may still come, and is as welcome then. One that no stage waits for is not replaced: it would be one spare more
-/// on a machine that is slow enough.
+/// A late worker may still say hello, and is a spare then. If no stage waits, no other one is started in its place, as
+/// there are spares enough and the machine is slow.
 void worker_pool_state::late(const hello_retry_timeout& what) {
   const auto found = workers.find(what.worker);
   if (found == workers.end() || found->second.now != worker::phase::starting) return;
   if (what.slices_left > 0) return wait_a_slice(self, patience, hello_retry_timeout{what.worker, what.slices_left - 1});
+  // starting -> late: it is not counted on any more, and another one is started for the stage that waits for it.
   found->second.now = worker::phase::late;
   if (!waiting.empty()) launch_missing();
 }

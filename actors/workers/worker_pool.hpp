@@ -13,17 +13,17 @@
 
 namespace troupe {
 
-/// pool -> stage: this worker is yours.
+/// pool -> stage: the worker that the stage has requested.
 struct worker_granted {
   hosted_worker_ptr worker;
   /// worker_hello::edge_contact.
   std::uint64_t edge_contact = 0;
 };
-/// pool -> stage: there will be none.
+/// pool -> stage: the request for a worker is refused, and there will be none.
 struct worker_denied {
   error cause;
 };
-/// host -> pool -> stage that has the worker: worker_listener::said(), but for a hello, which is the pool's.
+/// host -> pool -> stage that has the worker: worker_listener::said(). The pool keeps a worker_hello for itself.
 struct worker_said {
   hosted_worker_ptr worker;
   codec::bytes message;
@@ -37,16 +37,17 @@ struct worker_exited {
   hosted_worker_ptr worker;
   exit_report report;
 };
-/// A stage, to itself: the link to this worker broke a moment ago.
+/// stage -> itself, delayed: the link to this worker broke a moment ago.
 struct worker_silent {
   hosted_worker_ptr worker;
 };
-/// One more slice of worker_options::start_deadline is over.
+/// stage -> itself, delayed: one more slice of worker_options::start_deadline is over.
 struct start_timeout {
   hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
-/// worker_stages -> stage: passed on to the worker, in order with what the director says.
+/// worker_stages -> stage: an order of edges. The stage passes it on to the worker, in order with the director's
+/// messages.
 struct forward_to_worker {
   codec::bytes message;
   /// The epoch of the edges that the order names.
@@ -64,31 +65,34 @@ using remote_stage_actor =
 struct worker_request {
   remote_stage_actor stage;
 };
-/// The pool, to itself: one more slice of its patience is over. After the last one the pool counts on it no more.
+/// pool -> itself, delayed: one more slice of its patience with this worker is over.
 struct hello_retry_timeout {
   hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
-/// The pool, to itself: one more slice of the time to have said hello is over.
+/// pool -> itself, delayed: one more slice of limits::worker_hello_timeout is over for this worker.
 struct hello_timeout {
   hosted_worker_ptr worker;
   std::uint32_t slices_left = 0;
 };
 
-/// Has workers started, takes their hellos, hands them to stages, keeps spares. It alone listens to their host, and
-/// passes on to a stage the news of that stage's worker.
+/// The actor that has a host start workers, takes their hellos, hands them to stages and keeps spares. It is the only
+/// listener of the host, and passes on to each stage the reports about that stage's worker.
 ///
-///   worker: starting --patience--> late
-///           starting | late --hello--> spare --wanted--> given --exit--> (gone; its stage is told) starting | late |
-///           spare --exit, overdue--> (gone)
+///   worker: starting --no hello within `patience`--> late
+///           starting, late --hello--> spare --a stage requests one--> given
+///           starting, late --no hello within limits::worker_hello_timeout--> killed
+///           any of them --the process ends--> (gone; the stage is told that had it)
 ///
-/// A frozen machine or process may let a worker start that never says hello. After `patience` a stage that waits gets
-/// another one, and takes the first to come; after limits::worker_hello_timeout the late one is killed. Both waits are
-/// made of limits::wait_slices timers, of which a freeze of this process takes one at the most.
+/// A worker may start on a frozen machine, or freeze itself, and never say hello. After `patience` another one is
+/// started for a stage that waits, and the stage gets whichever says hello first; after limits::worker_hello_timeout
+/// the late one is killed. Each of the two waits is made of limits::wait_slices timers, one after the other: if this
+/// process is frozen for a long time, only one of them runs out meanwhile.
 ///
-/// Workers that end before their hello are replaced until the start_budget is spent: then all stages that wait get
-/// worker_denied with the first cause. A stage whose worker was dead already asks again. Spares that die are replaced
-/// up to limits::spares_lost_in_window_max; after that a worker is started when a stage wants one.
+/// Workers that end before their hello are replaced until the start_budget is spent. Then all stages that wait get
+/// worker_denied with the first cause. A stage that is given a worker that has died already requests another one.
+/// Spares that die are replaced, up to limits::spares_lost_in_window_max; after that a worker is started when a stage
+/// requests one.
 using worker_pool_actor = caf::typed_actor<cast<worker_said>, cast<worker_request>, cast<worker_unlinked>,
                                            cast<worker_exited>, cast<hello_retry_timeout>, cast<hello_timeout>>;
 
@@ -123,7 +127,7 @@ struct worker_pool_state {
     std::uint64_t edge_contact = 0;
     remote_stage_actor stage = {};
   };
-  /// The oldest first.
+  /// Ranks count up: the oldest worker comes first.
   struct by_rank {
     bool operator()(const hosted_worker_ptr& a, const hosted_worker_ptr& b) const { return a->rank() < b->rank(); }
   };

@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-/// Commands to an engine, from its actor and from its host. Bounded; first in, first out per sender.
-/// Threads: any may push, one pops. Commands are rare and looked for after every micro-batch: an empty queue costs
-/// pop() one load, all else is under a mutex that is never held while anything waits or runs.
+/// The queue of commands to an engine, from its actor and from its host. It is bounded, and keeps the order of each
+/// sender. Threads: any may push, one pops. Commands are rare, and the engine looks for one at every step: pop() of an
+/// empty queue is one load. All else takes a mutex, which is never held while anything waits or runs.
 template <class Command>
 class command_queue {
  public:
@@ -24,7 +24,7 @@ class command_queue {
   command_queue(const command_queue&) = delete;
   command_queue& operator=(const command_queue&) = delete;
 
-  /// False when full: the command is dropped and the caller reports queue_full.
+  /// False if the queue is full: the command is dropped, and the caller reports error_code::queue_full.
   [[nodiscard]] bool push(Command command) {
     {
       const std::lock_guard lock(mutex_);
@@ -36,8 +36,8 @@ class command_queue {
     return true;
   }
 
-  /// The command that ends the engine, behind all that are queued. It has a place of its own, so that it is never
-  /// refused. Only the first one counts.
+  /// Adds the command that ends the engine, behind all that are queued. It has a place of its own and is never refused.
+  /// Only the first such command counts.
   void push_end(Command command) {
     {
       const std::lock_guard lock(mutex_);
@@ -58,7 +58,7 @@ class command_queue {
     return command;
   }
 
-  /// Exact for the thread that pops, once the bell of what it looks for has rung; a hint for others.
+  /// Exact for the thread that pops, for all commands whose bell has rung; a hint for other threads.
   [[nodiscard]] bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
 
  private:

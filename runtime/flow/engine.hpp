@@ -15,8 +15,8 @@ enum class step_result : std::uint8_t {
   finished,    ///< the engine has ended; never step again
 };
 
-/// A state machine that does the work of a stage or loader, one unit per step. An engine_thread steps it in production,
-/// a seeded scheduler in simulation.
+/// A state machine that does the work of a stage or of the loader, one unit per step. In production an engine_thread
+/// steps it, in simulation a scheduler with a seed.
 ///
 /// Threads: on_thread_start(), then step(), from one thread at a time; bell() and name() from any.
 /// Order: work for an idle engine (data, credit, command, rewiring) is published before the bell rings, so that an
@@ -29,12 +29,12 @@ class engine {
   engine& operator=(const engine&) = delete;
   virtual ~engine() = default;
 
-  /// Does one unit of work, at most one forward. Never blocks. An `idle` step must be cheap: it runs before every park
-  /// and while spinning.
+  /// Does one unit of work, at most one forward. Never blocks. A step without work must be cheap: a thread makes many
+  /// of them while it spins, and one before it sleeps.
   [[nodiscard]] virtual step_result step() = 0;
 
-  /// Longest sleep after an idle step without a ring. Shorter than park_max while the engine holds scores that must be
-  /// sent in time.
+  /// How long the engine's thread may sleep after an idle step if the bell does not ring. Shorter than limits::park_max
+  /// while the engine holds scores that must be sent in time.
   [[nodiscard]] virtual std::chrono::nanoseconds park_limit() const noexcept { return limits::park_max; }
 
   /// How long the engine's thread looks for work after an idle step before it sleeps, where the run lets engines spin.
@@ -47,7 +47,7 @@ class engine {
   /// Called once in the stepping thread before the first step (thread counts, caches).
   virtual void on_thread_start() {}
 
-  /// For logs and, cut to 15 characters, as the thread's name.
+  /// The name in the log; its first 15 characters are the name of the thread.
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;
 };
 

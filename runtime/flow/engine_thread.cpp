@@ -19,7 +19,7 @@ namespace {
 /// The kernel's own limit, without the closing zero.
 constexpr std::size_t thread_name_max = 15;
 
-/// Only this thread writes: no read-modify-write is needed.
+/// Only the engine's thread writes, so a load and a store are enough.
 void count(std::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -82,8 +82,8 @@ step_result engine_thread::spin() {
   if (options_.spin_budget <= std::chrono::nanoseconds::zero()) return step_result::idle;
   const auto until = std::chrono::steady_clock::now() + options_.spin_budget;
   do {
-    // The loader, the actors' worker and, where there are more stages than cores, other stages want the core that this
-    // one spins on: a thread that waits here for it gets it.
+    // The loader, the thread of the actors and, where there are more stages than cores, other stages may wait for the
+    // core on which this thread spins. One of them gets it here.
     sched_yield();
     const step_result result = engine_.step();
     if (result == step_result::idle) continue;
@@ -93,7 +93,7 @@ step_result engine_thread::spin() {
   return step_result::idle;
 }
 
-// The step between announcing and waiting is the second look at all edges and commands, without which a ring between
+// The step between the announcement and the wait looks at all edges and commands once more. Without it a ring between
 // the last step and the announcement would be lost.
 step_result engine_thread::park() {
   doorbell& bell = engine_.bell();

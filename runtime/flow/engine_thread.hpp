@@ -15,21 +15,21 @@
 namespace troupe {
 
 struct engine_thread_options {
-  /// How long an idle engine spins before it parks, giving its core away between any two looks (sched_yield). Zero:
-  /// never (the loader's engine).
+  /// How long an idle engine spins before it parks. Between any two steps it offers its core to other threads
+  /// (sched_yield). Zero: it does not spin.
   std::chrono::nanoseconds spin_budget{0};
 };
 
-/// What an engine thread did so far. Each number is right; together they are no snapshot while the thread runs.
+/// What an engine thread has done so far. While it runs the numbers may be of slightly different moments.
 struct engine_thread_counters {
   std::uint64_t parks = 0;
-  std::uint64_t wake_ups = 0;        ///< parks that the bell ended; the others ran into engine::park_limit()
+  std::uint64_t wake_ups = 0;        ///< parks that the bell ended; the others lasted for engine::park_limit()
   std::uint64_t spins_rewarded = 0;  ///< idle spells that ended while spinning
 };
 
-/// Drives one engine on a thread of its own: steps it until it is idle, spins for a budget, parks on its doorbell,
-/// until it has finished. It does not stop the engine: that is a command, which the engine answers with `finished`. A
-/// sleep is at most engine::park_limit(). An exception from step() ends the process.
+/// Drives one engine on a thread of its own until it has finished: steps it while there is work, then spins for a
+/// budget, then sleeps on its doorbell for at most engine::park_limit(). It does not stop the engine; a command does.
+/// An exception from step() ends the process.
 class engine_thread {
  public:
   /// `driven` is not owned and outlives this. E0614 if the system gives no thread.
@@ -38,12 +38,13 @@ class engine_thread {
 
   engine_thread(const engine_thread&) = delete;
   engine_thread& operator=(const engine_thread&) = delete;
-  /// Joined by then: a broken invariant otherwise, since the thread would use an engine that may be gone.
+  /// join() has returned true before. Otherwise an invariant is broken, as the thread would use an engine that may be
+  /// gone.
   ~engine_thread();
 
-  /// Waits until the engine has finished, at most until `deadline`; true when it has, and the thread has ended. May be
-  /// repeated, from one thread at a time. After false both the thread and its engine are to be kept until the process
-  /// ends.
+  /// Waits until the engine has finished, at most until `deadline`. True: it has, and its thread has ended. May be
+  /// repeated, from one thread at a time. A caller that gives up after false keeps this object and the engine until the
+  /// process ends.
   [[nodiscard]] bool join(std::chrono::steady_clock::time_point deadline);
 
   /// From any thread.

@@ -9,8 +9,9 @@
 
 namespace troupe {
 
-/// The ends of all edges of one engine in one epoch, on their way to it. A source has no inbound ones, a last stage no
-/// branches. Ends that are not taken are abandoned: a close would look like the end of the stream.
+/// The ends of all edges of one engine in one epoch, on their way to the engine. A source has no inbound edges, a last
+/// stage has no branches. Ends that the engine has not taken are abandoned by the destructor: to close them would look
+/// like the end of the stream.
 struct engine_wiring {
   struct input {
     std::size_t port = 0;

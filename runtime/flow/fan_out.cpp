@@ -29,7 +29,7 @@ fan_out::outcome fan_out::send(std::span<activation> outputs, caller by) {
     for (branch& each : branches_) {
       if (!each.pending) continue;
       const send_status status = send_on(each, outputs[each.options.port], by);
-      // The room that was there is gone: the link of the edge is lost, or its other end damaged.
+      // There was room a moment ago. The edge was lost meanwhile, or its other end is damaged.
       if (status == send_status::no_credit) return outcome::no_credit;
       each.pending = status == send_status::closed;
       again = again || each.pending;
@@ -92,7 +92,7 @@ std::optional<std::size_t> fan_out::choose(const branch& among, micro_batch_id i
   return best;
 }
 
-/// A fixed replica that is gone takes its ids with it: none of the others may have them.
+/// Where replicas are fixed, one closed replica closes the branch: no other replica may get its ids.
 bool fan_out::all_closed(const branch& among) {
   const auto closed = [](const edge_state& each) { return each.closed; };
   return among.options.fixed_replica ? std::ranges::any_of(among.edges, closed)

@@ -11,19 +11,21 @@
 
 namespace troupe {
 
-/// A branch: one node that an engine sends to.
+/// A branch: one node to which an engine sends.
 struct branch_options {
-  /// The output that it gets.
+  /// The output that this node gets.
   std::uint32_t port = 0;
   /// true: replica r gets the ids whose index is r modulo the number of replicas. false: the replica with most credit
-  /// gets the next id; ties take turns.
+  /// gets the next id; replicas with equal credit take turns.
   bool fixed_replica = false;
 };
 
-/// The outbound edges of an engine: one branch per node that an output leads to, one edge per replica of that node.
-/// Every branch gets a part of every micro-batch. send() is all-or-nothing over the branches, unless an edge is lost
-/// midway. After that, calling it again with the same id sends to the branches still missing; calling it with another
-/// id abandons the first id, which must not be sent on these edges again. Threads: one.
+/// The outbound edges of an engine: one branch per node to which an output leads, and one edge per replica of that
+/// node. Every branch gets a part of every micro-batch.
+///
+/// send() sends to all branches or to none, unless an edge is lost while it sends. Then some branches have their part
+/// and others do not. If the caller sends the same id again, the branches that have no part get it; if it sends another
+/// id, the first one is given up and must not be sent on these edges again. Threads: one.
 class fan_out {
  public:
   enum class outcome : std::uint8_t {
@@ -33,17 +35,18 @@ class fan_out {
   };
   enum class caller : std::uint8_t { is_busy, has_time };
 
-  /// Call these before the first send: branch by branch, with the edges of a branch in the order of its replicas.
+  // Called before the first send: branch by branch, with the edges of a branch in the order of its replicas.
   std::size_t add_branch(branch_options options);
   void add_edge(std::size_t to, std::unique_ptr<edge_producer> edge);
 
-  /// Sends outputs[port] on every branch, and moves from an output with a single branch. All outputs have one id. After
-  /// `no_credit` call it again with the same or other outputs. `by`: edge_producer::try_send_now().
+  /// Sends outputs[port] on every branch; all outputs have one id. Moves from the output if there is one branch only.
+  /// After `no_credit` it may be called again with the same outputs or others. `by`: a caller that has time uses
+  /// edge_producer::try_send_now().
   [[nodiscard]] outcome send(std::span<activation> outputs, caller by = caller::is_busy);
-  /// Whether each branch still missing has room or a closed receiver. send() may still answer `no_credit` if an edge is
-  /// lost in between.
+  /// Whether every branch that has no part of this micro-batch yet has room or is closed. If an edge is lost after
+  /// that, send() may still answer `no_credit`.
   [[nodiscard]] bool has_room(std::span<const activation> outputs) const;
-  /// Whether some branches have this micro-batch and others do not.
+  /// Whether some branches have their part of this micro-batch and others do not.
   [[nodiscard]] bool is_half_sent(micro_batch_id id) const noexcept { return half_sent_ == id; }
 
   void send_flush(call_number call) noexcept;
@@ -62,14 +65,14 @@ class fan_out {
     branch_options options;
     std::vector<edge_state> edges;
     std::size_t last = 0;
-    /// Still needs its part of the current micro-batch. Branches differ only after a receiver closed or an edge was
-    /// lost midway.
+    /// It has not got its part of the current micro-batch. Branches differ in this only after a receiver was closed or
+    /// an edge was lost while send() went over the branches.
     bool pending = true;
   };
 
   [[nodiscard]] static std::optional<std::size_t> choose(const branch& among, micro_batch_id id);
   [[nodiscard]] static bool all_closed(const branch& among);
-  /// `closed`: the branch must choose again.
+  /// `closed`: this replica is closed, and another one is to be chosen.
   [[nodiscard]] send_status send_on(branch& on, activation& output, caller by);
 
   std::vector<branch> branches_;

@@ -66,8 +66,8 @@ void gather::fill_heads() {
   }
 }
 
-/// Ids of an edge ascend: one of a later call says as much as the flush. In one step over all that have ended, as a
-/// stage that is new begins at the first call of all.
+/// Ids of an edge ascend, so a micro-batch of a later call says as much as the flush of the calls before it. The result
+/// skips all ended calls at once: a stage that was started later has the first call of the run as its next one.
 call_number gather::first_open_call() const {
   if (skipped_.contains(next_.call)) return next_.call + 1;
   std::optional<call_number> first;
@@ -115,7 +115,7 @@ void gather::begin(call_number call, std::uint64_t first) {
 }
 
 void gather::skip(call_number call) {
-  if (!options_.keeps_order) return;  // the engine drops what it is given
+  if (!options_.keeps_order) return;  // the engine drops the micro-batches of the call that it takes
   skipped_.insert(call);
   for (input_edge& edge : edges_) {
     if (!edge.head || !is_over(edge.head->id)) continue;
@@ -124,8 +124,8 @@ void gather::skip(call_number call) {
   }
 }
 
-/// Calls end in order, so that nothing of this one or an earlier one is awaited any more. `skipped_` and `firsts_` are
-/// emptied up to it, or they would grow with the calls of a long run.
+/// Calls end in order, so no micro-batch of this call or an earlier one is awaited any more. The entries of these
+/// calls are erased, since `skipped_` and `firsts_` would otherwise grow with the number of calls of a run.
 void gather::forget(call_number call) {
   if (!options_.keeps_order) return;
   first_open_ = std::max(first_open_, call + 1);
@@ -139,7 +139,7 @@ std::optional<call_number> gather::flushed_through() const noexcept {
   std::optional<call_number> ended;
   for (const input_edge& edge : edges_) {
     auto each = edge.consumer->flushed_through();
-    // A held micro-batch has not been taken, and so its call has not ended here.
+    // The head of an edge has not been taken, and so its call has not ended here.
     if (each && edge.head && edge.head->id.call <= *each) {
       each = edge.head->id.call == 0 ? std::nullopt : std::optional<call_number>(edge.head->id.call - 1);
     }

@@ -23,16 +23,16 @@ class stage_body {
   /// Called once in the engine's thread before the first run() (thread counts, caches). An exception ends the run.
   virtual void on_start() {}
 
-  /// `inputs`: one part per input port, all of one id, not all of them empty. `outputs`: one per output port; they come
-  /// with the header, rows and labels of inputs[0], and without tensors; every one needs tensors in the end, unless
-  /// it is an empty part.
-  /// Pure: the same inputs give the same outputs, and the inputs are not written (they may be replayed). What it makes
-  /// shares no storage with the inputs' tensors.
+  /// `inputs`: one part per input port, all of one id; at least one part is not empty. `outputs`: one part per output
+  /// port. They have the header, rows and labels of inputs[0], and no tensors; run() gives each of them its tensors,
+  /// unless it makes it an empty part.
+  /// run() is pure: the same inputs give the same outputs, and it does not write to the inputs, since they may be
+  /// replayed. The tensors of the outputs share no storage with those of the inputs.
   [[nodiscard]] virtual expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) = 0;
 
-  /// Asked after each run that succeeded: the event behind the work that a device still does on the outputs. Until it
-  /// has passed, they are not read, and inputs and outputs stay alive. Null: they are ready. Events pass in the order
-  /// of the runs.
+  /// Called after each run that succeeded. Returns an event that passes when a device has finished its work on the
+  /// outputs, or null if the outputs are ready now. Before it has passed the engine does not read the outputs, and
+  /// keeps inputs and outputs alive. Events pass in the order of the runs.
   [[nodiscard]] virtual std::shared_ptr<context_event> outputs_ready() { return nullptr; }
 };
 
