@@ -12,13 +12,13 @@
 #include "actors/epoch_switch.hpp"
 #include "actors/protocol.hpp"
 #include "actors/report_box.hpp"
+#include "actors/restart_budget.hpp"
 #include "actors/stage_provider.hpp"
 #include "actors/stage_roster.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "runtime/inject/fault_injector.hpp"
 #include "runtime/ledger/fold_ledger.hpp"
-#include "runtime/ledger/restart_budget.hpp"
 #include "runtime/wiring/assembly.hpp"
 
 namespace troupe {

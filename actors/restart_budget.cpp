@@ -1,4 +1,4 @@
-#include "runtime/ledger/restart_budget.hpp"
+#include "actors/restart_budget.hpp"
 
 #include <string>
 
