@@ -6,9 +6,9 @@
 
 namespace troupe {
 
-/// The configuration of every actor system here. Control messages are few and short: one worker, that sleeps on a lock
-/// instead of polling, takes the least from the engines. CAF's network is not loaded: processes are linked by
-/// runtime/link.
+/// The configuration of every actor system of Troupe. Control messages are few and short, so CAF has one worker thread,
+/// which sleeps on a lock instead of polling: that takes the least time from the engines. CAF's network is not loaded:
+/// runtime/link connects processes.
 struct actor_config : caf::actor_system_config {
   actor_config() {
     set("scheduler.policy", caf::atom("sharing"));

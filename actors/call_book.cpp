@@ -27,7 +27,8 @@ call_number call_book::open(const call_ticket_ptr& ticket) {
 
 void call_book::await(call_number number, stage_address at) {
   call& entry = calls_.at(number);
-  // A stage that is replaced while calls are loaded hears of them again: its answer is no condition for these.
+  // A stage that is replaced while a call is loaded is told of the call, too, but the call does not wait for its
+  // answer.
   if (entry.now == phase::opening) entry.missing.insert(at);
 }
 
@@ -45,7 +46,7 @@ void call_book::acknowledge_by_aggregator(call_number number) {
   open_if_acknowledged(found->second);
 }
 
-/// A dead stage answers nothing. Its successor is told of the open calls, and acknowledges them then.
+/// A dead stage does not answer. Its successor is told of the open calls when it is ready.
 void call_book::excuse(stage_address at) {
   for (auto& [number, entry] : calls_) {
     entry.missing.erase(at);
@@ -54,16 +55,18 @@ void call_book::excuse(stage_address at) {
 }
 
 void call_book::open_if_acknowledged(call& entry) {
+  // opening -> opened: every receiver of a micro-batch or score of this call knows the call.
   if (entry.now == phase::opening && !entry.aggregator_missing && entry.missing.empty()) entry.now = phase::opened;
 }
 
-/// Acknowledgements of several calls may cross; the loader gets the calls in order all the same.
+/// A later call may be acknowledged before an earlier one. The loader gets the calls in order all the same.
 std::vector<call_number> call_book::take_loadable(std::chrono::nanoseconds now) {
   std::vector<call_number> loadable;
   for (; next_to_load_ < next_number_; ++next_to_load_) {
     const auto found = calls_.find(next_to_load_);
     if (found == calls_.end() || found->second.now == phase::cancelling) continue;
     if (found->second.now == phase::opening) break;  // a later call would overtake it
+    // opened -> loading: all calls before it are loading, too, or have ended.
     found->second.now = phase::loading;
     found->second.started = now;
     loadable.push_back(next_to_load_);
@@ -74,6 +77,7 @@ std::vector<call_number> call_book::take_loadable(std::chrono::nanoseconds now) 
 bool call_book::cancel(call_number number, const error& cause) {
   const auto found = calls_.find(number);
   if (found == calls_.end() || found->second.now == phase::cancelling) return false;  // the first cause stays
+  // any -> cancelling: the call stays in the book until the ledger says that it has ended.
   found->second.now = phase::cancelling;
   found->second.cause = cause;
   return true;
@@ -83,7 +87,7 @@ std::vector<call_number> call_book::cut() {
   cut_below_ = next_number_;
   std::vector<call_number> not_loading;
   for (const auto& [number, entry] : calls_) {
-    // The loader ends those that it has by itself, after what it has sent.
+    // The loader itself ends the calls that are loading, after the micro-batches that it has sent.
     if (entry.now < phase::loading) not_loading.push_back(number);
   }
   return not_loading;

@@ -12,24 +12,24 @@
 
 namespace troupe {
 
-/// The open calls of a run: what the director knows of them. No actor is spoken to here.
+/// What the director knows of the open calls of a run. This class sends no messages.
 ///
-///   opening --all acknowledged--> opened --take_loadable()--> loading --close()--> (gone)
+///   opening --aggregator and stages have acknowledged--> opened --take_loadable()--> loading --close()--> (gone)
 ///   any of them --cancel()--> cancelling --close()--> (gone)
 ///
-/// Calls are numbered, and become loading, in the order of submission. Threads: one.
+/// Calls are numbered in the order of submission, and are loaded in that order. Threads: one.
 class call_book {
  public:
   enum class phase : std::uint8_t { opening, opened, loading, cancelling };
   struct call {
     call_ticket_ptr ticket;
     phase now = phase::opening;
-    /// Stages that have not acknowledged the call, and whether the aggregator has not.
+    /// The stages that have not acknowledged the call.
     std::set<stage_address> missing;
     bool aggregator_missing = true;
-    /// Why it is being cancelled.
+    /// Why the call is being cancelled.
     std::optional<error> cause;
-    /// When it became loading, by steady_now(); 0 before.
+    /// When the loader was told to load it, by steady_now(); 0 before.
     std::chrono::nanoseconds started{0};
   };
 
@@ -42,10 +42,10 @@ class call_book {
 
   /// No more than limits::calls_queued_max calls may be open.
   [[nodiscard]] bool full() const noexcept;
-  /// A new call, which gets the next number. The book is not full.
+  /// Adds a call, which gets the next number. The book is not full.
   call_number open(const call_ticket_ptr& ticket);
 
-  /// While the call is opening it waits for this stage, too.
+  /// The call waits for the acknowledgement of this stage, too. Has no effect unless the call is opening.
   void await(call_number number, stage_address at);
   /// Unknown calls are ignored: they may have ended meanwhile.
   void acknowledge(call_number number, stage_address at);
@@ -53,24 +53,25 @@ class call_book {
   /// The stage is lost, and acknowledges nothing any more.
   void excuse(stage_address at);
 
-  /// Calls that are acknowledged, up to the first one that is not; they are loading from now on.
+  /// Returns the calls that the loader can be told to load: those that are opened, up to the first call that is still
+  /// opening. They are loading from now on.
   [[nodiscard]] std::vector<call_number> take_loadable(std::chrono::nanoseconds now);
 
-  /// False for a call that is unknown or being cancelled already: the first cause stays.
+  /// Begins to cancel the call. False if the call is unknown or is being cancelled already: the first cause stays.
   [[nodiscard]] bool cancel(call_number number, const error& cause);
-  /// Every call that is open now is to end after its last loaded micro-batch. Returns those that are not yet loading,
-  /// as nothing of them could be finished.
+  /// Every call that is open now is to end after the micro-batches that were sent. Returns the calls that are not yet
+  /// loading: the caller cancels them, as none of their micro-batches was sent.
   [[nodiscard]] std::vector<call_number> cut();
-  /// Calls below it were cut.
+  /// All calls below this one were cut.
   [[nodiscard]] call_number cut_below() const noexcept { return cut_below_; }
 
-  /// The call has ended; nothing if it was closed before.
+  /// The call has ended. Returns its entry, or nothing if it was closed before.
   [[nodiscard]] std::optional<call> close(call_number number);
   [[nodiscard]] std::map<call_number, call> close_all();
 
-  /// Where stages that take ids in order begin in a new epoch, of which the loader sends `first_sent` first. A call may
-  /// end after the loader has named one of its micro-batches. A new stage never heard of that call, the others have
-  /// forgotten it and pass on no part of that call: no stage may wait for it.
+  /// The micro-batch for which stages that take ids in order wait first in a new epoch. `first_sent` is the one that
+  /// the loader has named as the first that it will send. Its call may have ended since. Then no stage may wait for
+  /// that call: a new stage was never told of that call, and other stages drop all its micro-batches.
   [[nodiscard]] micro_batch_id first_awaited(micro_batch_id first_sent) const;
 
  private:

@@ -19,44 +19,47 @@
 
 namespace troupe {
 
-/// How a call ended. `tally.cancelled` with a cause: it failed, or was stopped (E0606, E0605).
+/// How a call ended. If `tally.cancelled` is true, `cause` says why: the call has failed, or was stopped (E0606,
+/// E0605).
 struct call_outcome {
   call_tally tally;
   std::optional<error> cause;
   /// From the order to load to the last fold.
   std::chrono::nanoseconds wall{0};
   std::uint64_t replayed = 0;
-  /// fold_ledger::duplicates_dropped() at its end.
+  /// fold_ledger::duplicates_dropped() at the end of the call.
   std::uint64_t dropped_so_far = 0;
 };
 
-/// Less was folded than was asked for, `asked` micro-batches with those of an earlier run; or the call was ended before
-/// it was known that all of them were there.
+/// The call has folded less than the `asked` micro-batches (those of an earlier run are counted), or was ended before
+/// it was known that these were all.
 [[nodiscard]] inline bool is_partial(const call_outcome& outcome, std::uint64_t asked) noexcept {
   return outcome.tally.cancelled || outcome.tally.folded < asked;
 }
-/// Micro-batches that were loaded and are not in the result, though nothing ended the call early.
+/// The number of micro-batches that were loaded and are missing in the result, although nothing ended the call early.
 [[nodiscard]] inline std::uint64_t lost_of(const call_outcome& outcome) noexcept {
   return outcome.tally.cancelled ? 0 : outcome.tally.expected - outcome.tally.folded;
 }
 
-/// One evaluation request on its way through a run: what the actors need as handles, beside open_call. The submitter
-/// keeps the future; the director fulfils it exactly once, whatever happens.
+/// A request for one evaluation, with the objects that the actors need for it in addition to the values of open_call.
+/// The submitter keeps the future. The director fulfils it exactly once, whatever happens.
 struct call_ticket {
   /// Given by the director, in the order of submission.
   call_number number = 0;
   std::shared_ptr<micro_batch_source> source;
-  /// Folded already when the call begins. The source begins at start.first().
+  /// What an earlier run has folded of the call. The source begins with the micro-batch start.first().
   call_start start;
-  /// One scorer per sink and last-stage replica: a scorer is used by one engine thread only.
+  /// Makes a scorer for a sink. Called once per replica of the stage that serves the sink: each engine thread has its
+  /// own.
   std::function<std::shared_ptr<scorer>(std::uint32_t sink)> make_scorer;
-  /// The same for stages in worker processes.
+  /// What the scorers of stages in worker processes are made from.
   scoring in_workers;
-  /// Turns a worker's score into one of make_scorer's, or says which part cannot be true. Empty: it is one already.
+  /// Brings a worker's score into the form of make_scorer's scores, or says which part of the score cannot be true.
+  /// Empty: it has that form already.
   std::function<std::optional<std::string>(score& said)> unpack;
-  /// By sink: words of a score of at least one sample. Empty: not known.
+  /// By sink, the number of words of a score of at least one sample. Empty: not known.
   std::vector<std::size_t> score_words;
-  /// One fold per sink, read by the submitter once the future is ready.
+  /// One fold per sink. The submitter reads them when the future is ready.
   std::vector<std::shared_ptr<call_fold>> folds;
   std::promise<call_outcome> done;
 };

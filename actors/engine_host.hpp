@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// Who makes engines run: threads in production (engine_threads), seeded steps in simulation. Owned by the running
-/// program, never by an actor.
+/// Makes engines run: by threads in production (engine_threads), by steps in an order drawn from a seed in simulation.
+/// Owned by the running program, never by an actor.
 class engine_host {
  public:
   engine_host() = default;
@@ -16,8 +16,8 @@ class engine_host {
   engine_host& operator=(const engine_host&) = delete;
   virtual ~engine_host() = default;
 
-  /// From now on the engine is stepped until it has finished. Called by the director, once per engine. An error (no
-  /// thread to be had) leaves the engine as it was.
+  /// From now on the engine is stepped until it has finished. Called by the director, once per engine. An error says
+  /// that the system gives no thread; the engine is then as it was.
   [[nodiscard]] virtual expected<void> start(std::shared_ptr<engine> engine) = 0;
 };
 

@@ -7,30 +7,31 @@
 
 namespace troupe {
 
-/// How a run changes from one epoch to the next, as the director knows it. No actor is spoken to here.
+/// How a run changes from one epoch to the next, as the director knows it. This class sends no messages.
 ///
-///   wired --pause()--> pausing --paused()--> (new edges are made) --begin()--> wired, in a new epoch
-///   pausing --give_up()--> wired, in the old one
+///   wired --pause()--> pausing --paused()--> (new edges are made) --begin()--> wired, in the new epoch
+///   pausing --give_up()--> wired, in the old epoch
 ///
-/// Loading pauses first, so that the mark from which everything is sent again cannot rise any more. Threads: one.
+/// The loader pauses first, so that the micro-batch from which it sends everything again stays the same while the edges
+/// are made. Threads: one.
 class epoch_switch {
  public:
   [[nodiscard]] epoch_number epoch() const noexcept { return epoch_; }
   [[nodiscard]] bool pausing() const noexcept { return pausing_; }
 
-  /// The loader is to be told to pause; the number of the order.
+  /// Begins the change. Returns the number of the order to pause, which the caller sends to the loader.
   [[nodiscard]] std::uint32_t pause() noexcept;
-  /// False for the answer to an earlier order. True once for each order.
+  /// The loader has answered the order `round`. False for the answer to an earlier order, and for a second answer.
   [[nodiscard]] bool paused(std::uint32_t round) noexcept;
-  /// The order, or its answer, may have died with the loader's actor.
+  /// The loader's actor has died, and the order or its answer may be lost with it: the change may begin again.
   void give_up() noexcept { pausing_ = false; }
-  /// The number of the new epoch, whose edges are to be made.
+  /// Begins a new epoch, whose edges are made now, and returns its number.
   epoch_number begin(std::chrono::nanoseconds now) noexcept;
-  /// An observation from before the present epoch says nothing about this epoch.
+  /// Whether something was observed before the present epoch began, so that it says nothing about this epoch.
   [[nodiscard]] bool is_older_than_epoch(std::chrono::nanoseconds seen) const noexcept { return seen < begun_at_; }
 
-  /// Edges, or work on them, were lost although every stage lives. False: as often in a row as
-  /// limits::deaths_without_progress_max while the low-water mark stood still, and there is no point in new ones.
+  /// An edge, or work on an edge, was lost although every stage lives. `mark` is the low-water mark. False: that
+  /// happened limits::deaths_without_progress_max times in a row at this mark, so that new edges would not help.
   [[nodiscard]] bool may_follow_a_loss(micro_batch_id mark) noexcept;
 
  private:
@@ -38,7 +39,7 @@ class epoch_switch {
   bool pausing_ = false;
   std::uint32_t round_ = 0;
   std::chrono::nanoseconds begun_at_{0};
-  /// In a row without progress, and the mark at the last of them.
+  /// The number of losses in a row without progress, and the low-water mark at the last of them.
   std::uint32_t losses_ = 0;
   micro_batch_id lost_at_;
 };

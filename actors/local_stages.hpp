@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// All stages are engines of this process. None of them dies alone, so none can be started twice.
+/// The provider of a run whose stages are all engines of this process. No stage dies alone, so none is started twice.
 class local_stages : public stage_provider {
  public:
   local_stages(std::shared_ptr<assembly> engines, std::shared_ptr<engine_host> host)
@@ -34,7 +34,7 @@ class local_stages : public stage_provider {
   /// The bell of an engine of this process: the loader's, or a stage's.
   [[nodiscard]] doorbell& bell_of(std::size_t instance);
   [[nodiscard]] std::size_t source() const { return engines_->plan.instance_at(engines_->loader->address()); }
-  /// By instance; the source is always there.
+  /// By instance, whether it takes part in the epoch. The source always does.
   [[nodiscard]] std::vector<bool> present_in(const epoch_request& round) const;
 
   const std::shared_ptr<assembly> engines_;

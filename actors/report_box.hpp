@@ -13,26 +13,26 @@
 
 namespace troupe {
 
-/// Reports on their way from the monitor actor to the thread that waits for a run, so that a slow terminal never blocks
-/// an actor: the newest progress, and the last limits::log_lines_max lines of the log. A log that is to be complete at
-/// any time is copied to a receiver, which does not wait for that thread. Any thread.
+/// Reports on their way from the monitor actor to the thread that waits for a run. The box is there so that a slow
+/// terminal never blocks an actor. It keeps the newest progress and the last limits::log_lines_max lines of the log. A
+/// receiver that wants every line of the log gets them by copy_log_to(). Threads: any.
 class report_box {
  public:
   void put(const call_progress& progress);
   void put(log_record record);
-  /// Gets a copy of each record from now on, at once and in order, and first of those that wait here. It must not wait,
-  /// and not call the box.
+  /// Calls `receiver` with a copy of each record, at once and in order: first with the records that wait in the box,
+  /// then with each new one. The receiver must not wait and must not call the box.
   void copy_log_to(log_function receiver);
-  /// The waiting thread has something else to do: take() returns.
+  /// Makes take() return, because its thread has something else to do.
   void wake();
 
   struct reports {
     std::optional<call_progress> progress;
     std::deque<log_record> log_lines;
-    /// Lines before these that the limit dropped.
+    /// The number of lines before these that were dropped because of the limit.
     std::uint64_t lines_lost = 0;
   };
-  /// What has come since the last time; waits for something to come, `at_most` that long.
+  /// The reports since the last call. Waits for a report for `at_most` this time.
   [[nodiscard]] reports take(std::chrono::nanoseconds at_most);
 
  private:

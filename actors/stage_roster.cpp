@@ -35,6 +35,7 @@ stage_roster::member* stage_roster::current(stage_address at, incarnation_number
 bool stage_roster::ready(stage_address at, incarnation_number incarnation) {
   member* one = current(at, incarnation);
   if (one == nullptr || one->now != standing::starting) return false;
+  // starting -> ready: its engine has started, and can take edges.
   one->now = standing::ready;
   stale_ = true;
   return true;
@@ -43,6 +44,7 @@ bool stage_roster::ready(stage_address at, incarnation_number incarnation) {
 bool stage_roster::lost(stage_address at, incarnation_number incarnation) {
   member* one = current(at, incarnation);
   if (one == nullptr || one->now == standing::lost || one->now == standing::gone) return false;
+  // starting, ready, wired -> lost: its process has ended. If it was wired, its neighbours need new edges.
   one->now = standing::lost;
   stale_ = true;
   return true;
@@ -51,12 +53,13 @@ bool stage_roster::lost(stage_address at, incarnation_number incarnation) {
 bool stage_roster::stopped(stage_address at, incarnation_number incarnation) {
   member* one = current(at, incarnation);
   if (one == nullptr || one->now == standing::lost || one->now == standing::gone) return false;
+  // starting, ready, wired -> gone: it was told to stop, and no other incarnation follows.
   one->now = standing::gone;
   return true;
 }
 
 std::vector<bool> stage_roster::usable() const {
-  std::vector<bool> there(plan_->instances.size(), true);  // the source is
+  std::vector<bool> there(plan_->instances.size(), true);  // the source is no member, and always there
   for (const auto& [at, one] : members_) there[plan_->instance_at(at)] = is_there(one);
   return usable_instances(*plan_, std::move(there));
 }
@@ -72,6 +75,7 @@ std::vector<stage_address> stage_roster::wire() {
   for (auto& [at, one] : members_) {
     const bool works = chosen[plan_->instance_at(at)];
     if (works) present.push_back(at);
+    // Without a neighbour that it needs, a member waits without edges for the next epoch.
     if (is_there(one)) one.now = works ? standing::wired : standing::ready;
   }
   stale_ = false;

@@ -9,11 +9,13 @@
 
 namespace troupe {
 
-/// The newest incarnation of every stage replica (a member), and whether it is wired: what the director knows of its
-/// stages.
+/// What the director knows of its stages: the newest incarnation of every stage replica (a member), and whether it has
+/// edges.
 ///
-///   starting --ready--> ready <--wire()--> wired    (ready: another node has no member yet)
-///   any of them --lost--> lost --start--> starting;   any of them --stopped--> gone
+///   starting --ready--> ready --wire()--> wired
+///   wired --wire(), and a neighbour that it needs is missing--> ready
+///   starting, ready, wired --lost--> lost --start()--> starting
+///   starting, ready, wired --stopped--> gone
 ///
 /// Threads: one.
 class stage_roster {
@@ -31,27 +33,28 @@ class stage_roster {
 
   [[nodiscard]] const std::map<stage_address, member>& members() const noexcept { return members_; }
 
-  /// `actor` stands for the next incarnation, which is starting.
+  /// The next incarnation is starting, and has this actor.
   void start(stage_address at, stage_actor actor);
   [[nodiscard]] incarnation_number next_incarnation(stage_address at) const;
 
-  /// Each says whether it changed anything: what comes from an older incarnation does not.
+  // Each of these returns whether it has changed anything. Reports of an older incarnation do not.
   [[nodiscard]] bool ready(stage_address at, incarnation_number incarnation);
   [[nodiscard]] bool lost(stage_address at, incarnation_number incarnation);
   [[nodiscard]] bool stopped(stage_address at, incarnation_number incarnation);
 
-  /// A member is ready and not wired, or wired to one that is lost.
+  /// Since the last wire() a member has become ready or was lost, or require_wiring() was called.
   [[nodiscard]] bool needs_wiring() const noexcept { return stale_; }
-  /// The edges must be new although all are there: something that went over the control plane was lost.
+  /// New edges are needed although no member has changed, because a message or an edge was lost.
   void require_wiring() noexcept { stale_ = true; }
-  /// The members that are ready or wired can serve every node (usable_instances). The first time all of them must be.
+  /// Whether the members that are ready or wired can serve every node (usable_instances). Before the first wire() all
+  /// members must be ready.
   [[nodiscard]] bool can_be_wired() const;
-  /// The members that are ready or wired, and can work, are wired from now on. Gives their addresses.
+  /// Wires all members that are ready or wired and that can work with the others. Returns their addresses.
   [[nodiscard]] std::vector<stage_address> wire();
   [[nodiscard]] bool was_wired() const noexcept { return was_wired_; }
 
   [[nodiscard]] bool is_stage_actor(const caf::actor_addr& address) const;
-  /// Every member is lost or gone: none of them runs.
+  /// Whether every member is lost or gone, so that no stage runs.
   [[nodiscard]] bool all_gone() const;
 
  private:

@@ -7,23 +7,27 @@
 
 namespace troupe::cli {
 
-/// Writes a whole result to stdout before it returns, and adds nothing. A closed pipe or a full disk is E0611.
+/// Writes a result to stdout, exactly as given. When it returns, all of the text is written. E0611 if the pipe is
+/// closed or the disk is full.
 expected<void> print(std::string_view text);
 
-/// Writes all else to stderr, and adds nothing. A missing reader is no error: where a full pipe or a stopped terminal
-/// takes nothing for limits::stderr_patience the text is lost, and a later one says that. Any thread.
+/// Writes a text that is no result to stderr, exactly as given: progress, warnings, errors. There is no error if it is
+/// not read: if a full pipe or a stopped terminal takes nothing for limits::stderr_patience, the text is dropped, and
+/// the next text that is written says so. Any thread.
 void say(std::string_view text);
-/// The same, where the caller must not wait: a text that stderr does not take at once is lost.
+/// The same, for a caller that must not wait: a text that stderr does not take at once is dropped.
 void say_if_read(std::string_view text);
 
-/// Waits until all that was said has been read, where stderr is a pipe; at most limits::stderr_patience.
+/// If stderr is a pipe, waits until its reader has read all texts, for at most limits::stderr_patience.
 void await_reader();
 
-/// Says the error, and the command that explains its code; to a starter that reads error lines, such a line.
+/// Writes the error to stderr, with the command that explains its code. If the process was started by another one that
+/// reads error lines (runtime/process/error_line.hpp), it writes such a line instead.
 void say_error(const error& problem);
+/// Writes a warning to stderr.
 void say_warning(std::string_view text);
 
-/// Columns of the terminal behind stdout or stderr; 100 where that is none.
+/// The columns of the terminal to which stdout or stderr leads; 100 if neither leads to one.
 std::size_t output_width();
 bool stderr_is_terminal();
 

@@ -8,13 +8,13 @@
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
 
-/// The control plane of a run. Plain values: who they come from is the contract, not the type. A request is answered
-/// within limits::control_request_timeout or counts as E0609; a message marked "no reply" may be sent again and changes
-/// nothing then.
+/// The messages of a run's control plane, as plain values. Each comment says who sends the message to whom; the types
+/// do not enforce it. A request is answered within limits::control_request_timeout; else it fails with E0609. A message
+/// marked "no reply" may be sent again, and has no effect then.
 namespace troupe {
 
-/// stage -> director, when its engine has started and edges may come. No reply. Until all stages of a run have sent
-/// one, the director wires nothing and loads nothing. A stage that cannot get ready sends `failure` instead.
+/// stage -> director, when the engine has started and can take edges. No reply. Until all stages of a run have sent it,
+/// the director makes no edges and loads nothing. A stage that cannot get ready sends `failure` instead.
 struct stage_ready {
   stage_address address;
   incarnation_number incarnation = 0;
@@ -35,14 +35,14 @@ struct stage_lost {
   std::string name = {};
 };
 
-/// director -> loader, when the wiring is no longer that of the stages there are: send nothing more. Reply:
+/// director -> loader, when the edges no longer fit the stages that live: the loader sends nothing more. Reply:
 /// loading_paused. May be repeated.
 struct pause_loading {
-  /// Comes back in the reply: only the answer to the last order counts.
+  /// The reply has the same number: only the answer to the last order counts.
   epoch_number round = 0;
 };
 
-/// loader -> director: the first micro-batch that will be sent over new edges. All before it are folded or given up.
+/// loader -> director: names the first micro-batch that will be sent over new edges. All before are folded or given up.
 struct loading_paused {
   micro_batch_id first;
   epoch_number round = 0;

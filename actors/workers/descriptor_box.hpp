@@ -11,15 +11,17 @@
 
 namespace troupe {
 
-/// What came over a worker's channel, by tag, until it is taken. One thread receives, any may take.
+/// Keeps the descriptors that come over a worker's channel, by their tags, until they are taken. Threads: one calls
+/// receive_all(), any may take.
 class descriptor_box {
  public:
   explicit descriptor_box(fd_channel channel) : channel_(std::move(channel)) {}
 
-  /// Receives until the driver's end is closed, as long as the process lives. Errors: fd_channel::receive().
+  /// Receives descriptors until the driver closes its end of the channel. Errors: fd_channel::receive().
   [[nodiscard]] expected<void> receive_all();
 
-  /// Waits up to limits::channel_timeout for them: exactly `count` descriptors, or E0702.
+  /// Waits for up to limits::channel_timeout for the descriptors with this tag. E0702 if they do not come, or are not
+  /// exactly `count`.
   [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count);
 
  private:

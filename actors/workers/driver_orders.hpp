@@ -13,18 +13,18 @@ namespace troupe {
 
 class transport;
 
-/// Holds what a driver says against what a worker knows of the run, as worker_claims does on the other side: numbers
-/// that no run has are E0702. The worker ends with that error, as an actor or engine that is given such a number stops
-/// the process (TROUPE_CHECK). Threads: one.
+/// Compares the messages of a driver with what the worker knows of the run, as worker_claims does for the opposite
+/// direction. A number that cannot be true is E0702, and the worker ends with this error: if an actor or engine were
+/// given the number, it would stop the process as by a bug (TROUPE_CHECK). Threads: one.
 class driver_orders {
  public:
-  /// Both outlive it.
+  /// `plan` and `edges` outlive this object.
   driver_orders(const wiring_plan& plan, const transport& edges) : plan_(plan), edges_(edges) {}
 
   [[nodiscard]] expected<void> check(const worker_assignment& said) const;
   [[nodiscard]] expected<void> check(const wiring_order& said) const;
   [[nodiscard]] expected<void> check(const run_begun& said) const;
-  /// At most limits::calls_queued_max are open at a time.
+  /// Counts the open calls: at most limits::calls_queued_max may be open at a time.
   [[nodiscard]] expected<void> check(const open_call& said);
   [[nodiscard]] expected<void> check(const release_call& said);
   [[nodiscard]] expected<void> check(const cancel_call& said);

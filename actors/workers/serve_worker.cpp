@@ -23,8 +23,9 @@
 namespace troupe {
 namespace {
 
-/// Sets close-on-exec where a library has not; later descriptors have it. Programs that stages start get the standard
-/// descriptors alone: connections would stay open as long as these programs live.
+/// Sets close-on-exec for all descriptors but the standard ones, also where a library has not; those that are opened
+/// later have it. Programs that a stage starts must not inherit connections, which would stay open as long as these
+/// programs.
 void close_all_in_exec() {
   static_cast<void>(::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC));
 }
@@ -50,7 +51,8 @@ class this_process final : public worker_process {
   engine_threads threads_;
 };
 
-/// The process may end in its middle. Without room for that the worker is as good, and slower to take a stage.
+/// The process may end while it prepares. If there is no room for the threads, the worker does not prepare: it works
+/// all the same, and only becomes a stage later.
 void prepare_when_idle(std::function<void()> prepare) {
   if (!prepare) return;
   auto thread = start_thread("spare worker", [prepare = std::move(prepare)] {

@@ -13,8 +13,8 @@
 
 namespace troupe {
 
-/// What a worker's actor has of the process that it is in: a real one (serve_worker), or a simulated one. Outlives the
-/// actor. Threads: any.
+/// The process of a worker, as the worker's actor uses it: a real process (serve_worker) or a simulated one. Outlives
+/// the actor. Threads: any.
 class worker_process {
  public:
   worker_process() = default;
@@ -23,15 +23,16 @@ class worker_process {
   virtual ~worker_process() = default;
 
   [[nodiscard]] virtual std::uint32_t pid() const = 0;
-  /// Ensures room for a stage with so many intra-op threads, beforehand: E0614.
+  /// Makes sure that the system gives a stage with so many intra-op threads what it needs; E0614 if it does not.
   [[nodiscard]] virtual expected<void> make_room(std::uint32_t threads) = 0;
-  /// What the driver handed over under this name, once: exactly `count` descriptors, or E0702.
+  /// The descriptors that the driver handed over under this tag. E0702 if they do not come, or are not exactly `count`.
+  /// Each tag can be taken once.
   [[nodiscard]] virtual expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) = 0;
-  /// The same of one descriptor that is an engine's page.
+  /// The same, for one descriptor that is the memory of an engine's page.
   [[nodiscard]] virtual expected<std::shared_ptr<engine_page>> take_page(const std::string& tag) = 0;
-  /// Makes its one engine run. Lives as long as the process.
+  /// The host that makes the one engine of the process run. Lives as long as the process.
   [[nodiscard]] virtual engine_host& engines() = 0;
-  /// What cannot be repaired from inside: the last words on stderr, and the end. Its driver replaces it.
+  /// Writes the cause to stderr and ends the process. For errors that the worker cannot repair; its driver replaces it.
   [[noreturn]] virtual void end(const error& cause) = 0;
 };
 

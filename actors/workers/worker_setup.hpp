@@ -25,7 +25,7 @@ namespace troupe {
 
 class nursery;
 
-/// What a worker must be told to become one stage replica, beside what it can find out itself.
+/// What a worker must be told to become one stage replica, because it cannot find it out by itself.
 struct assignment_data {
   /// worker_assignment::threads, boundaries and plain_layers.
   std::uint32_t threads = 1;
@@ -37,9 +37,9 @@ struct assignment_data {
   std::string layers = {};
 };
 
-/// How stages run in worker processes: what a pipeline needs beside its assembly.
+/// How the stages of a run are put into worker processes.
 struct worker_setup {
-  /// Stages that live in workers.
+  /// Says which stages live in workers.
   std::function<bool(stage_address address)> is_remote;
   std::function<assignment_data(stage_address address)> assignment;
   /// The node of a launch that the program wants for a stage, by name; empty or null: any.
@@ -53,13 +53,13 @@ struct worker_setup {
   std::shared_ptr<transport> edges = nullptr;
   /// The channels between devices of two workers, which have such an edge (edge_reach::devices).
   std::set<std::size_t> device_channels = {};
-  /// Where this process lives, and its workers of the same host.
+  /// The place of this process and of the workers on the same host.
   host_place home = {};
   /// What workers of this host are copied from; null: they are executed.
   std::shared_ptr<nursery> from = nullptr;
-  /// Pages of the engines in this process that have a neighbour in another one: the loader's, and local stages'.
+  /// The pages of those engines of this process that have a neighbour in another process: the loader and local stages.
   std::map<stage_address, shared_page> local_pages = {};
-  /// What the run was asked for. Workers have the same time-out: worker_description::silence_timeout.
+  /// The options that the user has given. Workers have the same time-out: worker_description::silence_timeout.
   worker_options asked = {};
 
   /// false only in mutation tests: an order goes out before the memory that it names.
@@ -67,7 +67,7 @@ struct worker_setup {
   /// false only in mutation tests: a stage is replaced while the worker that had it may still live.
   bool awaits_ends = true;
 
-  /// What the run injects into itself; null: nothing.
+  /// The faults that are injected into the run; null: none.
   std::shared_ptr<fault_injector> faults = nullptr;
 
   /// For assembly_options::page_of.
@@ -83,8 +83,8 @@ struct registered_worker {
   std::uint64_t edge_contact = 0;
 };
 
-/// Who sits where: written by the actors of stages, before they say that a stage is ready; read by the provider that
-/// wires it. Threads: any.
+/// Which worker has become which stage. The actor of a stage writes it before it reports that the stage is ready; the
+/// provider reads it to make the edges. Threads: any.
 class worker_registry {
  public:
   void put(stage_address at, registered_worker worker) {
@@ -100,7 +100,8 @@ class worker_registry {
     const std::lock_guard lock{mutex_};
     return registry_;
   }
-  /// Ends the worker that sits there now, also when another one has taken its place since; with the error as reason.
+  /// A function that kills the worker which has the stage now, with an error as the reason. It kills that worker also
+  /// if another one has the stage by then. Empty if the stage has no worker.
   [[nodiscard]] std::function<void(const error&)> kill_switch_of(stage_address address) const {
     const auto found = at(address);
     if (!found) return {};

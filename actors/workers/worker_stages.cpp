@@ -56,7 +56,7 @@ expected<stage_actor> worker_stages::start(director_actor::pointer director, con
   return stage_actor{stage_actors_[at]};
 }
 
-/// What comes from a worker can only be what the loader has sent.
+/// Checks that what comes over an edge from a worker can only be what the loader has sent.
 std::unique_ptr<edge_consumer> worker_stages::checked(std::unique_ptr<edge_consumer> end, std::size_t channel) const {
   const std::size_t producer = engines_->plan.channels[channel].producer;
   if (!is_remote(producer)) return end;
@@ -207,11 +207,11 @@ registered_worker worker_stages::worker_of(std::size_t instance) const {
   return std::move(*found);
 }
 
-/// Memory first: the order that names the memory finds it there.
+/// The memory of the edges is handed over first, so that the worker has it when it gets the order that names it.
 void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, wiring_order order) {
   const hosted_worker_ptr worker = worker_of(instance).worker;
   if (auto offered = offer_edges(edges, instance, order, *worker); !offered) {
-    return worker->kill(brief(offered.error()));  // another one takes its place
+    return worker->kill(brief(offered.error()));  // another worker takes its place
   }
   auto bytes = codec::encode(order);
   if (!bytes) return worker->kill("its edges cannot be told: " + brief(bytes.error()));
@@ -219,7 +219,8 @@ void worker_stages::wire_there(const epoch_edges& edges, std::size_t instance, w
   post(stage_actors_.at(at), forward_to_worker{std::move(*bytes), order.epoch, peers_of(instance, edges.present)});
 }
 
-/// By channel, who is to be killed for what comes from its other end; those who sit there now.
+/// If the consumer of a channel reports that something impossible came over it, the worker at the other end is killed:
+/// the one that has the stage now, whatever happens later.
 std::map<std::size_t, std::function<void(const error&)>> worker_stages::peers_of(
     std::size_t instance, const std::vector<bool>& present) const {
   std::map<std::size_t, std::function<void(const error&)>> found;

@@ -12,13 +12,13 @@
 
 namespace troupe {
 
-/// Stages in worker processes (worker_setup::is_remote), and beside them those that were kept in this one. Edges
-/// between two processes are worker_setup::edges. Each epoch, and so each incarnation, gets fresh edges. Owned by the
-/// director's state. Threads: the director's actor alone.
+/// The provider of a run whose stages are in worker processes (worker_setup::is_remote); some may be in this process.
+/// worker_setup::edges makes the edges between two processes. Every epoch gets fresh edges. Owned by the director's
+/// state. Threads: only the director's actor.
 ///
-/// start() for the same address again: the new actor takes the place of the one before, and gets the next epoch's
-/// edges. wire() fails where an edge with an end in this process cannot be made. A worker that cannot be told of its
-/// edges is killed instead, and new edges come with its successor. `instance` and `channel` are positions in
+/// If start() is called for the same address again, the new actor takes the place of the one before, and gets edges in
+/// the next epoch. wire() fails if an edge with an end in this process cannot be made. If a worker cannot be told of
+/// its edges, the worker is killed, and new edges are made for its successor. `instance` and `channel` are positions in
 /// wiring_plan.
 class worker_stages final : public local_stages {
  public:
@@ -31,8 +31,8 @@ class worker_stages final : public local_stages {
   [[nodiscard]] bool end(stage_address at, const error& why) override;
 
  private:
-  /// One epoch in the making. `present` is by instance. `local` has both ends of the channels within this process,
-  /// `offers` the other channels.
+  /// The edges of one epoch while they are made. `present` is by instance, the others by channel: `local` has the edges
+  /// within this process, `offers` all others.
   struct epoch_edges {
     epoch_number epoch = 0;
     std::vector<bool> present;
@@ -41,11 +41,11 @@ class worker_stages final : public local_stages {
   };
 
   [[nodiscard]] std::unique_ptr<edge_consumer> checked(std::unique_ptr<edge_consumer> end, std::size_t channel) const;
-  /// What the loader has sent.
+  /// The micro-batches that the loader has sent.
   [[nodiscard]] std::shared_ptr<const handed_out> sent() const;
-  /// Nothing where worker_setup::local_pages has none for the loader.
+  /// The loader's page; nothing if worker_setup::local_pages has none.
   [[nodiscard]] std::optional<shared_page> loader_page() const;
-  /// By channel of the instance whose other end is in a worker: kills that worker.
+  /// For the channels of the instance whose other end is in a worker, a function that kills that worker.
   [[nodiscard]] std::map<std::size_t, std::function<void(const error&)>> peers_of(
       std::size_t instance, const std::vector<bool>& present) const;
   [[nodiscard]] bool is_remote(std::size_t instance) const;
@@ -54,7 +54,7 @@ class worker_stages final : public local_stages {
   [[nodiscard]] expected<engine_wiring> wire_here(epoch_edges& edges, std::size_t instance);
   [[nodiscard]] expected<std::unique_ptr<edge_consumer>> consumer_here(epoch_edges& edges, std::size_t channel);
   [[nodiscard]] expected<std::unique_ptr<edge_producer>> producer_here(epoch_edges& edges, std::size_t channel);
-  /// The site of the end at `here`, in this process; the other end is at `there`.
+  /// The site of the channel's end in this process, at the instance `here`. The other end is at the instance `there`.
   [[nodiscard]] expected<edge_site> site_of(const epoch_edges& edges, std::size_t channel, std::size_t here,
                                             std::size_t there);
   [[nodiscard]] edge_contact edge_contact_of(std::size_t instance) const;
@@ -70,12 +70,12 @@ class worker_stages final : public local_stages {
   const std::shared_ptr<worker_registry> registry_;
   const pool_finder pools_;
   std::map<stage_address, remote_stage_actor> stage_actors_;
-  /// Hears of silent edges. The provider lives in its state.
+  /// The director, which is told of lost edges. This provider is part of its state, and must not keep it alive.
   std::optional<weak_actor<director_actor>> director_;
 };
 
-/// The name under which two blobs come to a worker: the memory of a channel, then the page of the engine at its other
-/// end.
+/// The tag under which two blobs are handed to a worker: the memory of a channel, and the page of the engine at the
+/// other end.
 [[nodiscard]] std::string edge_tag(epoch_number epoch, std::size_t channel);
 
 }  // namespace troupe

@@ -11,8 +11,8 @@
 namespace troupe {
 
 /// An edge is the bounded, directed channel from one replica of a stage to one replica of the next. It has as many
-/// slots as the receiver grants buffers; a free slot is a credit. Backends: inproc, shm, tcp, simulated.
-/// All of them pass the contract suite tests/runtime/edge/edge_contract.hpp.
+/// slots as the receiver grants buffers; a free slot is a credit. The backends inproc, shm, tcp, nccl and cuda_ipc pass
+/// the contract suite tests/runtime/edge/edge_contract.hpp. The simulation has a backend of its own.
 ///
 /// Order: activations arrive in the order they were sent, each exactly once, as long as both ends live.
 /// Threads: one thread uses the producer, one thread the consumer; they may be the same. Nothing blocks.

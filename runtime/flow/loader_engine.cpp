@@ -12,11 +12,11 @@ namespace troupe {
 
 namespace {
 
-/// Forgotten for each micro-batch that is sent: more than one, to catch up, and few, so that the memory that comes free
-/// is used again while it is warm.
+/// How many micro-batches are forgotten for each one that is sent. More than one, so that forgetting catches up; few,
+/// so that the memory that becomes free is used again while it is in the caches.
 constexpr std::size_t forgotten_per_send = 2;
 
-/// What `read` gives; an exception becomes a value.
+/// Returns what `read` returns. An exception becomes E0604.
 template <class Read>
 auto guarded(const std::string& name, const Read& read) -> decltype(read()) {
   try {
@@ -85,18 +85,22 @@ void loader_engine::handle(const loader_command::cut_calls& command) {
   for (queued_call& each : calls_) each.cut = each.cut || each.call < command.below;
   if (loaded_ && calls_.front().cut) {
     if (loaded_->counts) return;  // the other branches will get it, and then the call ends
-    --calls_.front().next_index;  // read ahead, but never sent
+    --calls_.front().next_index;  // it was read ahead and never sent, so it is not of the call
     drop_loaded();
   }
   while (!calls_.empty() && calls_.front().cut) end_current_call();
 }
 
-// The mark is taken here and not again until the rewiring: receivers that take ids in order wait for what this says.
+// The low-water mark is looked at here, and then not before the new epoch begins: receivers that take ids in order will
+// wait for the micro-batch that this answer names, so it must be sent.
 void loader_engine::handle(const loader_command::pause& command) {
-  // What this epoch was promised is void: a stage that is new may not know of calls that have ended.
+  // While a replay is under way the window keeps its folded micro-batches, too, because receivers of this epoch were
+  // told the first id of the replay and wait for it. The next epoch begins with another one. Folded micro-batches must
+  // go then: a stage that is new does not know that their calls have ended.
   window_.end_replay();
   set_low_water(low_water_.newest());
   window_.forget(replay_window::all_of_them);
+  // loading -> paused: until the new edges come, everything that this answer says has to stay true.
   phase_ = phase::paused;
   if (listener_.on_paused) listener_.on_paused({first_to_send(), command.round});
 }
@@ -107,6 +111,7 @@ void loader_engine::handle(loader_command::start_epoch&& command) {
   window_.begin_replay();
   sent_.new_epoch();
   flushed_ = 0;
+  // paused -> loading: all that is not folded may have been lost with the old edges, and is sent again first.
   phase_ = phase::loading;
   for (const concluded& each : concluded_) report(each);
 }
@@ -120,8 +125,10 @@ void loader_engine::handle(const loader_command::stop&) {
   calls_.clear();
   loaded_.reset();
   window_.clear();
+  // paused, loading -> finished: every call has been answered, so nothing has to be sent again.
   phase_ = phase::finished;
-  // An actor that came after the order to stop hears of the end, too; one that comes later sees finished().
+  // If a new actor gave its listener after the order to stop, that listener hears of the end. An actor that comes later
+  // asks finished().
   while (auto command = commands_.pop()) {
     if (auto* listen = std::get_if<loader_command::listen>(&*command)) handle(std::move(*listen));
   }
@@ -213,11 +220,11 @@ step_result loader_engine::resend() {
   return step_result::progressed;
 }
 
-/// Anything but `sent`: no room, or a stop on its way; or an edge into another process that cannot carry it, which has
-/// cost its call: no micro-batch of that call is left then.
+/// Any outcome but `sent` says that there is no room, or that a stop is on its way, or that an edge to another process
+/// cannot carry the message: then its call has been given up, and none of its micro-batches is left.
 fan_out::outcome loader_engine::try_send(activation message) {
   const micro_batch_id id = message.id;
-  // First: an answer may be there before send() returns.
+  // Noted before it is sent, since the score may arrive before send() returns.
   sent_.note(id, message.samples.size());
   page_->sent.note(id, message.samples.size());
   try {
@@ -232,13 +239,14 @@ fan_out::outcome loader_engine::try_send(activation message) {
 fan_out::outcome loader_engine::give_up(micro_batch_id id, error cause) {
   cause.where += (cause.where.empty() ? "" : ", ") + to_string(id);
   handle(loader_command::cancel_call{id.call});
-  // Kept for the next actor, too, until the call is given up: this one may be gone before it has told the director.
+  // Kept until the low-water mark passes the call, and reported again in every new epoch: the actor may die before it
+  // has passed the report on.
   concluded_.push_back({{id.call, id.index}, failure{options_.address, 0, options_.name, id, std::move(cause), 1}});
   report(concluded_.back());
   return fan_out::outcome::no_credit;
 }
 
-/// A flush may name a call that was given up: no more micro-batches of that call come either.
+/// The flush may name a call that was given up. That is right, since no more micro-batches of that call come.
 void loader_engine::flush_calls_before(call_number call) {
   if (call <= flushed_) return;
   flushed_ = call;

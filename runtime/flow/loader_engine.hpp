@@ -25,56 +25,57 @@
 
 namespace troupe {
 
-/// What the loader engine tells its actor. Called from the engine's thread; must not block.
+/// What the loader engine reports to its actor. The functions are called on the engine's thread and must not block.
 struct loader_listener {
-  /// All micro-batches of the call have been sent, and this is how many.
+  /// All micro-batches of the call have been sent, and their number is known.
   std::function<void(call_size)> on_call_size;
-  /// The source failed: the call sends no more. The engine goes on working.
+  /// The source failed, and no more micro-batches of the call are sent. The engine goes on working.
   std::function<void(failure)> on_failure;
-  /// Paused; the first micro-batch that will be sent after the rewiring, all before it are folded or given up.
+  /// The engine has paused. Names the first micro-batch that will be sent over the new edges; all micro-batches before
+  /// it are folded or given up.
   std::function<void(loading_paused)> on_paused;
   std::function<void()> on_finished;
 };
 
-/// What an actor may ask of the loader engine.
+/// The commands of the loader engine, which it carries out between two micro-batches.
 namespace loader_command {
-/// Queue a call: its micro-batches follow those of the calls before it, without a drain between them. One that was
-/// queued before is not queued again.
+/// The engine queues the call. Its micro-batches follow those of the calls before it, without a drain between them. Has
+/// no effect for a call that was queued before.
 struct open_call {
   call_number call = 0;
   std::shared_ptr<micro_batch_source> source;
-  /// Index of the first that the source gives; those before were folded by an earlier run.
+  /// The index of the first micro-batch that the source gives. An earlier run has folded those before it.
   std::uint64_t first = 0;
 };
-/// Send no more of this call and keep none of its micro-batches.
+/// The engine sends no more micro-batches of this call, and keeps none.
 struct cancel_call {
   call_number call = 0;
 };
-/// Send no more of any call but these, and keep nothing of the others: an actor that is gone may have taken orders with
-/// it.
+/// Cancels all calls but these. For a new actor: orders to cancel may have been lost with the actor before it.
 struct retain_calls {
   std::vector<call_number> calls;
 };
-/// End every queued call below this one after its last sent micro-batch, if there is one: the drain of an interrupted
-/// run. A half-sent micro-batch is still sent. May be repeated.
+/// Every queued call below `below` ends after the micro-batches that were sent. A micro-batch that some branches have
+/// and others do not is sent to the others first. For the drain of an interrupted run. May be repeated.
 struct cut_calls {
   call_number below = 0;
 };
-/// Send and forget nothing from now on; answered by loader_listener::on_paused. May be repeated.
+/// The engine sends nothing from now on, and forgets no micro-batch that it may have to send again. The answer is
+/// loader_listener::on_paused. May be repeated.
 struct pause {
   epoch_number round = 0;
 };
-/// A new epoch: the old edges end without a word, everything that is kept is sent again over the new ones, each flush
-/// at its place, and then loading goes on. How loading ended is reported again for every call that may not be folded
-/// yet.
+/// A new epoch begins. The engine abandons the old edges and sends every micro-batch that it keeps over the new ones,
+/// with the flushes between them, and then goes on loading. For every call that was loaded to its end and may not be
+/// folded yet, it reports again how the loading ended.
 struct start_epoch {
   std::shared_ptr<engine_wiring> edges;
 };
-/// Report to this one from now on: the actor before it is gone.
+/// The engine reports to this listener from now on, because the actor before is gone.
 struct listen {
   loader_listener listener;
 };
-/// Close all edges and finish; what was sent is still worked off downstream.
+/// The engine closes all edges and finishes. Micro-batches that were sent are still worked off downstream.
 struct stop {};
 }  // namespace loader_command
 using loader_command_t = std::variant<loader_command::open_call, loader_command::cancel_call,
@@ -84,44 +85,49 @@ using loader_command_t = std::variant<loader_command::open_call, loader_command:
 struct loader_counters {
   std::atomic<std::uint64_t> sent{0};
   std::atomic<std::uint64_t> replayed{0};
-  /// Most micro-batches that were ever sent and not folded at once: what the window bounds.
+  /// The greatest number of micro-batches that were sent and not folded at the same time. The window bounds it.
   std::atomic<std::uint64_t> kept_max{0};
 };
 
 struct loader_engine_options {
   std::string name = "loader";
   stage_address address;
-  /// Micro-batches that may be sent and not folded; at least 1. See window_for().
+  /// How many micro-batches may be sent and not folded; at least 1. See window_for().
   std::uint64_t window = 1;
-  /// See replay_window.
+  /// The least number that the window holds, whatever their size (replay_window).
   std::uint64_t window_min = 1;
-  /// Wait for the first loader_command::start_epoch.
+  /// The engine sends nothing before the first loader_command::start_epoch.
   bool paused = false;
-  /// Its bell is there, in memory that other processes have mapped; null: the engine has one of its own.
+  /// A page in memory that other processes have mapped; null: the engine makes a page of its own.
   std::shared_ptr<engine_page> shared_page = nullptr;
 };
 
-/// All buffers of all replicas plus one batch of scores on the way and one in the aggregator's hands.
+/// The loader's window: room for a micro-batch in every slot, for one batch of scores on its way and for another one
+/// that the aggregator is folding.
 std::uint64_t window_for(std::uint64_t slots_of_all_edges);
 
-/// Reads, decodes and sends ahead of the stages, on its own thread. Can send again each micro-batch until the low-water
-/// mark passes it, and sends only while the window has room: credits alone do not bound unfolded micro-batches. Every
-/// branch (a node that it feeds) gets every micro-batch; of its replicas, unless they are fixed, the one with the most
-/// free slots.
+/// The engine that reads the data and sends micro-batches ahead of the stages, on its own thread. It can send each
+/// micro-batch again until the low-water mark passes it. It sends only while its window has room, because credits do
+/// not bound the number of micro-batches that are not folded. Every branch (a node that it feeds) gets every
+/// micro-batch; which replica of the node gets it is said in branch_options.
+///
+///   paused --start_epoch--> loading --pause--> paused;   paused, loading --stop--> finished
 class loader_engine final : public engine {
  public:
   explicit loader_engine(loader_engine_options options);
 
-  // Wiring, before the first step or by loader_command::start_epoch.
+  // Edges, for tests that wire the engine before its first step; otherwise loader_command::start_epoch brings them.
   [[nodiscard]] fan_out& outbound() noexcept { return outbound_; }
   void listen(loader_listener listener) { listener_ = std::move(listener); }
 
-  /// From any thread. False if the queue is full (limits::commands_queued_max).
+  /// From any thread. False if the queue of commands is full (limits::commands_queued_max); the command is dropped
+  /// then.
   [[nodiscard]] bool command(loader_command_t command) { return commands_.push(std::move(command)); }
-  /// loader_command::stop, also where the queue is full. From any thread.
+  /// Gives the command loader_command::stop, for which the queue always has room. From any thread.
   void stop() { commands_.push_end(loader_command::stop{}); }
 
-  /// From any thread. All below `mark` is folded: the kept micro-batches go, little by little while more is sent.
+  /// All micro-batches below `mark` are folded, and the engine need not keep them. It drops a few whenever it sends
+  /// one. From any thread.
   void low_water(micro_batch_id mark) { low_water_.publish(mark); }
 
   /// From any thread. True before on_finished is called.
@@ -144,13 +150,13 @@ class loader_engine final : public engine {
     call_number call = 0;
     std::shared_ptr<micro_batch_source> source;
     std::uint64_t next_index = 0;
-    /// Ends before the next micro-batch is loaded.
+    /// The call ends before its next micro-batch is loaded.
     bool cut = false;
   };
   struct loaded_one {
     activation message;
     std::uint64_t bytes = 0;
-    /// Some branch has, or had before a rewiring, its part of the message: it counts.
+    /// Some branch has its part of the message, or had it in an earlier epoch: the message belongs to the call.
     bool counts = false;
   };
   /// How the loading of a call ended, kept until the low-water mark passes the call.
@@ -193,11 +199,11 @@ class loader_engine final : public engine {
 
   fan_out outbound_;
   std::deque<queued_call> calls_;
-  /// Read ahead: decoded while no replica has room.
+  /// The next micro-batch: it was read and decoded although no replica may have room for it yet.
   std::optional<loaded_one> loaded_;
   replay_window window_;
   std::deque<concluded> concluded_;
-  /// All calls below it have been loaded to their end, or never will be.
+  /// All calls below it have been loaded to their end or were cancelled.
   call_number loaded_to_end_ = 0;
   /// All calls below it have been queued.
   call_number next_call_ = 0;

@@ -29,24 +29,27 @@ class faulty_transport final : public transport {
   expected<std::unique_ptr<edge_consumer>> open_consumer(edge_site site) override {
     const message_triggers all = of_channel_(site.channel);
     if (all.empty()) return edges_->open_consumer(std::move(site));
-    message_triggers below;
-    message_triggers above;
-    bool may_break = false;
+    // Faults of bytes and of the connection are injected inside the transport (edge_site::faults), faults of whole
+    // messages in front of the consumer (disturb_arrivals).
+    message_triggers of_bytes;
+    message_triggers of_messages;
+    bool has_connection_faults = false;
     for (const auto& each : all) {
       const fault& what = each->what();
-      const bool is_below = damages_bytes(what) || is_of_connection(what);
-      if (is_below || is_partition(what)) below.push_back(each);
-      if (!is_below) above.push_back(each);
-      may_break = may_break || is_of_connection(what);
+      const bool is_of_bytes = damages_bytes(what) || is_of_connection(what);
+      // A partition acts in both places: it holds up the bytes of a connection, with its heartbeats, and the messages
+      // of shared memory.
+      if (is_of_bytes || is_partition(what)) of_bytes.push_back(each);
+      if (!is_of_bytes) of_messages.push_back(each);
+      has_connection_faults = has_connection_faults || is_of_connection(what);
     }
-    const auto bytes = below.empty() ? nullptr : std::make_shared<connection_faults>(std::move(below), flow::in);
-    // shared memory is no connection: what happens to one is played above it
-    const auto played = may_break && site.offer.memory ? bytes : nullptr;
-    site.faults = bytes;
+    site.faults = of_bytes.empty() ? nullptr : std::make_shared<connection_faults>(std::move(of_bytes), flow::in);
+    // Shared memory has no connection that could be silent or closed: the consumer in front acts as if it had one.
+    const auto connection = has_connection_faults && site.offer.memory ? site.faults : nullptr;
     auto lost = site.on_lost;
     return edges_->open_consumer(std::move(site)).map([&](std::unique_ptr<edge_consumer>&& end) {
-      if (above.empty() && !played) return std::move(end);
-      return disturb_arrivals(std::move(end), std::move(above), std::move(lost), played);
+      if (of_messages.empty() && !connection) return std::move(end);
+      return disturb_arrivals(std::move(end), std::move(of_messages), std::move(lost), connection);
     });
   }
 

@@ -9,20 +9,25 @@
 
 namespace troupe {
 
-/// A transport whose edges suffer what a fault plan says: at their consumers, in this process. `of_channel` gives the
-/// faults of a channel (position in wiring_plan::channels).
+/// A transport that injects the faults of a plan into its edges, at the consumers that this process opens. `of_channel`
+/// gives the faults of a channel (its position in wiring_plan::channels).
 ///
-///   drop                the message is gone, the end is silent, and on_lost tells it, as of a connection that broke
-///   duplicate, reorder, delay    above the bytes: the message comes twice, behind the next one, later
-///   corrupt, truncate   below the frame decoder of tcp; in a slot of shared memory, of whose bytes one changes if they
-///                       have a checksum
-///   partition           nothing passes: silence, which time-outs notice
-///   half_open, close    of the connection; in shared memory no message comes, no slot goes back, the end is lost
+///   drop                the message is lost, and with it the edge: its end is silent from then on, and on_lost is
+///   called
+///                       as if a connection had broken
+///   duplicate, reorder, delay    the message arrives twice, after the next one, or later
+///   corrupt, truncate   over tcp bytes of the message are changed or cut off before the frame is decoded; in shared
+///   memory
+///                       the same is done to the slot, where one byte is changed if the payload has a checksum
+///   partition           nothing passes, and the other end notices the silence by its time-out
+///   half_open, close    the connection is silent in one direction, or is closed; in shared memory the messages do not
+///                       arrive or the slots are not released, or the end is lost
 [[nodiscard]] std::shared_ptr<transport> make_faulty_transport(
     std::shared_ptr<transport> edges, std::function<message_triggers(std::size_t channel)> of_channel);
 
-/// What stands in front of the consumer: drop, duplicate, reorder, delay and partition of `triggers`; silence and close
-/// of `connection`, which may be null. `lost` is told of a drop and a close.
+/// A consumer in front of `edge` that injects the faults of whole messages: drop, duplicate, reorder, delay and
+/// partition from `triggers`, and silence and close from `connection`, which may be null. `lost` is called for a drop
+/// and a close.
 [[nodiscard]] std::unique_ptr<edge_consumer> disturb_arrivals(
     std::unique_ptr<edge_consumer> edge, message_triggers triggers, std::function<void(const error&)> lost,
     std::shared_ptr<const arrival_faults> connection = nullptr);

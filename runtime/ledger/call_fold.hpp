@@ -14,7 +14,7 @@ class call_fold {
   call_fold& operator=(const call_fold&) = delete;
   virtual ~call_fold() = default;
 
-  /// After E0803 the state is in the sum, and not in the journal.
+  /// After the error E0803 the sum has the score's state, but the journal has not.
   [[nodiscard]] virtual expected<void> fold(const score& next) = 0;
 };
 

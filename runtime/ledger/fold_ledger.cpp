@@ -48,7 +48,8 @@ fold_ledger::verdict fold_ledger::fold(score next) {
   const auto found = calls_.find(next.id.call);
   if (found == calls_.end()) return verdict::duplicate;  // of a call that ended
   if (found->second.tally.cancelled) return verdict::cancelled;
-  // By the call's own count, as the cursor may still be in a call before one that is resumed.
+  // The count of the call decides, and not the cursor: the micro-batches with which a resumed call begins are folded
+  // while the cursor is still in the call before.
   const bool is_folded = next.id.index < found->second.folded[next.sink];
   if (options_.deduplicate && (is_folded || at.held.contains(next.id))) {
     ++found->second.tally.duplicates_dropped;
@@ -98,7 +99,8 @@ void fold_ledger::advance(std::uint32_t sink) {
   }
 }
 
-/// A fold that fails on the way ends its call for the sinks before it, too.
+/// If a fold fails, its call is cancelled. The cursors of sinks that were advanced before it must then pass that call,
+/// too.
 void fold_ledger::advance_all() {
   std::uint64_t failed_before = 0;
   do {
@@ -107,7 +109,7 @@ void fold_ledger::advance_all() {
   } while (failed_ != failed_before);
 }
 
-/// Moves the cursor to the next call when this one is done for the sink.
+/// Moves the cursor to the next call if the sink has folded all of this one, or this one is cancelled.
 bool fold_ledger::skip_finished_call(cursor& at, std::uint32_t sink) const {
   const auto found = calls_.find(at.next.call);
   if (found == calls_.end()) return false;
@@ -151,7 +153,7 @@ void fold_ledger::drop_held(micro_batch_id from, call_number call) {
   for (cursor& at : cursors_) at.held.erase(at.held.lower_bound(from), at.held.lower_bound({call + 1, 0}));
 }
 
-/// Takes out the calls that every sink has left behind.
+/// Moves the calls that all cursors have passed to the list of ended calls.
 void fold_ledger::retire() {
   const call_number open = least_cursor().call;
   while (!calls_.empty() && calls_.begin()->first < open) {

@@ -24,40 +24,41 @@ struct call_tally {
   std::optional<error> cause = {};  ///< set when a fold failed and the ledger itself cancelled the call
 };
 
-/// Progress of an earlier run on a call: the number of folded micro-batches per sink. Empty: none.
+/// How far an earlier run came with a call: the number of folded micro-batches per sink. Empty: the call is new.
 struct call_start {
   std::vector<std::uint64_t> folded;
   /// Samples folded at sink 0.
   std::uint64_t samples = 0;
 
-  /// The first micro-batch that some sink has not folded; the loader begins there.
+  /// The index of the first micro-batch that some sink has not folded. The loader begins there.
   [[nodiscard]] std::uint64_t first() const noexcept;
 };
 
 struct ledger_options {
   std::uint32_t sinks = 1;
-  /// Most ids held per sink: the loader's window.
+  /// The greatest number of scores that are held per sink: the loader's window.
   std::uint64_t window = 1;
   /// false only in mutation tests, which must then find a micro-batch folded twice.
   bool deduplicate = true;
-  /// 0 but in mutation tests: so many micro-batches are called folded before they are, and a replay misses them.
+  /// Above 0 only in mutation tests: the low-water mark is too high by this number, so that a replay misses
+  /// micro-batches.
   std::uint64_t mark_lead = 0;
 };
 
-/// Counts every micro-batch exactly once: folds scores in id order, drops duplicates, holds early scores. It is the
-/// state of the aggregator, owned outside that actor, so that the actor's death loses nothing.
+/// Counts every micro-batch exactly once: it folds scores in id order, drops duplicates, and holds scores that come
+/// early. It is the state of the aggregator, and owned outside that actor, so that the actor's death loses nothing.
 ///
-/// Invariants: per sink all ids below the cursor are folded (or belong to a cancelled call), and no id at or above it
-/// is. The low-water mark is the least cursor. A call is complete when its size is known and every sink has folded all
-/// its micro-batches. Threads: one at a time.
+/// Invariants: every sink has a cursor. All ids below the cursor are folded or belong to a cancelled call, and no id at
+/// the cursor or above is folded. The low-water mark is the least cursor. A call is complete when its size is known and
+/// every sink has folded all its micro-batches. Threads: one at a time.
 class fold_ledger {
  public:
   enum class verdict : std::uint8_t { folded, held, duplicate, cancelled };
 
   explicit fold_ledger(ledger_options options);
 
-  /// Call it before the first score of `call`; calls begin in order. `folds` has one fold per sink. Micro-batches that
-  /// `start` names are already folded there; their scores are duplicates.
+  /// The call begins; called in the order of the calls, before the first score of `call`. `folds` has one fold per
+  /// sink. The folds already have the micro-batches that `start` names, whose scores are duplicates.
   void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start = {});
   /// Folds or holds a score. A fold that fails cancels its call at every sink; take_ended() gives the cause.
   verdict fold(score next);
@@ -66,12 +67,12 @@ class fold_ledger {
   /// Drops held and later scores of the call; the low-water mark passes it.
   void cancel(call_number call);
 
-  /// Ends the call here and now: nothing more is folded into it. Its account, as long as it is among the last
-  /// limits::calls_queued_max that have ended, whether take_ended() has given it or not; nothing of a call that has not
-  /// begun.
+  /// Cancels the call, unless it has ended, and returns its account. Nothing is folded into the call after that.
+  /// Nothing is returned for a call that has not begun, or that is not among the last limits::calls_queued_max that
+  /// have ended.
   [[nodiscard]] std::optional<call_tally> abandon(call_number call);
 
-  /// In all calls, since the start.
+  /// The number of duplicates that were dropped, in all calls since the start.
   [[nodiscard]] std::uint64_t duplicates_dropped() const noexcept { return duplicates_; }
   /// All micro-batches below it are folded or cancelled.
   [[nodiscard]] micro_batch_id low_water() const noexcept;
@@ -107,9 +108,9 @@ class fold_ledger {
   std::map<call_number, call_state> calls_;
   call_number next_to_begin_ = 0;
   std::deque<call_tally> ended_;
-  /// Those that ended last, for abandon().
+  /// The calls that have ended last, for abandon().
   std::deque<call_tally> known_;
-  /// Folds, since the start.
+  /// The number of folds that have failed since the start.
   std::uint64_t failed_ = 0;
   std::uint64_t duplicates_ = 0;
 };

@@ -18,7 +18,7 @@ void handed_out::note(micro_batch_id id, std::uint64_t samples) {
   last_noted_ = id;
   held_.reset();
   const auto found = calls_.find(id.call);
-  if (found == calls_.end() || id.index < found->second.next) return;  // again
+  if (found == calls_.end() || id.index < found->second.next) return;  // it was sent before
   sent_call& of = found->second;
   TROUPE_CHECK(id.index == of.next, "the loader sends the micro-batches of a call in order");
   ++of.next;

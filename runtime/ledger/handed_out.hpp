@@ -10,51 +10,53 @@
 
 namespace troupe {
 
-/// Which micro-batches the loader has let out of its hands, and of how many samples each: what can come back at all.
-/// Written by the loader's engine, before it sends; read from any thread. The memory for a call grows with the number
-/// of times that the size of its micro-batches changes, above the low-water mark.
+/// Which micro-batches the loader has sent, and how many samples each of them has. A score or activation of any other
+/// micro-batch cannot be true. The loader's engine writes it before it sends; any thread may read. Successive
+/// micro-batches of the same size take one entry, and entries below the low-water mark are dropped.
 class handed_out {
  public:
   enum class standing : std::uint8_t {
-    never,  ///< of no call that has begun, or beyond the last one that was sent
-    over,   ///< below the low-water mark: it may come late, and nothing depends on it any more
-    out,    ///< sent, and maybe folded by now
+    never,  ///< it was never sent
+    over,   ///< it is below the low-water mark: it may still arrive, and is ignored
+    out,    ///< it was sent, and may be folded by now
   };
   struct micro_batch {
     standing now = standing::never;
-    /// Samples of a micro-batch that is out.
+    /// The number of samples, if it is `out`.
     std::uint64_t samples = 0;
   };
 
-  // --- the loader's engine ---
+  // --- for the loader's engine ---
 
-  /// The call's first micro-batch will have this index. Calls begin in order.
+  /// The call begins, and its first micro-batch will have the index `first`. Calls begin in order.
   void begin(call_number call, std::uint64_t first);
-  /// About to be sent, for the first time or again. New ones of a call come in order, without gaps.
+  /// The micro-batch is about to be sent, for the first time or again. The first times are in the order of ids, without
+  /// gaps within a call.
   void note(micro_batch_id id, std::uint64_t samples);
-  /// The last one that was noted of its call went nowhere: the loader holds it until a receiver has room.
+  /// This micro-batch, the last one of its call that was noted, was not sent: the loader holds it until a receiver has
+  /// room.
   void take_back(micro_batch_id id);
-  /// The loader holds none any more, and none was sent.
+  /// The loader has dropped the micro-batch that it held.
   void let_go();
-  /// Everything may be sent once more.
+  /// A new epoch begins: a micro-batch that was noted last may be noted again, as another delivery.
   void new_epoch();
-  /// Everything below is folded or cancelled.
+  /// All micro-batches below `mark` are folded or cancelled.
   void set_low_water(micro_batch_id mark);
 
-  // --- any thread ---
+  // --- for any thread ---
 
   [[nodiscard]] micro_batch find(micro_batch_id id) const;
-  /// Out, or held by the loader until a receiver has room.
+  /// The micro-batch is `out`, or the loader holds it until a receiver has room.
   [[nodiscard]] bool is_out_or_held(micro_batch_id id) const;
-  /// How many from this one on are out, of all calls.
+  /// How many micro-batches from `first` on were sent, over all calls.
   [[nodiscard]] std::uint64_t count_from(micro_batch_id first) const;
-  /// Calls below this one have begun, or never will.
+  /// All calls below this one have begun, or were cancelled before.
   [[nodiscard]] call_number next_call() const;
-  /// No engine has received more micro-batches than this in all epochs together.
+  /// How many micro-batches were sent in all epochs together. No engine can have received more.
   [[nodiscard]] std::uint64_t deliveries() const;
 
  private:
-  /// From `first` on micro-batches have so many samples, until the next run begins.
+  /// Successive micro-batches of equal size: from the index `first` to the beginning of the next run.
   struct run {
     std::uint64_t first = 0;
     std::uint64_t samples = 0;

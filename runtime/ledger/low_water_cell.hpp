@@ -10,15 +10,16 @@
 
 namespace troupe {
 
-/// Where the newest low-water mark lies until the loader's engine looks. A mark only forgets and makes room, so it
-/// wakes the engine only when the engine waits for room: a wake-up per mark would take a core from a stage a thousand
-/// times a second. Threads: any may publish; take() and wait_for_mark() are the engine's.
+/// Holds the newest low-water mark until the loader's engine looks at it. A mark only makes room in the loader's
+/// window, so publishing it wakes the engine only if the engine waits for room. To wake it for every mark would take a
+/// core from a stage a thousand times a second. Threads: any may publish; only the engine calls take() and
+/// wait_for_mark().
 class low_water_cell {
  public:
-  /// Rings `bell` when a mark is waited for. Not owned; outlives the cell.
+  /// `bell` rings when a mark is published for which the engine waits. Not owned; outlives the cell.
   explicit low_water_cell(doorbell& bell) : bell_(bell) {}
 
-  /// Only the greatest mark counts.
+  /// Publishes a mark. Only the greatest mark counts.
   void publish(micro_batch_id mark) {
     {
       const std::lock_guard lock(mutex_);
@@ -28,7 +29,7 @@ class low_water_cell {
     if (waited_for_.load(std::memory_order_seq_cst)) bell_.ring();
   }
 
-  /// The mark, if it has risen since the last take.
+  /// The mark, if it has risen since the last call.
   [[nodiscard]] std::optional<micro_batch_id> take() {
     if (!fresh_.load(std::memory_order_seq_cst)) return std::nullopt;
     waited_for_.store(false, std::memory_order_relaxed);
@@ -37,14 +38,15 @@ class low_water_cell {
     return mark_;
   }
 
-  /// The greatest mark there was. From any thread.
+  /// The greatest mark so far. From any thread.
   [[nodiscard]] micro_batch_id newest() {
     const std::lock_guard lock(mutex_);
     return mark_;
   }
 
-  /// From now on a mark rings. The engine looks once more after this, before it parks: in the total order of the four
-  /// seq_cst operations either that look sees the mark or its publisher sees that it is waited for.
+  /// The next mark rings the bell. The engine calls take() once more after this, before it parks. In the total order of
+  /// the four seq_cst operations, either this take() sees the mark, or the publisher of the mark sees that the engine
+  /// waits.
   void wait_for_mark() noexcept { waited_for_.store(true, std::memory_order_seq_cst); }
 
  private:

@@ -10,10 +10,10 @@
 
 namespace troupe {
 
-/// Bounds of all that the loader has sent, for receivers in other processes: what lies outside them comes from no
-/// honest stage. Each bound only widens, so that it can be read alone, at any time. What handed_out knows exactly is
-/// known here within these bounds; a lie inside them shows at the loader's side, or as lost work (lost_work_watch).
-/// Written by the loader's engine alone, before it sends. Threads: any may read.
+/// Bounds of the ids and sizes of all micro-batches that the loader has sent, for receivers in other processes. A
+/// micro-batch outside them was never sent. Each bound only widens, so it can be read alone, at any time. handed_out
+/// knows exactly what was sent, but only in the loader's process: an untrue message within the bounds is found there,
+/// or as lost work (lost_work_watch). Written by the loader's engine alone, before it sends. Threads: any may read.
 class alignas(64) sent_bounds {
  public:
   void note(micro_batch_id id, std::uint64_t samples) noexcept {
@@ -22,13 +22,13 @@ class alignas(64) sent_bounds {
     raise(samples_max_, samples);
     if (samples < samples_min_.load(std::memory_order_relaxed)) samples_min_.store(samples, std::memory_order_release);
   }
-  /// Nothing more of the calls below this one will be sent for the first time.
+  /// No micro-batch of the calls below `below` will be sent for the first time any more. It may be sent again.
   void note_ended(call_number below) noexcept {
     raise(calls_, below);
     raise(ended_calls_, below);
   }
 
-  /// E0702 says why no such micro-batch, or none of so many samples, was sent.
+  /// E0702 if no such micro-batch was sent, or none with this number of samples.
   [[nodiscard]] expected<void> check(micro_batch_id id, std::uint64_t samples) const;
   [[nodiscard]] bool has_ended(call_number call) const noexcept {
     return call < ended_calls_.load(std::memory_order_acquire);

@@ -14,19 +14,24 @@
 
 namespace troupe {
 
-/// Another body, recorded once per shape of its inputs and given to its device as a whole from then on (CUDA graphs):
-/// the host makes one call in the place of one per kernel. For the inside of a device_body, whose stream is current.
+/// Runs another body as a CUDA graph. The kernels of that body are recorded once per shape of its inputs. From then on
+/// the host launches the whole recording by one call, in place of one call per kernel. It is used inside a device_body,
+/// whose stream is current.
 ///
-/// The first limits::graph_warm_ups runs of a shape are the other body's. So is the next one; beside it the graph is
-/// recorded, launched, and compared with it bit by bit, for which the host waits once. From then on inputs are copied
-/// to where the graph reads them. Outputs that leave are shown where it writes them, until the next run: they are
-/// fetched before; others are copied.
+/// The first limits::graph_warm_ups runs of a shape run the other body itself. The next one does, too, and in addition
+/// the graph is recorded and launched, and its outputs are compared bit by bit with those of the body. The host waits
+/// for that once. In later runs the inputs are copied into the memory from which the graph reads.
 ///
-/// E0602 for a body that cannot be recorded, or gives other bits as a graph. Beyond limits::graph_shapes_max shapes,
-/// and for inputs of different samples, empty or no dense tensors, it runs as without.
+/// The graph writes its outputs into memory of its own, which the next run overwrites. An output that leaves the device
+/// (output_way::leaves) is returned as a view of that memory, because the device_body fetches it before the next run.
+/// Any other output is copied.
+///
+/// E0602 if the body cannot be recorded, or if the graph gives other bits. The body runs without a graph where there
+/// are more than limits::graph_shapes_max shapes, where the inputs have different samples, and where a tensor is empty
+/// or not dense.
 class graph_body final : public stage_body {
  public:
-  /// `ways`: for each output, as the device_body has them.
+  /// `ways`: what the device_body does with each output.
   graph_body(std::string stage, std::shared_ptr<stage_body> inner, std::shared_ptr<graph_recorder> recorder,
              std::vector<output_way> ways)
       : stage_(std::move(stage)), inner_(std::move(inner)), recorder_(std::move(recorder)), ways_(std::move(ways)) {}
@@ -36,9 +41,9 @@ class graph_body final : public stage_body {
 
  private:
   struct recording {
-    /// Where it reads.
+    /// The tensors from which the graph reads.
     std::vector<activation> inputs;
-    /// Where it writes, in memory of the graph.
+    /// The tensors to which the graph writes, in memory of its own.
     std::vector<activation> outputs;
     std::unique_ptr<recorded_graph> graph;
   };
@@ -56,7 +61,7 @@ class graph_body final : public stage_body {
   const std::shared_ptr<stage_body> inner_;
   const std::shared_ptr<graph_recorder> recorder_;
   const std::vector<output_way> ways_;
-  /// By what a kernel could choose by.
+  /// By a text of all that may decide which kernels the body runs: the sizes, strides, types and names of its inputs.
   std::map<std::string, shape> shapes_;
 };
 

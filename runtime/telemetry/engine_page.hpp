@@ -15,17 +15,18 @@
 
 namespace troupe {
 
-/// Read by anyone, any time; written by the engine alone.
+/// What a stage has done so far. Written by the engine alone; any thread may read it at any time.
 struct alignas(64) stage_counters {
   std::atomic<std::uint64_t> micro_batches{0};
   std::atomic<std::uint64_t> samples{0};
-  /// Forward passes and, where there are sinks, scoring.
+  /// The time of forwards and, where the stage has sinks, of scoring.
   std::atomic<std::uint64_t> busy_ns{0};
   std::atomic<std::uint64_t> forward_ns{0};
 };
 
-/// What an engine works on right now, and how long it took before. Written by the engine alone. A reader in the middle
-/// of a change may see the id of one micro-batch with the time of another; of a dead engine all is as it was.
+/// The micro-batch on which an engine works now, and how long the last ones took. Written by the engine alone. A reader
+/// in the middle of a change may see the id of one micro-batch with the time of another. When the engine's process
+/// dies, the words keep their last values.
 class alignas(64) current_work {
  public:
   void begin(micro_batch_id id, std::chrono::nanoseconds now) noexcept {
@@ -40,7 +41,7 @@ class alignas(64) current_work {
     finished_.store(count + 1, std::memory_order_release);
   }
 
-  /// For work that is no forward and adds nothing to the median: after begin(), in place of end().
+  /// Called in place of end(), for work that is no forward and does not count for the median.
   void put_down() noexcept { since_ns_.store(idle, std::memory_order_release); }
 
   /// Nothing while the engine waits.
@@ -78,7 +79,7 @@ class alignas(64) current_work {
   std::array<std::atomic<std::int64_t>, limits::stall_forwards_kept> last_ns_{};
 };
 
-/// A micro-batch, if any. Written once, by one thread.
+/// The id of a micro-batch, or nothing. Written once, by one thread.
 class micro_batch_mark {
  public:
   void set(micro_batch_id id) noexcept {
@@ -96,28 +97,29 @@ class micro_batch_mark {
   std::atomic<std::uint64_t> index_and_one_{0};
 };
 
-/// What the outside has of an engine without asking it: the bell that wakes it, and what it does. Lies in memory that
-/// other processes have mapped where the engine or a neighbour is in another one (shared_page.hpp); a page serves one
-/// incarnation.
+/// The words of an engine that others read and write without its help: the bell that wakes it, and what it does. If the
+/// engine or one of its neighbours is in another process, the page lies in memory that both have mapped
+/// (shared_page.hpp). A page serves one incarnation.
 struct engine_page {
   doorbell_words bell;
-  /// Set by the worker that the page was given to, before it begins to become the stage: what ends it from then on is
-  /// the stage's own death.
+  /// Set by the worker to which the page was given, before it begins to become the stage. If the worker ends from then
+  /// on, the stage may be the cause, and its death is counted.
   std::atomic<bool> taken{false};
   /// stage_telemetry::arrived_bytes, written by the transport of the edges into the engine.
   std::atomic<std::uint64_t> arrived_bytes{0};
-  /// stage_telemetry::faults, written by what injects them.
+  /// stage_telemetry::faults, written by the code that injects them.
   std::atomic<std::uint64_t> faults{0};
-  /// By number of a fault: what it hit first, where a forward injected it; written before its bit of `faults`.
+  /// By the number of a fault that a forward injects, the first micro-batch that it hit. Written before the bit of the
+  /// fault in `faults`.
   std::array<micro_batch_mark, limits::faults_max> first_hits;
-  /// Steady time in ns, written by the node's agent: until then a fault plan cuts the node off from others.
+  /// Until this steady time in ns a fault cuts the node off from other nodes. Written by the node's agent.
   std::atomic<std::int64_t> cut_off_until{0};
   stage_counters counters;
   current_work work;
-  /// Bounds of what the loader's engine has sent.
+  /// In the loader's page, the bounds of the micro-batches that it has sent.
   sent_bounds sent;
 
-  /// As it is now. Threads: any.
+  /// A copy of the present values. Threads: any.
   [[nodiscard]] stage_telemetry telemetry() const {
     return {.has_begun = taken.load(std::memory_order_acquire),
             .working_on = work.working_on(),

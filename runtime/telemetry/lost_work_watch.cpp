@@ -7,7 +7,7 @@ namespace {
 
 using telemetry_of_all = std::vector<std::optional<stage_telemetry>>;
 
-/// A stage that is being replaced does not live.
+/// Every stage lives and none works. A stage that is being replaced does not live.
 bool all_wait(const telemetry_of_all& living) {
   return std::ranges::all_of(living, [](const auto& stage) { return stage && !stage->working_on; });
 }

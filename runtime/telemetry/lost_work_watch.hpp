@@ -11,24 +11,28 @@
 
 namespace troupe {
 
-/// Finds out that work or a credit was lost on its way, whatever lost it: the oldest micro-batch that is not folded was
-/// sent, or the loader holds it and no receiver has room; every stage lives, none works, no report of one is being
-/// taken in, no part of a payload has come (stage_telemetry::arrived_bytes), and nothing else has moved for `patience`.
-/// Without this a lost message would be a wait for ever. A false alarm costs a replay, and no result.
+/// Finds out that work or a credit was lost on its way, for whatever reason. Without this, the run would wait for ever
+/// for a lost message. Work counts as lost if all of this is true for as long as `patience`:
 ///
-/// Looks more often than every limits::look_pause_max: a longer pause is a freeze of this process, and times count from
-/// its end. Threads: one.
+/// - the oldest micro-batch that is not folded was sent, or the loader holds it because no receiver has room;
+/// - every stage lives, and none works;
+/// - no report of a stage is being taken in, and no part of a payload has arrived (stage_telemetry::arrived_bytes);
+/// - nothing else has moved, either.
+///
+/// A false alarm costs a replay, and changes no result. The caller looks more often than every limits::look_pause_max.
+/// If a look comes later, this process was frozen, and the time counts from that look on. Threads: one.
 class lost_work_watch {
  public:
   using nanoseconds = std::chrono::nanoseconds;
   explicit lost_work_watch(nanoseconds patience) : patience_(patience) {}
 
-  /// The micro-batch that is waited for, if it is lost; told again after the same time. `mark`: the low-water mark.
+  /// The micro-batch for which the run waits, if it is lost; returned again after the same time. `mark` is the
+  /// low-water mark.
   [[nodiscard]] std::optional<micro_batch_id> look(micro_batch_id mark, const handed_out& sent,
                                                    const stage_accounts& stages, nanoseconds now);
 
  private:
-  /// Whatever happens in a run changes one of these.
+  /// Everything that happens in a run changes one of these numbers.
   struct picture {
     micro_batch_id mark;
     std::uint64_t deliveries = 0;
@@ -40,7 +44,8 @@ class lost_work_watch {
 
   const nanoseconds patience_;
   freeze_watch freezes_{limits::look_pause_max};
-  /// Nothing while something moves, or nothing is waited for.
+  /// The numbers of the last looks. Nothing while a stage works or a report is taken in, or if there is nothing to wait
+  /// for.
   std::optional<picture> still_;
   nanoseconds still_since_{0};
 };

@@ -9,12 +9,16 @@
 namespace troupe {
 namespace {
 
-/// Maps `memory` and keeps it mapped; `made` says whether the words are still to be made.
-expected<std::shared_ptr<engine_page>> map_page(const shared_memory& memory, bool made) {
+enum class page_words : std::uint8_t { to_be_made, made_before };
+
+/// Maps `memory` and keeps it mapped as long as the pointer lives. Makes the words of the page there, unless another
+/// process has made them before.
+expected<std::shared_ptr<engine_page>> map_page(const shared_memory& memory, page_words words) {
   auto mapped = TROUPE_TRY(memory.map(0, sizeof(engine_page)));
   const auto owner = std::make_shared<memory_mapping>(std::move(mapped));
   void* const at = owner->bytes().data();
-  engine_page* const page = made ? static_cast<engine_page*>(at) : new (at) engine_page;
+  const bool is_made = words == page_words::made_before;
+  engine_page* const page = is_made ? static_cast<engine_page*>(at) : new (at) engine_page;
   return std::shared_ptr<engine_page>(owner, page);
 }
 
@@ -23,13 +27,13 @@ expected<std::shared_ptr<engine_page>> map_page(const shared_memory& memory, boo
 expected<shared_page> shared_page::create() {
   auto memory = TROUPE_TRY(shared_memory::create("troupe-engine", sizeof(engine_page)));
   TROUPE_TRY(memory.commit(0, sizeof(engine_page)));
-  auto page = TROUPE_TRY(map_page(memory, false));
+  auto page = TROUPE_TRY(map_page(memory, page_words::to_be_made));
   return shared_page(blob(std::move(memory).release()), std::move(page));
 }
 
 expected<shared_page> shared_page::adopt(unique_fd descriptor) {
   auto memory = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), sizeof(engine_page)));
-  auto page = TROUPE_TRY(map_page(memory, true));
+  auto page = TROUPE_TRY(map_page(memory, page_words::made_before));
   return shared_page(blob(std::move(memory).release()), std::move(page));
 }
 

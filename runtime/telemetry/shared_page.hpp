@@ -8,19 +8,19 @@
 
 namespace troupe {
 
-/// An engine's page in memory of its own (a memfd), for several processes. Threads: any.
+/// The page of an engine in a memory file of its own (memfd), which several processes map. Threads: any.
 class shared_page {
  public:
-  /// A fresh one. E0614 where the system refuses.
+  /// Makes a fresh page. E0614 if the system gives no memory.
   [[nodiscard]] static expected<shared_page> create();
-  /// Another process's. E0614, E0702: shared_memory::adopt().
+  /// Maps a page that another process has made. E0614, E0702: shared_memory::adopt().
   [[nodiscard]] static expected<shared_page> adopt(unique_fd memory);
 
   /// Stays mapped as long as a copy of the pointer lives.
   [[nodiscard]] const std::shared_ptr<engine_page>& page() const noexcept { return page_; }
-  /// Rings the engine's bell from whatever process; keeps the page.
+  /// The bell of the engine, to be rung from this process. It keeps the page mapped.
   [[nodiscard]] std::shared_ptr<doorbell> bell() const;
-  /// For another process.
+  /// The memory file, to be handed to another process.
   [[nodiscard]] const blob& memory() const noexcept { return memory_; }
 
  private:

@@ -49,7 +49,8 @@ void stage_accounts::end_at(std::size_t position) {
 }
 
 std::optional<std::uint64_t> stage_accounts::taken_in() const noexcept {
-  const std::uint64_t ended = taken_in_.load();  // first: what begins later then counts as not ended
+  // Read before begun_: a report that begins between the two reads then counts as not ended.
+  const std::uint64_t ended = taken_in_.load();
   return begun_.load() == ended ? std::optional(ended) : std::nullopt;
 }
 

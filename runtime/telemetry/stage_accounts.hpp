@@ -15,7 +15,8 @@
 
 namespace troupe {
 
-/// Counters of one stage replica at one moment, over all its incarnations; the difference of two is what a call cost.
+/// The counters of one stage replica at one moment, summed over all its incarnations. The difference between two
+/// moments is the cost of the calls between them.
 struct stage_usage {
   std::uint64_t micro_batches = 0;
   std::uint64_t samples = 0;
@@ -23,7 +24,8 @@ struct stage_usage {
   std::uint64_t busy_ns = 0;
 };
 
-/// Who the stages of a run are and what each did, wherever it lives and however often it died. Threads: any.
+/// The stages of a run with the work that each has done, in whichever process it lives and however often it has died.
+/// Threads: any.
 class stage_accounts {
  public:
   struct owner {
@@ -34,18 +36,20 @@ class stage_accounts {
   explicit stage_accounts(std::vector<owner> owners)
       : owners_(std::move(owners)), living_(owners_.size()), ended_(owners_.size()) {}
 
-  /// What tells of one incarnation, when it is asked. Any thread asks; it must not wait or use these accounts.
+  /// Returns the telemetry of one incarnation. Any thread may call it. It must not wait, and must not use these
+  /// accounts.
   using telemetry_source = std::function<stage_telemetry()>;
-  /// A new incarnation: what this source counts belongs to the stage, too. The one before it is over.
+  /// A new incarnation of the stage begins, with `source` for its telemetry, and the one before ends.
   void add(stage_address at, telemetry_source source);
-  /// The same of an engine with this page.
+  /// The same, for an engine with this page.
   void add(stage_address at, std::shared_ptr<const engine_page> page);
-  /// The last one that was added is over: it is asked once more, its counts stay, and its source is given up.
+  /// The newest incarnation of the stage ends. Its source is called once more for its final counts, and then dropped.
   void end(stage_address at);
-  /// Telemetry of the living incarnations, in the order of the owners; nothing for a stage without one.
+  /// The telemetry of the living incarnations, in the order of the owners; nothing for a stage that has none.
   [[nodiscard]] std::vector<std::optional<stage_telemetry>> living() const;
 
-  /// As long as it lives this process takes in what a stage has reported. Other threads may take in other reports.
+  /// Lives as long as this process takes in a report of a stage, such as scores. Several threads may take in reports at
+  /// the same time.
   class taking_in {
    public:
     explicit taking_in(stage_accounts& by) : by_(by) { by_.begun_.fetch_add(1); }
@@ -56,7 +60,7 @@ class stage_accounts {
    private:
     stage_accounts& by_;
   };
-  /// How many reports were taken in so far; nothing while one is.
+  /// How many reports have been taken in so far; nothing while one is being taken in.
   [[nodiscard]] std::optional<std::uint64_t> taken_in() const noexcept;
 
   [[nodiscard]] const std::vector<owner>& owners() const noexcept { return owners_; }
@@ -73,7 +77,7 @@ class stage_accounts {
   std::atomic<std::uint64_t> taken_in_{0};
   mutable std::mutex mutex_;
   std::vector<telemetry_source> living_;
-  /// What those before the living ones did.
+  /// The work of the incarnations that have ended.
   std::vector<stage_usage> ended_;
 };
 

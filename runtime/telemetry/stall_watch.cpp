@@ -5,7 +5,7 @@
 namespace troupe {
 namespace {
 
-/// The stages that are in a forward, each with how long.
+/// Calls `visit` for each stage that is in a forward, with the begin of the forward.
 template <class Visit>
 void each_busy(const stage_accounts& stages, freeze_watch& freezes, std::chrono::nanoseconds now, Visit visit) {
   freezes.look(now);
@@ -13,7 +13,7 @@ void each_busy(const stage_accounts& stages, freeze_watch& freezes, std::chrono:
   for (std::size_t stage = 0; stage < living.size(); ++stage) {
     const auto& work = living[stage];
     if (!work || !work->since || !work->working_on) continue;
-    // Another process wrote it, and may have written anything.
+    // Another process may have written any number.
     const auto begun = std::clamp(*work->since, std::chrono::nanoseconds{0}, now);
     visit(begun,
           stall{stages.owners()[stage], *work->working_on, freezes.lasted(begun, now), work->median.value_or(now)});

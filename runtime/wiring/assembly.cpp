@@ -22,7 +22,7 @@ bool is_fed_by_source(const wiring_plan& plan, const wired_instance& instance) {
   return plan.nodes[producer.address.stage].kind == node_kind::source;
 }
 
-/// As many as the stages before it fill.
+/// The number of the stage's buffers: its own, or more where its inbound edges have more slots.
 std::uint32_t buffers_of(const wiring_plan& plan, const wired_instance& instance, const edge_depths& depths) {
   std::uint32_t most = plan.nodes[instance.address.stage].num_pipe_buffers;
   for (const std::size_t channel : instance.inbound) {
@@ -63,7 +63,7 @@ std::vector<stage_accounts::owner> stages_of(const wiring_plan& plan) {
   return owners;
 }
 
-/// Everything that can be under way between the loader and the ledger.
+/// The slots of all edges: so many micro-batches can be under way between the loader and the ledger.
 std::uint64_t slots_of_all(const wiring_plan& plan, const edge_depths& depths) {
   std::uint64_t slots = 0;
   for (const wired_channel& channel : plan.channels) slots += slots_of(plan, channel, depths);
@@ -92,7 +92,8 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
                             const assembly_options& options) {
   assembly made;
   made.window = window_for(slots_of_all(plan, options.depths));
-  // Edges between stages are deep where activations are small; what the loader keeps for each may be large.
+  // Edges between stages have many slots where activations are small. What the loader keeps of a micro-batch may be
+  // large all the same, so these slots do not count for the number of micro-batches that it keeps of any size.
   made.window_min = slots_of_all(plan, {.from_loader = options.depths.from_loader, .between_stages = 1}) + 1;
   made.accounts = std::make_shared<stage_accounts>(stages_of(plan));
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {

@@ -20,12 +20,12 @@ namespace troupe {
 /// All engines of a run, neither wired nor stepped. The director wires them (make_wiring).
 struct assembly {
   wiring_plan plan;
-  /// Makes their edges, epoch by epoch, and lives as long as these.
+  /// Makes the edges of every epoch within this process. It lives as long as the edges.
   std::shared_ptr<edge_factory> edges;
   std::shared_ptr<loader_engine> loader;
-  /// One per stage instance that lives in this process, in the order of plan.instances.
+  /// The engines of the stage instances that live in this process, in the order of plan.instances.
   std::vector<std::shared_ptr<compute_engine>> stages;
-  /// All stage instances, wherever they live.
+  /// The accounts of all stage instances, in whichever process they live.
   std::shared_ptr<stage_accounts> accounts;
   std::uint64_t window = 1;
   std::uint64_t window_min = 1;
@@ -36,7 +36,7 @@ struct assembly {
   }
 };
 
-/// The trace of a run that has stopped, by ascending order; empty if none was recorded. E0613 if it was too long.
+/// The trace of a run that has stopped, in ascending order. Empty if no trace was recorded. E0613 if it was too long.
 expected<std::vector<trace_event>> trace_of(const assembly& engines);
 
 /// Makes the body of an instance; called once per stage instance.
@@ -47,13 +47,14 @@ struct assembly_options {
   /// Numbers the traces of the run's stages; null: none is recorded. It outlives the engines.
   trace_clock* trace = nullptr;
   clock_function now = steady_now;
-  /// Stages that live elsewhere: no engine is made for them. Empty: none.
+  /// Says which stages live in other processes; no engine is made for them. Empty: none of them.
   std::function<bool(stage_address address)> is_elsewhere = {};
-  /// Shared pages of the engines that are made, the loader's too. Empty: each has one of its own.
+  /// Gives the shared pages of the engines that are made here, also the loader's. Empty: each engine makes its own
+  /// page.
   std::function<std::shared_ptr<engine_page>(stage_address address)> page_of = {};
 };
 
-/// Makes the engines of a plan. Errors: the body factory's.
+/// Makes the engines of a plan. Errors are those of the body factory.
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
                             const assembly_options& options);
 

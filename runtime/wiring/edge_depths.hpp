@@ -6,23 +6,23 @@
 
 namespace troupe {
 
-/// Slots of a run's edges, where they are more than the consumer's num_pipe_buffers.
+/// The numbers of slots of a run's edges, where they are greater than the consumer's num_pipe_buffers.
 struct edge_depths {
   /// The loader's edges.
   std::uint32_t from_loader = 1;
-  /// Edges between stages, all alike: into nodes for which no num_pipe_buffers was named, and whose producer has no
-  /// choice of replicas. With such a choice a deep queue in front of a slow replica would keep work from the
-  /// others.
+  /// The edges between stages, all alike. It holds for edges into nodes whose num_pipe_buffers the user has not set,
+  /// and whose producer cannot choose between replicas. Where it can choose, a deep queue in front of a slow replica
+  /// would keep work from the other replicas.
   std::uint32_t between_stages = 1;
 };
 
-/// How far the loader reads ahead of a first stage: small micro-batches far, so that waking it costs little; large ones
-/// hardly, for their memory (limits::prefetch_bytes). `micro_batch_bytes` 0: not known.
+/// How many micro-batches the loader reads ahead of a first stage: many small ones, so that it is woken seldom; few
+/// large ones, because of their memory (limits::prefetch_bytes). `micro_batch_bytes` 0: not known.
 [[nodiscard]] std::uint32_t prefetch_slots_for(std::uint64_t micro_batch_bytes);
 
-/// How far a stage may run ahead of the next one: far with small activations, so that neither waits whenever the other
-/// was held up for a moment; with large ones (limits::stage_edge_bytes) by limits::pipe_buffers_default.
-/// `activation_bytes` are of one micro-batch; 0: not known, taken as large.
+/// How many micro-batches a stage may run ahead of the next one: many with small activations, so that a short delay of
+/// one stage does not stop the other; limits::pipe_buffers_default with large ones (limits::stage_edge_bytes).
+/// `activation_bytes` are those of one micro-batch; 0: not known, and taken as large.
 [[nodiscard]] std::uint32_t stage_slots_for(std::uint64_t activation_bytes);
 
 }  // namespace troupe

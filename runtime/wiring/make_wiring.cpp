@@ -14,7 +14,7 @@ bool is_source(const wiring_plan& plan, std::size_t instance) {
   return plan.nodes[plan.instances[instance].address.stage].kind == node_kind::source;
 }
 
-/// Whether its producer sends a micro-batch there or to another replica, one that has credit.
+/// Whether the producer of the channel chooses between this consumer and other replicas of the node.
 bool has_choice(const wiring_plan& plan, const wired_channel& channel) {
   const stage_index to = plan.instances[channel.consumer].address.stage;
   if (plan.nodes[to].fixed_replica) return false;
@@ -25,10 +25,10 @@ bool has_choice(const wiring_plan& plan, const wired_channel& channel) {
                              [&](std::size_t other) { return is_there(plan.channels[other].consumer); });
 }
 
-/// The node and its port: what its replicas have in common.
+/// A node and its port, which the channels to its replicas have in common.
 using branch_key = std::pair<stage_index, std::uint32_t>;
 
-/// Whether one of the channels of each port, or of each branch, has its other end there.
+/// Whether, for each key (a port or a branch), the other end of one of its channels is there.
 template <class Key, class Other>
 bool has_peers(const wiring_plan& plan, const std::vector<std::size_t>& channels, const std::vector<bool>& there,
                Key key_of, Other other_end) {
@@ -110,7 +110,8 @@ instance_edges ends_of(const wiring_plan& plan, std::size_t instance, const std:
   return ends;
 }
 
-// The loader is cheap in bursts and dear to wake: it sleeps until half of a replica's slots are free.
+// To wake the loader costs much compared with what it does for one micro-batch. So it sleeps until half of a replica's
+// slots are free, and then fills them at once.
 edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_depths& depths) {
   const wired_channel& one = plan.channels[channel];
   const std::uint32_t slots = slots_of(plan, one, depths);

@@ -14,7 +14,8 @@
 
 namespace troupe {
 
-/// Whether the channel has edge_depths::between_stages: see there.
+/// Whether the number of the channel's slots may be edge_depths::between_stages, by the conditions that are named
+/// there.
 [[nodiscard]] bool follows_size(const wiring_plan& plan, const wired_channel& channel);
 
 /// The slots of one channel: the consumer's num_pipe_buffers, or more (edge_depths).
@@ -22,20 +23,20 @@ namespace troupe {
 
 struct wiring_request {
   edge_depths depths;
-  /// By instance: who takes part in this epoch.
+  /// By instance, whether it takes part in this epoch.
   std::vector<bool> present;
   /// The doorbell of an instance that takes part; it outlives the edges.
   std::function<doorbell&(std::size_t instance)> bell;
 };
 
-/// Instances, of those that are there, that can do anything: every input has a producer and every output a consumer
-/// among them, and where replicas are fixed all of the node are there. By instance.
+/// By instance, whether it can work with the others that are there: each of its inputs has a producer and each of its
+/// outputs a consumer that can work, too, and where replicas are fixed all replicas of the node are there.
 [[nodiscard]] std::vector<bool> usable_instances(const wiring_plan& plan, std::vector<bool> there);
 
-/// Every node has an instance among these.
+/// Every node has a usable instance.
 [[nodiscard]] bool serves_every_node(const wiring_plan& plan, const std::vector<bool>& usable);
 
-/// The edges of one instance among those present; every process computes the same of a plan.
+/// The channels of one instance whose other end is present. Every process computes the same for the same plan.
 struct instance_edges {
   struct branch {
     branch_options options;
@@ -47,10 +48,10 @@ struct instance_edges {
 };
 [[nodiscard]] instance_edges ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present);
 
-/// Credits and hysteresis of one channel; bells are the caller's.
+/// The options of a channel's edge. The caller adds the bells.
 [[nodiscard]] edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_depths& depths);
 
-/// Where the ends of channels come from. An error of either ends the wiring.
+/// Opens the ends of channels. An error of either function ends the wiring.
 struct edge_opener {
   std::function<expected<std::unique_ptr<edge_consumer>>(std::size_t channel)> consumer;
   std::function<expected<std::unique_ptr<edge_producer>>(std::size_t channel)> producer;
@@ -58,8 +59,8 @@ struct edge_opener {
 [[nodiscard]] expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_edges& ends,
                                                     const edge_opener& make);
 
-/// Fresh edges for one epoch, by `edges`, with both ends in this process: one wiring per instance, empty for those that
-/// take no part. `present` are usable_instances() that serve every node.
+/// Makes fresh edges for one epoch, with both ends in this process. Returns one wiring per instance, which is empty for
+/// an instance that takes no part. The instances that take part are usable_instances() and serve every node.
 [[nodiscard]] std::vector<engine_wiring> make_wiring(const wiring_plan& plan, edge_factory& edges,
                                                      const wiring_request& request);
 

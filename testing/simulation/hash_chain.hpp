@@ -31,6 +31,11 @@ inline constexpr std::size_t samples_max = 3;
 [[nodiscard]] constexpr std::uint64_t samples_of(std::uint64_t index) noexcept {
   return 1 + index % samples_max;
 }
+/// The number of the micro-batch's first sample. Numbers are left out where a micro-batch has fewer samples than there
+/// is room for; no two micro-batches have a sample in common.
+[[nodiscard]] constexpr std::uint64_t first_sample_of(std::uint64_t index) noexcept {
+  return index * (samples_max + 1);
+}
 
 struct hash_payload final : payload {
   std::array<std::uint64_t, samples_max> values{};

@@ -8,7 +8,9 @@
 
 namespace troupe::simulation {
 
-/// The data of one call. The plan outlives it.
+/// The data of one call in a simulation. The micro-batch with a given index always has the same rows, which are
+/// computed from the call and the index, so that a test can compute the expected results on its own. The plan outlives
+/// it.
 class hash_source final : public micro_batch_source {
  public:
   hash_source(const plan& of, std::uint64_t call, std::uint64_t first) : plan_(of), call_(call), position_(first) {}
@@ -23,11 +25,13 @@ class hash_source final : public micro_batch_source {
   }
 
  private:
+  /// `difference` is not 0 only where the plan wants to see that wrong data is found: the rows are other ones then.
   [[nodiscard]] loaded_micro_batch made(std::uint64_t index, std::uint64_t difference) const {
     auto rows = std::make_shared<hash_payload>();
     while (rows->count < samples_of(index)) rows->add(mix(input_value(call_, index) + difference, rows->count));
     const std::uint64_t bytes = plan_.micro_batch_bytes == 0 ? rows->bytes() : plan_.micro_batch_bytes;
-    return {{index * 4, index * 4 + rows->count}, std::move(rows), nullptr, bytes};
+    const std::uint64_t first = first_sample_of(index);
+    return {{first, first + rows->count}, std::move(rows), nullptr, bytes};
   }
 
   const plan& plan_;

@@ -188,6 +188,18 @@ TEST(director, tells_a_new_loader_which_calls_are_cut) {
   EXPECT_EQ(cut->position, read);
 }
 
+TEST(director, has_stages_send_their_scores_to_the_aggregator_that_replaces_a_dead_one) {
+  directed_run run;
+  caf::anon_send_exit(run.children.front(), caf::exit_reason::kill);
+  run.settle();
+  run.submit(1);
+  for (int turns = 0; turns < 20; ++turns) {
+    static_cast<void>(run.engines->stages.front()->step());
+    run.settle();
+  }
+  EXPECT_FALSE(run.is_open());
+}
+
 TEST(aggregator, tells_a_new_loader_the_mark_that_the_old_one_may_not_have_heard) {
   directed_run run;
   run.submit(2);

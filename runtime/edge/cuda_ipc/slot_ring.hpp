@@ -11,31 +11,34 @@
 
 namespace troupe::ipc {
 
-/// The producer's slots. A message stays where it is if it can be lent; others are copied to memory of the device: one
-/// block for all slots, that takes its memory with the first such message. A message that is larger than a slot gets a
-/// new block, with larger slots, which all later messages use; the old one is freed when its last message has come
-/// back, and one of the new block has: the consumer has closed it then. Threads: one at a time.
+/// The slots of the producer. A message stays where it is if its memory can be lent to the consumer. Other messages are
+/// copied into a block of memory of the device, which has room for one message per slot and is allocated for the first
+/// such message.
+///
+/// If a message is larger than a slot, a new block with larger slots is allocated, for this message and all later ones.
+/// The old block is freed when two things are true: all messages in it have come back, and a message of the new block
+/// has come back, which shows that the consumer does not have the old block open any more. Threads: one at a time.
 class slot_ring {
  public:
   [[nodiscard]] static expected<std::shared_ptr<slot_ring>> make(std::shared_ptr<const ipc_tools> tools,
                                                                  std::uint32_t slots);
 
-  /// The last message in this slot, if there was one, has come back.
+  /// The consumer has released the last message in this slot, if there was one.
   void came_back(std::uint32_t slot) noexcept;
-  /// Lends the parts, which are finished, or copies them to a free slot some time later; says where they are then.
-  /// `room` is nccl::room_of() of them.
-  /// Throws std::runtime_error where the device has no memory for them, or has failed.
+  /// Lends the parts or begins to copy them to `slot`, which is free, and returns where the consumer finds them. The
+  /// device has finished its work on the parts. `room` is their nccl::room_of().
+  /// Throws std::runtime_error if the device has no memory for them, or has failed.
   [[nodiscard]] place fill(std::uint32_t slot, const device_parts& parts, std::uint64_t room);
-  /// What was filled is on its way: it will come back.
+  /// The filled slot was announced to the consumer, and will come back.
   void was_sent(const place& where) noexcept { slots_[where.slot].block = where.block; }
 
-  /// Drops what has been copied by now.
+  /// Drops the sources of all copies that are done.
   void drop_copied() noexcept;
   /// No copy is under way.
   [[nodiscard]] bool is_quiet() const noexcept;
   /// Nothing has been sent yet.
   [[nodiscard]] bool is_empty() const noexcept { return blocks_.empty() && lent_.is_empty(); }
-  /// Bytes of the device that the blocks take now.
+  /// The bytes of device memory that the blocks take now.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
  private:
@@ -49,7 +52,7 @@ class slot_ring {
     std::unique_ptr<shared_event> filled;
     /// The source of the copy.
     std::shared_ptr<const void> source;
-    /// The block of the message that is on its way; 0: none, or it is lent.
+    /// The number of the block that holds the message of this slot. 0: the slot has no message, or it is a lent one.
     std::uint64_t block = 0;
   };
   slot_ring(std::shared_ptr<const ipc_tools> tools, std::unique_ptr<context_stream> stream, std::uint32_t slots)
@@ -62,10 +65,10 @@ class slot_ring {
   const std::unique_ptr<context_stream> stream_;
   lent_memory lent_;
   std::vector<slot_state> slots_;
-  /// By number; the last one is that of new messages.
+  /// In the order of their numbers. New messages use the last one.
   std::deque<block> blocks_;
   std::uint64_t numbers_ = 0;
-  /// The greatest number of which a message has come back.
+  /// The greatest number of a block of which a message has come back.
   std::uint64_t known_ = 0;
 };
 

@@ -94,6 +94,22 @@ TEST(stage_engine, a_call_that_begins_while_its_first_micro_batch_is_received_is
   EXPECT_EQ(stage.edge->released, 1);
 }
 
+TEST(stage_engine, reports_to_the_listener_that_it_was_given_last) {
+  last_stage stage;
+  std::vector<score> heard;
+  bool has_finished = false;
+  stage_listener next{.on_ready = {},
+                      .on_scores = [&](std::vector<score> batch) { heard = std::move(batch); },
+                      .on_failure = {},
+                      .on_finished = [&] { has_finished = true; }};
+  ASSERT_TRUE(stage.engine.command(stage_command::open_call{0, 0, {std::make_shared<counting_scorer>()}}));
+  ASSERT_TRUE(stage.engine.command(stage_command::listen{std::move(next)}));
+  stage.run();
+  EXPECT_EQ(heard.size(), 1);
+  EXPECT_TRUE(has_finished);
+  EXPECT_TRUE(stage.scores.empty()) << "the actors behind the listener before are gone";
+}
+
 TEST(stage_engine, a_micro_batch_of_a_call_that_has_ended_is_dropped) {
   last_stage stage;
   stage.run();
