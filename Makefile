@@ -10,7 +10,7 @@ DATA ?= mnist:data/mnist
 .PHONY: setup cuda test-cuda build run quick test test-asan test-tsan check lint bench format tidy clean
 
 setup:
-	@scripts/setup.sh
+	@scripts/setup.sh --build
 
 build/release/build.ninja: CMakeLists.txt CMakePresets.json | setup
 	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 1; }
@@ -46,12 +46,13 @@ test: build lint
 # Not the tests that start processes, but for a few; ALL=ON: all of them.
 ALL ?= OFF
 test-asan: setup
-	@scripts/setup.sh --asan
+	@scripts/setup.sh --check
 	@cmake --preset asan -DTROUPE_ALL_TESTS=$(ALL) >/dev/null
 	@scripts/build.py build/asan -j $(JOBS)
 	@ctest --preset asan -j $(TEST_JOBS)
 
 test-tsan: setup
+	@scripts/setup.sh --check
 	@cmake --preset tsan >/dev/null
 	@scripts/build.py build/tsan -j $(JOBS)
 	@ctest --preset tsan -j $(TEST_JOBS)
@@ -70,7 +71,7 @@ bench:
 
 # What tools decide, seconds to two minutes: CONTRIBUTING.md has the list.
 lint: setup
-	@scripts/setup.sh --lint
+	@scripts/setup.sh --check
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run -Werror
 	@scripts/check_changelog.py
 	@cmake --preset lint >/dev/null
@@ -80,7 +81,7 @@ format:
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format -i
 
 tidy: setup
-	@scripts/setup.sh --lint
+	@scripts/setup.sh --check
 	@cmake --preset lint >/dev/null
 	@scripts/check_sources.py build/lint --all
 

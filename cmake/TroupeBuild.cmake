@@ -160,6 +160,7 @@ endfunction()
 #   OPTIMIZED   compiled as the product is
 #   QUICK       `make quick` runs it although it has a TIMEOUT of ten minutes or a COST of ten seconds (label slow)
 #   ONE_THREAD  neither the test nor what it tests has a second thread, so ThreadSanitizer has nothing to find
+#   TIMEOUT     300 unless given; twice as much under a sanitizer
 #   PROCESSES   starts workers or the program itself; under AddressSanitizer it is built and run by `make check` alone
 #   ASAN        of those with PROCESSES: always built and run under AddressSanitizer
 # Tests that need files find the tree in TROUPE_SOURCE_DIR (tests/support/paths.hpp).
@@ -180,6 +181,9 @@ function(troupe_test name)
   endif()
   if((arg_TIMEOUT GREATER_EQUAL 600 OR arg_COST GREATER_EQUAL 10) AND NOT arg_QUICK)
     list(APPEND arg_LABELS slow)
+  endif()
+  if(TROUPE_SANITIZE)
+    math(EXPR arg_TIMEOUT "2 * ${arg_TIMEOUT}")
   endif()
   add_executable(${name} ${is_left_out} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE troupe_warnings ${arg_DEPENDS} GTest::gmock GTest::gtest_main)

@@ -20,7 +20,7 @@ if(NOT TROUPE_TORCH_ROOT)
   # Not the one that the package names: a tree that is moved has another one.
   set(TROUPE_TORCH_ROOT ${TROUPE_TORCH_ROOT} CACHE PATH "Root of an unpacked LibTorch (include/, lib/)")
 endif()
-if(NOT EXISTS ${TROUPE_TORCH_ROOT}/lib/libtorch_cpu.so)
+if(NOT EXISTS ${TROUPE_TORCH_ROOT}/lib/libtorch_cpu.so AND NOT DEFINED ENV{TROUPE_TORCH_LATER})  # scripts/setup.sh fetches it
   message(FATAL_ERROR "No LibTorch at ${TROUPE_TORCH_ROOT}. Run scripts/setup.sh, or set TROUPE_TORCH_ROOT to a LibTorch >= 2.6.")
 endif()
 set(_troupe_torch_version 0)
@@ -33,7 +33,7 @@ foreach(_header torch/headeronly/version.h torch/csrc/api/include/torch/version.
     endif()
   endif()
 endforeach()
-if(_troupe_torch_version VERSION_LESS 2.6)
+if(_troupe_torch_version VERSION_LESS 2.6 AND NOT DEFINED ENV{TROUPE_TORCH_LATER})
   message(FATAL_ERROR "LibTorch at ${TROUPE_TORCH_ROOT} is ${_troupe_torch_version}; Troupe needs 2.6 or newer.")
 endif()
 

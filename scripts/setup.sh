@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # Installs what a Debian 12 machine lacks to build Troupe: Debian packages, and LibTorch for the CPU.
-# Idempotent: when everything is there it only looks, and takes well under a second. With --bench also what benchmarks
-# compare with; they are built without it where it cannot be installed. With --lint also the tools of `make lint`, with
-# --asan the libraries of its sanitizers, with --nodes what tests of several nodes need, with --cuda LibTorch's kernels for
-# GPUs (1.0 GB more; the CUDA 13 toolkit and NCCL must be there).
+# Idempotent: when everything is there it only looks, and takes well under a second.
+#
+#   scripts/setup.sh [--build] [--check] [--nodes] [--bench] [--cuda]
+#
+#   --build  compiles what needs no LibTorch while LibTorch is fetched
+#   --check  also the tools of `make lint`, and the compilers and libraries of the sanitizers
+#   --nodes  also what tests of several nodes need; they are skipped where it cannot be installed
+#   --bench  also what benchmarks compare with; they are built without it where it cannot be installed
+#   --cuda   also LibTorch's kernels for GPUs (1.0 GB more; the CUDA 13 toolkit and NCCL must be there)
 #
 # LibTorch comes out of the PyPI wheel torch==2.11.0, which is only unpacked: no Python runs later. Wheels are pinned by
 # hash in scripts/libtorch-requirements.txt. With TROUPE_TORCH_ROOT set (a LibTorch of your own, >= 2.6, C++11 ABI) the
@@ -15,17 +20,18 @@ torch_version=2.11.0
 cache_dir=${TROUPE_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/troupe}
 torch_root=$cache_dir/libtorch-$torch_version-cpu
 packages=(
-  clang g++ cmake ninja-build make git ca-certificates unzip python3 python3-pip ccache lld
+  clang cmake ninja-build make git ca-certificates unzip python3 python3-pip ccache lld
   libcaf-dev libasio-dev libmsgpack-cxx-dev libgtest-dev libgmock-dev libcli11-dev libtomlplusplus-dev
   nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev libisal-dev zlib1g-dev
 )
 bench_packages=(libgloo-dev)
-lint_packages=(clang-format clang-tidy)
-asan_packages=(libclang-rt-dev)
+check_packages=(clang-format clang-tidy libclang-rt-dev g++)
 node_packages=(iproute2 openssh-client openssh-server)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
+is_asked() { [[ " ${options[*]} " == *" $1 "* ]]; }
+options=("$@")
 
 install_packages() {
   local missing=()
@@ -53,7 +59,9 @@ install_packages() {
   fi
   say "installing ${wanted[*]}"
   "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
+  # Without a sync for each of thousands of files, which takes longer than to unpack them.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o Dpkg::Options::=--force-unsafe-io "${wanted[@]}" >/dev/null
 }
 
 # download_wheels FOLDER REQUIREMENTS
@@ -82,6 +90,15 @@ unpack_libtorch() {
   sha256sum "$here/libtorch-requirements.txt" | cut -d' ' -f1 >"$work/unpacked/torch/.stamp"
 }
 
+# What needs no LibTorch, which is half of the program. What fails here fails again in the build, and is shown there.
+build_meanwhile() {
+  say "compiling what needs no LibTorch meanwhile"
+  mkdir -p "$torch_root/include/torch/csrc/api/include"  # CMake wants them
+  (cd "$here/.." && TROUPE_TORCH_LATER=1 cmake --preset release &&
+    cmake --build build/release --target troupe_simulation troupe_program_pipeline troupe_agent_program) \
+    >/dev/null 2>&1 || true
+}
+
 install_libtorch() {
   if [ -n "${TROUPE_TORCH_ROOT:-}" ]; then
     [ -f "$TROUPE_TORCH_ROOT/lib/libtorch_cpu.so" ] || fail "TROUPE_TORCH_ROOT=$TROUPE_TORCH_ROOT holds no lib/libtorch_cpu.so; point it at an unpacked LibTorch"
@@ -99,7 +116,12 @@ install_libtorch() {
   local work
   work=$(mktemp -d "$cache_dir/unpack.XXXXXX")
   trap 'rm -rf "$work"' EXIT
-  unpack_libtorch "$work"
+  unpack_libtorch "$work" &
+  local fetch=$!
+  if is_asked --build; then
+    build_meanwhile
+  fi
+  wait "$fetch"
   rm -rf "$torch_root"
   mv "$work/unpacked/torch" "$torch_root"
   rm -rf "$work"
@@ -136,14 +158,15 @@ install_libtorch_cuda() {
   trap - EXIT
 }
 
+is_asked --check && packages+=("${check_packages[@]}")
 install_packages "${packages[@]}"
-if [ "${1:-}" = --bench ]; then
+if is_asked --bench; then
   (install_packages "${bench_packages[@]}") || say "going on without ${bench_packages[*]}: transport_bench leaves gloo out"
 fi
-[ "${1:-}" = --lint ] && install_packages "${lint_packages[@]}"
-[ "${1:-}" = --asan ] && install_packages "${asan_packages[@]}"
-if [ "${1:-}" = --nodes ]; then
+if is_asked --nodes; then
   (install_packages "${node_packages[@]}") || say "going on without ${node_packages[*]}: nodes_test is skipped"
 fi
 install_libtorch
-[ "${1:-}" != --cuda ] || install_libtorch_cuda
+if is_asked --cuda; then
+  install_libtorch_cuda
+fi

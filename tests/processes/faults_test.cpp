@@ -57,7 +57,8 @@ TEST(faults, have_the_first_micro_batch_that_they_hit) {
   const auto outcome = run.run();
   SCOPED_TRACE(outcome.err);
   undisturbed::of(lenet(16, 960)).expect_same(outcome);
-  for (const auto& each : nlohmann::json::parse(outcome.out)["faults"]) EXPECT_EQ(each["micro_batch"], 0) << each;
+  const auto result = nlohmann::json::parse(outcome.out);
+  for (const auto& each : result["faults"]) EXPECT_EQ(each["micro_batch"], 0) << each;
 }
 
 /// The other replica goes on before the killed one is replaced: micro-batches are sent again for that, too.
