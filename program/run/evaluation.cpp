@@ -6,7 +6,6 @@
 #include "messages/try.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/journal/journaling_fold.hpp"
-#include "runtime/metric/metric_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 
 namespace troupe {
@@ -19,26 +18,6 @@ std::uint64_t rise(std::uint64_t before, std::uint64_t after) {
 
 }  // namespace
 
-class evaluation::folded_metrics final : public call_fold {
- public:
-  folded_metrics(std::vector<metric_ptr> metrics, std::uint64_t micro_batch, std::uint64_t samples)
-      : metrics_(std::move(metrics)), micro_batch_(micro_batch), samples_(samples) {}
-  [[nodiscard]] expected<void> fold(const score& next) override {
-    auto done = metrics_.fold(next);
-    if (done || done.error().code != error_code::metric_failed) return done;
-    const std::uint64_t begin = next.id.index * micro_batch_;
-    done.error().where +=
-        ", samples " + std::to_string(begin) + " to " + std::to_string(std::min(begin + micro_batch_, samples_) - 1);
-    return done;
-  }
-  [[nodiscard]] const metric_fold& metrics() const noexcept { return metrics_; }
-
- private:
-  metric_fold metrics_;
-  const std::uint64_t micro_batch_;
-  const std::uint64_t samples_;
-};
-
 evaluation::evaluation(evaluation_request request) : request_(std::move(request)) {
   samples_ = std::min(request_.data->size(), request_.limit.value_or(request_.data->size()));
   micro_batches_ = (samples_ + request_.micro_batch - 1) / request_.micro_batch;
@@ -49,7 +28,7 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   };
   ticket_->in_workers.classes = request_.data->classes();
   for (const sink_request& each : request_.sinks) {
-    folds_.push_back(std::make_shared<folded_metrics>(each.metrics, request_.micro_batch, samples_));
+    folds_.push_back(std::make_shared<metric_fold>(each.metrics, request_.micro_batch, samples_));
     ticket_->score_words.push_back(score_words_of(each.metrics));
     ticket_->folds.push_back(folds_.back());
   }
@@ -93,7 +72,7 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
   result.samples = samples_in(outcome.tally.folded);
   result.micro_batches = outcome.tally.folded;
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {
-    const metric_fold& folded = folds_[sink]->metrics();
+    const metric_fold& folded = *folds_[sink];
     auto computed = TROUPE_TRY(folded.compute());
     result.sinks.push_back({.name = request_.sinks[sink].name,
                             .samples = folded.samples(),

@@ -9,6 +9,7 @@
 
 #include "actors/call_ticket.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include "runtime/metric/metric_fold.hpp"
 #include "runtime/wiring/assembly.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/metric.hpp>
@@ -61,14 +62,12 @@ class evaluation {
   [[nodiscard]] expected<run_result> result(const call_outcome& outcome) const;
 
  private:
-  class folded_metrics;
-
   [[nodiscard]] bool has_its_samples(const score& state) const;
 
   evaluation_request request_;
   std::uint64_t samples_ = 0;
   std::uint64_t micro_batches_ = 0;
-  std::vector<std::shared_ptr<folded_metrics>> folds_;
+  std::vector<std::shared_ptr<metric_fold>> folds_;
   call_ticket_ptr ticket_;
 };
 

@@ -1,5 +1,8 @@
 #include "runtime/metric/metric_fold.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
 #include "runtime/metric/metric_scorer.hpp"
@@ -20,8 +23,11 @@ expected<void> merge_one(const metric& one, std::span<std::uint64_t> total, std:
 
 }  // namespace
 
-metric_fold::metric_fold(std::vector<metric_ptr> metrics)
-    : metrics_(std::move(metrics)), words_(score_words_of(metrics_), 0) {}
+metric_fold::metric_fold(std::vector<metric_ptr> metrics, std::uint64_t micro_batch, std::uint64_t samples)
+    : metrics_(std::move(metrics)),
+      words_(score_words_of(metrics_), 0),
+      rows_each_(micro_batch),
+      rows_in_all_(samples) {}
 
 expected<void> metric_fold::fold(const score& added) {
   TROUPE_CHECK(!last_ || *last_ < added.id, "scores are folded once each, in the order of their ids");
@@ -36,7 +42,7 @@ expected<void> metric_fold::fold(const score& added) {
   for (const metric_ptr& each : metrics_) {
     if (added.samples == 0) break;  // an empty part of a route has no states
     if (auto merged = merge_one(*each, total.first(each->words()), words.first(each->words())); !merged) {
-      merged.error().where = to_string(added.id) + ", " + merged.error().where;
+      merged.error().where = to_string(added.id) + ", " + merged.error().where + rows_of(added.id.index);
       return merged;
     }
     total = total.subspan(each->words());
@@ -47,6 +53,12 @@ expected<void> metric_fold::fold(const score& added) {
   samples_ += added.samples;
   ++micro_batches_;
   return {};
+}
+
+std::string metric_fold::rows_of(std::uint64_t index) const {
+  if (rows_each_ == 0) return {};
+  const std::uint64_t begin = index * rows_each_;
+  return ", samples " + std::to_string(begin) + " to " + std::to_string(std::min(begin + rows_each_, rows_in_all_) - 1);
 }
 
 expected<std::vector<metric_value>> metric_fold::compute() const {
