@@ -1,6 +1,7 @@
 #include "pipeline_variant.hpp"
 
 #include "messages/try.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/run/evaluation.hpp"
 #include "program/start/topology_start.hpp"
 
@@ -18,8 +19,9 @@ expected<pipeline_variant> pipeline_variant::start(const workload& work, pipelin
   auto sample = TROUPE_TRY(work.data->read({0, work.micro_batch}));
   const topology what = bench_topology(work.chain, work.data, work.metric_names,
                                        shape.stages == 1 ? "uniform" : work.partition, shape.stages, shape.replicas);
-  auto stages = TROUPE_TRY(start_topology(
-      what, {.run = {.threads = shape.threads, .workers = shape.workers}, .classes = work.data->classes()}, sample));
+  const auto checked = TROUPE_TRY(checked_run::make(what, {.threads = shape.threads, .workers = shape.workers},
+                                                    process_context::of_this_process()));
+  auto stages = TROUPE_TRY(start_topology(checked, {.classes = work.data->classes()}, sample));
   pipeline_variant made;
   made.stages_ = std::move(stages);
   return made;

@@ -11,7 +11,7 @@
 #include "option_flags.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "program/launch/process_role.hpp"
+#include "program/launch/process_context.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"
@@ -34,7 +34,8 @@ constexpr const char* trace_file = "trace.jsonl";
 
 expected<eval_options> checked_options(const option_flags& flags) {
   auto resolved = TROUPE_TRY(flags.resolve());
-  if (spans_nodes()) resolved.options.run.workers.enabled = true;  // a launched run has workers without being told
+  if (process_context::of_this_process().spans_nodes)
+    resolved.options.run.workers.enabled = true;  // a launched run has workers without being told
   TROUPE_TRY(check_together(resolved));
   return resolved.options;
 }

@@ -4,6 +4,7 @@
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/run/abandoned_threads.hpp"
 #include "program/run/evaluation_run.hpp"
 #include "program/run/run_log.hpp"
@@ -62,9 +63,10 @@ struct evaluator::impl {
 };
 
 expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, evaluation_hooks hooks) {
-  serve_if_asked(request);
-  adapt_to_launch(request.options, request.config);
-  TROUPE_TRY(check_run(request.what, request.options));
+  const process_context& process = process_context::of_this_process();
+  serve_if_asked(request, process);
+  adapt_to_launch(request.options, request.config, process);
+  auto run = TROUPE_TRY(check_run(request.what, request.options, process, request.config.model));
   const auto deadline = request.options.deadline ? std::optional(steady::now() + *request.options.deadline)
                                                  : std::optional<steady::time_point>();
   TROUPE_TRY(check_format(request.options.log, hooks));
@@ -73,16 +75,18 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
   auto state = std::make_unique<impl>();
   state->courier = std::move(courier);
   const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
-  const eval_options config = request.config;
+  eval_options config = std::move(request.config);
   auto prepared =
-      TROUPE_TRY(prepare_in_time(config, deadline, [request = std::move(request), to_log](const std::stop_token& stop) {
-        return prepare_run(request, to_log, stop);
+      TROUPE_TRY(prepare_in_time(config, deadline, [run = std::move(run), to_log](const std::stop_token& stop) {
+        return prepare_run(run, to_log, stop);
       }));
+  config.run.threads = prepared.threads;
+  if (request.shows_buffers && !config.num_pipe_buffers) config.num_pipe_buffers = buffers_between(prepared.stages);
   state->stages = prepared.stages;
-  state->records = prepared.options.trace;
+  state->records = request.options.trace;
   state->call = std::make_unique<evaluation_run>(evaluation_run::parts{.stages = std::move(prepared.stages),
                                                                        .call = std::move(prepared.call),
-                                                                       .config = std::move(prepared.config),
+                                                                       .config = std::move(config),
                                                                        .courier = state->courier,
                                                                        .journal = std::move(prepared.journal),
                                                                        .deadline = deadline});

@@ -7,6 +7,7 @@
 #include "messages/try.hpp"
 #include "program/engine_checks.hpp"
 #include "program/engine_topology.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/run/abandoned_threads.hpp"
 #include "program/run/evaluation_run.hpp"
 #include "program/run/fault_blame.hpp"
@@ -36,9 +37,12 @@ score_content content_of(const loss_request& request) {
 }  // namespace
 
 struct pipeline_engine::impl {
-  model_source model;
-  /// Threads are resolved.
-  run_request request;
+  explicit impl(checked_run made) : checked(std::move(made)) {}
+  /// Its threads are resolved.
+  checked_run checked;
+  std::optional<model_source> model;
+  /// How results show the options.
+  eval_options config;
   pipeline_engine_options options;
   loss_function loss;
   /// The log of its options, with the thread that delivers it from create() to the end.
@@ -51,7 +55,6 @@ struct pipeline_engine::impl {
   std::mutex mutex;
   evaluation_run* evaluating = nullptr;
 
-  impl() = default;
   impl(const impl&) = delete;
   impl& operator=(const impl&) = delete;
   ~impl() {
@@ -61,7 +64,8 @@ struct pipeline_engine::impl {
   }
 
   void deliver_log();
-  [[nodiscard]] expected<run_result> evaluate(const run_request& of, const data_choice& choice, evaluation_hooks hooks,
+  /// `of`: its own run, or that with other metrics.
+  [[nodiscard]] expected<run_result> evaluate(const checked_run& of, const data_choice& choice, evaluation_hooks hooks,
                                               std::optional<std::vector<std::string>> told = std::nullopt);
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<loss_fold>& fold,
                                             const std::shared_ptr<iterator_source>& source,
@@ -80,31 +84,31 @@ void pipeline_engine::impl::deliver_log() {
   });
 }
 
-expected<run_result> pipeline_engine::impl::evaluate(const run_request& of, const data_choice& choice,
+expected<run_result> pipeline_engine::impl::evaluate(const checked_run& of, const data_choice& choice,
                                                      evaluation_hooks hooks,
                                                      std::optional<std::vector<std::string>> told) {
   const auto now = evaluation_run::clock::now();
-  TROUPE_TRY(check_run(of.what, of.options));
   const journal_options& kept = of.options.journal;
   if (!kept.file.empty()) {
     TROUPE_TRY(check_journal(kept.file, kept.resume));
   }
   const auto data = TROUPE_TRY(open_choice(choice));
-  auto call = TROUPE_TRY(make_call(of.what, of.options, data));
+  auto call = TROUPE_TRY(make_call(of, data));
   call->ticket()->in_workers.metrics = std::move(told);
   const bool is_hook_alone = log->is_replaced_by(hooks);
   auto to_hooks = TROUPE_TRY(report_courier::start(log->attach_to_hook(std::move(hooks))));
-  auto journal = TROUPE_TRY(open_journal(of.what, of.options, *data, stages, *call));
+  auto journal = TROUPE_TRY(open_journal(of, *data, stages, *call));
   evaluation_run::parts parts{.stages = stages,
                               .call = std::move(call),
-                              .config = of.config,
+                              .config = config,
                               .courier = to_hooks,
                               .journal = std::move(journal),
                               .patience = now + options.call_timeout};
   if (of.options.deadline) parts.deadline = now + *of.options.deadline;
+  parts.config.run.micro_batch = of.options.micro_batch;
   parts.config.data = data->name();
   parts.config.metrics.clear();
-  for (const metric_choice& each : of.what.parts().sinks.front().metrics) parts.config.metrics.push_back(name_of(each));
+  for (const metric_choice& each : of.parts().sinks.front().metrics) parts.config.metrics.push_back(name_of(each));
   evaluation_run run(std::move(parts));
   auto result = run_noted(run, is_hook_alone);
   to_hooks->finish(limits::hooks_finish_time);
@@ -239,31 +243,30 @@ bool eval_future::ready() const {
 
 expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source model, std::string name,
                                                                   pipeline_engine_options options, loss_function loss) {
-  auto state = std::make_unique<impl>();
+  const process_context& process = process_context::of_this_process();
   const topology what = topology_of(model, options);
-  state->model = std::move(model);
-  state->request = {
+  run_request request{
       .what = what,
       .options = options.run,
       .config = config_for(what, options, std::move(name)),
       .first = {options.sample.defined() ? named_tensors(taken(options.sample, false)) : named_tensors(), {}}};
-  run_request& request = state->request;
-  serve_if_asked(request, loss);
-  adapt_to_launch(request.options, request.config);
+  serve_if_asked(request, process, loss);
+  adapt_to_launch(request.options, request.config, process);
   options.run.workers.enabled = request.options.workers.enabled;
-  TROUPE_TRY(check_run(what, options.run));
+  auto run = TROUPE_TRY(check_run(what, request.options, process, request.config.model));
   TROUPE_TRY(check_call_options(options));
-  request.options.threads = request.config.run.threads = threads_of(what, options.run, cores_to_use());
-  end_idle_nursery(what, request.options);
-  if (auto room = check_room(what, request.options, *request.options.threads); !room) {
-    return tl::make_unexpected(room.error());
-  }
+  run.options.threads = request.config.run.threads = threads_of(what, run.options, cores_to_use());
+  end_idle_nursery(run);
+  TROUPE_TRY(check_room(run));
+  auto state = std::make_unique<impl>(std::move(run));
   auto log = TROUPE_TRY(run_log::open(options.run.log));
   auto courier = TROUPE_TRY(report_courier::start(log.attach({})));
   state->courier = std::move(courier);
   const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
-  auto stages = TROUPE_TRY(start_stages(request, request.first, 0, to_log, {}));
+  auto stages = TROUPE_TRY(start_stages(state->checked, request.first, 0, to_log, {}));
   if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(stages);
+  state->model = std::move(model);
+  state->config = std::move(request.config);
   state->log = std::move(log);
   state->options = std::move(options);
   state->loss = std::move(loss);
@@ -326,16 +329,17 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, std::uint64_t micro_batch,
                                                const std::vector<metric_choice>& metrics, evaluation_hooks hooks) {
   auto told = TROUPE_TRY(metrics_to_tell(impl_->options, metrics));
-  run_request of = impl_->request;
-  of.options.micro_batch = of.config.run.micro_batch = micro_batch;
+  run_options how = impl_->checked.options;
+  how.micro_batch = micro_batch;
   pipeline_engine_options others = impl_->options;
   others.metrics = metrics;
-  of.what = topology_of(impl_->model, others);
+  const auto of =
+      TROUPE_TRY(check_run(topology_of(*impl_->model, others), how, *impl_->checked.process, impl_->checked.name));
   return impl_->evaluate(of, data, std::move(hooks), std::move(told));
 }
 
 expected<run_result> pipeline_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {
-  return impl_->evaluate(impl_->request, data, std::move(hooks));
+  return impl_->evaluate(impl_->checked, data, std::move(hooks));
 }
 
 void pipeline_engine::request_stop(stop_kind kind) noexcept {
@@ -358,7 +362,7 @@ expected<std::vector<trace_event>> pipeline_engine::finish() {
 }
 
 std::uint32_t pipeline_engine::num_stages() const noexcept {
-  return impl_->request.config.stages;
+  return impl_->config.stages;
 }
 
 }  // namespace troupe

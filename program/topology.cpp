@@ -121,14 +121,7 @@ topology& topology::stage(const std::string& name, stage_recipe what, const stag
 
 topology& topology::pipeline(std::string name, model_source model, cut_options options) {
   if (auto fine = check_settings(name, options); !fine) parts_->mistakes.push_back(fine.error());
-  if (options.allow_effects && !std::holds_alternative<std::string>(model)) {
-    parts_->mistakes.push_back({error_code::flags_contradict, "pipeline '" + name + "', allow_effects",
-                                "it is for models that come from a file", "leave it out"});
-  }
-  if (options.optimize == optimize_mode::stage && std::holds_alternative<std::vector<layer_spec>>(model)) {
-    parts_->mistakes.push_back({error_code::flags_contradict, "pipeline '" + name + "', optimize",
-                                "layers that were built in code are not fused", "leave it out"});
-  }
+  if (auto fine = model.check(options, name); !fine) parts_->mistakes.push_back(fine.error());
   if (options.placement.size() > 1 && options.placement.size() != options.stages) {
     parts_->mistakes.push_back({error_code::topology_invalid, "pipeline '" + name + "'",
                                 "its placement names " + std::to_string(options.placement.size()) + " nodes for " +

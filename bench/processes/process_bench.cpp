@@ -103,7 +103,7 @@ int run(const request& asked, const std::string& file) {
 int main(int argc, char** argv) {
   const program this_program{argc, argv};
   at::set_num_threads(1);
-  if (const auto* worker = program::worker()) serve_case(*worker);
+  if (program::worker() != nullptr) serve_case();
   CLI::App app("Stages in processes and in one. Start it in the source tree, or set TROUPE_SOURCE_DIR.");
   request asked{.rounds = {.rounds = 8, .seconds = 0.25}};
   std::string file;

@@ -8,6 +8,7 @@
 #include "../pipeline_variant.hpp"
 #include "../workload.hpp"
 #include "actors/workers/worker_actor.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/start/topology_worker.hpp"
 
 namespace troupe::bench {
@@ -59,13 +60,12 @@ worker_options options_of(const worker_case& which) {
           .checksums = which.over == worker_case::edges::tcp};
 }
 
-void serve_case(const worker_environment& environment) {
+void serve_case() {
   const worker_case which = announced();
   const auto chain = make_bench_chain(which.model);
   if (!chain) end_worker(chain.error());
-  serve_topology(environment,
-                 bench_topology(*chain, nullptr, metrics_of(which.model), partition_of(which.model), which.stages, 1),
-                 {.workers = options_of(which)});
+  serve_topology(bench_topology(*chain, nullptr, metrics_of(which.model), partition_of(which.model), which.stages, 1),
+                 {.workers = options_of(which)}, process_context::of_this_process());
 }
 
 }  // namespace troupe::bench

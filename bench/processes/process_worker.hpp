@@ -25,6 +25,6 @@ void announce(const worker_case& which);
 worker_options options_of(const worker_case& which);
 
 /// This process is a worker of the case that was announced.
-[[noreturn]] void serve_case(const worker_environment& environment);
+[[noreturn]] void serve_case();
 
 }  // namespace troupe::bench

@@ -7,8 +7,9 @@
 #include "../children.hpp"
 #include "../same_bits.hpp"
 #include "messages/try.hpp"
+#include "program/launch/process_context.hpp"
+#include "program/start/sinks.hpp"
 #include "program/start/topology_start.hpp"
-#include "program/start/topology_worker.hpp"
 #include "program/topology/eval_topology.hpp"
 #include <troupe/evaluator.hpp>
 
@@ -47,12 +48,12 @@ expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& w
   auto reference = TROUPE_TRY(reference_of(options));
   made->reference_ = std::move(reference);
   auto data = TROUPE_TRY(open_data(options.data));
-  const topology what = topology_of(options);
-  auto sinks = TROUPE_TRY(make_sinks(what, data->classes()));
+  const auto run = TROUPE_TRY(checked_run::make(topology_of(options), options.run, process_context::of_this_process()));
+  auto sinks = TROUPE_TRY(make_sinks(run, data->classes()));
   made->request_ = {data, options.run.micro_batch, std::nullopt, std::move(sinks)};
   const auto sample = TROUPE_TRY(data->read({0, options.run.micro_batch}));
   announce(which);
-  auto stages = TROUPE_TRY(start_topology(what, {.run = options.run, .classes = data->classes()}, sample));
+  auto stages = TROUPE_TRY(start_topology(run, {.classes = data->classes()}, sample));
   made->stages_ = std::move(stages);
   return made;
 }

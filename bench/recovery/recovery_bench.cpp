@@ -103,7 +103,7 @@ int run(const std::vector<recovery_case>& chosen, const effort& at_most, const s
 
 int main(int argc, char** argv) {
   const program this_program{argc, argv};
-  if (const auto* worker = program::worker()) serve_recovery_case(*worker);
+  if (program::worker() != nullptr) serve_recovery_case();
   CLI::App app(
       "Time to recover from the loss of a worker process. Start it in the source tree, or set TROUPE_SOURCE_DIR.");
   effort at_most;

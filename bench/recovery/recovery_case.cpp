@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "actors/workers/worker_actor.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/start/topology_worker.hpp"
 #include "program/topology/eval_topology.hpp"
 #include "runtime/flow/stage_body.hpp"
@@ -53,18 +54,20 @@ void announce(const recovery_case& which) {
   ::setenv(variable, text.c_str(), 1);
 }
 
-void serve_recovery_case(const worker_environment& environment) {
+void serve_recovery_case() {
+  const process_context& process = process_context::of_this_process();
   const eval_options options = options_of(announced());
-  auto description = describe_worker(topology_of(options), options.run);
-  if (!description) end_worker(description.error());
-  description->make_body = [make = std::move(description->make_body)](const worker_assignment& to,
-                                                                      const payload_ptr& warm_up) {
+  auto run = checked_run::make(topology_of(options), options.run, process);
+  if (!run) end_worker(run.error());
+  worker_description description = describe_worker(std::move(*run));
+  description.make_body = [make = std::move(description.make_body)](const worker_assignment& to,
+                                                                    const payload_ptr& warm_up) {
     const auto begin = steady_now();
     auto body = make(to, warm_up);
     say_step("made", to.address.stage, begin);
     return body.map([&](std::shared_ptr<stage_body> made) { return with_steps(std::move(made), to.address.stage); });
   };
-  serve_worker(environment, std::move(*description));
+  serve_worker(*process.worker, std::move(description));
 }
 
 }  // namespace troupe::bench

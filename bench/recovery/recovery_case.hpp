@@ -24,6 +24,6 @@ struct recovery_case {
 void announce(const recovery_case& which);
 
 /// This process is a worker of the case that was announced: the one of `troupe eval`, which says its steps.
-[[noreturn]] void serve_recovery_case(const worker_environment& environment);
+[[noreturn]] void serve_recovery_case();
 
 }  // namespace troupe::bench

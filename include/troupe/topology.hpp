@@ -106,8 +106,37 @@ struct cut_options {
   bool allow_random = false;
 };
 
-/// A file, a module in memory, a chain, or layers that are built where they run.
-using model_source = std::variant<std::string, torch::jit::Module, layer_chain, std::vector<layer_spec>>;
+class layered_model;
+
+/// Where the model of a pipeline comes from: a file, a module in memory, a chain, or layers that are built where they
+/// run. Whatever makes one of these makes a source. A value: a copy shares the modules.
+class model_source {
+ public:
+  using alternatives = std::variant<std::string, torch::jit::Module, layer_chain, std::vector<layer_spec>>;
+  template <class Source>
+  requires(!std::is_same_v<std::remove_cvref_t<Source>, model_source> && std::is_constructible_v<alternatives, Source>)
+      model_source(Source&& from)
+      : from_(std::forward<Source>(from)) {}
+
+  /// For the library alone, as all below; `pipeline` is the name in errors. E0104 for options that this kind of source
+  /// cannot obey.
+  [[nodiscard]] expected<void> check(const cut_options& options, const std::string& pipeline) const;
+  /// Opens, and casts, the model. Errors: load_chain(), make_chain(), build_layers().
+  [[nodiscard]] expected<std::shared_ptr<layered_model>> open(const cut_options& options,
+                                                              const std::string& pipeline) const;
+  /// What open() reads, by the paths that the driver knows: other nodes get these files, workers compare them with
+  /// those of the driver. Empty for a model that is in memory.
+  [[nodiscard]] std::vector<std::string> files() const;
+  /// What a journal pins: a SHA-256 of the files' content, or of the types, weights and buffers of the layers. E0210
+  /// for a file that cannot be read; errors of open().
+  [[nodiscard]] expected<std::string> identity(const cut_options& options, const std::string& pipeline) const;
+  /// The file; `otherwise` for a model in memory.
+  [[nodiscard]] std::string name_or(const std::string& otherwise) const;
+
+ private:
+  alternatives from_;
+};
+
 /// A name (make_metric), or a metric of your own.
 using metric_choice = std::variant<std::string, metric_ptr>;
 [[nodiscard]] const std::string& name_of(const metric_choice& metric) noexcept;

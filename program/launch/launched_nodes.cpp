@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "messages/version.hpp"
@@ -26,12 +25,6 @@ namespace troupe {
 namespace {
 
 using std::chrono::steady_clock;
-
-/// To the end of the process: threads of other nodes' links use it.
-launched_nodes*& the_launch() noexcept {
-  static launched_nodes* of_this_process = nullptr;
-  return of_this_process;
-}
 
 /// Names that take longer to resolve have their seats from then on: a launch does not wait for a slow resolver.
 constexpr std::chrono::milliseconds wait_for_names = std::chrono::seconds(2);
@@ -74,23 +67,19 @@ room_request room_of_nodes(std::size_t nodes) {
 
 }  // namespace
 
-launched_nodes* launched_nodes::get() noexcept {
-  return the_launch();
-}
-
-expected<void> launched_nodes::open(const launch_environment& environment, std::shared_ptr<const payload_codec> codec) {
-  TROUPE_CHECK(the_launch() == nullptr, "a process is the driver of one launch");
+expected<launched_nodes*> launched_nodes::open(const launch_environment& environment,
+                                               std::shared_ptr<const payload_codec> codec) {
   const blocked_signals none_in_its_threads;
   auto channel = TROUPE_TRY(driver_channel::open(environment, steady_clock::now() + limits::launch_setup_timeout));
   TROUPE_TRY(ensure_room(room_of_nodes(channel->setup().nodes.size())));
   auto authority = TROUPE_TRY(job_authority::make());
   auto* const made = new launched_nodes(std::move(channel), std::move(authority));
-  the_launch() = made;
   return made->listen(std::move(codec))
       .and_then([made] { return made->make_own_network(); })
       .and_then([made] { return made->tell_tickets(); })
       .and_then([made] { return made->describe_workers(); })
-      .and_then([made] { return made->heed_launcher(); });
+      .and_then([made] { return made->heed_launcher(); })
+      .map([made] { return made; });
 }
 
 launched_nodes::launched_nodes(std::unique_ptr<driver_channel> channel, job_authority authority)

@@ -33,12 +33,11 @@ namespace troupe {
 /// any number of runs. Threads: any.
 class launched_nodes {
  public:
-  /// Null in a process that no launcher has started.
-  [[nodiscard]] static launched_nodes* get() noexcept;
   /// Once: listens, and tells the launcher the tickets; agents join from now on. `codec` is that of edges. When the
-  /// launcher is gone this process ends. E0103, E0404, E0601, E0614, E0707, E0708.
-  [[nodiscard]] static expected<void> open(const launch_environment& environment,
-                                           std::shared_ptr<const payload_codec> codec);
+  /// launcher is gone this process ends. The object is never destroyed: threads of other nodes' links use it. E0103,
+  /// E0404, E0601, E0614, E0707, E0708.
+  [[nodiscard]] static expected<launched_nodes*> open(const launch_environment& environment,
+                                                      std::shared_ptr<const payload_codec> codec);
 
   /// This host among the nodes; without a name where it is none of them.
   [[nodiscard]] const host_place& home() const noexcept { return home_; }

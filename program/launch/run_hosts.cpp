@@ -50,8 +50,9 @@ bool end_workers(run_hosts& hosts, const std::future<void>& stopped, std::chrono
   return has_stopped_by(std::max(deadline, steady_clock::now() + limits::worker_reap_time));
 }
 
-expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log) {
-  if (auto* const launched = launched_nodes::get()) return launched->open_hosts(plan, workers, std::move(log));
+expected<run_hosts> open_hosts(launched_nodes* launch, const wiring_plan& plan, const worker_setup& workers,
+                               log_function log) {
+  if (launch != nullptr) return launch->open_hosts(plan, workers, std::move(log));
   return local_host::create({.times = {workers.asked.timeout},
                              .log = std::move(log),
                              .from = workers.from,

@@ -41,9 +41,12 @@ struct run_hosts {
 [[nodiscard]] bool end_workers(run_hosts& hosts, const std::future<void>& stopped,
                                std::chrono::steady_clock::time_point deadline);
 
-/// In a launch it waits until all nodes have joined, but for those that will not and whose stages others can take, and
-/// have worker_setup::files. `log` as local_host_options has it.
-/// E0614; in a launch also E0103 where stages are more than slots, E0611, E0617, E0618.
-[[nodiscard]] expected<run_hosts> open_hosts(const wiring_plan& plan, const worker_setup& workers, log_function log);
+class launched_nodes;
+
+/// On this host, or on the nodes of `launch`. In a launch it waits until all nodes have joined, but for those that will
+/// not and whose stages others can take, and have worker_setup::files. `log` as local_host_options has it. E0614; in a
+/// launch also E0103 where stages are more than slots, E0611, E0617, E0618.
+[[nodiscard]] expected<run_hosts> open_hosts(launched_nodes* launch, const wiring_plan& plan,
+                                             const worker_setup& workers, log_function log);
 
 }  // namespace troupe

@@ -12,10 +12,14 @@
 
 namespace troupe {
 
-void spare_models::prepare(const std::string& name, const std::string& file,
+void spare_models::prepare(const std::string& name, const std::vector<std::string>& files,
                            const std::function<expected<layered_model_ptr>()>& load) {
-  std::error_code unknown;
-  if (std::filesystem::file_size(local_file(file), unknown) > limits::spare_model_bytes_max || unknown) return;
+  std::uint64_t bytes = 0;
+  for (const std::string& file : files) {
+    std::error_code unknown;
+    bytes += std::filesystem::file_size(local_file(file), unknown);
+    if (unknown || bytes > limits::spare_model_bytes_max) return;
+  }
   if (!is_spare()) return;
   auto loaded = load();
   const std::lock_guard lock{mutex_};

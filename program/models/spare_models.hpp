@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "program/models/layered_model.hpp"
 #include <troupe/error.hpp>
@@ -16,10 +17,10 @@ namespace troupe {
 class spare_models {
  public:
   /// Calls `load` in this thread, and keeps the result under the pipeline's name. Does nothing after a take(). An error
-  /// is dropped: the stage that needs the model loads it again, and tells it. A file of more than
-  /// limits::spare_model_bytes_max is left on disk: a second copy of its weights would wait for a death that may never
-  /// come.
-  void prepare(const std::string& name, const std::string& file,
+  /// is dropped: the stage that needs the model loads it again, and tells it. Files of more than
+  /// limits::spare_model_bytes_max together are left on disk: a second copy of its weights would wait for a death that
+  /// may never come.
+  void prepare(const std::string& name, const std::vector<std::string>& files,
                const std::function<expected<layered_model_ptr>()>& load);
   /// No take() yet: this worker has no stage.
   [[nodiscard]] bool is_spare() const;

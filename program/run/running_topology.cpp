@@ -47,7 +47,7 @@ struct running_topology::impl {
 
   void direct(std::shared_ptr<stage_provider> provider);
   void obey_faults(director_plan& plan);
-  [[nodiscard]] expected<void> open_to_workers();
+  [[nodiscard]] expected<void> open_to_workers(launched_nodes* launch);
   [[nodiscard]] pool_finder find_pools() const;
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
 };
@@ -87,20 +87,21 @@ std::unique_ptr<running_topology> running_topology::start(assembly engines, std:
 }
 
 expected<std::unique_ptr<running_topology>> running_topology::start(assembly engines,
-                                                                    std::shared_ptr<worker_setup> workers) {
+                                                                    std::shared_ptr<worker_setup> workers,
+                                                                    launched_nodes* launch) {
   auto state = std::make_unique<impl>(std::move(engines));
   state->workers = std::move(workers);
   state->faults = state->workers->faults;
   state->threads = std::make_shared<engine_threads>(!state->workers->edges->has_thread());
-  TROUPE_TRY(state->open_to_workers());
+  TROUPE_TRY(state->open_to_workers(launch));
   state->direct(std::make_shared<worker_stages>(state->engines, state->threads, state->workers, state->registry,
                                                 state->find_pools()));
   return std::unique_ptr<running_topology>(new running_topology(std::move(state)));
 }
 
-expected<void> running_topology::impl::open_to_workers() {
-  auto made = TROUPE_TRY(
-      open_hosts(engines->plan, *workers, [reports = reports](log_record record) { reports->put(std::move(record)); }));
+expected<void> running_topology::impl::open_to_workers(launched_nodes* launch) {
+  auto made = TROUPE_TRY(open_hosts(launch, engines->plan, *workers,
+                                    [reports = reports](log_record record) { reports->put(std::move(record)); }));
   hosts = std::move(made);
   if (faults) {
     for (auto& each : hosts.all) each = std::make_shared<watched_host>(each, faults);

@@ -15,6 +15,8 @@
 
 namespace troupe {
 
+class launched_nodes;
+
 /// A topology that runs in this process: actor system, director, engines on their threads. The thread that made it
 /// submits calls and stops it; any number of threads may submit.
 class running_topology {
@@ -24,9 +26,11 @@ class running_topology {
   [[nodiscard]] static std::unique_ptr<running_topology> start(assembly engines,
                                                                std::shared_ptr<fault_injector> faults = nullptr);
   /// The same, with the stages in worker processes and the faults that `workers` says; their engines are not in the
-  /// assembly. Returns before the workers have started; one that cannot start ends the first call. E0601, E0614, E0707.
+  /// assembly. They live on this host, or on the nodes of `launch`. Returns before the workers have started; one that
+  /// cannot start ends the first call. E0601, E0614, E0707.
   [[nodiscard]] static expected<std::unique_ptr<running_topology>> start(assembly engines,
-                                                                         std::shared_ptr<worker_setup> workers);
+                                                                         std::shared_ptr<worker_setup> workers,
+                                                                         launched_nodes* launch);
 
   running_topology(const running_topology&) = delete;
   running_topology& operator=(const running_topology&) = delete;

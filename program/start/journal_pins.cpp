@@ -16,7 +16,6 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/models/layer_choice.hpp"
-#include "program/start/stage_bodies.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
@@ -54,37 +53,27 @@ std::string optimize_text(optimize_mode mode) {
   return {};
 }
 
-/// Weights and buffers of layers that come from no file.
-expected<std::string> content_of(const cut_pipeline& pipeline, const std::string& name) {
-  if (const auto* file = std::get_if<std::string>(&pipeline.model)) {
-    return sha256_of_file(*file, error_code::model_unreadable);
-  }
-  const auto model = TROUPE_TRY(open_model(pipeline, name));
-  sha256 hash;
-  for (const layer_weight& each : model->weights()) hash.add(each.type_name.data(), each.type_name.size() + 1);
-  for (const at::Tensor& each : model->tensors()) {
-    const at::Tensor whole = each.detach().cpu().contiguous();
-    hash.add(whole.data_ptr(), whole.nbytes());
-  }
-  return hash.digest();
-}
-
 void append(std::string& list, const std::string& separator, const std::string& item) {
   list.append(list.empty() ? "" : separator).append(item);
 }
 
+/// The nodes that are parts of a pipeline, in their order.
+std::vector<stage_index> parts_of(const checked_run& run, const std::string& pipeline) {
+  std::vector<stage_index> found;
+  for (stage_index node = 0; node < run.plan.nodes.size(); ++node) {
+    const cut_node* part = run.part_at(node);
+    if (part != nullptr && part->pipeline == pipeline) found.push_back(node);
+  }
+  return found;
+}
+
 /// "0,4,15", of the stages that a pipeline has in the plan.
-std::string boundaries_of(const wiring_plan& plan, const topology& what, const std::string& pipeline,
+std::string boundaries_of(const checked_run& run, const std::string& pipeline,
                           const std::vector<std::vector<std::string>>& layers) {
   std::string text = "0";
   std::size_t end = 0;
-  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
-    const auto content = what.parts().contents.find(plan.nodes[node].name);
-    if (content == what.parts().contents.end()) continue;
-    const auto* part = std::get_if<cut_node>(&content->second);
-    if (part == nullptr || part->pipeline != pipeline) continue;
+  for (const stage_index node : parts_of(run, pipeline))
     text.append(",").append(std::to_string(end += layers[node].size()));
-  }
   return text;
 }
 
@@ -133,15 +122,10 @@ struct pipeline_pins {
   std::string plain;
 };
 
-std::size_t layers_of(const topology& what, const wiring_plan& plan, const std::string& pipeline,
+std::size_t layers_of(const checked_run& run, const std::string& pipeline,
                       const std::vector<std::vector<std::string>>& layers) {
   std::size_t count = 0;
-  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
-    const auto content = what.parts().contents.find(plan.nodes[node].name);
-    if (content == what.parts().contents.end()) continue;
-    const auto* part = std::get_if<cut_node>(&content->second);
-    if (part != nullptr && part->pipeline == pipeline) count += layers[node].size();
-  }
+  for (const stage_index node : parts_of(run, pipeline)) count += layers[node].size();
   return count;
 }
 
@@ -164,22 +148,21 @@ std::string devices_of(const topology& what) {
   return text;
 }
 
-expected<pipeline_pins> pins_of_pipelines(const topology& what, const std::vector<std::vector<std::string>>& layers,
+expected<pipeline_pins> pins_of_pipelines(const checked_run& run, const std::vector<std::vector<std::string>>& layers,
                                           const std::map<std::string, std::vector<std::uint64_t>>& plain) {
-  const auto plan = TROUPE_TRY(expand(what.parts().graph()));
   pipeline_pins made;
-  for (const auto& [name, pipeline] : what.parts().pipelines) {
-    const auto content = TROUPE_TRY(content_of(pipeline, name));
+  for (const auto& [name, pipeline] : run.parts().pipelines) {
     const cut_options& options = pipeline.options;
+    const auto content = TROUPE_TRY(pipeline.model.identity(options, name));
     append(made.models, " ", content);
     append(made.modes, ",", optimize_text(options.optimize));
-    if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(plan, what, name, layers));
+    if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(run, name, layers));
     if (options.optimize != optimize_mode::none && !plain.empty()) {
       const auto of = plain.find(name);
       const std::vector<std::size_t> numbers(of == plain.end()
                                                  ? std::vector<std::size_t>()
                                                  : std::vector<std::size_t>(of->second.begin(), of->second.end()));
-      append(made.plain, " ", plain_text(numbers, layers_of(what, plan, name, layers)));
+      append(made.plain, " ", plain_text(numbers, layers_of(run, name, layers)));
     }
     if (options.dtype) append(made.dtypes, ",", name + " " + c10::toString(*options.dtype));
   }
@@ -242,10 +225,12 @@ std::uint32_t threads_of(const topology& what, const run_options& options, std::
   return std::max(1u, cores / std::max(1u, engines));
 }
 
-expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
+expected<journal_pins> pins_of(const checked_run& run, const data_set& data,
                                const std::vector<std::vector<std::string>>& layers,
                                const std::map<std::string, std::vector<std::uint64_t>>& plain) {
-  const auto pipelines = TROUPE_TRY(pins_of_pipelines(what, layers, plain));
+  const topology& what = run.what;
+  const run_options& options = run.options;
+  const auto pipelines = TROUPE_TRY(pins_of_pipelines(run, layers, plain));
   auto content = TROUPE_TRY(content_of(data));
   journal_pins pins = {{"model", pipelines.models},
                        {"data", content},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "program/topology/checked_run.hpp"
 #include "runtime/journal/journal_format.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/error.hpp>
@@ -17,9 +18,9 @@ namespace troupe {
 /// LibTorch, the processor and the kernels that it makes LibTorch choose; where `optimize` is `stage` also the cut,
 /// `layers` by stage; where there is more than one model and one sink the shape of the topology. What callables do
 /// cannot be seen. `plain`: as started_run has it. `options.threads` is resolved. Reads the files once, and builds
-/// models that come from no file. Errors: E0210 and E0307; those of open_model(); E0104 for data that does not say
-/// which files it comes from.
-[[nodiscard]] expected<journal_pins> pins_of(const topology& what, const run_options& options, const data_set& data,
+/// models that come from no file. Errors: E0210 and E0307; those of model_source::open(); E0104 for data that does not
+/// say which files it comes from.
+[[nodiscard]] expected<journal_pins> pins_of(const checked_run& run, const data_set& data,
                                              const std::vector<std::vector<std::string>>& layers,
                                              const std::map<std::string, std::vector<std::uint64_t>>& plain);
 

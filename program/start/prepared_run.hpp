@@ -6,6 +6,7 @@
 
 #include "program/run/evaluation.hpp"
 #include "program/run/started_run.hpp"
+#include "program/topology/checked_run.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include <troupe/log_record.hpp>
 #include <troupe/options.hpp>
@@ -13,7 +14,7 @@
 
 namespace troupe {
 
-/// A run to prepare, checked (run_checks.hpp).
+/// What a public function was asked for, before any check.
 struct run_request {
   topology what;
   run_options options;
@@ -27,9 +28,8 @@ struct run_request {
 
 /// A run with all that can be wrong before it begins behind it: its stages run and wait for the first call.
 struct prepared_run {
-  /// With threads resolved.
-  run_options options;
-  eval_options config;
+  /// Resolved.
+  std::uint32_t threads = 1;
   started_run stages;
   std::unique_ptr<evaluation> call;
   /// Null without one.
@@ -37,15 +37,14 @@ struct prepared_run {
 };
 
 /// Ends the nursery of a run without workers, which needs its room for threads. Later runs execute their workers.
-void end_idle_nursery(const topology& what, const run_options& options);
+void end_idle_nursery(const checked_run& run);
 
-/// See evaluator::create(). Looks at `stop` between its steps (E0607).
-[[nodiscard]] expected<prepared_run> prepare_run(const run_request& request, const log_function& log,
-                                                 const std::stop_token& stop);
+/// See evaluator::create(). Resolves the threads. Looks at `stop` between its steps (E0607).
+[[nodiscard]] expected<prepared_run> prepare_run(checked_run run, const log_function& log, const std::stop_token& stop);
 
 /// Starts the stages alone, for calls to come; if any live in workers, all are tried out in another process before.
-/// `options.threads` is resolved. `first` may have no inputs.
-[[nodiscard]] expected<started_run> start_stages(const run_request& request, const sample_block& first,
+/// options.threads is resolved. `first` may have no inputs.
+[[nodiscard]] expected<started_run> start_stages(const checked_run& run, const sample_block& first,
                                                  std::uint32_t classes, const log_function& log,
                                                  const std::stop_token& stop);
 
@@ -53,13 +52,11 @@ void end_idle_nursery(const topology& what, const run_options& options);
 [[nodiscard]] std::uint32_t buffers_between(const started_run& stages);
 
 /// One call, so far without a journal. Errors: E0803, make_metric().
-[[nodiscard]] expected<std::unique_ptr<evaluation>> make_call(const topology& what, const run_options& options,
-                                                              const data_set_ptr& data);
+[[nodiscard]] expected<std::unique_ptr<evaluation>> make_call(const checked_run& run, const data_set_ptr& data);
 /// Last of all, when nothing can be refused any more: a run that could not begin leaves no journal behind. Null where
 /// none is asked for.
-[[nodiscard]] expected<std::shared_ptr<journal_writer>> open_journal(const topology& what, const run_options& options,
-                                                                     const data_set& data, const started_run& stages,
-                                                                     evaluation& call);
+[[nodiscard]] expected<std::shared_ptr<journal_writer>> open_journal(const checked_run& run, const data_set& data,
+                                                                     const started_run& stages, evaluation& call);
 
 /// The data set of a topology's source. E0306 for one without samples.
 [[nodiscard]] expected<data_set_ptr> open_choice(const data_choice& choice);

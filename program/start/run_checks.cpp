@@ -7,16 +7,16 @@
 #include <variant>
 
 #include "actors/workers/room_of.hpp"
+#include "messages/try.hpp"
 #include "program/launch/launched_nodes.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/start/fault_checks.hpp"
 #include "program/topology/eval_topology.hpp"
 #include "program/topology/stage_devices.hpp"
-#include "program/topology/topology_parts.hpp"
 #include "runtime/config/option_table.hpp"
 #include "runtime/config/resolve.hpp"
 #include "runtime/config/value.hpp"
 #include "runtime/transport/transport_table.hpp"
-#include <troupe/program.hpp>
 
 namespace troupe {
 namespace {
@@ -33,8 +33,8 @@ expected<void> check_ranges(const eval_options& config) {
   return {};
 }
 
-expected<void> check_processes(const eval_options& config) {
-  if (config.run.workers.enabled && !program::exists()) {
+expected<void> check_processes(const eval_options& config, const process_context& process) {
+  if (config.run.workers.enabled && !process.has_program) {
     return fail(error_code::flags_contradict, "processes", "workers of this program would not know what they are",
                 "make a troupe::program at the start of main()");
   }
@@ -58,53 +58,48 @@ std::uint32_t most_threads(const topology& what) {
 }
 
 /// Before anything is read or started.
-expected<void> check_placement(const topology& what) {
-  const auto& places = what.parts().places;
-  const auto* const launched = launched_nodes::get();
-  if (launched == nullptr && !places.empty()) {
+expected<void> check_placement(const checked_run& run) {
+  const auto& places = run.parts().places;
+  const auto* const launch = run.process->launch;
+  if (launch == nullptr && !places.empty()) {
     return fail(error_code::topology_invalid, "placement of stage '" + places.begin()->first + "'",
                 "there are no nodes: nothing has launched this program",
                 "start it with troupe launch, or leave the placement out");
   }
-  if (launched == nullptr) return {};
-  return expand(what.parts().graph()).and_then([&](const wiring_plan& plan) -> expected<void> {
-    worker_setup all;
-    all.is_remote = [](stage_address) { return true; };
-    all.wanted_node = wanted_nodes(what, plan);
-    const auto placed = launched->place(plan, all);
-    return placed ? expected<void>() : tl::make_unexpected(placed.error());
-  });
+  if (launch == nullptr) return {};
+  worker_setup all;
+  all.is_remote = [](stage_address) { return true; };
+  all.wanted_node = run.wanted_nodes();
+  TROUPE_TRY(launch->place(run.plan, all));
+  return {};
 }
 
 }  // namespace
 
-void adapt_to_launch(run_options& options, eval_options& config) {
-  if (launched_nodes::get() == nullptr) return;
+void adapt_to_launch(run_options& options, eval_options& config, const process_context& process) {
+  if (process.launch == nullptr) return;
   options.workers.enabled = true;
   config.run.workers.enabled = true;
 }
 
-expected<void> check_run(const topology& what, const run_options& options) {
+expected<checked_run> check_run(const topology& what, const run_options& options, const process_context& process,
+                                std::string name) {
   const eval_options config = config_of(what, options);
-  return check_ranges(config)
-      .and_then([&] { return check_processes(config); })
-      .and_then([&] { return what.check(); })
-      .and_then([&] { return check_placement(what); })
-      .and_then([&] { return check_faults(what, options); });
+  TROUPE_TRY(check_ranges(config));
+  TROUPE_TRY(check_processes(config, process));
+  auto run = TROUPE_TRY(checked_run::make(what, options, process, std::move(name)));
+  TROUPE_TRY(check_placement(run));
+  TROUPE_TRY(check_faults(run));
+  return run;
 }
 
-expected<void> check_room(const topology& what, const run_options& options, std::uint32_t threads) {
-  const auto plan = expand(what.parts().graph());
-  if (!plan) return {};
-  room_options asked{.threads = std::max(threads, most_threads(what)),
+expected<void> check_room(const checked_run& run) {
+  const std::string row = edge_row_name(run);
+  room_options asked{.threads = std::max(run.options.threads.value_or(1), most_threads(run.what)),
                      .is_remote = nullptr,
-                     .edges = launched_nodes::get() != nullptr
-                                  ? &between_nodes(edge_row_name(what, *plan, options))
-                                  : &between_processes(edge_row_name(what, *plan, options))};
-  if (what.parts().has_workers(options)) {
-    asked.is_remote = [&](stage_address at) { return what.parts().has_workers(options, plan->nodes[at.stage].name); };
-  }
-  return ensure_room(room_of_run(*plan, asked));
+                     .edges = run.process->launch != nullptr ? &between_nodes(row) : &between_processes(row)};
+  if (run.has_workers()) asked.is_remote = [&](stage_address at) { return run.roles[at.stage].has_worker; };
+  return ensure_room(room_of_run(run.plan, asked));
 }
 
 }  // namespace troupe

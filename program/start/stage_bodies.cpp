@@ -7,7 +7,7 @@
 
 #include "messages/exception_text.hpp"
 #include "messages/try.hpp"
-#include "program/models/local_file.hpp"
+#include "program/topology/stage_devices.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
 #include "runtime/stage/device_body.hpp"
@@ -18,46 +18,6 @@
 #include "runtime/tensor/torch_graphs.hpp"
 
 namespace troupe {
-namespace {
-
-expected<layer_chain> open_chain(const std::string& file, const std::string&, const cut_options& options) {
-  return load_chain(local_file(file), {.allow_effects = options.allow_effects});
-}
-expected<layer_chain> open_chain(const torch::jit::Module& module, const std::string& name, const cut_options&) {
-  return make_chain(module, name);
-}
-expected<layer_chain> open_chain(const layer_chain& chain, const std::string&, const cut_options&) {
-  return chain;
-}
-
-}  // namespace
-
-expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::string& name) {
-  const auto dtype = pipeline.options.dtype;
-  return std::visit(
-      [&](const auto& source) -> expected<layered_model_ptr> {
-        if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
-          return make_layered(source, name, dtype);
-        } else {
-          return open_chain(source, name, pipeline.options)
-              .and_then([&](layer_chain chain) -> expected<layer_chain> {
-                return dtype ? cast_layers(std::move(chain), *dtype) : std::move(chain);
-              })
-              .map([](layer_chain chain) { return make_layered(std::move(chain)); });
-        }
-      },
-      pipeline.model);
-}
-
-const cut_node* stage_bodies::part_at(stage_index node) const {
-  const auto content = what_.parts().contents.find(plan_.nodes[node].name);
-  return content == what_.parts().contents.end() ? nullptr : std::get_if<cut_node>(&content->second);
-}
-
-const stage_node* stage_bodies::stage_at(stage_index node) const {
-  const auto content = what_.parts().contents.find(plan_.nodes[node].name);
-  return content == what_.parts().contents.end() ? nullptr : std::get_if<stage_node>(&content->second);
-}
 
 cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
   return {.stages = pipeline.options.stages,
@@ -69,29 +29,29 @@ cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {
-  const auto device = TROUPE_TRY(device_of(what_, plan_, at));
+  const auto device = TROUPE_TRY(device_of(run_, at));
   auto body = make_on(device, at);
   if (!body) return body;
   if (device.is_cpu()) return check_no_graphs(at.stage).map([&] { return std::move(*body); });
-  const auto channels = TROUPE_TRY(device_channels(what_, plan_, layout_));
-  const std::vector<output_way> ways = ways_of(what_, plan_, at.stage, layout_, channels);
-  if (records_graphs(what_, plan_, at.stage)) {
+  const auto channels = TROUPE_TRY(device_channels(run_));
+  const std::vector<output_way> ways = ways_of(run_, at.stage, channels);
+  if (run_.roles[at.stage].records_graphs) {
     auto recorder = TROUPE_TRY(graph_recorder_of(device));
-    body = std::make_shared<graph_body>(plan_.nodes[at.stage].name, std::move(*body), std::move(recorder), ways);
+    body = std::make_shared<graph_body>(run_.plan.nodes[at.stage].name, std::move(*body), std::move(recorder), ways);
   }
   auto made = TROUPE_TRY(device_body::make(std::move(*body), device, ways));
   return std::shared_ptr<stage_body>{std::move(made)};
 }
 
 expected<void> stage_bodies::check_no_graphs(stage_index node) const {
-  if (!records_graphs(what_, plan_, node)) return {};
-  return fail(error_code::flags_contradict, "stage '" + plan_.nodes[node].name + "', cuda_graphs",
+  if (!run_.roles[node].records_graphs) return {};
+  return fail(error_code::flags_contradict, "stage '" + run_.plan.nodes[node].name + "', cuda_graphs",
               "it computes on the CPU, which has no graphs", "give it a device, or leave cuda_graphs out");
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make_on(c10::Device device, stage_address at) const {
-  const wired_node& node = plan_.nodes[at.stage];
-  const node_content& content = what_.parts().contents.at(node.name);
+  const wired_node& node = run_.plan.nodes[at.stage];
+  const node_content& content = run_.parts().contents.at(node.name);
   if (const auto* stage = std::get_if<stage_node>(&content)) return make_function(*stage, at, device);
   if (const auto* route = std::get_if<route_node>(&content)) {
     return std::make_shared<route_body>(node.name, route->cases);
@@ -103,14 +63,14 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make_on(c10::Device device, 
 expected<std::shared_ptr<stage_body>> stage_bodies::make_part(const cut_node& part, stage_address at,
                                                               c10::Device device) const {
   auto body = cuts_.at(part.pipeline).make_body(part.part, at.stage, device);
-  const auto dtype = what_.parts().pipelines.at(part.pipeline).options.dtype;
+  const auto dtype = run_.parts().pipelines.at(part.pipeline).options.dtype;
   if (!body || !dtype || part.part > 0) return body;
   return std::make_shared<casting_body>(std::move(*body), *dtype);
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_node& stage, stage_address at,
                                                                   c10::Device device) const {
-  const wired_node& node = plan_.nodes[at.stage];
+  const wired_node& node = run_.plan.nodes[at.stage];
   function_body_options options{.context = {.name = node.name,
                                             .replica = at.replica,
                                             .replicas = node.replicas,

@@ -9,27 +9,16 @@
 #include "actors/workers/worker_setup.hpp"
 #include "program/models/cut_model.hpp"
 #include "program/start/probe_report.hpp"
-#include "program/topology/stage_devices.hpp"
-#include "program/topology/topology_parts.hpp"
-#include "runtime/topology/wiring_plan.hpp"
-#include <troupe/topology.hpp>
+#include "program/topology/checked_run.hpp"
 
 namespace troupe {
 
-/// Opens, and casts, the model of a pipeline. Errors: load_chain(), make_chain(), build_layers().
-expected<layered_model_ptr> open_model(const cut_pipeline& pipeline, const std::string& name);
-
-/// Makes what the stages of a topology compute, in the process where they do. Both arguments outlive it.
+/// Makes what the stages of a run compute, in the process where they do. The run outlives it.
 class stage_bodies {
  public:
   /// `threads`: of stages that do not say otherwise.
-  stage_bodies(const topology& what, const wiring_plan& plan, std::uint32_t threads, device_layout layout)
-      : what_(what), plan_(plan), threads_(threads), layout_(layout) {}
+  stage_bodies(const checked_run& run, std::uint32_t threads) : run_(run), threads_(threads) {}
 
-  /// The pipeline of which a node is a part; null for any other node.
-  [[nodiscard]] const cut_node* part_at(stage_index node) const;
-  /// A node that runs code of the user; null for any other node.
-  [[nodiscard]] const stage_node* stage_at(stage_index node) const;
   [[nodiscard]] cut_request request_of(const cut_pipeline& pipeline) const;
 
   void add(const std::string& pipeline, cut_model cut) { cuts_.insert_or_assign(pipeline, std::move(cut)); }
@@ -46,10 +35,8 @@ class stage_bodies {
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_part(const cut_node& part, stage_address at,
                                                                 c10::Device device) const;
 
-  const topology& what_;
-  const wiring_plan& plan_;
+  const checked_run& run_;
   std::uint32_t threads_;
-  device_layout layout_;
   std::map<std::string, cut_model> cuts_;
 };
 

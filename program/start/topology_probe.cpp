@@ -9,7 +9,7 @@
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "program/start/topology_worker.hpp"
+#include "program/start/sinks.hpp"
 #include "runtime/model/layer_code.hpp"
 #include "runtime/model/output_difference.hpp"
 #include "runtime/model/stopped_early.hpp"
@@ -100,43 +100,41 @@ activation loaded_activation(const sample_block& block) {
   return loaded;
 }
 
-topology_probe::topology_probe(const topology& what, const wiring_plan& plan, stage_bodies& bodies,
-                               const sample_block& first, journaled_choices journaled)
-    : what_(what),
-      plan_(plan),
+topology_probe::topology_probe(const checked_run& run, stage_bodies& bodies, const sample_block& first,
+                               journaled_choices journaled)
+    : run_(run),
       bodies_(bodies),
       has_sample_(!first.inputs.empty()),
       journaled_(std::move(journaled)),
-      outputs_(plan.nodes.size()) {
+      outputs_(run.plan.nodes.size()) {
   const activation loaded = loaded_activation(first);
-  for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
-    if (plan_.nodes[node].kind == node_kind::source) outputs_[node] = {loaded};
+  for (stage_index node = 0; node < run_.plan.nodes.size(); ++node) {
+    if (run_.plan.nodes[node].kind == node_kind::source) outputs_[node] = {loaded};
   }
 }
 
 expected<void> topology_probe::run(std::uint32_t classes, const probe_note& note, const std::stop_token& stop) {
-  for (stage_index node = 0; node < plan_.nodes.size(); ++node) {
-    if (plan_.nodes[node].kind == node_kind::source) continue;
+  for (stage_index node = 0; node < run_.plan.nodes.size(); ++node) {
+    if (run_.plan.nodes[node].kind == node_kind::source) continue;
     if (stop.stop_requested()) return stopped_early("topology");
     TROUPE_TRY(probe_node(node, note, stop));
   }
-  return is_open(what_) ? expected<void>{} : judge_sinks(what_, plan_, outputs_, classes);
+  return run_.parts().is_open() ? expected<void>{} : judge_sinks(run_, outputs_, classes);
 }
 
 std::string topology_probe::place_of(stage_index node) const {
-  const cut_node* part = bodies_.part_at(node);
-  const std::string* file =
-      part == nullptr ? nullptr : std::get_if<std::string>(&what_.parts().pipelines.at(part->pipeline).model);
-  return file == nullptr ? plan_.nodes[node].name : *file;
+  const cut_node* part = run_.part_at(node);
+  const std::string& name = run_.plan.nodes[node].name;
+  return part == nullptr ? name : run_.parts().pipelines.at(part->pipeline).model.name_or(name);
 }
 
 expected<void> topology_probe::probe_node(stage_index node, const probe_note& note, const std::stop_token& stop) {
-  const cut_node* part = bodies_.part_at(node);
+  const cut_node* part = run_.part_at(node);
   const bool cuts = part != nullptr && part->part == 0;
   const std::vector<activation> inputs = inputs_of(node);
   activation header = inputs.front();
   header.tensors = nullptr;
-  outputs_[node].assign(plan_.nodes[node].outputs.size(), header);
+  outputs_[node].assign(run_.plan.nodes[node].outputs.size(), header);
   if (note) note(place_of(node));
   if (cuts) {
     TROUPE_TRY(cut_here(*part, inputs.front(), stop));
@@ -147,8 +145,8 @@ expected<void> topology_probe::probe_node(stage_index node, const probe_note& no
 
 expected<void> topology_probe::compute(stage_index node, std::span<const activation> inputs) {
   auto body = TROUPE_TRY(bodies_.make({node, 0}));
-  auto ran = run_once(*body, inputs, outputs_[node], plan_.nodes[node].name);
-  const stage_node* stage = bodies_.stage_at(node);
+  auto ran = run_once(*body, inputs, outputs_[node], run_.plan.nodes[node].name);
+  const stage_node* stage = run_.stage_at(node);
   return ran && stage != nullptr && stage->options.device == "cpu" ? repeat(node, *body, inputs) : ran;
 }
 
@@ -158,11 +156,11 @@ expected<void> topology_probe::repeat(stage_index node, stage_body& body, std::s
   std::vector<activation> again = once;
   for (activation& each : again) each.tensors = nullptr;
   outputs_[node] = once;
-  TROUPE_TRY(compute_once(body, inputs, again, plan_.nodes[node].name));
+  TROUPE_TRY(compute_once(body, inputs, again, run_.plan.nodes[node].name));
   if (std::ranges::equal(once, again, are_same)) return {};
   const std::string cause = "it gave other bits when it got the first micro-batch a second time";
-  const std::string place = "stage '" + plan_.nodes[node].name + "'";
-  if (!bodies_.stage_at(node)->options.allow_random) {
+  const std::string place = "stage '" + run_.plan.nodes[node].name + "'";
+  if (!run_.stage_at(node)->options.allow_random) {
     return fail(
         error_code::model_not_repeatable, place, cause,
         "let its outputs depend on its inputs alone, or set stage_options::allow_random, without the promise of "
@@ -173,10 +171,10 @@ expected<void> topology_probe::repeat(stage_index node, stage_body& body, std::s
 }
 
 std::vector<activation> topology_probe::inputs_of(stage_index node) const {
-  std::vector<activation> inputs(plan_.nodes[node].inputs.size());
-  for (const wired_channel& channel : plan_.channels) {
-    if (plan_.instances[channel.consumer].address != stage_address{node, 0}) continue;
-    const stage_index from = plan_.instances[channel.producer].address.stage;
+  std::vector<activation> inputs(run_.plan.nodes[node].inputs.size());
+  for (const wired_channel& channel : run_.plan.channels) {
+    if (run_.plan.instances[channel.consumer].address != stage_address{node, 0}) continue;
+    const stage_index from = run_.plan.instances[channel.producer].address.stage;
     inputs[channel.input_port] = outputs_[from][channel.output_port];
   }
   return inputs;
@@ -184,10 +182,9 @@ std::vector<activation> topology_probe::inputs_of(stage_index node) const {
 
 expected<at::Tensor> topology_probe::sample_for(const cut_node& part, const activation& input) const {
   if (!has_sample_ || input.is_empty_part()) return at::Tensor();
-  const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
-  const auto* file = std::get_if<std::string>(&asked.model);
+  const cut_pipeline& asked = run_.parts().pipelines.at(part.pipeline);
   const auto dtype = asked.options.dtype;
-  return single_input({to_named(input.tensors), {}}, file == nullptr ? part.pipeline : *file)
+  return single_input({to_named(input.tensors), {}}, asked.model.name_or(part.pipeline))
       .map([&](const at::Tensor& only) {
         const at::Tensor here = only.cpu();  // where layers are tried and timed; the stage before may be on a device
         return dtype && here.is_floating_point() ? here.to(*dtype) : here;
@@ -195,7 +192,7 @@ expected<at::Tensor> topology_probe::sample_for(const cut_node& part, const acti
 }
 
 cut_request topology_probe::request_for(const cut_node& part, std::size_t layers, bool has_input) const {
-  cut_request request = bodies_.request_of(what_.parts().pipelines.at(part.pipeline));
+  cut_request request = bodies_.request_of(run_.parts().pipelines.at(part.pipeline));
   if (const auto plain = journaled_.plain.find(part.pipeline); plain != journaled_.plain.end()) {
     request.journaled_plain = parse_plain(plain->second, layers);
   }
@@ -211,8 +208,8 @@ cut_request topology_probe::request_for(const cut_node& part, std::size_t layers
 }
 
 expected<void> topology_probe::cut_here(const cut_node& part, const activation& input, const std::stop_token& stop) {
-  const cut_pipeline& asked = what_.parts().pipelines.at(part.pipeline);
-  auto model = TROUPE_TRY(open_model(asked, part.pipeline));
+  const cut_pipeline& asked = run_.parts().pipelines.at(part.pipeline);
+  auto model = TROUPE_TRY(asked.model.open(asked.options, part.pipeline));
   const auto sample = TROUPE_TRY(sample_for(part, input));
   const cut_request request = request_for(part, model->weights().size(), sample.defined());
   return cut(std::move(model), request, sample, stop).map([&](cut_model made) {
@@ -222,9 +219,9 @@ expected<void> topology_probe::cut_here(const cut_node& part, const activation& 
 
 std::uint64_t topology_probe::between_bytes() const {
   std::uint64_t largest = 0;
-  for (const wired_channel& channel : plan_.channels) {
-    if (!follows_size(plan_, channel)) continue;
-    const activation& part = outputs_[plan_.instances[channel.producer].address.stage][channel.output_port];
+  for (const wired_channel& channel : run_.plan.channels) {
+    if (!follows_size(run_.plan, channel)) continue;
+    const activation& part = outputs_[run_.plan.instances[channel.producer].address.stage][channel.output_port];
     if (part.is_empty_part() || part.tensors == nullptr) return 0;
     const std::uint64_t rows = std::max<std::uint64_t>(1, part.row_count());
     largest = std::max(largest, (bytes_of(part) * part.samples.size() + rows - 1) / rows);

@@ -22,17 +22,16 @@ using probe_note = std::function<void(const std::string& place)>;
 /// cuts pipelines by the input that reaches them (cut()).
 class topology_probe {
  public:
-  /// `what`, `plan` and `bodies` outlive it. `first` has the run's first micro-batch; without inputs no stage is tried,
+  /// `run` and `bodies` outlive it. `first` has the run's first micro-batch; without inputs no stage is tried,
   /// and pipelines are cut without a sample. `journaled`: a resumed run is cut where it was, and not measured again,
   /// and the same layers run as they stand.
-  topology_probe(const topology& what, const wiring_plan& plan, stage_bodies& bodies, const sample_block& first,
-                 journaled_choices journaled);
+  topology_probe(const checked_run& run, stage_bodies& bodies, const sample_block& first, journaled_choices journaled);
 
   /// Once. Adds the cuts of all pipelines to the bodies. A stage of the user's code on the CPU computes twice, and is
-  /// E0216 where the bits differ, unless its options allow that. Errors: E0602, naming the stage; those of open_model()
-  /// and cut(); E0108 for a metric that does not fit its outputs, where the data is known; E0607 after `stop`. A stage
-  /// that gets no sample, because a route sends none to it, is not tried; a pipeline there is cut by `parameters` where
-  /// it asks for `profile`.
+  /// E0216 where the bits differ, unless its options allow that. Errors: E0602, naming the stage; those of
+  /// model_source::open() and cut(); E0108 for a metric that does not fit its outputs, where the data is known; E0607
+  /// after `stop`. A stage that gets no sample, because a route sends none to it, is not tried; a pipeline there is cut
+  /// by `parameters` where it asks for `profile`.
   [[nodiscard]] expected<void> run(std::uint32_t classes, const probe_note& note, const std::stop_token& stop);
 
   /// After run(): most bytes of a whole micro-batch on an edge whose slots are counted by its bytes (follows_size()); 0
@@ -51,8 +50,7 @@ class topology_probe {
   [[nodiscard]] std::vector<activation> inputs_of(stage_index node) const;
   [[nodiscard]] std::string place_of(stage_index node) const;
 
-  const topology& what_;
-  const wiring_plan& plan_;
+  const checked_run& run_;
   stage_bodies& bodies_;
   bool has_sample_;
   journaled_choices journaled_;

@@ -5,11 +5,9 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <variant>
 
 #include "messages/try.hpp"
-#include "program/launch/process_role.hpp"
-#include "program/topology/topology_parts.hpp"
+#include "program/launch/process_context.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/cuda/nccl_library.hpp"
@@ -27,33 +25,34 @@ namespace troupe {
 namespace {
 
 /// How many replicas before this one leave the choice of such a device open.
-std::uint32_t place_among(const topology& what, const wiring_plan& plan, stage_address at, const std::string& asked) {
+std::uint32_t place_among(const checked_run& run, stage_address at, const std::string& asked) {
   std::uint32_t before = 0;
-  for (const wired_instance& each : plan.instances) {
+  for (const wired_instance& each : run.plan.instances) {
     if (each.address == at) break;
-    if (asked_device(what, plan, each.address.stage) == asked) ++before;
+    if (run.roles[each.address.stage].device == asked) ++before;
   }
   return before;
 }
 
-bool is_on_device(const topology& what, const wiring_plan& plan, stage_index node) {
-  return asked_device(what, plan, node) != "cpu";
+bool is_on_device(const checked_run& run, stage_index node) {
+  return run.roles[node].device != "cpu";
 }
 
-bool is_alone(const topology& what, const wiring_plan& plan, stage_index node, device_layout layout) {
-  return layout.are_apart || what.parts().in_processes.contains(plan.nodes[node].name);
+bool is_alone(const checked_run& run, stage_index node) {
+  return run.layout.are_apart || run.parts().in_processes.contains(run.plan.nodes[node].name);
 }
 
 /// Both ends compute on devices, each in a process of its own.
-bool joins_devices(const topology& what, const wiring_plan& plan, const wired_channel& channel, device_layout layout) {
+bool joins_devices(const checked_run& run, const wired_channel& channel) {
   const auto may_be_end = [&](std::size_t instance) {
-    const stage_index node = plan.instances[instance].address.stage;
-    return is_on_device(what, plan, node) && is_alone(what, plan, node, layout);
+    const stage_index node = run.plan.instances[instance].address.stage;
+    return is_on_device(run, node) && is_alone(run, node);
   };
   return may_be_end(channel.producer) && may_be_end(channel.consumer);
 }
 
-expected<bool> can_connect(c10::Device one, c10::Device other, device_reach reach) {
+expected<bool> can_connect(const checked_run& run, c10::Device one, c10::Device other) {
+  const device_reach reach = run.layout.reach;
   if (one.type() != other.type()) return false;
   if (!one.is_cuda()) {
     const extension_device made = get_extension_device();
@@ -61,7 +60,7 @@ expected<bool> can_connect(c10::Device one, c10::Device other, device_reach reac
   }
   if (reach == device_reach::everywhere) {
     // NCCL takes processes with another NCCL_HOSTID for those of another machine.
-    if (one != other || spans_nodes() || std::getenv("NCCL_HOSTID") != nullptr) return true;
+    if (one != other || run.process->spans_nodes || std::getenv("NCCL_HOSTID") != nullptr) return true;
     return fail(error_code::device_unavailable, "--transport nccl",
                 "two neighbours are on " + one.str() + ", and NCCL connects no device with itself",
                 "leave it out: what passes between them stays on the device");
@@ -104,120 +103,88 @@ expected<nccl::functions> collectives_of(c10::Device device) {
 
 }  // namespace
 
-std::string asked_device(const topology& what, const wiring_plan& plan, stage_index node) {
-  const auto found = what.parts().contents.find(plan.nodes[node].name);
-  if (found == what.parts().contents.end()) return "cpu";  // a source
-  if (const auto* stage = std::get_if<stage_node>(&found->second)) return stage->options.device;
-  const auto* part = std::get_if<cut_node>(&found->second);
-  return part == nullptr ? "cpu" : what.parts().pipelines.at(part->pipeline).options.device;
-}
-
-bool records_graphs(const topology& what, const wiring_plan& plan, stage_index node) {
-  const auto found = what.parts().contents.find(plan.nodes[node].name);
-  if (found == what.parts().contents.end()) return false;
-  if (const auto* stage = std::get_if<stage_node>(&found->second)) return stage->options.cuda_graphs;
-  const auto* part = std::get_if<cut_node>(&found->second);
-  return part != nullptr && what.parts().pipelines.at(part->pipeline).options.cuda_graphs;
-}
-
-void load_kernels(const topology& what) {
-  const auto is_cuda = [](const std::string& text) {
-    const auto asked = parse_device(text, "device");
+void load_kernels(const checked_run& run) {
+  const bool has_cuda = std::ranges::any_of(run.roles, [](const node_role& each) {
+    const auto asked = parse_device(each.device, "device");
     return asked && asked->kind == device_kind::cuda;
-  };
-  const bool in_models = std::ranges::any_of(what.parts().pipelines,
-                                             [&](const auto& each) { return is_cuda(each.second.options.device); });
-  const bool in_stages = std::ranges::any_of(what.parts().contents, [&](const auto& each) {
-    const auto* stage = std::get_if<stage_node>(&each.second);
-    return stage != nullptr && is_cuda(stage->options.device);
   });
-  if (in_models || in_stages) static_cast<void>(load_torch_cuda());
+  if (has_cuda) static_cast<void>(load_torch_cuda());
 }
 
-expected<c10::Device> device_of(const topology& what, const wiring_plan& plan, stage_address at) {
-  const std::string text = asked_device(what, plan, at.stage);
-  const std::string& name = plan.nodes[at.stage].name;
+expected<c10::Device> device_of(const checked_run& run, stage_address at) {
+  const std::string& text = run.roles[at.stage].device;
+  const std::string& name = run.plan.nodes[at.stage].name;
   return parse_device(text, "stage '" + name + "', device").and_then([&](const device_name& asked) {
-    return torch_device(asked, "'" + name + "'", place_among(what, plan, at, text));
+    return torch_device(asked, "'" + name + "'", place_among(run, at, text));
   });
 }
 
-std::optional<c10::Device> only_device(const topology& what, const wiring_plan& plan) {
+std::optional<c10::Device> only_device(const checked_run& run) {
   std::optional<c10::Device> only;
-  for (const wired_instance& each : plan.instances) {
-    if (!is_on_device(what, plan, each.address.stage)) continue;
-    const auto found = device_of(what, plan, each.address);
+  for (const wired_instance& each : run.plan.instances) {
+    if (!is_on_device(run, each.address.stage)) continue;
+    const auto found = device_of(run, each.address);
     if (!found || (only && *only != *found)) return std::nullopt;
     only = *found;
   }
   return only;
 }
 
-device_layout device_layout::of(const run_options& options) {
-  device_layout made{.are_apart = options.workers.enabled || spans_nodes()};
-  if (options.workers.transport == transport_kind::nccl) made.reach = device_reach::everywhere;
-  if (options.workers.transport == transport_kind::automatic && !spans_nodes()) made.reach = device_reach::host;
-  return made;
-}
-
-expected<std::vector<bool>> device_channels(const topology& what, const wiring_plan& plan, device_layout layout) {
-  std::vector<bool> made(plan.channels.size(), false);
-  if (layout.reach == device_reach::nowhere) return made;
+expected<std::vector<bool>> device_channels(const checked_run& run) {
+  std::vector<bool> made(run.plan.channels.size(), false);
+  if (run.layout.reach == device_reach::nowhere) return made;
   std::map<std::size_t, c10::Device> devices;
   const auto find_device = [&](std::size_t instance) -> expected<c10::Device> {
     if (const auto known = devices.find(instance); known != devices.end()) return known->second;
-    return device_of(what, plan, plan.instances[instance].address).map([&](c10::Device found) {
+    return device_of(run, run.plan.instances[instance].address).map([&](c10::Device found) {
       return devices.emplace(instance, found).first->second;
     });
   };
   for (std::size_t number = 0; number < made.size(); ++number) {
-    const wired_channel& channel = plan.channels[number];
-    if (!joins_devices(what, plan, channel, layout)) continue;
+    const wired_channel& channel = run.plan.channels[number];
+    if (!joins_devices(run, channel)) continue;
     const auto one = find_device(channel.producer);
     const auto other = find_device(channel.consumer);
     if (!one || !other) return tl::make_unexpected(one ? other.error() : one.error());
-    const auto fits = TROUPE_TRY(can_connect(*one, *other, layout.reach));
+    const auto fits = TROUPE_TRY(can_connect(run, *one, *other));
     made[number] = fits;
   }
-  keep_whole_outputs(plan, made);
+  keep_whole_outputs(run.plan, made);
   return made;
 }
 
-std::vector<output_way> ways_of(const topology& what, const wiring_plan& plan, stage_index node, device_layout layout,
-                                const std::vector<bool>& channels) {
-  const bool alone = is_alone(what, plan, node, layout);
-  std::vector<output_way> ways(plan.nodes[node].outputs.size(), alone ? output_way::leaves : output_way::stays);
-  for (std::size_t number = 0; number < plan.channels.size(); ++number) {
-    const wired_channel& channel = plan.channels[number];
-    if (plan.instances[channel.producer].address.stage != node) continue;
-    const stage_index to = plan.instances[channel.consumer].address.stage;
+std::vector<output_way> ways_of(const checked_run& run, stage_index node, const std::vector<bool>& channels) {
+  const bool alone = is_alone(run, node);
+  std::vector<output_way> ways(run.plan.nodes[node].outputs.size(), alone ? output_way::leaves : output_way::stays);
+  for (std::size_t number = 0; number < run.plan.channels.size(); ++number) {
+    const wired_channel& channel = run.plan.channels[number];
+    if (run.plan.instances[channel.producer].address.stage != node) continue;
+    const stage_index to = run.plan.instances[channel.consumer].address.stage;
     output_way& way = ways[channel.output_port];
     if (channels[number]) {
-      way = layout.reach == device_reach::host ? output_way::lent : output_way::laid_out;
-    } else if (!is_on_device(what, plan, to) || is_alone(what, plan, to, layout)) {
+      way = run.layout.reach == device_reach::host ? output_way::lent : output_way::laid_out;
+    } else if (!is_on_device(run, to) || is_alone(run, to)) {
       way = output_way::leaves;
     }
   }
-  for (const wired_sink& sink : plan.sinks) {
+  for (const wired_sink& sink : run.plan.sinks) {
     if (sink.stage == node) ways[sink.output_port] = output_way::leaves;
   }
   return ways;
 }
 
-bool may_join_devices(const topology& what, const wiring_plan& plan, device_layout layout) {
-  return layout.reach != device_reach::nowhere && std::ranges::any_of(plan.channels, [&](const wired_channel& each) {
-           return joins_devices(what, plan, each, layout);
-         });
+bool may_join_devices(const checked_run& run) {
+  return run.layout.reach != device_reach::nowhere &&
+         std::ranges::any_of(run.plan.channels, [&](const wired_channel& each) { return joins_devices(run, each); });
 }
 
-std::string edge_row_name(const topology& what, const wiring_plan& plan, const run_options& options) {
-  const device_layout layout = device_layout::of(options);
-  const bool is_within_reach = layout.reach == device_reach::host && may_join_devices(what, plan, layout);
-  return is_within_reach ? "cuda_ipc" : transport_name(options.workers.transport);
+std::string edge_row_name(const checked_run& run) {
+  const bool is_within_reach = run.layout.reach == device_reach::host && may_join_devices(run);
+  return is_within_reach ? "cuda_ipc" : transport_name(run.options.workers.transport);
 }
 
-device_tools tools_to_offer(const topology& what, const wiring_plan& plan, const run_options& options) {
-  if (!may_join_devices(what, plan, device_layout::of(options))) return {};
+device_tools tools_to_offer(const checked_run& run) {
+  if (!may_join_devices(run)) return {};
   const auto none = [] {
     return fail(error_code::device_unavailable, "driver", "it has no end of an edge between devices");
   };

@@ -30,6 +30,11 @@ std::string topology_parts::place_of(const std::string& node, std::uint32_t repl
   return found->second.size() == 1 ? found->second.front() : found->second.at(replica);
 }
 
+bool topology_parts::is_open() const {
+  const auto* found = data ? std::get_if<data_set_ptr>(&*data) : nullptr;
+  return found != nullptr && *found == nullptr;
+}
+
 expected<void> topology_parts::check_places() const {
   for (const graph_node& node : nodes) {
     const auto found = places.find(node.name);
@@ -77,13 +82,6 @@ stage_graph topology_parts::graph() const {
     if (node.kind != node_kind::sink) before = &node;
   }
   return made;
-}
-
-std::function<std::string(stage_address)> wanted_nodes(const topology& what, const wiring_plan& plan) {
-  std::map<stage_address, std::string> wanted;
-  for (const wired_instance& each : plan.instances)
-    wanted[each.address] = what.parts().place_of(plan.nodes[each.address.stage].name, each.address.replica);
-  return [wanted = std::move(wanted)](stage_address at) { return wanted.at(at); };
 }
 
 }  // namespace troupe

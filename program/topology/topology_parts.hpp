@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "runtime/topology/stage_graph.hpp"
-#include "runtime/topology/wiring_plan.hpp"
 #include <troupe/topology.hpp>
 
 namespace troupe {
@@ -74,13 +72,12 @@ struct topology_parts {
   }
   /// The node of a launch that is to have the replica; empty: any. Places are as check_places() wants them.
   [[nodiscard]] std::string place_of(const std::string& node, std::uint32_t replica) const;
+  /// The source has no data set: calls of an engine bring the data.
+  [[nodiscard]] bool is_open() const;
   /// E0504 where a node has neither one place nor as many as replicas.
   [[nodiscard]] expected<void> check_places() const;
   /// E0504 where replicas would share an object.
   [[nodiscard]] expected<void> check_objects() const;
 };
-
-/// worker_setup::wanted_node of a topology that passed its checks.
-[[nodiscard]] std::function<std::string(stage_address)> wanted_nodes(const topology& what, const wiring_plan& plan);
 
 }  // namespace troupe

@@ -356,11 +356,6 @@ nursery::time_point nursery::wakes_at() const {
   return std::min(awaited_->until, awaited_->silent_since + patience_);
 }
 
-std::shared_ptr<nursery>& own_nursery() {
-  static std::shared_ptr<nursery> of_this_process;
-  return of_this_process;
-}
-
 void serve_nursery_if_asked(const std::function<void()>& prepare) {
   const char* found = std::getenv(nursery_variable);
   if (found == nullptr) return;

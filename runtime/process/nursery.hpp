@@ -113,9 +113,6 @@ class nursery {
   worker_id executed_{};
 };
 
-/// The nursery of this process, if it has one: for workers that are this program.
-[[nodiscard]] std::shared_ptr<nursery>& own_nursery();
-
 /// In a process that nursery::start() has made: prepares at once, and does not return but in its copies. At the start
 /// of main(), before there are other threads. Nothing to do in others.
 void serve_nursery_if_asked(const std::function<void()>& prepare);

@@ -7,8 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include "program/launch/process_context.hpp"
 #include "program/topology/stage_devices.hpp"
-#include "program/topology/topology_parts.hpp"
 #include "runtime/device/device_sharing.hpp"
 #include "runtime/device/extension_device.hpp"
 #include "support/device_runs.hpp"
@@ -135,8 +135,11 @@ TEST(devices, are_joined_again_after_a_death) {
 
 /// Which of its channels, as "first to second".
 std::vector<std::string> joined(const topology& what, device_layout layout) {
-  const auto plan = expand(what.parts().graph()).value();
-  const auto channels = device_channels(what, plan, layout);
+  const process_context process;
+  checked_run run = checked_run::make(what, {}, process).value();
+  run.layout = layout;
+  const wiring_plan& plan = run.plan;
+  const auto channels = device_channels(run);
   EXPECT_TRUE(channels);
   std::vector<std::string> names;
   for (std::size_t number = 0; number < plan.channels.size(); ++number) {

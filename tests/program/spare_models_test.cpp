@@ -49,7 +49,7 @@ at::Tensor output_of(const layered_model_ptr& model, bool is_replacement) {
 TEST(spare_models, makes_the_same_stage) {
   warm_up_libtorch();
   spare_models spare;
-  spare.prepare("lenet", lenet, load_optimized);
+  spare.prepare("lenet", {lenet}, load_optimized);
   auto prepared = spare.take("lenet");
   ASSERT_NE(prepared, nullptr);
   EXPECT_TRUE(at::equal(output_of(prepared, true), output_of(*load(), false)));
@@ -57,8 +57,8 @@ TEST(spare_models, makes_the_same_stage) {
 
 TEST(spare_models, keeps_nothing_once_it_was_asked) {
   spare_models spare;
-  spare.prepare("a", lenet, load);
-  spare.prepare("b", lenet, load);
+  spare.prepare("a", {lenet}, load);
+  spare.prepare("b", {lenet}, load);
   EXPECT_NE(spare.take("a"), nullptr);
   EXPECT_EQ(spare.take("a"), nullptr);
   EXPECT_EQ(spare.take("b"), nullptr);
@@ -68,7 +68,7 @@ TEST(spare_models, prepares_nothing_for_a_worker_that_has_a_stage) {
   spare_models spare;
   EXPECT_EQ(spare.take("lenet"), nullptr);
   bool was_loaded = false;
-  spare.prepare("lenet", lenet, [&] {
+  spare.prepare("lenet", {lenet}, [&] {
     was_loaded = true;
     return load();
   });
@@ -77,7 +77,7 @@ TEST(spare_models, prepares_nothing_for_a_worker_that_has_a_stage) {
 
 TEST(spare_models, drops_what_is_ready_too_late) {
   spare_models spare;
-  spare.prepare("lenet", lenet, [&] {
+  spare.prepare("lenet", {lenet}, [&] {
     EXPECT_EQ(spare.take("lenet"), nullptr);  // the assignment comes while it is being loaded
     return load();
   });
@@ -86,10 +86,10 @@ TEST(spare_models, drops_what_is_ready_too_late) {
 
 TEST(spare_models, leaves_errors_to_whoever_needs_the_model) {
   spare_models spare;
-  spare.prepare("missing", "no/such/file.pt", load);
+  spare.prepare("missing", {"no/such/file.pt"}, load);
   EXPECT_EQ(spare.take("missing"), nullptr);
   spare_models other;
-  other.prepare("broken", lenet, [] { return expected<layered_model_ptr>(tl::make_unexpected(error{})); });
+  other.prepare("broken", {lenet}, [] { return expected<layered_model_ptr>(tl::make_unexpected(error{})); });
   EXPECT_EQ(other.take("broken"), nullptr);
 }
 

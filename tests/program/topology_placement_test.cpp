@@ -2,7 +2,8 @@
 // an error before the start. Method: what a run would read of topologies that are built and not run.
 #include <gmock/gmock.h>
 
-#include "program/topology/topology_parts.hpp"
+#include "program/launch/process_context.hpp"
+#include "program/topology/checked_run.hpp"
 #include "tests/program/support/numbers.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/topology.hpp>
@@ -35,8 +36,10 @@ TEST(topology_placement, is_by_replica_for_a_stage_and_by_stage_for_a_pipeline) 
   const topology graph =
       placed_graph({.replicas = 2, .placement = {"w1", "w0"}}, {.stages = 2, .replicas = 2, .placement = {"w0", "w2"}});
   ASSERT_TRUE(graph.check()) << to_string(graph.check().error());
-  const auto plan = *expand(graph.parts().graph());
-  const auto wanted = wanted_nodes(graph, plan);
+  const process_context process;
+  const auto run = *checked_run::make(graph, {}, process);
+  const wiring_plan& plan = run.plan;
+  const auto wanted = run.wanted_nodes();
   std::map<std::string, std::vector<std::string>> by_stage;
   for (const wired_instance& each : plan.instances)
     by_stage[plan.nodes[each.address.stage].name].push_back(wanted(each.address));

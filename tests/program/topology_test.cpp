@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <torch/nn/modules/linear.h>
 
+#include "program/launch/process_context.hpp"
 #include "program/start/topology_start.hpp"
 #include "tests/program/support/numbers.hpp"
 #include <troupe/evaluator.hpp>
@@ -316,7 +317,8 @@ TEST(route, of_a_route_comes_together_again_in_sample_order) {
 
 /// Edges between the stages, by a first micro-batch of 8 samples with 64 bytes of labels.
 std::uint32_t slots_between(const topology& what) {
-  const auto made = start_topology(what, {}, *numbers(8)->read({0, 8}));
+  const process_context process;
+  const auto made = start_topology(*checked_run::make(what, {}, process), {}, *numbers(8)->read({0, 8}));
   EXPECT_TRUE(made) << (made ? "" : to_string(made.error()));
   return made ? made->running->engines().depths.between_stages : 0;
 }

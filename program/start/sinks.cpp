@@ -1,0 +1,53 @@
+#include "program/start/sinks.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "messages/try.hpp"
+#include "runtime/metric/metric_scorer.hpp"
+
+namespace troupe {
+
+expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>& choices, std::uint32_t classes) {
+  std::vector<metric_ptr> made;
+  for (const metric_choice& choice : choices) {
+    const auto* object = std::get_if<metric_ptr>(&choice);
+    auto one = TROUPE_TRY(object != nullptr ? expected<metric_ptr>(*object)
+                                            : make_metric(std::get<std::string>(choice), classes));
+    made.push_back(std::move(one));
+  }
+  return made;
+}
+
+expected<std::vector<sink_request>> make_sinks(const checked_run& run, std::uint32_t classes) {
+  const std::vector<bool> parts = nodes_with_parts(run.plan);
+  std::vector<sink_request> made;
+  for (const scored_sink& each : run.parts().sinks) {
+    auto metrics = TROUPE_TRY(make_metrics(each.metrics, classes));
+    made.push_back({.name = each.name,
+                    .metrics = std::move(metrics),
+                    .tensor = each.options.tensor,
+                    .label = each.options.label,
+                    .has_parts = parts[run.plan.sinks[made.size()].stage]});
+  }
+  return made;
+}
+
+expected<void> judge_sinks(const checked_run& run, const std::vector<std::vector<activation>>& outputs,
+                           std::uint32_t classes) {
+  auto sinks = TROUPE_TRY(make_sinks(run, classes));
+  for (std::size_t index = 0; index < sinks.size(); ++index) {
+    const sink_request& sink = sinks[index];
+    const wired_sink& place = run.plan.sinks[index];
+    const activation& part = outputs[place.stage][place.output_port];
+    if (part.tensors == nullptr) continue;
+    auto fits = metric_scorer(sink.metrics, false, sink.tensor, sink.label).judge(part.tensors, part);
+    if (fits) continue;
+    error misfit = std::move(fits.error());
+    if (sinks.size() > 1) misfit.where = "sink " + sink.name + ", " + misfit.where;
+    return tl::make_unexpected(std::move(misfit));
+  }
+  return {};
+}
+
+}  // namespace troupe
