@@ -2,15 +2,16 @@
 #include <filesystem>
 #include <iostream>
 
-#include "messages/try.hpp"
 #include <troupe/troupe.hpp>
 
 namespace {
 
 troupe::expected<troupe::run_result> evaluate(const std::filesystem::path& data_dir) {
-  auto data = TROUPE_TRY(troupe::open_data("mnist:" + (data_dir / "mnist").string()));
-  auto engine = TROUPE_TRY(troupe::pipeline_engine::create((data_dir / "mnist/lenet.pt").string(), {.stages = 2}, {}));
-  return (engine)->evaluate(data, 64, {"accuracy"});
+  auto data = troupe::open_data("mnist:" + (data_dir / "mnist").string());
+  if (!data) return tl::make_unexpected(data.error());
+  auto engine = troupe::pipeline_engine::create((data_dir / "mnist/lenet.pt").string(), {.stages = 2}, {});
+  if (!engine) return tl::make_unexpected(engine.error());
+  return (*engine)->evaluate(*data, 64, {"accuracy"});
 }
 
 }  // namespace
