@@ -21,7 +21,7 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
   return {
       [this](const meet_loader& meet) {
         loader = meet.loader;
-        tell_low_water();  // what the one before it was told may have died with it
+        tell_low_water();  // the last mark may have been lost with the loader's actor before this one
       },
       [this](const open_ticket& open) {
         ledger->begin(open.ticket->number, open.ticket->folds, open.ticket->start);

@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-/// Folds scores into the ledger, which is owned outside so that the actor's death loses nothing; tells the loader how
-/// far it may forget and the director which calls have ended.
+/// The actor that folds scores into the ledger. It sends the low-water mark to the loader and the ended calls to the
+/// director. The ledger is owned outside, so that the death of the actor loses nothing.
 struct aggregator_state {
   static inline const char* name = "aggregator";
 

@@ -12,30 +12,32 @@
 #include "runtime/flow/loader_engine.hpp"
 #include <troupe/log_record.hpp>
 
-/// Who says what to whom (docs/messages.md has the table). Inside one process messages are handed over as they are;
-/// between processes they travel as the bytes of messages/codec, hence "unsafe" for CAF's own serializer.
+/// The messages between actors, and the interfaces of the actors (docs/messages.md has the table). Within a process,
+/// CAF hands messages over as objects. Between processes they travel as bytes that messages/codec has made. CAF's own
+/// serializer is not used, and so all of them are declared as "unsafe" for it.
 namespace troupe {
 
-/// open_call and what goes beside it as handles.
+/// director -> aggregator, stages, loader: open_call with the objects that the receiver needs for the call. A program
+/// sends it to the director to submit a call.
 struct open_ticket {
   call_ticket_ptr ticket;
 };
-/// aggregator -> director: complete, cancelled, or failed in a fold.
+/// aggregator -> director: the call is complete, was cancelled, or has failed in a fold.
 struct call_completed {
   call_tally tally;
 };
-/// the program -> director: cancel the call of this ticket, if it is still open.
+/// the program -> director: the call of this ticket is to be cancelled, if it is still open.
 struct cancel_ticket {
   call_ticket_ptr ticket;
   error cause;
 };
-/// the program -> director: end all calls that are there after what has been sent of them.
+/// the program -> director: every open call is to end after the micro-batches that were sent.
 struct cut_calls {};
-/// director -> loader: the same, of the calls below this one.
+/// director -> loader: the same, for all calls below this one.
 struct cut_calls_below {
   call_number number = 0;
 };
-/// director -> loader, after loading_paused: go on over these edges.
+/// director -> loader, after loading_paused: loader_command::start_epoch.
 struct start_loader_epoch {
   std::shared_ptr<engine_wiring> edges;
 };
@@ -44,16 +46,16 @@ struct start_stage_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
 };
-/// director -> itself: enough time has passed since the news.
+/// director -> itself: limits::edge_loss_patience has passed since edge_lost came.
 struct edge_still_lost {
   edge_lost news;
 };
-/// pipeline -> director: this one is waited for, and nothing moves any more (lost_work_watch).
+/// the program -> director: the run waits for this micro-batch, and nothing moves any more (lost_work_watch).
 struct work_lost {
   micro_batch_id waited_for;
-  /// By steady_now(): what was wired after it is not meant.
+  /// By steady_now(). The message says nothing about an epoch that began later.
   std::chrono::nanoseconds noticed{0};
-  /// What may have to do with it (run_hosts::refused_lately).
+  /// Something that may be the cause, for the log (run_hosts::refused_lately).
   std::string note = {};
 };
 struct meet_aggregator;
@@ -74,8 +76,8 @@ using loader_actor =
 using stage_actor = caf::typed_actor<rpc<open_ticket, call_opened>, cast<release_call>, cast<cancel_call>,
                                      cast<meet_aggregator>, cast<stop_request>>;
 
-/// director -> aggregator, before the first call and when there is a new one: who wants to know the low-water mark, and
-/// is told at once.
+/// director -> aggregator, for the first loader actor and for each later one: this actor gets the low-water mark, at
+/// once and whenever it rises.
 struct meet_loader {
   loader_actor loader;
 };
@@ -83,14 +85,14 @@ struct meet_loader {
 using aggregator_actor = caf::typed_actor<cast<meet_loader>, rpc<open_ticket, call_opened>, cast<score_batch>,
                                           cast<call_size>, cast<cancel_call>>;
 
-/// director -> loader, stages: the one before it has died.
+/// director -> loader, stages: this aggregator takes the place of one that has died.
 struct meet_aggregator {
   aggregator_actor aggregator;
 };
 
 using monitor_actor = caf::typed_actor<cast<call_progress>, cast<log_record>>;
 
-/// What an actor tells the director when its engine takes no more commands.
+/// The failure that an actor reports to the director when the command queue of its engine is full.
 template <class Engine>
 failure queue_full_failure(const Engine& engine) {
   const error cause{error_code::queue_full, engine.name(), "the queue of its commands is full",

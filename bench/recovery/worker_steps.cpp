@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/flow/stage_body.hpp"
+#include "runtime/os/clock.hpp"
 
 namespace troupe::bench {
 namespace {
