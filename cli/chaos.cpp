@@ -266,7 +266,7 @@ expected<exit_status> wreak(const chaos_request& asked) {
   // what must exist before the first thread asks for what exists later
   std::mutex mutex;
   child_runner* running = nullptr;
-  TROUPE_TRY(interrupt_watch::start([&](int) {
+  const auto interrupt = TROUPE_TRY(interrupt_watch::start([&](int) {
     const std::lock_guard lock(mutex);
     if (running != nullptr) running->interrupt();
   }));

@@ -211,7 +211,7 @@ class simulating {
 
 expected<exit_status> simulate(const simulate_flags& flags, const parser& given, const seed_range& seeds) {
   std::atomic<bool> stop{false};
-  TROUPE_TRY(interrupt_watch::start([&](int times) {
+  const auto interrupt = TROUPE_TRY(interrupt_watch::start([&](int times) {
     stop = true;
     if (times == 1) return say_if_read("\ninterrupted: finishing this seed; interrupt again to end at once\n");
     say_if_read("\ninterrupted: ending without a result\n");
