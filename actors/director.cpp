@@ -17,11 +17,11 @@ constexpr const char* see_the_log = "see the log (stderr, or --log FILE) for the
 
 }  // namespace
 
-director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self, director_plan plan) {
+director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self, director_options plan) {
   return self->state.start(std::move(plan));
 }
 
-director_actor::behavior_type director_state::start(director_plan plan) {
+director_actor::behavior_type director_state::start(director_options plan) {
   plan_ = std::move(plan);
   budget_ = restart_budget(plan_.restarts);
   spawn_children();

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A worker that waits for its stage has so many; the nursery, which workers are copied from, has one.
+/// A worker that waits for its stage has so many; the fork server, which workers are copied from, has one.
 constexpr unsigned threads_of_a_worker = 4;
 constexpr std::chrono::milliseconds moment{300};
 /// Heartbeats.

@@ -262,7 +262,7 @@ class chaos {
   chaos_run undisturbed_;
 };
 
-expected<exit_status> wreak(const chaos_request& asked) {
+expected<exit_status> compare_runs(const chaos_request& asked) {
   // what must exist before the first thread asks for what exists later
   std::mutex mutex;
   child_runner* running = nullptr;
@@ -295,7 +295,7 @@ expected<exit_status> run(const arguments& given, const chaos_nodes* nodes) {
   const auto read = TROUPE_TRY(parse(reader, given));
   if (read == parsed::help_printed) return exit_status::ok;
   return read_request(flags, own, nodes).and_then([](const chaos_request& asked) {
-    return check_fit(asked).and_then([&] { return wreak(asked); });
+    return check_fit(asked).and_then([&] { return compare_runs(asked); });
   });
 }
 

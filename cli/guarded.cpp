@@ -26,7 +26,7 @@ expected<exit_status> run_caught(const std::string& name, const std::function<ex
 
 void settle_process() noexcept {
   reserve_standard_descriptors();
-  heed_error_line_variable();
+  read_error_line_variable();
   // A reader that went away is an error with a message (E0611), not a silent death.
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that may not grow any more (E0611, E0803).

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "actors/workers/room_of.hpp"
+#include "actors/workers/resource_needs.hpp"
 #include "command.hpp"
 #include "messages/printable.hpp"
 #include "messages/try.hpp"
@@ -71,7 +71,7 @@ expected<exit_status> run_inspect(const arguments& given) {
   reader.add_toggle(flag_name(effects), how.allow_effects, std::string(effects.help));
   const auto read = TROUPE_TRY(parse(reader, given));
   if (read == parsed::help_printed) return exit_status::ok;
-  return ensure_room(room_of_command("inspect"))
+  return ensure_resources(needs_of_command("inspect"))
       .and_then([&] { return load_chain(model, how); })
       .and_then([&](const layer_chain& chain) {
         return summarize_with(chain, data).and_then([&](const chain_summary& summary) {

@@ -11,7 +11,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "runtime/os/errno_text.hpp"
-#include "runtime/os/room.hpp"
+#include "runtime/os/resource_check.hpp"
 #include "runtime/os/start_thread.hpp"
 
 namespace troupe::cli {
@@ -35,7 +35,7 @@ bool is_ignored(int signal) {
 }  // namespace
 
 expected<std::unique_ptr<interrupt_watch>> interrupt_watch::start(std::function<void(int times)> on_interrupt) {
-  if (auto room = ensure_room({.where = "interrupt watch", .threads = 1, .descriptors = 2}); !room) {
+  if (auto room = ensure_resources({.where = "interrupt watch", .threads = 1, .descriptors = 2}); !room) {
     return tl::make_unexpected(room.error());
   }
   std::unique_ptr<interrupt_watch> made(new interrupt_watch);

@@ -88,7 +88,7 @@ expected<std::vector<std::pair<std::string, std::string>>> variables_of(const la
 
 using agent_options = std::variant<ssh_options, join_files>;
 
-expected<agent_options> agents_of(const launch_flags& flags, const launch_plan& plan,
+expected<agent_options> agents_of(const launch_flags& flags, const launch_roles& plan,
                                   std::chrono::milliseconds join_timeout) {
   if (plan.part == launch_part::start_agents) {
     return ssh_options_of(flags, join_timeout).map([](ssh_options&& made) { return agent_options(std::move(made)); });
@@ -105,7 +105,7 @@ expected<agent_options> agents_of(const launch_flags& flags, const launch_plan& 
   });
 }
 
-expected<exit_status> drive(const launch_flags& flags, const launch_plan& plan, const own_host& host,
+expected<exit_status> drive(const launch_flags& flags, const launch_roles& plan, const own_host& host,
                             launch_setup setup, arguments command) {
   auto program = TROUPE_TRY(locate("COMMAND", command.front()));
   command.front() = std::move(program);
@@ -123,26 +123,26 @@ expected<exit_status> drive(const launch_flags& flags, const launch_plan& plan, 
 }
 
 /// Ends in exec.
-expected<exit_status> join(const launch_plan& plan, std::chrono::milliseconds join_timeout) {
+expected<exit_status> join(const launch_roles& plan, std::chrono::milliseconds join_timeout) {
   const auto deadline = std::chrono::steady_clock::now() + join_timeout;
   TROUPE_TRY(await_join_file(plan.join_file, plan.node, deadline));
   return become_agent({"--join-file", plan.join_file});
 }
 
 /// Agents that were started by hand join one launch.
-expected<exit_status> wreak_over(const launch_plan& plan, bool allow_shrink, const divided_words& words,
-                                 const chaos_over_nodes& wreak) {
+expected<exit_status> run_chaos_over_launches(const launch_roles& plan, bool allow_shrink, const divided_words& words,
+                                              const chaos_over_nodes& run_chaos) {
   if (plan.part != launch_part::start_agents) {
     return fail(error_code::flags_contradict, "troupe chaos",
                 "each of its evaluations is a launch of its own, and agents that ssh does not start join one",
                 "leave out --no-ssh and --join-file, or evaluate once with troupe eval --fault and once without");
   }
-  return wreak({.launch_flags = words.flags,
-                .program = words.command.front(),
-                .nodes = plan.nodes,
-                .driver_node = plan.driver_node,
-                .allow_shrink = allow_shrink},
-               {words.command.begin() + 2, words.command.end()});
+  return run_chaos({.launch_flags = words.flags,
+                    .program = words.command.front(),
+                    .nodes = plan.nodes,
+                    .driver_node = plan.driver_node,
+                    .allow_shrink = allow_shrink},
+                   {words.command.begin() + 2, words.command.end()});
 }
 
 /// `command`, whose program was found at `path`, is the chaos of this very program.
@@ -153,14 +153,14 @@ bool is_chaos(const arguments& command, const std::string& path) {
          std::filesystem::equivalent(path, "/proc/self/exe", failed);
 }
 
-expected<exit_status> take_part(const launch_flags& flags, divided_words words, const chaos_over_nodes& wreak) {
+expected<exit_status> take_part(const launch_flags& flags, divided_words words, const chaos_over_nodes& run_chaos) {
   auto setup = TROUPE_TRY(flags.setup());
   const auto choice = TROUPE_TRY(flags.choice());
   const own_host host = read_own_host();
-  const auto plan = TROUPE_TRY(plan_launch(choice, look_up, host));
+  const auto plan = TROUPE_TRY(decide_launch_roles(choice, look_up, host));
   const auto program = find_program(words.command.front(), variable_or("PATH", "/usr/bin:/bin"));
   if (program && is_chaos(words.command, *program) && plan.part != launch_part::nothing)
-    return wreak_over(plan, setup.allow_shrink, words, wreak);
+    return run_chaos_over_launches(plan, setup.allow_shrink, words, run_chaos);
   switch (plan.part) {
     case launch_part::nothing:
       say(fmt::format("troupe launch: {}\n", printable(plan.reason)));
@@ -176,7 +176,7 @@ expected<exit_status> take_part(const launch_flags& flags, divided_words words, 
 
 }  // namespace
 
-expected<exit_status> run_launch_command(const arguments& given, const chaos_over_nodes& wreak) {
+expected<exit_status> run_launch_command(const arguments& given, const chaos_over_nodes& run_chaos) {
   auto words = TROUPE_TRY(divide(given));
   parser reader("launch",
                 "Run a program over many nodes: troupe launch [OPTIONS] -- COMMAND [ARGUMENTS]\n"
@@ -185,7 +185,7 @@ expected<exit_status> run_launch_command(const arguments& given, const chaos_ove
   const launch_flags flags(reader);
   const auto read = TROUPE_TRY(parse(reader, words.flags));
   if (read == parsed::help_printed) return exit_status::ok;
-  return take_part(flags, std::move(words), wreak);
+  return take_part(flags, std::move(words), run_chaos);
 }
 
 }  // namespace troupe::cli

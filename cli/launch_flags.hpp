@@ -7,7 +7,7 @@
 #include "node_flags.hpp"
 #include "parse.hpp"
 #include "runtime/launch/launch_setup.hpp"
-#include "runtime/launcher/launch_plan.hpp"
+#include "runtime/launcher/launch_roles.hpp"
 
 namespace troupe::cli {
 

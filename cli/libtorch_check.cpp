@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include "actors/workers/room_of.hpp"
+#include "actors/workers/resource_needs.hpp"
 #include "machine_checks.hpp"
 
 namespace troupe::cli {
@@ -64,7 +64,7 @@ void check_libtorch(std::vector<machine_check>& into) {
   into.push_back({check_level::ok, "kernels",
                   fmt::format("CPU capability {}, {} intra-op threads by default", at::get_cpu_capability(),
                               at::get_num_threads())});
-  if (const auto room = ensure_room(room_of_command("kernels")); !room) {
+  if (const auto room = ensure_resources(needs_of_command("kernels")); !room) {
     into.push_back({check_level::failed, "self-test", room.error().cause});
     return;
   }

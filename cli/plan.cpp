@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "actors/workers/room_of.hpp"
+#include "actors/workers/resource_needs.hpp"
 #include "command.hpp"
 #include "messages/try.hpp"
 #include "node_flags.hpp"
@@ -94,7 +94,7 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
                                  const std::vector<node_slots>& nodes) {
   const auto resolved = TROUPE_TRY(flags.resolve());
   TROUPE_TRY(check_model_given(resolved));
-  TROUPE_TRY(ensure_room(room_of_command("plan", resolved.options.run.threads.value_or(1))));
+  TROUPE_TRY(ensure_resources(needs_of_command("plan", resolved.options.run.threads.value_or(1))));
   return make_plan(resolved.options, cores_to_use()).and_then([&](plan_report&& plan) -> expected<std::string> {
     if (!nodes.empty()) {
       TROUPE_TRY(place_plan(plan, nodes));

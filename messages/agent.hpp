@@ -121,7 +121,7 @@ enum class node_fault : std::uint32_t {
 };
 
 /// driver -> agent, for a fault plan alone. `fault` is a node_fault, of the agent alone or of its workers, too.
-struct suffer_fault {
+struct apply_fault {
   std::uint32_t fault = 0;
   std::uint32_t with_workers = 0;
   std::uint64_t lasts_ms = 0;

@@ -348,14 +348,14 @@ inline constexpr std::uint32_t join_refusals_max = 5;
 inline constexpr std::size_t join_tickets_max = launch_nodes_max;
 // --- room at the start -----------------------------------------------------------------------------------------------
 /// Most threads started at once to test the system's limits.
-inline constexpr std::uint32_t room_threads_max = 4096;
+inline constexpr std::uint32_t checked_threads_max = 4096;
 /// Stack of such a thread if it stands for a thread of another process.
-inline constexpr std::size_t room_stack_bytes = 64u << 10;
+inline constexpr std::size_t checked_stack_bytes = 64u << 10;
 /// Time until the system no longer counts an ended thread.
 inline constexpr std::chrono::milliseconds thread_release_max = 1s;
 /// Address space for mappings after the libraries, without thread stacks: model, data and first runs of kernels. A
 /// small model needs some 300 MiB.
-inline constexpr std::uint64_t room_address_bytes = std::uint64_t{384} << 20;
+inline constexpr std::uint64_t checked_address_bytes = std::uint64_t{384} << 20;
 // --- results ---------------------------------------------------------------------------------------------------------
 /// Random names tried for a temporary file.
 inline constexpr int temporary_names_max = 16;

@@ -49,7 +49,7 @@ expected<void> check_format(const log_options& log, const evaluation_hooks& hook
 
 struct evaluator::impl {
   /// First, as it is last to go: until then its hooks may get something.
-  std::shared_ptr<report_courier> courier;
+  std::shared_ptr<hook_caller> caller;
   started_run stages;
   bool records = false;
   bool has_run = false;
@@ -59,7 +59,7 @@ struct evaluator::impl {
   impl() = default;
   impl(const impl&) = delete;
   impl& operator=(const impl&) = delete;
-  ~impl() { courier->finish(limits::hooks_finish_time); }
+  ~impl() { caller->finish(limits::hooks_finish_time); }
 };
 
 expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, evaluation_hooks hooks) {
@@ -71,10 +71,10 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
                                                  : std::optional<steady::time_point>();
   TROUPE_TRY(check_format(request.options.log, hooks));
   const auto log = TROUPE_TRY(run_log::open(request.options.log));
-  auto courier = TROUPE_TRY(report_courier::start(log.attach(std::move(hooks))));
+  auto caller = TROUPE_TRY(hook_caller::start(log.attach(std::move(hooks))));
   auto state = std::make_unique<impl>();
-  state->courier = std::move(courier);
-  const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
+  state->caller = std::move(caller);
+  const log_function to_log = [to = state->caller](log_record record) { to->put(std::move(record)); };
   eval_options config = std::move(request.config);
   auto prepared =
       TROUPE_TRY(prepare_in_time(config, deadline, [run = std::move(run), to_log](const std::stop_token& stop) {
@@ -87,7 +87,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
   state->call = std::make_unique<evaluation_run>(evaluation_run::parts{.stages = std::move(prepared.stages),
                                                                        .call = std::move(prepared.call),
                                                                        .config = std::move(config),
-                                                                       .courier = state->courier,
+                                                                       .caller = state->caller,
                                                                        .journal = std::move(prepared.journal),
                                                                        .deadline = deadline});
   return std::unique_ptr<evaluator>(new evaluator(std::move(state)));
@@ -147,7 +147,7 @@ expected<run_result> evaluator::run() {
     if (trace) result->trace = std::move(*trace);
     if (!trace) result = tl::make_unexpected(trace.error());
   }
-  if (!impl_->courier->finish(limits::hooks_finish_time)) impl_->stuck = true;
+  if (!impl_->caller->finish(limits::hooks_finish_time)) impl_->stuck = true;
   return result;
 }
 

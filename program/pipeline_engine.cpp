@@ -47,7 +47,7 @@ struct pipeline_engine::impl {
   loss_function loss;
   /// The log of its options, with the thread that delivers it from create() to the end.
   std::optional<run_log> log;
-  std::shared_ptr<report_courier> courier;
+  std::shared_ptr<hook_caller> caller;
   /// An evaluation is under way whose hook gets the log in place of stderr.
   std::shared_ptr<std::atomic<bool>> is_hook_in_place = std::make_shared<std::atomic<bool>>(false);
   started_run stages;
@@ -59,8 +59,8 @@ struct pipeline_engine::impl {
   impl& operator=(const impl&) = delete;
   ~impl() {
     stages.running.reset();  // workers may print until their end
-    log.reset();             // the courier's thread tells of repeats that are left
-    if (courier) courier->finish(limits::hooks_finish_time);
+    log.reset();             // the hooks' thread tells of repeats that are left
+    if (caller) caller->finish(limits::hooks_finish_time);
   }
 
   void deliver_log();
@@ -79,7 +79,7 @@ struct pipeline_engine::impl {
 
 /// Between calls, too: the thread of a call takes records only for its hook.
 void pipeline_engine::impl::deliver_log() {
-  stages.running->reports().copy_log_to([to = courier, not_now = is_hook_in_place](log_record record) {
+  stages.running->reports().copy_log_to([to = caller, not_now = is_hook_in_place](log_record record) {
     if (!*not_now) to->put(std::move(record));
   });
 }
@@ -96,12 +96,12 @@ expected<run_result> pipeline_engine::impl::evaluate(const checked_run& of, cons
   auto call = TROUPE_TRY(make_call(of, data));
   call->ticket()->in_workers.metrics = std::move(told);
   const bool is_hook_alone = log->is_replaced_by(hooks);
-  auto to_hooks = TROUPE_TRY(report_courier::start(log->attach_to_hook(std::move(hooks))));
+  auto to_hooks = TROUPE_TRY(hook_caller::start(log->attach_to_hook(std::move(hooks))));
   auto journal = TROUPE_TRY(open_journal(of, *data, stages, *call));
   evaluation_run::parts parts{.stages = stages,
                               .call = std::move(call),
                               .config = config,
-                              .courier = to_hooks,
+                              .caller = to_hooks,
                               .journal = std::move(journal),
                               .patience = now + options.call_timeout};
   if (of.options.deadline) parts.deadline = now + *of.options.deadline;
@@ -112,7 +112,7 @@ expected<run_result> pipeline_engine::impl::evaluate(const checked_run& of, cons
   evaluation_run run(std::move(parts));
   auto result = run_noted(run, is_hook_alone);
   to_hooks->finish(limits::hooks_finish_time);
-  static_cast<void>(courier->flush(limits::hooks_finish_time));
+  static_cast<void>(caller->flush(limits::hooks_finish_time));
   return result;
 }
 
@@ -256,13 +256,13 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   auto run = TROUPE_TRY(check_run(what, request.options, process, request.config.model));
   TROUPE_TRY(check_call_options(options));
   run.options.threads = request.config.run.threads = threads_of(what, run.options, cores_to_use());
-  end_idle_nursery(run);
-  TROUPE_TRY(check_room(run));
+  end_idle_fork_server(run);
+  TROUPE_TRY(check_resources(run));
   auto state = std::make_unique<impl>(std::move(run));
   auto log = TROUPE_TRY(run_log::open(options.run.log));
-  auto courier = TROUPE_TRY(report_courier::start(log.attach({})));
-  state->courier = std::move(courier);
-  const log_function to_log = [to = state->courier](log_record record) { to->put(std::move(record)); };
+  auto caller = TROUPE_TRY(hook_caller::start(log.attach({})));
+  state->caller = std::move(caller);
+  const log_function to_log = [to = state->caller](log_record record) { to->put(std::move(record)); };
   auto stages = TROUPE_TRY(start_stages(state->checked, request.first, 0, to_log, {}));
   if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(stages);
   state->model = std::move(model);
@@ -357,7 +357,7 @@ expected<std::vector<trace_event>> pipeline_engine::finish() {
     add_abandoned_thread();
     return fail(error_code::stage_unresponsive, "finish", "a stage did not come back from its forward");
   }
-  static_cast<void>(impl_->courier->flush(limits::hooks_finish_time));
+  static_cast<void>(impl_->caller->flush(limits::hooks_finish_time));
   return impl_->options.run.trace ? trace_of(running.engines()) : std::vector<trace_event>{};
 }
 

@@ -12,7 +12,7 @@
 #include "runtime/model/first_use.hpp"
 #include "runtime/os/standard_descriptors.hpp"
 #include "runtime/process/error_line.hpp"
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include <troupe/program.hpp>
@@ -32,19 +32,19 @@ bool is_driver() {
   return std::getenv(worker_variable) == nullptr && std::getenv(probe_variable) == nullptr;
 }
 
-/// Copies return, too. A launched driver waits for its nodes, while the nursery gets ready.
-std::shared_ptr<nursery> make_nursery(bool is_launched) {
-  const auto when = is_launched ? nursery_preparation::at_once : nursery_preparation::for_first_copy;
-  return nursery::fork_here(when, &warm_up_libtorch);
+/// Copies return, too. A launched driver waits for its nodes, while the fork server gets ready.
+std::shared_ptr<fork_server> make_fork_server(bool is_launched) {
+  const auto when = is_launched ? fork_server_preparation::at_once : fork_server_preparation::for_first_copy;
+  return fork_server::fork_here(when, &warm_up_libtorch);
 }
 
 /// Ends the process where it cannot become what its environment says.
 process_context find_context() {
   process_context made{.has_program = true};
-  serve_nursery_if_asked(&warm_up_libtorch);
+  serve_fork_server_if_asked(&warm_up_libtorch);
   auto launch = take_launch_environment();
   if (!launch) end_worker(launch.error());
-  if (is_driver()) made.from = make_nursery(launch->has_value());
+  if (is_driver()) made.from = make_fork_server(launch->has_value());
   if (!is_driver()) launch->reset();  // a copy
   auto worker = take_worker_environment();
   if (!worker) end_worker(worker.error());

@@ -19,7 +19,7 @@ STEP = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
 
 
 def short_name(step):
-    """"runtime/os/room.cpp" of "Building CXX object runtime/os/CMakeFiles/troupe_os.dir/room.cpp.o"."""
+    """"runtime/os/resource_check.cpp" of "Building CXX object runtime/os/CMakeFiles/troupe_os.dir/resource_check.cpp.o"."""
     return re.sub(r"CMakeFiles/[^/]+\.dir/", "", step.split(" ")[-1]).removesuffix(".o")
 
 

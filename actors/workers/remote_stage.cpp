@@ -159,21 +159,21 @@ void remote_stage_state::from_worker(const worker_said& what) {
   const stage_accounts::taking_in decoding(*options_.accounts);
   const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost, edge_damaged>(
       what.message, [this](auto&& said) {
-        if (const objection wrong = claims_->to(said)) return kill_for(lie(*wrong));
-        believe(std::forward<decltype(said)>(said));
+        if (const objection wrong = claims_->to(said)) return kill_for(false_claim(*wrong));
+        accept(std::forward<decltype(said)>(said));
       });
   if (!taken) kill_for("it sent nonsense: " + brief(taken.error()));
 }
 
 template <class Message>
-void remote_stage_state::believe(Message&& said) {
+void remote_stage_state::accept(Message&& said) {
   using type = std::decay_t<Message>;
   if constexpr (std::is_same_v<type, call_opened>) {
     opened(said);
   } else if constexpr (std::is_same_v<type, score_batch>) {
     fold(std::forward<Message>(said));
   } else if constexpr (std::is_same_v<type, edge_damaged>) {
-    accuse(said);
+    report_damage(said);
   } else {
     // starting, working -> stopped: the last message of an engine. Whatever ends the process now is no loss.
     if constexpr (std::is_same_v<type, stopped>) phase_ = phase::stopped;
@@ -193,7 +193,7 @@ void remote_stage_state::fold(score_batch said) {
   for (score& each : said.scores) {
     const auto found = unpack_.find(each.id.call);
     if (found == unpack_.end()) continue;
-    if (const objection wrong = found->second(each)) return kill_for(lie(*wrong));
+    if (const objection wrong = found->second(each)) return kill_for(false_claim(*wrong));
   }
   tell(self_, options_.aggregator, std::move(said));
 }
@@ -201,7 +201,7 @@ void remote_stage_state::fold(score_batch said) {
 /// This worker says that something impossible came over an edge. Either its sender wrote that or this worker lies, and
 /// the driver cannot find out which. The edge is of no use any more, so one of the two has to die for there to be new
 /// edges: it is the sender.
-void remote_stage_state::accuse(const edge_damaged& what) {
+void remote_stage_state::report_damage(const edge_damaged& what) {
   if (what.epoch != epoch_) return;
   error cause = what.cause;
   cause.where = name_ + " was sent what cannot be: " + cause.where;

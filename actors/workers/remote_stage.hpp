@@ -64,9 +64,9 @@ class remote_stage_state {
   [[nodiscard]] expected<std::uint64_t> send_warm_up(const payload_ptr& warm_up);
   void from_worker(const worker_said& what);
   template <class Message>
-  void believe(Message&& said);
+  void accept(Message&& said);
   void fold(score_batch said);
-  void accuse(const edge_damaged& what);
+  void report_damage(const edge_damaged& what);
   void kill_for(std::string why);
   void replace_for(std::string why);
   [[nodiscard]] caf::result<call_opened> open(const open_ticket& open);

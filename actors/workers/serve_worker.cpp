@@ -11,11 +11,11 @@
 #include "actors/actor_config.hpp"
 #include "actors/engine_threads.hpp"
 #include "actors/workers/descriptor_box.hpp"
-#include "actors/workers/room_of.hpp"
+#include "actors/workers/resource_needs.hpp"
 #include "actors/workers/worker_actor.hpp"
 #include "messages/limits.hpp"
 #include "runtime/link/numbered_link.hpp"
-#include "runtime/os/room.hpp"
+#include "runtime/os/resource_check.hpp"
 #include "runtime/os/start_thread.hpp"
 #include "runtime/process/adopt_socket.hpp"
 #include "runtime/telemetry/shared_page.hpp"
@@ -34,7 +34,9 @@ class this_process final : public worker_process {
  public:
   this_process(descriptor_box& descriptors, bool stages_spin) : descriptors_(descriptors), threads_(stages_spin) {}
   [[nodiscard]] std::uint32_t pid() const override { return static_cast<std::uint32_t>(::getpid()); }
-  [[nodiscard]] expected<void> make_room(std::uint32_t threads) override { return ensure_room(room_of_stage(threads)); }
+  [[nodiscard]] expected<void> ensure_threads(std::uint32_t threads) override {
+    return ensure_resources(needs_of_stage(threads));
+  }
   [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) override {
     return descriptors_.take(tag, count);
   }
@@ -57,7 +59,7 @@ void prepare_when_idle(std::function<void()> prepare) {
   if (!prepare) return;
   auto thread = start_thread("spare worker", [prepare = std::move(prepare)] {
     std::this_thread::sleep_for(limits::worker_idle_before_preparing);
-    if (ensure_room(room_of_preparing())) prepare();
+    if (ensure_resources(needs_of_preparing())) prepare();
   });
   if (thread) thread->detach();
 }
@@ -65,7 +67,7 @@ void prepare_when_idle(std::function<void()> prepare) {
 }  // namespace
 
 void serve_worker(const worker_environment& environment, worker_description description) {
-  if (auto room = ensure_room(room_of_worker(description)); !room) end_worker(room.error());
+  if (auto room = ensure_resources(needs_of_worker(description)); !room) end_worker(room.error());
   auto channel = fd_channel::adopt(unique_fd(environment.channel), ::getppid());
   if (!channel) end_worker(channel.error());
   descriptor_box descriptors(std::move(*channel));

@@ -100,7 +100,7 @@ void worker_actor_state::handle(const worker_assignment& to) {
 expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   const worker_description& what = body_->description;
   TROUPE_TRY(check_fingerprint(to));
-  TROUPE_TRY(body_->process.make_room(to.threads));
+  TROUPE_TRY(body_->process.ensure_threads(to.threads));
   const auto page = TROUPE_TRY(body_->process.take_page("page"));
   // If the process ends from here on, the stage may be the cause: its death is counted.
   page->taken.store(true, std::memory_order_release);
@@ -224,7 +224,8 @@ expected<engine_wiring> worker_actor_state::open_edges(const wiring_order& wirin
             return site_of(wiring, channel, plan.channels[channel].producer)
                 .and_then([this](edge_site&& site) { return body_->edges->open_consumer(std::move(site)); })
                 .map([&](std::unique_ptr<edge_consumer>&& end) {
-                  return check_arrivals(std::move(end), within_bounds(loader_page_, accusation(wiring.epoch, channel)));
+                  return check_arrivals(std::move(end),
+                                        within_bounds(loader_page_, damage_reporter(wiring.epoch, channel)));
                 });
           },
       .producer =
@@ -256,7 +257,7 @@ expected<edge_site> worker_actor_state::site_of(const wiring_order& wiring, std:
             why.where = channel_name(body->description.plan, channel) + ": " + why.where;
             send_to_driver(*body, edge_lost{epoch, std::move(why)});
           },
-      .on_damaged = accusation(wiring.epoch, channel)};
+      .on_damaged = damage_reporter(wiring.epoch, channel)};
   site.shape.producer_bell = site.shape.consumer_bell = &engine_->bell();
   const std::shared_ptr<engine_page>& page = engine_->page();
   site.arrived_bytes = {page, &page->arrived_bytes};
@@ -275,7 +276,7 @@ expected<void> worker_actor_state::take_memory(edge_site& site) {
 
 /// Reports to the driver that what has come over this edge cannot be true. Called on the engine's thread. The edge is
 /// silent from then on, until the driver sends new edges.
-std::function<void(const error&)> worker_actor_state::accusation(epoch_number epoch, std::size_t channel) const {
+std::function<void(const error&)> worker_actor_state::damage_reporter(epoch_number epoch, std::size_t channel) const {
   return [body = body_, epoch, channel](const error& what) {
     send_to_driver(*body, edge_damaged{epoch, channel, what});
   };

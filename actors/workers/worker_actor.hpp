@@ -63,7 +63,7 @@ class worker_actor_state {
   [[nodiscard]] expected<engine_wiring> open_edges(const wiring_order& order);
   [[nodiscard]] expected<edge_site> site_of(const wiring_order& order, std::size_t channel, std::size_t peer);
   [[nodiscard]] expected<void> take_memory(edge_site& site);
-  [[nodiscard]] std::function<void(const error&)> accusation(epoch_number epoch, std::size_t channel) const;
+  [[nodiscard]] std::function<void(const error&)> damage_reporter(epoch_number epoch, std::size_t channel) const;
   void order(stage_command_t command);
 
   std::shared_ptr<worker_body> body_;

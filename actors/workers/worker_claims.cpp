@@ -179,7 +179,7 @@ objection objection_to(const worker_hello& said, const hello_facts& known) {
   return {};
 }
 
-std::string lie(const std::string& wrong) {
+std::string false_claim(const std::string& wrong) {
   return "it said what cannot be: " + wrong;
 }
 

@@ -110,6 +110,6 @@ struct hello_facts {
 [[nodiscard]] objection objection_to(const worker_hello& said, const hello_facts& known);
 
 /// The reason for which a worker is killed, made of an objection to its message.
-[[nodiscard]] std::string lie(const std::string& wrong);
+[[nodiscard]] std::string false_claim(const std::string& wrong);
 
 }  // namespace troupe

@@ -72,7 +72,7 @@ void worker_pool_state::hello(const worker_said& what) {
   static_cast<void>(dispatch<worker_hello>(what.message, [&](const worker_hello& said) {
     worker& one = workers.at(what.worker);
     const hello_facts known{what.worker->pid(), edges.get(), !one.has_said_hello()};
-    if (const auto wrong = objection_to(said, known)) return what.worker->kill(lie(*wrong));
+    if (const auto wrong = objection_to(said, known)) return what.worker->kill(false_claim(*wrong));
     // starting, late -> spare: the process runs, and is the one that was started.
     one.now = worker::phase::spare;
     one.edge_contact = said.edge_contact;

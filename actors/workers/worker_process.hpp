@@ -24,7 +24,7 @@ class worker_process {
 
   [[nodiscard]] virtual std::uint32_t pid() const = 0;
   /// Makes sure that the system gives a stage with so many intra-op threads what it needs; E0614 if it does not.
-  [[nodiscard]] virtual expected<void> make_room(std::uint32_t threads) = 0;
+  [[nodiscard]] virtual expected<void> ensure_threads(std::uint32_t threads) = 0;
   /// The descriptors that the driver handed over under this tag. E0702 if they do not come, or are not exactly `count`.
   /// Each tag can be taken once.
   [[nodiscard]] virtual expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) = 0;

@@ -23,7 +23,7 @@
 
 namespace troupe {
 
-class nursery;
+class fork_server;
 
 /// What a worker must be told to become one stage replica, because it cannot find it out by itself.
 struct assignment_data {
@@ -56,7 +56,7 @@ struct worker_setup {
   /// The place of this process and of the workers on the same host.
   host_place home = {};
   /// What workers of this host are copied from; null: they are executed.
-  std::shared_ptr<nursery> from = nullptr;
+  std::shared_ptr<fork_server> from = nullptr;
   /// The pages of those engines of this process that have a neighbour in another process: the loader and local stages.
   std::map<stage_address, shared_page> local_pages = {};
   /// The options that the user has given. Workers have the same time-out: worker_description::silence_timeout.

@@ -82,7 +82,7 @@ TROUPE_CODEC(file_part);
 TROUPE_CODEC(blob_part_taken);
 TROUPE_CODEC(numbered_message);
 TROUPE_CODEC(signal_worker);
-TROUPE_CODEC(suffer_fault);
+TROUPE_CODEC(apply_fault);
 TROUPE_CODEC(run_begun);
 #undef TROUPE_CODEC
 

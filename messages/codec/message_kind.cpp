@@ -45,7 +45,7 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::blob_part_taken, "blob_part_taken", "agent", "driver"},
     {message_kind::numbered_message, "numbered_message", "driver, worker process", "worker process, driver"},
     {message_kind::signal_worker, "signal_worker", "driver", "agent"},
-    {message_kind::suffer_fault, "suffer_fault", "driver", "agent"},
+    {message_kind::apply_fault, "apply_fault", "driver", "agent"},
     {message_kind::run_begun, "run_begun", "driver", "worker process"},
     {message_kind::end_asked, "end_asked", "agent", "driver"},
 });

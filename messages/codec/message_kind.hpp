@@ -48,7 +48,7 @@ enum class message_kind : std::uint8_t {
   blob_part_taken = 55,
   numbered_message = 56,
   signal_worker = 57,
-  suffer_fault = 58,
+  apply_fault = 58,
   run_begun = 59,
   end_asked = 60,
 };

@@ -124,8 +124,8 @@ template <> struct schema<numbered_message> : message_of<message_kind::numbered_
     &numbered_message::number, &numbered_message::heard, &numbered_message::message> {};
 template <> struct schema<signal_worker> : message_of<message_kind::signal_worker,
     &signal_worker::rank, &signal_worker::number> {};
-template <> struct schema<suffer_fault> : message_of<message_kind::suffer_fault,
-    &suffer_fault::fault, &suffer_fault::with_workers, &suffer_fault::lasts_ms> {};
+template <> struct schema<apply_fault> : message_of<message_kind::apply_fault,
+    &apply_fault::fault, &apply_fault::with_workers, &apply_fault::lasts_ms> {};
 template <> struct schema<end_asked> : message_of<message_kind::end_asked, &end_asked::signal> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on

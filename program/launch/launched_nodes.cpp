@@ -17,7 +17,7 @@
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/log/refusal_limit.hpp"
 #include "runtime/os/blocked_signals.hpp"
-#include "runtime/os/room.hpp"
+#include "runtime/os/resource_check.hpp"
 #include "runtime/process/error_line.hpp"
 #include "runtime/process/own_arguments.hpp"
 
@@ -59,7 +59,7 @@ std::string working_directory() {
 }
 
 /// The links, and all that may come to the listener meanwhile.
-room_request room_of_nodes(std::size_t nodes) {
+resource_needs needs_of_nodes(std::size_t nodes) {
   constexpr std::size_t own_files = 16;
   constexpr std::size_t strangers = 2 * (limits::tcp_untrusted_peers_max + limits::tcp_waiting_peers_max);
   return {.where = std::to_string(nodes) + " nodes", .descriptors = nodes + strangers + own_files};
@@ -71,14 +71,14 @@ expected<launched_nodes*> launched_nodes::open(const launch_environment& environ
                                                std::shared_ptr<const payload_codec> codec) {
   const blocked_signals none_in_its_threads;
   auto channel = TROUPE_TRY(driver_channel::open(environment, steady_clock::now() + limits::launch_setup_timeout));
-  TROUPE_TRY(ensure_room(room_of_nodes(channel->setup().nodes.size())));
+  TROUPE_TRY(ensure_resources(needs_of_nodes(channel->setup().nodes.size())));
   auto authority = TROUPE_TRY(job_authority::make());
   auto* const made = new launched_nodes(std::move(channel), std::move(authority));
   return made->listen(std::move(codec))
       .and_then([made] { return made->make_own_network(); })
       .and_then([made] { return made->tell_tickets(); })
       .and_then([made] { return made->describe_workers(); })
-      .and_then([made] { return made->heed_launcher(); })
+      .and_then([made] { return made->end_with_launcher(); })
       .map([made] { return made; });
 }
 
@@ -190,7 +190,7 @@ expected<void> launched_nodes::describe_workers() {
   return {};
 }
 
-expected<void> launched_nodes::heed_launcher() {
+expected<void> launched_nodes::end_with_launcher() {
   return channel_->listen({.on_agent_failed = [this](const launch_agent_failed& what) { failed(what); },
                            .on_stop = nullptr,  // the signal came as well
                            .on_closed =

@@ -71,7 +71,7 @@ class launched_nodes {
   [[nodiscard]] expected<void> make_own_network();
   [[nodiscard]] expected<void> tell_tickets();
   [[nodiscard]] expected<void> describe_workers();
-  [[nodiscard]] expected<void> heed_launcher();
+  [[nodiscard]] expected<void> end_with_launcher();
 
   void joined(node_link link);
   void admit(std::size_t node, const node_link& link);

@@ -11,7 +11,7 @@
 #include "runtime/launch/explicit_placement.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/log/rank_logs.hpp"
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 
 // What launched_nodes does for one run; launched_nodes.cpp has how its nodes come to be.
 namespace troupe {
@@ -145,9 +145,9 @@ bool launched_nodes::hurt(const fault& what) {
                           : what.kind == fault_kind::stop ? node_fault::stop
                                                           : node_fault::partition;
   const auto lasts = std::chrono::ceil<std::chrono::milliseconds>(what.lasts.value_or(std::chrono::nanoseconds{0}));
-  agent->tell(suffer_fault{.fault = static_cast<std::uint32_t>(kind),
-                           .with_workers = what.who.kind == fault_target_kind::node ? 1U : 0U,
-                           .lasts_ms = static_cast<std::uint64_t>(lasts.count())});
+  agent->tell(apply_fault{.fault = static_cast<std::uint32_t>(kind),
+                          .with_workers = what.who.kind == fault_target_kind::node ? 1U : 0U,
+                          .lasts_ms = static_cast<std::uint64_t>(lasts.count())});
   return true;
 }
 

@@ -8,7 +8,7 @@
 namespace troupe {
 
 class launched_nodes;
-class nursery;
+class fork_server;
 
 /// What this process is to the runs of its program: their driver, a worker, or the process that tries a run out. The
 /// constructor of troupe::program finds out and tells, once. Public functions whose signature has no place for it
@@ -25,7 +25,7 @@ struct process_context {
   /// They compare files by content then, as times of change differ from node to node.
   bool spans_nodes = false;
   /// What workers of this host are copied from; null: they are executed.
-  std::shared_ptr<nursery> from = nullptr;
+  std::shared_ptr<fork_server> from = nullptr;
   /// The nodes of the launch that this process is the driver of, to the end of the process; null without a launch.
   launched_nodes* launch = nullptr;
 

@@ -81,9 +81,9 @@ std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::si
   return slots * (input_bytes(found, begin) + found.label_bytes) + largest;
 }
 
-stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
-                      std::size_t end, std::uint32_t slots) {
-  stage_plan stage;
+planned_stage plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
+                         std::size_t end, std::uint32_t slots) {
+  planned_stage stage;
   for (std::size_t l = begin; l < end; ++l) {
     const layer& each = chain.layers.at(l);
     stage.layers.push_back(fmt::format("{} {}", each.index, each.type));
@@ -98,10 +98,10 @@ stage_plan plan_stage(const layer_chain& chain, const std::optional<measured>& f
   return stage;
 }
 
-std::optional<double> balance_of(const std::vector<stage_plan>& stages) {
+std::optional<double> balance_of(const std::vector<planned_stage>& stages) {
   double sum = 0;
   double largest = 0;
-  for (const stage_plan& each : stages) {
+  for (const planned_stage& each : stages) {
     const double load = each.seconds.value_or(static_cast<double>(each.parameters));
     sum += load;
     largest = std::max(largest, load);
@@ -117,7 +117,7 @@ void plan_call(plan_report& plan, std::uint64_t samples) {
   const auto share = static_cast<double>(of_one_replica);
   plan.bubble = depth / (share + depth);
   std::uint64_t bytes = 0;
-  for (const stage_plan& each : plan.stages)
+  for (const planned_stage& each : plan.stages)
     bytes += each.weight_bytes + plan.replicas * each.activation_bytes.value_or(0);
   plan.memory_bytes = bytes;
 }

@@ -12,9 +12,9 @@ ordered_json or_null(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json();
 }
 
-ordered_json stages_json(const std::vector<stage_plan>& stages) {
+ordered_json stages_json(const std::vector<planned_stage>& stages) {
   ordered_json list = ordered_json::array();
-  for (const stage_plan& each : stages) {
+  for (const planned_stage& each : stages) {
     list.push_back({{"layers", each.layers},
                     {"parameters", each.parameters},
                     {"forward_seconds", or_null(each.seconds)},
@@ -24,11 +24,11 @@ ordered_json stages_json(const std::vector<stage_plan>& stages) {
   return list;
 }
 
-ordered_json nodes_json(const std::vector<node_plan>& nodes) {
+ordered_json nodes_json(const std::vector<planned_node>& nodes) {
   ordered_json list = ordered_json::array();
-  for (const node_plan& node : nodes) {
+  for (const planned_node& node : nodes) {
     ordered_json ranks = ordered_json::array();
-    for (const rank_plan& each : node.ranks) {
+    for (const planned_rank& each : node.ranks) {
       ranks.push_back({{"slot", each.slot}, {"rank", each.rank}, {"stage", each.stage}, {"replica", each.replica}});
     }
     list.push_back({{"name", node.name}, {"slots", node.slots}, {"ranks", std::move(ranks)}});

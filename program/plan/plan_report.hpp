@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-struct stage_plan {
+struct planned_stage {
   std::vector<std::string> layers;  ///< "0 Conv2d", in order
   std::uint64_t parameters = 0;
   /// Forward time of one micro-batch, measured layer by layer; only with data.
@@ -27,17 +27,17 @@ struct stage_plan {
 };
 
 /// A stage replica on a slot of a node.
-struct rank_plan {
+struct planned_rank {
   std::uint32_t slot = 0;
   std::uint64_t rank = 0;
   std::uint64_t stage = 0;
   std::uint64_t replica = 0;
 };
-struct node_plan {
+struct planned_node {
   std::string name;
   /// That may be used; those without a rank are for spare workers.
   std::size_t slots = 0;
-  std::vector<rank_plan> ranks = {};
+  std::vector<planned_rank> ranks = {};
 };
 
 /// What a run with these options would look like. Nothing has been started to find out, but the layers were timed.
@@ -54,7 +54,7 @@ struct plan_report {
   std::vector<std::string> notes;
   /// Why results would not be repeatable, where that is allowed.
   std::vector<std::string> warnings;
-  std::vector<stage_plan> stages;
+  std::vector<planned_stage> stages;
   std::uint32_t replicas = 1;
   std::uint32_t threads = 1;
   std::uint64_t micro_batch = 0;
@@ -68,7 +68,7 @@ struct plan_report {
   /// Weights once, activations for every replica.
   std::optional<std::uint64_t> memory_bytes;
   /// Only where it was placed on nodes.
-  std::vector<node_plan> nodes;
+  std::vector<planned_node> nodes;
   /// Bytes of one micro-batch between nodes, scores left out; with replicas the mean. Only with nodes and data.
   std::optional<std::uint64_t> crossing_bytes;
 };

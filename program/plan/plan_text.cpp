@@ -22,7 +22,7 @@ std::string plural(std::uint64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
 }
 
-double load(const stage_plan& stage) {
+double load(const planned_stage& stage) {
   return stage.seconds.value_or(static_cast<double>(stage.parameters));
 }
 
@@ -65,9 +65,9 @@ std::string summary(const plan_report& plan, std::size_t width) {
 std::string nodes_text(const plan_report& plan, std::size_t width) {
   text_table table({align::left, align::right, align::left});
   table.add({"node", "slots", "rank: stage, replica"});
-  for (const node_plan& node : plan.nodes) {
+  for (const planned_node& node : plan.nodes) {
     std::vector<std::string> ranks;
-    for (const rank_plan& each : node.ranks) {
+    for (const planned_rank& each : node.ranks) {
       ranks.push_back(plan.replicas == 1 ? fmt::format("{}: {}", each.rank, each.stage)
                                          : fmt::format("{}: {}, {}", each.rank, each.stage, each.replica));
     }
@@ -83,9 +83,9 @@ std::string plan_text(const plan_report& plan, std::size_t width) {
   text_table table({align::right, align::right, align::right, align::right, align::right, align::left, align::left});
   table.add({"stage", "parameters", "weights", "activations", "forward", "load", "layers"});
   double largest = 0;
-  for (const stage_plan& each : plan.stages) largest = std::max(largest, load(each));
+  for (const planned_stage& each : plan.stages) largest = std::max(largest, load(each));
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const stage_plan& each = plan.stages[s];
+    const planned_stage& each = plan.stages[s];
     table.add({fmt::format("{}", s), fmt::format("{}", each.parameters), mib_text(each.weight_bytes),
                each.activation_bytes ? mib_text(*each.activation_bytes) : "-",
                each.seconds ? fmt::format("{:.3f} ms", 1e3 * *each.seconds) : "-",

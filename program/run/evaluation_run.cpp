@@ -112,8 +112,8 @@ void evaluation_run::apply_stop_request() {
 }
 
 void evaluation_run::log(const report_box::reports& reports) const {
-  if (reports.lines_lost > 0) parts_.courier->lost(reports.lines_lost);
-  for (const log_record& each : reports.log_lines) parts_.courier->put(each);
+  if (reports.lines_lost > 0) parts_.caller->lost(reports.lines_lost);
+  for (const log_record& each : reports.log_lines) parts_.caller->put(each);
 }
 
 std::uint64_t evaluation_run::faults_injected() const {
@@ -169,11 +169,11 @@ void evaluation_run::report(const report_box::reports& reports, clock::time_poin
   const double seconds = std::chrono::duration<double>(clock::now() - started).count();
   const std::uint64_t done = call.samples_in(reports.progress->folded);
   const std::uint64_t done_now = done - std::min(done, call.samples_in(call.micro_batches_resumed()));
-  parts_.courier->put({.samples_done = done,
-                       .samples_total = call.samples_asked(),
-                       .micro_batches_done = reports.progress->folded,
-                       .faults_injected = faults_injected(),
-                       .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
+  parts_.caller->put({.samples_done = done,
+                      .samples_total = call.samples_asked(),
+                      .micro_batches_done = reports.progress->folded,
+                      .faults_injected = faults_injected(),
+                      .samples_per_second = seconds > 0 ? static_cast<double>(done_now) / seconds : 0.0});
 }
 
 void evaluation_run::warn_of_nan(run_result& result) const {
@@ -183,7 +183,7 @@ void evaluation_run::warn_of_nan(run_result& result) const {
         "{}{} of {} samples have NaN among their outputs: look at model, data and dtype "
         "(docs/metrics.md says how metrics count them)",
         result.sinks.size() > 1 ? "sink " + sink.name + ": " : "", sink.samples_with_nan, sink.samples);
-    parts_.courier->put({.level = log_level::warning, .text = text});
+    parts_.caller->put({.level = log_level::warning, .text = text});
     result.warnings.push_back(std::move(text));
   }
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "program/run/evaluation.hpp"
-#include "program/run/report_courier.hpp"
+#include "program/run/hook_caller.hpp"
 #include "program/run/started_run.hpp"
 #include <troupe/options.hpp>
 
@@ -22,7 +22,7 @@ class evaluation_run {
     started_run stages;
     std::unique_ptr<evaluation> call;
     eval_options config;
-    std::shared_ptr<report_courier> courier;
+    std::shared_ptr<hook_caller> caller;
     /// Null without one.
     std::shared_ptr<journal_writer> journal = nullptr;
     /// Ends the call with a partial result.

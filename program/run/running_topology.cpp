@@ -46,7 +46,7 @@ struct running_topology::impl {
   director_actor director;
 
   void direct(std::shared_ptr<stage_provider> provider);
-  void obey_faults(director_plan& plan);
+  void obey_faults(director_options& plan);
   [[nodiscard]] expected<void> open_to_workers(launched_nodes* launch);
   [[nodiscard]] pool_finder find_pools() const;
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
@@ -56,19 +56,19 @@ void running_topology::impl::direct(std::shared_ptr<stage_provider> provider) {
   // Who is silent is replaced, and its successor opens the call: the request must outlast that.
   const std::chrono::nanoseconds silence = workers ? workers->asked.timeout : std::chrono::nanoseconds{0};
   losses.emplace(workers ? silence + limits::lost_work_margin : limits::lost_work_time);
-  director_plan plan{.engines = engines,
-                     .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
-                     .host = threads,
-                     .provider = std::move(provider),
-                     .reports = reports,
-                     .request_timeout = std::max<std::chrono::nanoseconds>(limits::control_request_timeout,
-                                                                           silence + limits::control_request_margin),
-                     .on_stopped = [this] { stopped_promise.set_value(); }};
+  director_options plan{.engines = engines,
+                        .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                        .host = threads,
+                        .provider = std::move(provider),
+                        .reports = reports,
+                        .request_timeout = std::max<std::chrono::nanoseconds>(limits::control_request_timeout,
+                                                                              silence + limits::control_request_margin),
+                        .on_stopped = [this] { stopped_promise.set_value(); }};
   if (faults) obey_faults(plan);
   director = system->spawn(troupe::director, std::move(plan));
 }
 
-void running_topology::impl::obey_faults(director_plan& plan) {
+void running_topology::impl::obey_faults(director_options& plan) {
   const auto victims = std::make_shared<fault_victims>();
   plan.on_child = [victims](const caf::actor& child) { victims->put(child); };
   plan.on_recovered = [to = faults](const recovery_note& note) { to->recovered(note); };

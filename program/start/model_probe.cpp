@@ -8,7 +8,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 #include "runtime/process/own_arguments.hpp"
 #include "runtime/process/probe_environment.hpp"
 #include "runtime/process/process_host.hpp"

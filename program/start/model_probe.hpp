@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-class nursery;
+class fork_server;
 
 struct probe_request {
   /// Name of the run in errors: the path of its model, or "topology".
@@ -23,8 +23,8 @@ struct probe_request {
   log_function log;
   /// probe_environment::spans_nodes.
   bool spans_nodes = false;
-  /// The nursery of this program; null: the program is executed.
-  std::shared_ptr<nursery> from = nullptr;
+  /// The fork server of this program; null: the program is executed.
+  std::shared_ptr<fork_server> from = nullptr;
 };
 
 /// Sends the first micro-batch through all stages (the probe) in a child process, so that a crash of the model and its

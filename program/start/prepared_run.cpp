@@ -17,7 +17,7 @@
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/cpu_quota.hpp"
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 
 namespace troupe {
 namespace {
@@ -57,7 +57,7 @@ expected<void> check_description(const data_set& data) {
 
 }  // namespace
 
-void end_idle_nursery(const checked_run& run) {
+void end_idle_fork_server(const checked_run& run) {
   if (run.process->from && !run.has_workers()) run.process->from->end();
 }
 
@@ -133,8 +133,8 @@ expected<prepared_run> prepare_run(checked_run run, const log_function& log, con
   if (!options.journal.file.empty()) {
     TROUPE_TRY(check_journal(options.journal.file, options.journal.resume));
   }
-  end_idle_nursery(run);
-  TROUPE_TRY(check_room(run));
+  end_idle_fork_server(run);
+  TROUPE_TRY(check_resources(run));
   const auto data = TROUPE_TRY(open_choice(*run.parts().data));
   auto call = TROUPE_TRY(make_call(run, data));
   TROUPE_TRY(check_faults(run, call->micro_batches_asked()));

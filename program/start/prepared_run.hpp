@@ -36,8 +36,8 @@ struct prepared_run {
   std::shared_ptr<journal_writer> journal;
 };
 
-/// Ends the nursery of a run without workers, which needs its room for threads. Later runs execute their workers.
-void end_idle_nursery(const checked_run& run);
+/// Ends the fork server of a run without workers, which needs its room for threads. Later runs execute their workers.
+void end_idle_fork_server(const checked_run& run);
 
 /// See evaluator::create(). Resolves the threads. Looks at `stop` between its steps (E0607).
 [[nodiscard]] expected<prepared_run> prepare_run(checked_run run, const log_function& log, const std::stop_token& stop);

@@ -125,7 +125,7 @@ expected<void> read_tensors(probe_report& report, const std::vector<tensor_place
 }
 
 /// 0 if the text of any error fits, or errno: a limit is met here rather than by the process that reports.
-int lack_of_room(int fd) {
+int lack_of_resources(int fd) {
   constexpr std::uint64_t error_bytes = limits::worker_output_lines_kept * limits::worker_output_line_bytes_max;
   if (::fchmod(fd, S_IRUSR | S_IWUSR) != 0) return errno;
   if (const int lack = ::posix_fallocate(fd, 0, text_begin + error_bytes)) return lack;
@@ -155,7 +155,7 @@ expected<void> check_cut(const cut_report& cut, std::uint32_t parts) {
 
 expected<probe_file> probe_file::make() {
   unique_fd file(::memfd_create("troupe-probe", MFD_CLOEXEC));
-  const int lack = file ? lack_of_room(file.get()) : errno;
+  const int lack = file ? lack_of_resources(file.get()) : errno;
   if (lack == 0) return probe_file(std::move(file));
   return fail(error_code::process_failed, "file in memory (troupe-probe)", errno_text(lack),
               "raise the limits of open files, of memory, and of the size of files (ulimit -f)");

@@ -45,7 +45,7 @@ struct probe_report {
 [[nodiscard]] expected<void> check_cut(const cut_report& cut, std::uint32_t parts);
 
 /// The file in memory through which a process reports. The writer may die at any point; what it has written says how
-/// far it came. Its owner reads when the writer has ended, copies before it looks, and believes nothing.
+/// far it came. Its owner reads when the writer has ended, copies before it looks, and verifies nothing.
 class probe_file {
  public:
   /// E0614.

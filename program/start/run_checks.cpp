@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "actors/workers/room_of.hpp"
+#include "actors/workers/resource_needs.hpp"
 #include "messages/try.hpp"
 #include "program/launch/launched_nodes.hpp"
 #include "program/launch/process_context.hpp"
@@ -93,13 +93,13 @@ expected<checked_run> check_run(const topology& what, const run_options& options
   return run;
 }
 
-expected<void> check_room(const checked_run& run) {
+expected<void> check_resources(const checked_run& run) {
   const std::string row = edge_row_name(run);
-  room_options asked{.threads = std::max(run.options.threads.value_or(1), most_threads(run.what)),
-                     .is_remote = nullptr,
-                     .edges = run.process->launch != nullptr ? &between_nodes(row) : &between_processes(row)};
+  needs_options asked{.threads = std::max(run.options.threads.value_or(1), most_threads(run.what)),
+                      .is_remote = nullptr,
+                      .edges = run.process->launch != nullptr ? &between_nodes(row) : &between_processes(row)};
   if (run.has_workers()) asked.is_remote = [&](stage_address at) { return run.roles[at.stage].has_worker; };
-  return ensure_room(room_of_run(run.plan, asked));
+  return ensure_resources(needs_of_run(run.plan, asked));
 }
 
 }  // namespace troupe

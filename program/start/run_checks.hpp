@@ -22,8 +22,8 @@ void adapt_to_launch(run_options& options, eval_options& config, const process_c
                                               const process_context& process, std::string name = "topology");
 
 /// Checks that the system has what the run will hold at one time: threads, descriptors, processes and address space
-/// (room_of.hpp), before anything is taken. options.threads is resolved. Errors: E0614 with need, supply, and the limit
-/// to raise.
-[[nodiscard]] expected<void> check_room(const checked_run& run);
+/// (resource_needs.hpp), before anything is taken. options.threads is resolved. Errors: E0614 with need, supply, and
+/// the limit to raise.
+[[nodiscard]] expected<void> check_resources(const checked_run& run);
 
 }  // namespace troupe

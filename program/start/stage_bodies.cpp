@@ -10,9 +10,9 @@
 #include "program/topology/stage_devices.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
+#include "runtime/stage/cuda_graph_body.hpp"
 #include "runtime/stage/device_body.hpp"
 #include "runtime/stage/function_body.hpp"
-#include "runtime/stage/graph_body.hpp"
 #include "runtime/stage/route_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/tensor/torch_graphs.hpp"
@@ -36,8 +36,9 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const
   const auto channels = TROUPE_TRY(device_channels(run_));
   const std::vector<output_way> ways = ways_of(run_, at.stage, channels);
   if (run_.roles[at.stage].records_graphs) {
-    auto recorder = TROUPE_TRY(graph_recorder_of(device));
-    body = std::make_shared<graph_body>(run_.plan.nodes[at.stage].name, std::move(*body), std::move(recorder), ways);
+    auto recorder = TROUPE_TRY(kernel_recorder_of(device));
+    body =
+        std::make_shared<cuda_graph_body>(run_.plan.nodes[at.stage].name, std::move(*body), std::move(recorder), ways);
   }
   auto made = TROUPE_TRY(device_body::make(std::move(*body), device, ways));
   return std::shared_ptr<stage_body>{std::move(made)};

@@ -16,13 +16,13 @@
 #include "messages/try.hpp"
 #include "runtime/agent/agent_workers.hpp"
 #include "runtime/agent/blob_store.hpp"
+#include "runtime/agent/node_faults.hpp"
 #include "runtime/agent/node_files.hpp"
-#include "runtime/agent/node_suffering.hpp"
 #include "runtime/inject/assigned_control_faults.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/errno_text.hpp"
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 
 namespace troupe {
 namespace {
@@ -87,7 +87,7 @@ struct agent::core {
   expected<void> handle(const drop_blob& asked);
   expected<void> handle(const kill_worker& asked);
   expected<void> handle(const signal_worker& asked);
-  expected<void> handle(const suffer_fault& asked);
+  expected<void> handle(const apply_fault& asked);
   expected<void> handle(const stop_workers& asked);
   expected<void> handle(const ask_telemetry& asked);
   expected<void> handle(const check_file& asked);
@@ -119,9 +119,9 @@ struct agent::core {
   bool has_refused_file = false;
   std::optional<node_files> files;
   blob_store blobs;
-  node_suffering suffering{options.driver};
+  node_faults faults_of_node{options.driver};
   milliseconds silence{0};
-  std::shared_ptr<nursery> from;
+  std::shared_ptr<fork_server> from;
   std::shared_ptr<local_host> host;
   std::shared_ptr<local_ranks> ranks;
 };
@@ -191,7 +191,7 @@ void agent::core::obey(const codec::bytes& message) {
   expected<void> done;
   const auto taken =
       dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker, ask_telemetry,
-               stop_workers, file_part, check_file, agent_setup, signal_worker, suffer_fault>(
+               stop_workers, file_part, check_file, agent_setup, signal_worker, apply_fault>(
           message, [&](const auto& what) { done = handle(what); });
   if (!taken) return end(taken.error());
   if (!done) end(done.error());
@@ -207,7 +207,7 @@ expected<void> agent::core::handle(const agent_setup& asked) {
   }
   setup = asked;
   files.emplace(file_options(asked));
-  if (asked.bind_cores == 0) from = nursery::start(program_of(asked));
+  if (asked.bind_cores == 0) from = fork_server::start(program_of(asked));
   workers->tell(agent_ready{static_cast<std::uint32_t>(::getpid())});
   return {};
 }
@@ -303,8 +303,8 @@ expected<void> agent::core::handle(const signal_worker& asked) {
   return {};
 }
 
-expected<void> agent::core::handle(const suffer_fault& asked) {
-  return suffering.suffer(asked, *workers);
+expected<void> agent::core::handle(const apply_fault& asked) {
+  return faults_of_node.apply(asked, *workers);
 }
 
 expected<void> agent::core::handle(const ask_telemetry& asked) {

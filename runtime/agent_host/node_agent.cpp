@@ -35,7 +35,7 @@ void node_agent::tell(const Message& message) {
 }
 template void node_agent::tell(const kill_worker&);
 template void node_agent::tell(const signal_worker&);
-template void node_agent::tell(const suffer_fault&);
+template void node_agent::tell(const apply_fault&);
 
 void node_agent::set_up(const agent_setup& setup) {
   link_->start({.on_message = [self = shared_from_this()](const codec::bytes& message) { self->take(message); },

@@ -6,7 +6,7 @@
 
 #include "runtime/cuda/nccl_functions.hpp"
 #include "runtime/device/device_context.hpp"
-#include "runtime/device/graph_recorder.hpp"
+#include "runtime/device/kernel_recorder.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -19,7 +19,7 @@ struct extension_device {
   /// A library of NCCL's shape for it; nothing: `--transport nccl` connects no such devices.
   std::optional<nccl::functions> collectives = std::nullopt;
   /// For stages with `cuda_graphs`; empty: they are refused.
-  std::function<expected<std::shared_ptr<graph_recorder>>(int ordinal)> graphs = nullptr;
+  std::function<expected<std::shared_ptr<kernel_recorder>>(int ordinal)> graphs = nullptr;
 };
 
 /// Before the start, in each process of the program alike; once. Threads: any, as the next.

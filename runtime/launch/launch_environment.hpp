@@ -24,7 +24,7 @@ struct launch_environment {
 /// Takes exactly what encode() gives. E0703 for another version, E0702 for anything else.
 [[nodiscard]] expected<launch_environment> parse_launch_environment(std::string_view text);
 
-/// Reads the variable and removes it, so that no program which the driver starts believes to be one; its descriptor
+/// Reads the variable and removes it, so that no program which the driver starts verifies to be one; its descriptor
 /// closes in exec from then on. Nothing if there is none (any more). At the start of main(), before there are other
 /// threads: it changes the environment.
 [[nodiscard]] expected<std::optional<launch_environment>> take_launch_environment();

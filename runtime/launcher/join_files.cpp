@@ -15,7 +15,7 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/join/join_file.hpp"
-#include "runtime/launcher/launch_plan.hpp"
+#include "runtime/launcher/launch_roles.hpp"
 #include "runtime/os/errno_text.hpp"
 
 namespace troupe {

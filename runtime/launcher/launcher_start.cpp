@@ -12,7 +12,7 @@
 #include "runtime/launcher/join_file_agents.hpp"
 #include "runtime/launcher/launcher_loop.hpp"
 #include "runtime/os/errno_text.hpp"
-#include "runtime/os/room.hpp"
+#include "runtime/os/resource_check.hpp"
 #include <troupe/log_record.hpp>
 
 namespace troupe {
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int driver_channel_number = 3;
 
-tl::unexpected<error> no_launch_room(const char* call) {
+tl::unexpected<error> no_launch_resources(const char* call) {
   return fail(error_code::process_failed, "troupe launch", std::string(call) + ": " + errno_text(),
               "raise the limit of open files (ulimit -n)");
 }
@@ -50,11 +50,11 @@ std::size_t descriptors_for(const launch_request& request) {
 }  // namespace
 
 expected<std::unique_ptr<launcher_loop>> launcher_loop::make(launch_request request) {
-  TROUPE_TRY(ensure_room({.where = "troupe launch", .threads = 2, .descriptors = descriptors_for(request)}));
+  TROUPE_TRY(ensure_resources({.where = "troupe launch", .threads = 2, .descriptors = descriptors_for(request)}));
   auto signals = TROUPE_TRY(stop_signals::make());
   auto ends = TROUPE_TRY(launcher_channel::make());
   unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell) return no_launch_room("eventfd");
+  if (!bell) return no_launch_resources("eventfd");
   std::unique_ptr<launcher_loop> made(
       new launcher_loop(std::move(request), std::move(signals), std::move(ends.first), std::move(bell)));
   return made->prepare(std::move(ends.second)).map([&] { return std::move(made); });
@@ -97,7 +97,7 @@ expected<void> launcher_loop::start_driver(unique_fd driver_end) {
   request.environment = request_.setup.environment;
   request.environment.emplace_back(launch_variable, encode(launch_environment{driver_channel_number}));
   request.fds.push_back({std::move(driver_end), driver_channel_number});
-  if (!lend_standard_descriptors(request)) return no_launch_room("dup");
+  if (!lend_standard_descriptors(request)) return no_launch_resources("dup");
   auto started = TROUPE_TRY(host_->start(std::move(request), driver_));
   driver_id_ = started;
   return {};

@@ -40,8 +40,8 @@ struct local_host_options {
   std::shared_ptr<local_ranks> ranks = nullptr;
   /// Each worker with a slot has its share of the cores; needs `ranks`.
   bool bind_cores = false;
-  /// The nursery of `program`; not used with `bind_cores`, whose workers have no threads yet when they are bound.
-  std::shared_ptr<nursery> from = nullptr;
+  /// The fork server of `program`; not used with `bind_cores`, whose workers have no threads yet when they are bound.
+  std::shared_ptr<fork_server> from = nullptr;
   /// The number of the next worker that start() starts; null: they ascend from 0.
   std::function<std::uint32_t()> next_rank = nullptr;
   /// Stands in front of the link to each worker, whose page it may mark: a fault plan's disturb_link(); null: nothing.

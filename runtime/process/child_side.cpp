@@ -91,7 +91,7 @@ const char* name_of(child_step step) noexcept {
   return "start";
 }
 
-void run_child(const child_plan& plan) noexcept {
+void run_child(const child_setup& plan) noexcept {
   if (!die_with(plan.driver)) give_up(plan.report, child_step::parent);
   if (::setpgid(0, 0) != 0) give_up(plan.report, child_step::group);
   const int first_free = plan.moves.back().to + 1;
@@ -105,7 +105,7 @@ void run_child(const child_plan& plan) noexcept {
   give_up(report, child_step::exec);
 }
 
-bool settle_child(const child_plan& plan) noexcept {
+bool settle_child(const child_setup& plan) noexcept {
   return die_with(plan.driver) && ::setpgid(0, 0) == 0 &&
          move_descriptors(plan.moves, limits::worker_inherited_fd_max + 1);
 }

@@ -24,7 +24,7 @@ struct fd_move {
 };
 
 /// Everything the child needs, made before the fork. Owns nothing.
-struct child_plan {
+struct child_setup {
   const char* program = nullptr;
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
@@ -36,11 +36,11 @@ struct child_plan {
 
 /// The child after the fork, with all signals blocked; ends in exec or in _exit. It calls only async-signal-safe
 /// functions: another thread of the driver may have held any lock, the allocator's too, at the moment of the fork.
-[[noreturn]] void run_child(const child_plan& plan) noexcept;
+[[noreturn]] void run_child(const child_setup& plan) noexcept;
 
 /// The same without exec: false if a step fails. Signals stay as they are, and descriptors that were not asked for stay
 /// open until close_others(). Of the plan it takes the moves and the driver.
-[[nodiscard]] bool settle_child(const child_plan& plan) noexcept;
+[[nodiscard]] bool settle_child(const child_setup& plan) noexcept;
 [[nodiscard]] bool close_others(std::span<const fd_move> moves) noexcept;
 
 }  // namespace troupe

@@ -99,7 +99,7 @@ void tell_starter_errors() noexcept {
   is_starter_told() = true;
 }
 
-void heed_error_line_variable() noexcept {
+void read_error_line_variable() noexcept {
   if (std::getenv(error_line_variable) == nullptr) return;
   ::unsetenv(error_line_variable);
   tell_starter_errors();

@@ -28,7 +28,7 @@ inline constexpr const char* error_line_variable = "TROUPE_ERROR_LINE";
 void tell_starter_errors() noexcept;
 /// The same if the variable is there, which is removed: programs that this one starts are not asked. At the start of
 /// main(), before other threads.
-void heed_error_line_variable() noexcept;
+void read_error_line_variable() noexcept;
 /// The last words of this process for its standard error, with the end of the last line: the line, or to_string().
 [[nodiscard]] std::string last_words(const error& e);
 [[nodiscard]] bool tells_starter_errors() noexcept;

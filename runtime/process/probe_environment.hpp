@@ -19,7 +19,7 @@ struct probe_environment {
 /// The value of the variable.
 [[nodiscard]] const char* encode(const probe_environment& environment) noexcept;
 
-/// Reads the variable and removes it, so that no program which the process starts believes to be another one; nor does
+/// Reads the variable and removes it, so that no program which the process starts verifies to be another one; nor does
 /// such a program inherit the descriptor. Nothing without it. E0702 for any other value. At the start of main(), before
 /// there are other threads: it changes the environment.
 [[nodiscard]] expected<std::optional<probe_environment>> take_probe_environment();

@@ -19,7 +19,7 @@
 #include "runtime/os/errno_text.hpp"
 #include "runtime/process/child_side.hpp"
 #include "runtime/process/exec_image.hpp"
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 
 namespace troupe {
 namespace {
@@ -79,7 +79,7 @@ pid_t bare_fork() {
 }
 
 /// No handler of the driver may run in the child: signals stay blocked until the child has reset them.
-pid_t fork_child(const child_plan& plan) {
+pid_t fork_child(const child_setup& plan) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

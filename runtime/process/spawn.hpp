@@ -23,10 +23,10 @@ struct spawned_process {
   unique_fd standard_error;   ///< the same
 };
 
-/// A program that is being started, by a copy of the request's nursery or by exec. Nothing waits: look() goes on when
-/// polled() is ready. The kernel kills the child when the *thread* that has called begin() ends, so this thread must
-/// outlive the child, and is the one that uses this object. The child has the request's descriptors and no others. It
-/// leads a process group of its own; every signal has its default action and none is blocked.
+/// A program that is being started, by a copy of the request's fork server or by exec. Nothing waits: look() goes on
+/// when polled() is ready. The kernel kills the child when the *thread* that has called begin() ends, so this thread
+/// must outlive the child, and is the one that uses this object. The child has the request's descriptors and no others.
+/// It leads a process group of its own; every signal has its default action and none is blocked.
 class starting_process {
  public:
   using time_point = std::chrono::steady_clock::time_point;

@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-class nursery;
+class fork_server;
 
 /// A descriptor that the child finds under `number` (3 to limits::worker_inherited_fd_max). The request owns this copy
 /// and closes it when it is destroyed.
@@ -36,7 +36,7 @@ struct spawn_request {
   unique_fd standard_error = {};
 
   /// Copies itself in place of the start of `program` with `arguments`, which it is. Null, or one that cannot: exec.
-  std::shared_ptr<nursery> from = {};
+  std::shared_ptr<fork_server> from = {};
 
   /// The child has its own copies.
   void close_descriptors() {

@@ -28,7 +28,7 @@ struct worker_environment {
 /// Takes exactly what encode() gives. E0703 for another version, E0702 for anything else.
 [[nodiscard]] expected<worker_environment> parse_worker_environment(std::string_view text);
 
-/// Reads the variable and removes it, so that no program which the worker starts believes to be one; its descriptors
+/// Reads the variable and removes it, so that no program which the worker starts verifies to be one; its descriptors
 /// close in exec from then on, so that no such program has them either. Nothing if there is none (any more). At the
 /// start of main(), before there are other threads: it changes the environment.
 [[nodiscard]] expected<std::optional<worker_environment>> take_worker_environment();

@@ -8,7 +8,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include "messages/check.hpp"
-#include "runtime/stage/output_room.hpp"
+#include "runtime/stage/output_reserve.hpp"
 #include "runtime/tensor/tensor_description.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
@@ -44,7 +44,7 @@ expected<void> device_body::run(std::span<const activation> inputs, std::span<ac
   for (activation& each : brought) {
     each.tensors = each_tensor(each.tensors, [this](const at::Tensor& one) { return stream_.bring(one); });
   }
-  std::optional<output_room> room;
+  std::optional<output_reserve> room;
   if (lends_outputs() && !has_run_) room.emplace(stream_.device());
   if (auto ran = inner_->run(brought, outputs); !ran) {
     auto healthy = stream_.check();

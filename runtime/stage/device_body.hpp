@@ -14,8 +14,8 @@ namespace troupe {
 enum class output_way : std::uint8_t {
   stays,     ///< on the device, for stages of this process
   laid_out,  ///< on the device, each in memory that is its values in a dense row, for an edge between devices
-  lent,      ///< the same, for an edge whose other end reads them where they are: large ones get room (output_room.hpp)
-  leaves,    ///< fetched to the host
+  lent,  ///< the same, for an edge whose other end reads them where they are: large ones get room (output_reserve.hpp)
+  leaves,  ///< fetched to the host
 };
 
 /// Another body on a device: its inputs are brought there, its kernels go to a stream of its own, and what leaves for

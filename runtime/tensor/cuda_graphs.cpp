@@ -52,7 +52,7 @@ class cuda_graph final : public recorded_graph {
   alignas(std::max_align_t) std::array<std::byte, cuda_graph_functions::object_bytes> object_{};
 };
 
-class cuda_recorder final : public graph_recorder {
+class cuda_recorder final : public kernel_recorder {
  public:
   cuda_recorder(const cuda_graph_functions& functions, c10::MempoolId_t pool) : call_(functions), pool_(pool) {}
 
@@ -87,7 +87,7 @@ expected<cuda_graph_functions> cuda_graph_functions::of(const std::string& libra
   return made;
 }
 
-expected<std::shared_ptr<graph_recorder>> cuda_graph_recorder() {
+expected<std::shared_ptr<kernel_recorder>> cuda_graph_recorder() {
   TROUPE_TRY(load_torch_cuda());
   return cuda_graph_functions::of(torch_cuda_path()).map([](const cuda_graph_functions& functions) {
     return std::make_shared<cuda_recorder>(functions, functions.make_pool());

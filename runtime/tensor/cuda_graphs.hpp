@@ -6,7 +6,7 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
-#include "runtime/device/graph_recorder.hpp"
+#include "runtime/device/kernel_recorder.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -33,6 +33,6 @@ struct cuda_graph_functions {
 /// For CUDA graphs on the current device of the thread that records. Graphs of one recorder use their scratch memory
 /// in turn, so they are launched on one stream, and what they write is read there before the next launch. Loads
 /// LibTorch's kernels for CUDA, and fails as load_torch_cuda().
-[[nodiscard]] expected<std::shared_ptr<graph_recorder>> cuda_graph_recorder();
+[[nodiscard]] expected<std::shared_ptr<kernel_recorder>> cuda_graph_recorder();
 
 }  // namespace troupe

@@ -4,13 +4,13 @@
 
 #include <c10/core/Device.h>
 
-#include "runtime/device/graph_recorder.hpp"
+#include "runtime/device/kernel_recorder.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
 
 /// For graphs of LibTorch's kernels on a device that torch_device() gave: CUDA graphs, or those of the extension
 /// device. E0110 where that has none; E0901 for a LibTorch of another version.
-[[nodiscard]] expected<std::shared_ptr<graph_recorder>> graph_recorder_of(c10::Device device);
+[[nodiscard]] expected<std::shared_ptr<kernel_recorder>> kernel_recorder_of(c10::Device device);
 
 }  // namespace troupe

@@ -27,7 +27,7 @@ class graph final : public recorded_graph {
   const std::vector<late_streams::work> recorded_;
 };
 
-class recorder final : public graph_recorder {
+class recorder final : public kernel_recorder {
  public:
   [[nodiscard]] expected<std::unique_ptr<recorded_graph>> record(const std::function<void()>& work) override {
     const std::int64_t stream = current_stream().id();
@@ -46,7 +46,7 @@ class recorder final : public graph_recorder {
 
 }  // namespace
 
-std::shared_ptr<graph_recorder> make_graph_recorder() {
+std::shared_ptr<kernel_recorder> make_kernel_recorder() {
   return std::make_shared<recorder>();
 }
 

@@ -112,18 +112,18 @@ void driver_life::direct() {
   if (parts_.what.broken == mutant::low_water_mark) ledger.mark_lead = mark_lead;
   director_ = parts_.system.spawn(
       director,
-      director_plan{.engines = engines_,
-                    .ledger = std::make_shared<fold_ledger>(ledger),
-                    .host = own_engines_,
-                    .provider = std::make_shared<worker_stages>(
-                        engines_, own_engines_, setup_, registry_,
-                        [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
-                    .reports = std::make_shared<report_box>(),
-                    .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
-                                                             setup_->asked.timeout + limits::control_request_margin),
-                    .restarts = restarts_of(parts_.what.broken),
-                    .on_child = [this](const caf::actor& child) { meet(child); },
-                    .on_stopped = [this] { is_stopped_ = true; }});
+      director_options{.engines = engines_,
+                       .ledger = std::make_shared<fold_ledger>(ledger),
+                       .host = own_engines_,
+                       .provider = std::make_shared<worker_stages>(
+                           engines_, own_engines_, setup_, registry_,
+                           [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
+                       .reports = std::make_shared<report_box>(),
+                       .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
+                                                                setup_->asked.timeout + limits::control_request_margin),
+                       .restarts = restarts_of(parts_.what.broken),
+                       .on_child = [this](const caf::actor& child) { meet(child); },
+                       .on_stopped = [this] { is_stopped_ = true; }});
 }
 
 void driver_life::meet(const caf::actor& child) {

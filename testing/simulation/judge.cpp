@@ -33,9 +33,9 @@ verdict stage_failed(std::uint32_t stage, micro_batch_id id, const std::string& 
           fmt::format("E{:04}, stage {}, {}: its code threw, {}: {}", forward_failed, stage, to_string(id), also, why)};
 }
 
-class hearing {
+class run_check {
  public:
-  hearing(const plan& what, const history& seen, std::string thrown)
+  run_check(const plan& what, const history& seen, std::string thrown)
       : plan_(what), thrown_(std::move(thrown)), plain_(with_graph(what).graph, what.calls) {
     for (const event& each : seen) {
       if (each.what == happening::answered && each.value == 0) end_well_.insert({each.driver, each.call});
@@ -358,7 +358,7 @@ class hearing {
 }  // namespace
 
 std::optional<verdict> judge(const plan& what, const history& seen, const std::string& thrown) try {
-  hearing all(what, seen, thrown);
+  run_check all(what, seen, thrown);
   for (const event& each : seen) all.hear(each);
   return std::nullopt;
 } catch (const broken_promise& found) {

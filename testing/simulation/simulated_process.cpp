@@ -91,7 +91,7 @@ worker_description simulated_process::describe_run() {
       .codec = std::make_shared<hash_codec>(),
       .trace = around_.what.faults.empty() ? &around_.trace.clock : nullptr,
       .make_body = [this](const worker_assignment& to, const payload_ptr&) -> expected<std::shared_ptr<stage_body>> {
-        return make_graph_body(*this, around_.what, to.address.stage);
+        return make_hash_body(*this, around_.what, to.address.stage);
       },
       .make_scorer = [](std::uint32_t, const scoring&) -> expected<std::shared_ptr<scorer>> {
         return std::make_shared<hash_scorer>();
@@ -218,7 +218,7 @@ void simulated_process::go_up(codec::bytes message) {
 }
 
 /// What a dead worker said last comes after its end, and its pool drops it.
-void simulated_process::haunt() {
+void simulated_process::deliver_late_scores() {
   for (const codec::bytes& words : last_messages_) {
     const auto numbered = codec::decode<numbered_message>(words);
     auto scores = numbered ? codec::decode<score_batch>(numbered->message) : tl::make_unexpected(numbered.error());
@@ -322,7 +322,7 @@ void simulated_process::die(exit_cause why, exit_kind kind, int value, const std
   report.pid = static_cast<pid_t>(pid());
   if (!last_words.empty()) report.last_lines.push_back(last_words);
   const nanoseconds told = std::max(last_up_, around_.now) + nanoseconds{around_.random.between(50'000, 2'000'000)};
-  around_.later.at(told + nanoseconds{around_.random.between(1, 30'000'000)}, [this] { haunt(); });
+  around_.later.at(told + nanoseconds{around_.random.between(1, 30'000'000)}, [this] { deliver_late_scores(); });
   around_.later.at(told, [this, report] {
     is_end_told_ = true;
     note(happening::end_told);

@@ -18,7 +18,7 @@
 #include "runtime/link/message_link.hpp"
 #include "runtime/process/worker_host.hpp"
 #include "runtime/trace/trace_recorder.hpp"
-#include "testing/simulation/graph_body.hpp"
+#include "testing/simulation/hash_body.hpp"
 #include "testing/simulation/left_behind.hpp"
 #include "testing/simulation/plan.hpp"
 #include "testing/simulation/stepped_engines.hpp"
@@ -128,7 +128,7 @@ class simulated_process final : public worker_process, public forward_surroundin
 
   // --- what its code has ---
   [[nodiscard]] std::uint32_t pid() const override { return first_pid + number_; }
-  [[nodiscard]] expected<void> make_room(std::uint32_t) override { return {}; }
+  [[nodiscard]] expected<void> ensure_threads(std::uint32_t) override { return {}; }
   [[nodiscard]] expected<std::vector<unique_fd>> take(const std::string& tag, std::size_t count) override;
   [[nodiscard]] expected<std::shared_ptr<engine_page>> take_page(const std::string& tag) override;
   [[nodiscard]] engine_host& engines() override { return engines_; }
@@ -150,7 +150,7 @@ class simulated_process final : public worker_process, public forward_surroundin
   void find_blobs(std::uint64_t number);
   void obey(codec::bytes message);
   void hear(codec::bytes message);
-  void haunt();
+  void deliver_late_scores();
   [[nodiscard]] bool is_hit(fault_kind by) const;
   [[nodiscard]] bool is_lost_by_plan(std::span<const std::byte> message) const;
   void beat_soon();

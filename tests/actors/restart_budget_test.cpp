@@ -1,5 +1,5 @@
-// Goal: the restart budget of a stage is spent by deaths without progress and by many deaths in a short time, and names the
-// micro-batch on which all of them fell. Method: deaths and times are given.
+// Goal: the restart budget of a stage is spent by deaths without progress and by many deaths in a short time, and names
+// the micro-batch on which all of them fell. Method: deaths and times are given.
 #include "actors/restart_budget.hpp"
 
 #include <gmock/gmock.h>

@@ -98,7 +98,7 @@ TEST(codec_golden, messages_of_agents) {
   expect_bytes(blob_part_taken{300}, "93 01 37 91 cd 01 2c");
   expect_bytes(numbered_message{2, 1, {std::byte{0xff}}}, "93 01 38 93 02 01 c4 01 ff");
   expect_bytes(signal_worker{5, 19}, "93 01 39 92 05 13");
-  expect_bytes(suffer_fault{2, 1, 300}, "93 01 3a 93 02 01 cd 01 2c");
+  expect_bytes(apply_fault{2, 1, 300}, "93 01 3a 93 02 01 cd 01 2c");
   expect_bytes(run_begun{300}, "93 01 3b 91 cd 01 2c");
 }
 

@@ -21,7 +21,7 @@ using all_messages = ::testing::Types<
     worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged, agent_setup, agent_ready, agent_refusal,
     start_worker, worker_started, worker_message, blob_part, hand_over_blobs, drop_blob, kill_worker, worker_link_lost,
     agent_log, worker_ended, worker_telemetry, stop_workers, workers_stopped, end_asked, ask_telemetry, telemetry_told,
-    check_file, file_answer, file_part, blob_part_taken, numbered_message, signal_worker, suffer_fault, run_begun>;
+    check_file, file_answer, file_part, blob_part_taken, numbered_message, signal_worker, apply_fault, run_begun>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -150,7 +150,7 @@ class sample_maker {
   void fill(blob_part_taken& m) { m = {u64()}; }
   void fill(numbered_message& m) { m = {u64(), u64(), content()}; }
   void fill(signal_worker& m) { m = {u32(), u32()}; }
-  void fill(suffer_fault& m) { m = {u32(), u32(), u64()}; }
+  void fill(apply_fault& m) { m = {u32(), u32(), u64()}; }
   void fill(run_begun& m) { m = {u64()}; }
 
   template <class T>
@@ -303,7 +303,7 @@ inline auto key(const signal_worker& m) {
 inline auto key(const run_begun& m) {
   return std::tuple(m.age_ns);
 }
-inline auto key(const suffer_fault& m) {
+inline auto key(const apply_fault& m) {
   return std::tuple(m.fault, m.with_workers, m.lasts_ms);
 }
 inline auto key(const workers_stopped& m) {

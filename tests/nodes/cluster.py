@@ -130,7 +130,7 @@ class node:
 
     def workers(self):
         agents = set(self.agents())
-        return [pid for pid, _ in self.processes() if parent_of(pid) in agents and name_of(pid) != "nursery"]
+        return [pid for pid, _ in self.processes() if parent_of(pid) in agents and name_of(pid) != "fork server"]
 
     def forget(self):
         """What is left on the machine, after the node's end."""

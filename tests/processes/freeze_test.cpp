@@ -126,30 +126,30 @@ TEST_F(frozen, for_a_moment_costs_nothing_but_that) {
   }
 }
 
-/// The second death is noticed beside the start that waits for the nursery, and so is the first.
-TEST(frozen_nursery, hides_no_death) {
+/// The second death is noticed beside the start that waits for the fork server, and so is the first.
+TEST(frozen_fork_server, hides_no_death) {
   if (sanitized) GTEST_SKIP() << same_code;
   const undisturbed& whole = undisturbed::of(arguments());
   marked_run run(
       with(arguments(), {"--processes", "--stages", "2", "--worker-timeout", "60", "--journal", killer::journal}));
-  pid_t nursery = 0;
+  pid_t fork_server = 0;
   std::vector<pid_t> victims;
   run.on_tick = [&]() -> std::vector<int> {
     if (!victims.empty() || run.size_of(killer::journal) * 3 < whole.journal_bytes) return {};
     if (!run.greeted_while_held_back(spare + 1)) return {};
     const auto& all = run.children();
-    const auto found = std::ranges::find_if(all, is_nursery);
+    const auto found = std::ranges::find_if(all, is_fork_server);
     if (found == all.end()) return {};
-    nursery = *found;
-    ::kill(nursery, SIGSTOP);
-    // the spare, whose replacement waits for the nursery, and then a stage
+    fork_server = *found;
+    ::kill(fork_server, SIGSTOP);
+    // the spare, whose replacement waits for the fork server, and then a stage
     victims = {run.workers().at(spare), run.workers().at(0)};
     for (const pid_t each : victims) ::kill(each, SIGKILL);
     return {};
   };
   const auto outcome = run.run();
   SCOPED_TRACE("stderr:\n" + outcome.err);
-  ASSERT_GT(nursery, 0) << "it was not met in time";
+  ASSERT_GT(fork_server, 0) << "it was not met in time";
   whole.expect_same(outcome);
   EXPECT_LT(run.seconds(), 12) << "half of limits::worker_start_timeout is 15 s";
   run.expect_nothing_left({killer::journal});

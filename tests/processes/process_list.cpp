@@ -83,16 +83,16 @@ std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
   return found;
 }
 
-/// Copies have the environment and the arguments of the nursery: an agent executes its own, a driver copies itself. Of
-/// nursery, try-out and worker a worker alone has a link, and a try-out alone a file for its report.
-bool is_of_a_nursery(pid_t process) {
-  if (was_started_with(process, "TROUPE_NURSERY")) return true;
+/// Copies have the environment and the arguments of the fork server: an agent executes its own, a driver copies itself.
+/// Of fork server, try-out and worker a worker alone has a link, and a try-out alone a file for its report.
+bool is_of_a_fork_server(pid_t process) {
+  if (was_started_with(process, "TROUPE_FORK_SERVER")) return true;
   const std::string arguments = content_of(directory_of(process) / "cmdline");
   return !arguments.empty() && arguments == content_of(directory_of(stat_of(process).parent) / "cmdline");
 }
 
 bool is_copied_worker(pid_t process) {
-  return is_of_a_nursery(process) && descriptor_of(process, link_number).starts_with("socket:");
+  return is_of_a_fork_server(process) && descriptor_of(process, link_number).starts_with("socket:");
 }
 
 }  // namespace
@@ -122,15 +122,15 @@ std::optional<char> state_of(pid_t process) {
   return stat_of(process).state;
 }
 
-bool is_nursery(pid_t process) {
+bool is_fork_server(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/comm");
   std::string name;
-  return std::getline(file, name) && name == "nursery";
+  return std::getline(file, name) && name == "fork server";
 }
 
 bool is_try_out(pid_t process) {
   return was_started_with(process, "TROUPE_PROBE") ||
-         (is_of_a_nursery(process) &&
+         (is_of_a_fork_server(process) &&
           descriptor_of(process, probe_report_number).find("troupe-probe") != std::string::npos);
 }
 

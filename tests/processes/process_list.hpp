@@ -25,7 +25,7 @@ std::optional<char> state_of(pid_t process);
 bool is_worker(pid_t process);
 
 /// It waits to become workers by copies of itself.
-bool is_nursery(pid_t process);
+bool is_fork_server(pid_t process);
 
 /// It tries a model out, before the run.
 bool is_try_out(pid_t process);

@@ -68,7 +68,7 @@ class counted_device final : public device_context {
 bool make_joinable() {
   set_extension_device({.context = [](int) { return std::make_shared<counted_device>(); },
                         .collectives = stand_in_functions(),
-                        .graphs = [](int) { return late::make_graph_recorder(); }});
+                        .graphs = [](int) { return late::make_kernel_recorder(); }});
   return true;
 }
 const bool is_joinable = make_joinable();

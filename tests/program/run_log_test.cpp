@@ -1,5 +1,5 @@
 // Goal: the log of a run goes to stderr by itself, to a hook in its place, and to a file beside either, from the level
-// asked for on. Method: records through a courier, as in a run.
+// asked for on. Method: records through a thread for hooks, as in a run.
 #include "program/run/run_log.hpp"
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include "program/run/report_courier.hpp"
+#include "program/run/hook_caller.hpp"
 
 namespace troupe::testing {
 namespace {
@@ -25,12 +25,12 @@ std::string told(const log_options& options, evaluation_hooks hooks) {
   {
     const auto log = run_log::open(options);
     EXPECT_TRUE(log) << to_string(log.error());
-    const auto courier = *report_courier::start(log->attach(std::move(hooks)));
-    courier->put({.level = log_level::debug, .text = "d"});
-    courier->put({.level = log_level::info, .text = "i"});
-    courier->put({.level = log_level::warning, .text = "w"});
-    courier->put({.level = log_level::error, .text = "error e"});
-    EXPECT_TRUE(courier->finish(20s));
+    const auto caller = *hook_caller::start(log->attach(std::move(hooks)));
+    caller->put({.level = log_level::debug, .text = "d"});
+    caller->put({.level = log_level::info, .text = "i"});
+    caller->put({.level = log_level::warning, .text = "w"});
+    caller->put({.level = log_level::error, .text = "error e"});
+    EXPECT_TRUE(caller->finish(20s));
   }
   return ::testing::internal::GetCapturedStderr();
 }
@@ -71,15 +71,15 @@ TEST(run_log, goes_to_a_file_beside_a_hook_and_not_to_stderr) {
   fs::remove_all(directory);
 }
 
-TEST(run_log, tells_of_repeats_before_its_courier_has_finished) {
+TEST(run_log, tells_of_repeats_before_its_caller_has_finished) {
   ::testing::internal::CaptureStderr();
-  std::shared_ptr<report_courier> courier;
+  std::shared_ptr<hook_caller> caller;
   {
     const auto log = run_log::open({});
-    courier = *report_courier::start(log->attach({}));
+    caller = *hook_caller::start(log->attach({}));
   }
-  for (int i = 0; i < 3; ++i) courier->put({.level = log_level::warning, .text = "again"});
-  EXPECT_TRUE(courier->finish(20s));
+  for (int i = 0; i < 3; ++i) caller->put({.level = log_level::warning, .text = "again"});
+  EXPECT_TRUE(caller->finish(20s));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "warning: again\nwarning: ... 2 more like this: again\n");
 }
 

@@ -16,7 +16,7 @@ namespace troupe::ipc {
 /// The consumer opens whole allocations, with all that is in them, and keeps them open, since opening takes longer than
 /// a copy. None of them may be freed meanwhile: the newest part in each stays alive as long as this object. Where a
 /// message takes no more than half of an allocation, newer ones find room there and take its place. Where it takes
-/// more, that allocation is lost to the stage: only so many are lent as make it use another one (output_room.hpp).
+/// more, that allocation is lost to the stage: only so many are lent as make it use another one (output_reserve.hpp).
 class lent_memory {
  public:
   lent_memory(std::shared_ptr<const ipc_tools> tools, std::uint32_t slots)

@@ -32,10 +32,10 @@ std::uint64_t whole_pages(std::uint64_t bytes) {
 }  // namespace
 
 slot_extents::slot_extents(shared_memory memory, std::uint32_t slots, std::uint64_t file_bytes)
-    : memory_(std::move(memory)), file_bytes_(file_bytes), rooms_(slots) {}
+    : memory_(std::move(memory)), file_bytes_(file_bytes), reserved_(slots) {}
 
 std::span<std::byte> slot_extents::reserve(std::uint32_t slot, std::uint64_t bytes) {
-  room& wanted = rooms_[slot];
+  reservation& wanted = reserved_[slot];
   if (bytes > limits::shm_slot_bytes_max) no_room(bytes, "the message is too large");
   if (bytes > wanted.place.bytes) renew(wanted, bytes);
   if (bytes > wanted.committed) commit(wanted, bytes);
@@ -43,8 +43,8 @@ std::span<std::byte> slot_extents::reserve(std::uint32_t slot, std::uint64_t byt
 }
 
 // The file's end moves on even if the rest fails: it cannot be moved back, and addresses in a file cost nothing.
-void slot_extents::renew(room& old, std::uint64_t bytes) {
-  room made;
+void slot_extents::renew(reservation& old, std::uint64_t bytes) {
+  reservation made;
   made.place = {file_bytes_, std::bit_ceil(std::max(bytes, limits::shm_extent_bytes_min))};
   const std::uint64_t end = made.place.offset + made.place.bytes;
   if (auto grown = memory_.grow(end); !grown) no_room(bytes, grown.error().cause);
@@ -57,7 +57,7 @@ void slot_extents::renew(room& old, std::uint64_t bytes) {
 }
 
 // Only written pages take memory, and they do so here, where the caller can be told of a failure.
-void slot_extents::commit(room& grown, std::uint64_t bytes) {
+void slot_extents::commit(reservation& grown, std::uint64_t bytes) {
   const std::uint64_t upto = whole_pages(bytes);
   auto taken = memory_.commit(grown.place.offset + grown.committed, upto - grown.committed);
   if (!taken) no_room(bytes, taken.error().cause);

@@ -32,21 +32,21 @@ class slot_extents {
   [[nodiscard]] std::span<std::byte> reserve(std::uint32_t slot, std::uint64_t bytes);
 
   /// The place of a slot that has had room reserved.
-  [[nodiscard]] const extent& where(std::uint32_t slot) const noexcept { return rooms_[slot].place; }
+  [[nodiscard]] const extent& where(std::uint32_t slot) const noexcept { return reserved_[slot].place; }
 
  private:
-  struct room {
+  struct reservation {
     extent place;
     std::uint64_t committed = 0;
     memory_mapping pages;
   };
 
-  void renew(room& old, std::uint64_t bytes);
-  void commit(room& grown, std::uint64_t bytes);
+  void renew(reservation& old, std::uint64_t bytes);
+  void commit(reservation& grown, std::uint64_t bytes);
 
   shared_memory memory_;
   std::uint64_t file_bytes_;
-  std::vector<room> rooms_;
+  std::vector<reservation> reserved_;
 };
 
 /// The consumer's side: the pages of each slot's present extent.

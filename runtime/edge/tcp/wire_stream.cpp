@@ -53,12 +53,12 @@ class openssl_context final : public tls_context {
     context_.add_certificate_authority(pem(given.ca), failed);
     return failed ? "authority: " + failed.message() : "";
   }
-  bool load(std::function<bool(x509_store_ctx_st*)> believes) {
-    believes_ = std::move(believes);
+  bool load(std::function<bool(x509_store_ctx_st*)> verifies) {
+    verifies_ = std::move(verifies);
     SSL_CTX_set_verify(context_.native_handle(), SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_cert_verify_callback(
         context_.native_handle(),
-        [](X509_STORE_CTX* chain, void* self) { return static_cast<openssl_context*>(self)->believes_(chain) ? 1 : 0; },
+        [](X509_STORE_CTX* chain, void* self) { return static_cast<openssl_context*>(self)->verifies_(chain) ? 1 : 0; },
         this);
     return limit();
   }
@@ -76,7 +76,7 @@ class openssl_context final : public tls_context {
   }
 
   asio::ssl::context context_{asio::ssl::context::tlsv13};
-  std::function<bool(x509_store_ctx_st*)> believes_;
+  std::function<bool(x509_store_ctx_st*)> verifies_;
 };
 
 }  // namespace
@@ -91,9 +91,9 @@ expected<std::unique_ptr<tls_context>> tls_context::make(const tls_credentials& 
   return made;
 }
 
-expected<std::unique_ptr<tls_context>> tls_context::make_nameless(std::function<bool(x509_store_ctx_st*)> believes) {
+expected<std::unique_ptr<tls_context>> tls_context::make_nameless(std::function<bool(x509_store_ctx_st*)> verifies) {
   auto made = std::make_unique<openssl_context>();
-  if (!made->load(std::move(believes)))
+  if (!made->load(std::move(verifies)))
     return fail(error_code::internal, "TLS", "OpenSSL has no TLS 1.3", "check the installation of OpenSSL 3");
   return made;
 }

@@ -82,10 +82,10 @@ class tls_context {
   /// certificate do not belong together.
   [[nodiscard]] static expected<std::unique_ptr<tls_context>> make(
       const tls_credentials& credentials, client_certificate of_clients = client_certificate::required);
-  /// For a client that shows no certificate. `believes` verifies the chain of the server, in the place of OpenSSL's
+  /// For a client that shows no certificate. `verifies` verifies the chain of the server, in the place of OpenSSL's
   /// X509_verify_cert(). Errors: E0601 if OpenSSL fails.
   [[nodiscard]] static expected<std::unique_ptr<tls_context>> make_nameless(
-      std::function<bool(x509_store_ctx_st*)> believes);
+      std::function<bool(x509_store_ctx_st*)> verifies);
   [[nodiscard]] virtual std::unique_ptr<wire_stream> stream(wire_socket socket) = 0;
 
  protected:

@@ -107,14 +107,15 @@ inline std::shared_ptr<assembly> one_stage() {
 struct directed_run {
   explicit directed_run(std::chrono::nanoseconds request_timeout = limits::control_request_timeout) {
     const auto note = [this](const caf::actor& child) { children.push_back(child); };
-    directs = system.spawn(director, director_plan{.engines = engines,
-                                                   .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
-                                                   .host = host,
-                                                   .provider = provider,
-                                                   .reports = reports,
-                                                   .request_timeout = request_timeout,
-                                                   .on_child = note,
-                                                   .on_stopped = [this] { ended = true; }});
+    directs =
+        system.spawn(director, director_options{.engines = engines,
+                                                .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                                                .host = host,
+                                                .provider = provider,
+                                                .reports = reports,
+                                                .request_timeout = request_timeout,
+                                                .on_child = note,
+                                                .on_stopped = [this] { ended = true; }});
     settle();
     post(directs, stage_ready{stage, 0});
     settle();

@@ -54,7 +54,7 @@ struct assigned_worker {
     ticket->number = 1;
     ticket->score_words = {3};
     post(stage, open_ticket{ticket});
-    post(stage, forward_to_worker{{}, epoch, {{1, [this](const error& why) { accused_for = to_string(why); }}}});
+    post(stage, forward_to_worker{{}, epoch, {{1, [this](const error& why) { damage_reported = to_string(why); }}}});
     run();
     told.clear();
   }
@@ -124,7 +124,7 @@ struct assigned_worker {
   std::vector<std::string> told;
   std::string lost_for;
   /// The worker at the other end of edge 1.
-  std::string accused_for;
+  std::string damage_reported;
 };
 
 }  // namespace troupe::testing

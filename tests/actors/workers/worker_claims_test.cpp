@@ -190,7 +190,7 @@ TEST(a_worker_that_is_honest, is_heard) {
 TEST(a_worker_that_was_sent_what_cannot_be, has_the_other_one_killed) {
   assigned_worker one;
   one.says(*codec::encode(truth<edge_damaged>()));
-  EXPECT_THAT(one.accused_for, HasSubstr("guess was sent what cannot be: edge: no such micro-batch was sent"));
+  EXPECT_THAT(one.damage_reported, HasSubstr("guess was sent what cannot be: edge: no such micro-batch was sent"));
   EXPECT_EQ(one.killed_for(), "");
 }
 
@@ -199,7 +199,7 @@ TEST(a_worker_that_speaks_of_an_old_edge, has_none_killed) {
   edge_damaged old = truth<edge_damaged>();
   --old.epoch;
   one.says(*codec::encode(old));
-  EXPECT_EQ(one.accused_for, "");
+  EXPECT_EQ(one.damage_reported, "");
   EXPECT_EQ(one.killed_for(), "");
 }
 

@@ -64,9 +64,9 @@ codec::bytes some_order(sample_maker& make) {
     case 8:
       return *codec::encode(signal_worker{.rank = rank, .number = static_cast<std::uint32_t>(make.below(40))});
     case 9:
-      return *codec::encode(suffer_fault{.fault = 2 + static_cast<std::uint32_t>(make.below(2)),
-                                         .with_workers = static_cast<std::uint32_t>(make.below(3)),
-                                         .lasts_ms = make.below(2) == 0 ? make.u64() : 1});
+      return *codec::encode(apply_fault{.fault = 2 + static_cast<std::uint32_t>(make.below(2)),
+                                        .with_workers = static_cast<std::uint32_t>(make.below(3)),
+                                        .lasts_ms = make.below(2) == 0 ? make.u64() : 1});
     default: {
       codec::bytes random(make.below(64));
       for (std::byte& each : random) each = make.byte();

@@ -161,9 +161,9 @@ TEST(agent_worker, hears_and_says_nothing_while_its_node_is_cut_off_and_then_all
   EXPECT_EQ(one.ask("echo ready"), "ready");
   constexpr std::chrono::milliseconds time{300};
   const auto began = std::chrono::steady_clock::now();
-  n1.node->tell(suffer_fault{.fault = static_cast<std::uint32_t>(node_fault::partition),
-                             .with_workers = 1,
-                             .lasts_ms = static_cast<std::uint64_t>(time.count())});
+  n1.node->tell(apply_fault{.fault = static_cast<std::uint32_t>(node_fault::partition),
+                            .with_workers = 1,
+                            .lasts_ms = static_cast<std::uint64_t>(time.count())});
   const auto passed = [&] { return std::chrono::steady_clock::now() - began; };
   // What the agent reads together with the order still passes.
   for (int asked = 0; asked < 1000 && passed() < time / 6; ++asked) EXPECT_EQ(one.ask("echo back"), "back");

@@ -21,7 +21,7 @@ namespace troupe::testing {
 
 inline constexpr std::chrono::seconds file_patience{60};
 
-/// The agent executes it for a nursery; this test program would run all its tests in there.
+/// The agent executes it for a fork server; this test program would run all its tests in there.
 inline constexpr const char* idle_program = "/bin/true";
 
 inline std::chrono::steady_clock::time_point in_file_time() {

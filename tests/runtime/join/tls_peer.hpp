@@ -14,7 +14,7 @@
 
 namespace troupe::testing {
 
-/// An end of a TLS 1.3 connection that says what a test likes, over a blocking socket. It believes every certificate.
+/// An end of a TLS 1.3 connection that says what a test likes, over a blocking socket. It verifies every certificate.
 class tls_peer {
  public:
   /// A client of that port of this machine; without credentials it shows no certificate.

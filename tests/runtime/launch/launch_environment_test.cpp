@@ -1,4 +1,4 @@
-// Goal: a driver believes only what encode() has written, once, and what it starts is no driver.
+// Goal: a driver verifies only what encode() has written, once, and what it starts is no driver.
 #include "runtime/launch/launch_environment.hpp"
 
 #include <cstdlib>

@@ -22,7 +22,7 @@
 
 #include "runtime/process/error_line.hpp"
 #include "runtime/process/fd_channel.hpp"
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 #include "runtime/process/process_host.hpp"
 
 namespace {
@@ -194,7 +194,8 @@ struct counting_listener final : silent_listener {
 
 /// Its two workers are copies of this process, prepared once, and children that wait() does not see.
 int nurse(const arguments&) {
-  const auto from = troupe::nursery::fork_here(troupe::nursery_preparation::for_first_copy, [] { say("prepared"); });
+  const auto from =
+      troupe::fork_server::fork_here(troupe::fork_server_preparation::for_first_copy, [] { say("prepared"); });
   if (std::getenv("TROUPE_TEST_COPY") != nullptr) {
     say("copied");
     return 0;
@@ -222,7 +223,7 @@ int say_pid(const arguments&) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  troupe::serve_nursery_if_asked(nullptr);
+  troupe::serve_fork_server_if_asked(nullptr);
   const std::map<std::string, std::function<int(const arguments&)>> known = {
       {"exit", [](const arguments& given) { return std::stoi(given.at(1)); }},
       {"die-of", die_of},

@@ -1,4 +1,4 @@
-// Goal: a worker believes only what encode() has written, and what it starts is no worker.
+// Goal: a worker verifies only what encode() has written, and what it starts is no worker.
 #include "runtime/process/worker_environment.hpp"
 
 #include <cstdlib>

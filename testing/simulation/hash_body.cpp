@@ -1,4 +1,4 @@
-#include "testing/simulation/graph_body.hpp"
+#include "testing/simulation/hash_body.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,9 +17,9 @@ constexpr const char* no_exception = "something that is no std::exception";
 
 using mixed_rows = std::array<std::optional<std::uint64_t>, samples_max>;
 
-class graph_body final : public stage_body {
+class hash_body final : public stage_body {
  public:
-  graph_body(forward_surroundings& around, const plan& of, stage_index stage)
+  hash_body(forward_surroundings& around, const plan& of, stage_index stage)
       : around_(around),
         node_(of.graph.nodes.at(stage)),
         stage_(stage),
@@ -135,8 +135,8 @@ class graph_body final : public stage_body {
 
 }  // namespace
 
-std::shared_ptr<stage_body> make_graph_body(forward_surroundings& around, const plan& of, stage_index stage) {
-  return std::make_shared<graph_body>(around, of, stage);
+std::shared_ptr<stage_body> make_hash_body(forward_surroundings& around, const plan& of, stage_index stage) {
+  return std::make_shared<hash_body>(around, of, stage);
 }
 
 }  // namespace troupe::simulation

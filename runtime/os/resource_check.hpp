@@ -9,7 +9,7 @@
 namespace troupe {
 
 /// What a process is about to take, beside what it has.
-struct room_request {
+struct resource_needs {
   /// The place that errors name.
   std::string where;
   /// Threads of this process at the same time, with stacks of the usual size.
@@ -25,7 +25,7 @@ struct room_request {
 /// of the user takes what was free.
 ///
 /// Where descriptors are short it raises the soft limit of open files (open_file_limit.hpp). Starts and joins at most
-/// limits::room_threads_max threads, all signals blocked. Errors: E0614, with need, supply and limit.
-[[nodiscard]] expected<void> ensure_room(const room_request& needed);
+/// limits::checked_threads_max threads, all signals blocked. Errors: E0614, with need, supply and limit.
+[[nodiscard]] expected<void> ensure_resources(const resource_needs& needed);
 
 }  // namespace troupe

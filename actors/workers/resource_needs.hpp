@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "runtime/os/room.hpp"
+#include "runtime/os/resource_check.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 #include <troupe/ids.hpp>
 
@@ -13,7 +13,7 @@ struct worker_description;
 struct transport_row;
 
 /// What says how much room a run takes.
-struct room_options {
+struct needs_options {
   /// Intra-op threads of a stage that has the most.
   std::uint32_t threads = 1;
   /// Which stages are in workers; null: none.
@@ -24,14 +24,14 @@ struct room_options {
 
 /// The most that the process of a run holds at the same time, from the first look at the model on, and what its workers
 /// hold. Upper bounds: CAF and OpenMP, which end the process or hang for want of a thread, are never refused one.
-[[nodiscard]] room_request room_of_run(const wiring_plan& plan, const room_options& options);
+[[nodiscard]] resource_needs needs_of_run(const wiring_plan& plan, const needs_options& options);
 
 /// Room of a worker: before it has a stage, when it is about to take one, and when a spare is about to prepare.
-[[nodiscard]] room_request room_of_worker(const worker_description& description);
-[[nodiscard]] room_request room_of_stage(std::uint32_t threads);
-[[nodiscard]] room_request room_of_preparing();
+[[nodiscard]] resource_needs needs_of_worker(const worker_description& description);
+[[nodiscard]] resource_needs needs_of_stage(std::uint32_t threads);
+[[nodiscard]] resource_needs needs_of_preparing();
 
 /// Room of a command that runs kernels in its own thread and, with `threads`, in one more, and starts nothing.
-[[nodiscard]] room_request room_of_command(const char* name, std::uint32_t threads = 1);
+[[nodiscard]] resource_needs needs_of_command(const char* name, std::uint32_t threads = 1);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-#include "runtime/stage/graph_body.hpp"
+#include "runtime/stage/cuda_graph_body.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -62,7 +62,7 @@ bool are_same(const activation& one, const activation& other) {
 
 }  // namespace
 
-expected<void> graph_body::run(std::span<const activation> inputs, std::span<activation> outputs) {
+expected<void> cuda_graph_body::run(std::span<const activation> inputs, std::span<activation> outputs) {
   TROUPE_CHECK(outputs.size() == ways_.size(), "it is known of every output where it goes");
   shape* const of = find(inputs);
   if (of != nullptr && of->made) return replay(*of->made, inputs, outputs);
@@ -71,7 +71,7 @@ expected<void> graph_body::run(std::span<const activation> inputs, std::span<act
   return record(inputs, outputs).map([of](recording&& made) { of->made = std::move(made); });
 }
 
-graph_body::shape* graph_body::find(std::span<const activation> inputs) {
+cuda_graph_body::shape* cuda_graph_body::find(std::span<const activation> inputs) {
   const auto key = key_of(inputs);
   if (!key) return nullptr;
   const auto known = shapes_.find(*key);
@@ -79,8 +79,8 @@ graph_body::shape* graph_body::find(std::span<const activation> inputs) {
   return shapes_.size() < limits::graph_shapes_max ? &shapes_[*key] : nullptr;
 }
 
-expected<graph_body::recording> graph_body::record(std::span<const activation> inputs,
-                                                   std::span<const activation> outputs) {
+expected<cuda_graph_body::recording> cuda_graph_body::record(std::span<const activation> inputs,
+                                                             std::span<const activation> outputs) {
   recording made{.inputs = {inputs.begin(), inputs.end()}, .outputs = {outputs.begin(), outputs.end()}, .graph = {}};
   for (activation& each : made.inputs) each.tensors = each_tensor(each.tensors, faithful_copy);
   for (activation& each : made.outputs) each.tensors = nullptr;
@@ -98,8 +98,8 @@ expected<graph_body::recording> graph_body::record(std::span<const activation> i
 }
 
 // The stream orders these copies, the graph, and the reading of its outputs, which comes before the next run.
-expected<void> graph_body::replay(const recording& of, std::span<const activation> inputs,
-                                  std::span<activation> outputs) const {
+expected<void> cuda_graph_body::replay(const recording& of, std::span<const activation> inputs,
+                                       std::span<activation> outputs) const {
   for (std::size_t port = 0; port < inputs.size(); ++port) {
     const auto& given = as_tensors(inputs[port].tensors).tensors();
     const auto& read = as_tensors(of.inputs[port].tensors).tensors();
@@ -113,7 +113,7 @@ expected<void> graph_body::replay(const recording& of, std::span<const activatio
   return {};
 }
 
-tl::unexpected<error> graph_body::cannot_record(const std::string& why) const {
+tl::unexpected<error> cuda_graph_body::cannot_record(const std::string& why) const {
   return fail(error_code::forward_failed, stage_, "it cannot be recorded as a CUDA graph: " + why,
               "leave cuda_graphs out for this stage");
 }

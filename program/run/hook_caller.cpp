@@ -1,4 +1,4 @@
-#include "program/run/report_courier.hpp"
+#include "program/run/hook_caller.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -28,7 +28,7 @@ log_record losses(std::uint64_t lines) {
 
 }  // namespace
 
-struct report_courier::queue {
+struct hook_caller::queue {
   evaluation_hooks hooks;
   std::mutex mutex;
   std::condition_variable changed;
@@ -46,7 +46,7 @@ struct report_courier::queue {
 
 /// Ends when there is nothing left and nothing more can come. What the hooks own goes here, too: a log may have a last
 /// line to write.
-void report_courier::queue::deliver() {
+void hook_caller::queue::deliver() {
   std::unique_lock lock(mutex);
   for (;;) {
     changed.wait(lock, [this] { return closed || !is_empty(); });
@@ -67,10 +67,10 @@ void report_courier::queue::deliver() {
   lock.unlock();
 }
 
-expected<std::shared_ptr<report_courier>> report_courier::start(evaluation_hooks hooks) {
+expected<std::shared_ptr<hook_caller>> hook_caller::start(evaluation_hooks hooks) {
   auto waiting = std::make_shared<queue>();
   waiting->hooks = std::move(hooks);
-  std::shared_ptr<report_courier> made(new report_courier(waiting));
+  std::shared_ptr<hook_caller> made(new hook_caller(waiting));
   if (!waiting->hooks.on_log && !waiting->hooks.on_progress) {
     waiting->closed = true;
     return made;
@@ -80,18 +80,18 @@ expected<std::shared_ptr<report_courier>> report_courier::start(evaluation_hooks
   return made;
 }
 
-report_courier::~report_courier() {
+hook_caller::~hook_caller() {
   finish(limits::hooks_finish_time);
 }
 
-void report_courier::put(const progress_update& progress) {
+void hook_caller::put(const progress_update& progress) {
   const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return;
   queue_->progress = progress;
   queue_->changed.notify_one();
 }
 
-void report_courier::put(log_record record) {
+void hook_caller::put(log_record record) {
   const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return;
   if (queue_->lines.size() == limits::log_lines_max) {
@@ -102,19 +102,19 @@ void report_courier::put(log_record record) {
   queue_->changed.notify_one();
 }
 
-void report_courier::lost(std::uint64_t records) {
+void hook_caller::lost(std::uint64_t records) {
   const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return;
   queue_->lost += records;
   queue_->changed.notify_one();
 }
 
-bool report_courier::flush(std::chrono::nanoseconds at_most) {
+bool hook_caller::flush(std::chrono::nanoseconds at_most) {
   std::unique_lock lock(queue_->mutex);
   return queue_->delivered.wait_for(lock, at_most, [&] { return queue_->is_empty() && !queue_->delivering; });
 }
 
-bool report_courier::finish(std::chrono::nanoseconds at_most) {
+bool hook_caller::finish(std::chrono::nanoseconds at_most) {
   {
     const std::lock_guard lock(queue_->mutex);
     queue_->closed = true;

@@ -1,4 +1,4 @@
-#include "runtime/agent/node_suffering.hpp"
+#include "runtime/agent/node_faults.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -32,7 +32,7 @@ expected<void> freeze(const std::vector<hosted_worker_ptr>& with, std::chrono::m
 }  // namespace
 
 /// For a time, either way.
-class node_suffering::silence final : public arrival_faults {
+class node_faults::silence final : public arrival_faults {
  public:
   void last(steady_clock::time_point until) { until_ = until; }
 
@@ -45,7 +45,7 @@ class node_suffering::silence final : public arrival_faults {
 };
 
 /// Workers look at their pages.
-void node_suffering::cut_off(const std::vector<hosted_worker_ptr>& with, std::chrono::milliseconds time) {
+void node_faults::cut_off(const std::vector<hosted_worker_ptr>& with, std::chrono::milliseconds time) {
   const auto until = steady_clock::now() + time;
   for (const hosted_worker_ptr& each : with) {
     const auto memory = each->page();
@@ -59,10 +59,10 @@ void node_suffering::cut_off(const std::vector<hosted_worker_ptr>& with, std::ch
   if (is_first) driver_->disturb(silence_);
 }
 
-expected<void> node_suffering::suffer(const suffer_fault& what, const agent_workers& workers) {
+expected<void> node_faults::apply(const apply_fault& what, const agent_workers& workers) {
   const std::chrono::milliseconds most = limits::fault_of_node_time_max;
   if (what.with_workers > 1 || what.lasts_ms > static_cast<std::uint64_t>(most.count()))
-    return fail(error_code::wire_malformed, "suffer_fault", "what no plan has");
+    return fail(error_code::wire_malformed, "apply_fault", "what no plan has");
   const auto with = what.with_workers == 1 ? workers.all() : std::vector<hosted_worker_ptr>{};
   const std::chrono::milliseconds time{static_cast<std::chrono::milliseconds::rep>(what.lasts_ms)};
   switch (static_cast<node_fault>(what.fault)) {
@@ -74,7 +74,7 @@ expected<void> node_suffering::suffer(const suffer_fault& what, const agent_work
       cut_off(with, time);
       return {};
   }
-  return fail(error_code::wire_malformed, "suffer_fault", "what no plan has");
+  return fail(error_code::wire_malformed, "apply_fault", "what no plan has");
 }
 
 }  // namespace troupe

@@ -1,5 +1,5 @@
-// Goal: a copy of a nursery is the worker that exec would have made, and exec makes it where a copy cannot be.
-#include "runtime/process/nursery.hpp"
+// Goal: a copy of a fork server is the worker that exec would have made, and exec makes it where a copy cannot be.
+#include "runtime/process/fork_server.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -21,18 +21,18 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-constexpr const char* copied = "argument of the nursery";
+constexpr const char* copied = "argument of the fork server";
 
 /// Its copies have an argument that no request names.
-std::shared_ptr<nursery> nursery_of(std::vector<std::string> arguments,
-                                    std::chrono::milliseconds silence = nursery_patience) {
-  arguments.emplace_back("of the nursery");
+std::shared_ptr<fork_server> fork_server_of(std::vector<std::string> arguments,
+                                            std::chrono::milliseconds silence = fork_server_patience) {
+  arguments.emplace_back("of the fork server");
   spawn_request program = probe(std::move(arguments));
   program.environment = {{"OMP_TEST", "1"}};
-  return nursery::start(std::move(program), silence);
+  return fork_server::start(std::move(program), silence);
 }
 
-spawn_request request_to(const std::shared_ptr<nursery>& from, std::vector<std::string> arguments) {
+spawn_request request_to(const std::shared_ptr<fork_server>& from, std::vector<std::string> arguments) {
   spawn_request made = probe(std::move(arguments));
   made.from = from;
   made.environment = {{"OMP_TEST", "1"}};
@@ -47,11 +47,11 @@ std::vector<std::string> ends_of(const std::vector<std::string>& lines, const st
   return found;
 }
 
-TEST(nursery, copies_are_as_if_executed) {
+TEST(fork_server, copies_are_as_if_executed) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer has a thread of its own: all is executed";
 #endif
-  const auto from = nursery_of({"report"});
+  const auto from = fork_server_of({"report"});
   ASSERT_TRUE(from);
   const auto host = new_host();
   for (const char* rank : {"7", "8"}) {
@@ -66,7 +66,7 @@ TEST(nursery, copies_are_as_if_executed) {
     EXPECT_THAT(lines, Contains(copied));
     EXPECT_THAT(lines, Contains("environment RANK=" + std::string(rank)));
     EXPECT_THAT(lines, Contains("environment TROUPE_TEST_ADDED="));
-    EXPECT_THAT(ends_of(lines, "environment TROUPE_NURSERY"), ::testing::IsEmpty());
+    EXPECT_THAT(ends_of(lines, "environment TROUPE_FORK_SERVER"), ::testing::IsEmpty());
     EXPECT_THAT(ends_of(lines, "fd "), UnorderedElementsAre("0 /dev/null", StartsWith("1 pipe:"), StartsWith("2 pipe:"),
                                                             "3 /dev/full", "4 /dev/full", "60 /dev/full"));
     EXPECT_EQ(ends_of(lines, "group "), ends_of(lines, "pid "));
@@ -76,8 +76,8 @@ TEST(nursery, copies_are_as_if_executed) {
   }
 }
 
-TEST(nursery, copies_are_watched_and_outlive_it) {
-  const auto from = nursery_of({"wait"});
+TEST(fork_server, copies_are_watched_and_outlive_it) {
+  const auto from = fork_server_of({"wait"});
   ASSERT_TRUE(from);
   const auto host = new_host();
   const auto listener = std::make_shared<probe_listener>();
@@ -106,8 +106,8 @@ struct later_start {
   [[nodiscard]] bool is_there() const { return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
 };
 
-/// A debugger, swap or a cgroup stops a nursery as well.
-void freeze(const nursery& frozen) {
+/// A debugger, swap or a cgroup stops a fork server as well.
+void freeze(const fork_server& frozen) {
   const auto pid = frozen.pid();
   ASSERT_TRUE(pid);
   ASSERT_EQ(::kill(*pid, SIGSTOP), 0);
@@ -115,11 +115,11 @@ void freeze(const nursery& frozen) {
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(*pid), &info, WSTOPPED | WNOWAIT | __WALL), 0);
 }
 
-TEST(nursery, that_is_frozen_blinds_its_host_to_nothing) {
+TEST(fork_server, that_is_frozen_blinds_its_host_to_nothing) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer has a thread of its own: nothing is copied";
 #endif
-  const auto from = nursery_of({"wait"}, std::chrono::hours(1));  // as long as the test wants
+  const auto from = fork_server_of({"wait"}, std::chrono::hours(1));  // as long as the test wants
   ASSERT_TRUE(from);
   const auto host = new_host();
   std::vector<std::shared_ptr<probe_listener>> listeners;
@@ -149,11 +149,11 @@ TEST(nursery, that_is_frozen_blinds_its_host_to_nothing) {
   EXPECT_TRUE(copy->await_lines(1));
 }
 
-TEST(nursery, that_is_frozen_is_given_up_for_exec) {
+TEST(fork_server, that_is_frozen_is_given_up_for_exec) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer has a thread of its own: nothing is copied";
 #endif
-  const auto from = nursery_of({"report"}, std::chrono::milliseconds(10));
+  const auto from = fork_server_of({"report"}, std::chrono::milliseconds(10));
   ASSERT_TRUE(from);
   const auto host = new_host();
   EXPECT_THAT(run_probe(*host, request_to(from, {"report"}))->out(), Contains("argument report"));
@@ -163,11 +163,11 @@ TEST(nursery, that_is_frozen_is_given_up_for_exec) {
   EXPECT_EQ(listener->await_exit().describe(), "exited with status 0");
 }
 
-TEST(nursery, that_is_frozen_does_not_hold_up_the_end_of_its_host) {
+TEST(fork_server, that_is_frozen_does_not_hold_up_the_end_of_its_host) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer has a thread of its own: nothing is copied";
 #endif
-  const auto from = nursery_of({"wait"}, std::chrono::milliseconds(10));
+  const auto from = fork_server_of({"wait"}, std::chrono::milliseconds(10));
   ASSERT_TRUE(from);
   auto host = new_host();
   freeze(*from);
@@ -181,8 +181,8 @@ TEST(nursery, that_is_frozen_does_not_hold_up_the_end_of_its_host) {
       << "told of a worker that was started, and of no other";
 }
 
-TEST(nursery, variables_that_libraries_read_while_loaded_need_exec) {
-  const auto from = nursery_of({"report"});
+TEST(fork_server, variables_that_libraries_read_while_loaded_need_exec) {
+  const auto from = fork_server_of({"report"});
   ASSERT_TRUE(from);
   const auto host = new_host();
   spawn_request request = request_to(from, {"report"});
@@ -193,9 +193,9 @@ TEST(nursery, variables_that_libraries_read_while_loaded_need_exec) {
 }
 
 /// As for a program that changes something between the constructor of troupe::program and its run.
-TEST(nursery, what_changed_since_it_was_made_holds_for_workers) {
+TEST(fork_server, what_changed_since_it_was_made_holds_for_workers) {
   ::setenv("OMP_TEST_GONE", "1", 1);
-  const auto from = nursery_of({"report"});
+  const auto from = fork_server_of({"report"});
   ASSERT_TRUE(from);
   const auto host = new_host();
   const auto report = [&](std::string program = PROCESS_PROBE) {
@@ -224,7 +224,7 @@ TEST(nursery, what_changed_since_it_was_made_holds_for_workers) {
   ::unsetenv("OMP_TEST_GONE");
 }
 
-TEST(nursery, of_a_driver_is_prepared_once_and_no_child_for_wait) {
+TEST(fork_server, of_a_driver_is_prepared_once_and_no_child_for_wait) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer has a thread of its own: nothing is copied";
 #endif
@@ -234,10 +234,10 @@ TEST(nursery, of_a_driver_is_prepared_once_and_no_child_for_wait) {
   EXPECT_THAT(driver->out(), UnorderedElementsAre("prepared", "copied", "copied", "sees no child"));
 }
 
-TEST(nursery, a_program_that_serves_none_is_executed) {
+TEST(fork_server, a_program_that_serves_none_is_executed) {
   spawn_request other = probe({});
   other.program = "/bin/true";
-  const auto from = nursery::start(std::move(other));
+  const auto from = fork_server::start(std::move(other));
   ASSERT_TRUE(from);
   const auto host = new_host();
   EXPECT_EQ(run_probe(*host, request_to(from, {"exit", "5"}))->await_exit().describe(), "exited with status 5");

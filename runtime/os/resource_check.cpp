@@ -1,4 +1,4 @@
-#include "runtime/os/room.hpp"
+#include "runtime/os/resource_check.hpp"
 
 #include <algorithm>
 #include <string>
@@ -48,7 +48,7 @@ class reserved_addresses {
   void* pages_ = nullptr;
 };
 
-tl::unexpected<error> no_addresses(const room_request& needed) {
+tl::unexpected<error> no_addresses(const resource_needs& needed) {
   constexpr std::uint64_t mebibyte = 1u << 20;
   return fail(error_code::process_failed, needed.where,
               std::to_string(needed.address_bytes / mebibyte) +
@@ -75,7 +75,7 @@ std::string sufficient_limit(std::size_t given, std::size_t needed) {
   return " to at least " + std::to_string(found.rlim_cur - given + needed);
 }
 
-expected<void> ensure_descriptors(const room_request& needed) {
+expected<void> ensure_descriptors(const resource_needs& needed) {
   std::size_t given = descriptors_given(needed.descriptors);
   if (given < needed.descriptors && raise_open_file_limit()) given = descriptors_given(needed.descriptors);
   if (given >= needed.descriptors) return {};
@@ -86,12 +86,12 @@ expected<void> ensure_descriptors(const room_request& needed) {
                   ", or run fewer stages");
 }
 
-expected<void> ensure_threads(const room_request& needed) {
-  const std::uint32_t own = std::min(needed.threads, limits::room_threads_max);
-  const std::uint32_t elsewhere = std::min(needed.threads_elsewhere, limits::room_threads_max - own);
+expected<void> ensure_threads(const resource_needs& needed) {
+  const std::uint32_t own = std::min(needed.threads, limits::checked_threads_max);
+  const std::uint32_t elsewhere = std::min(needed.threads_elsewhere, limits::checked_threads_max - own);
   thread_crowd crowd;
   std::uint32_t given = crowd.gather(own);
-  if (given == own) given += crowd.gather(elsewhere, limits::room_stack_bytes);
+  if (given == own) given += crowd.gather(elsewhere, limits::checked_stack_bytes);
   if (given == own + elsewhere) return {};
   return fail(error_code::process_failed, needed.where,
               "up to " + std::to_string(needed.threads + needed.threads_elsewhere) +
@@ -103,7 +103,7 @@ expected<void> ensure_threads(const room_request& needed) {
 
 }  // namespace
 
-expected<void> ensure_room(const room_request& needed) {
+expected<void> ensure_resources(const resource_needs& needed) {
   const reserved_addresses addresses(needed.address_bytes);
   if (!addresses.is_there()) return no_addresses(needed);
   return ensure_threads(needed).and_then([&] { return ensure_descriptors(needed); });

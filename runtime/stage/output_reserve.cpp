@@ -1,4 +1,4 @@
-#include "runtime/stage/output_room.hpp"
+#include "runtime/stage/output_reserve.hpp"
 
 #include <ATen/ops/empty.h>
 #include <c10/core/AllocatorConfig.h>
@@ -26,7 +26,7 @@ std::int64_t large_bytes(std::span<const activation> outputs) {
 
 }  // namespace
 
-output_room::output_room(c10::Device device)
+output_reserve::output_reserve(c10::Device device)
     : device_(device), cache_(dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(device.type()))) {
   // LibTorch makes its cache with the first tensor of the device: before that nothing is taken.
   if (cache_ == nullptr || !cache_->initialized()) return;
@@ -35,11 +35,11 @@ output_room::output_room(c10::Device device)
 }
 
 // What other stages of the process take meanwhile is counted, too: the room is larger then.
-std::int64_t output_room::bytes_of_forward() const {
+std::int64_t output_reserve::bytes_of_forward() const {
   return cache_->getDeviceStats(device_.index()).allocated_bytes[aggregate].peak - before_;
 }
 
-void output_room::reserve(std::span<const activation> outputs) const {
+void output_reserve::reserve(std::span<const activation> outputs) const {
   const std::int64_t large = large_bytes(outputs);
   if (cache_ == nullptr || large == 0) return;
   const std::int64_t needed = bytes_of_forward() + limits::ipc_reserved_outputs * large;

@@ -1,6 +1,6 @@
 // Goal: each process of a launch takes the part that flags, hostfile and scheduler give it, or says which flag is
 // wrong. Method: environments as the schedulers' documentation has them, hostfiles written for the test.
-#include "runtime/launcher/launch_plan.hpp"
+#include "runtime/launcher/launch_roles.hpp"
 
 #include <fstream>
 #include <map>
@@ -37,9 +37,9 @@ variables torchrun(const char* group) {
           {"WORLD_SIZE", "2"},   {"LOCAL_RANK", "0"},       {"LOCAL_WORLD_SIZE", "1"}};
 }
 
-class launch_plan_test : public ::testing::Test {
+class launch_roles_test : public ::testing::Test {
  protected:
-  launch_plan_test() { std::ofstream(hosts()) << "w0 slots=2\nw1 slots=2\nw2 slots=1\n"; }
+  launch_roles_test() { std::ofstream(hosts()) << "w0 slots=2\nw1 slots=2\nw2 slots=1\n"; }
 
   [[nodiscard]] std::string hosts() const { return (place_.path() / "hosts").string(); }
   [[nodiscard]] launch_choice with_hosts() const {
@@ -52,8 +52,8 @@ class launch_plan_test : public ::testing::Test {
     choice.join_file = "/shared/job";
     return choice;
   }
-  static expected<launch_plan> plan(const launch_choice& choice, const variables& found = {}) {
-    return plan_launch(
+  static expected<launch_roles> plan(const launch_choice& choice, const variables& found = {}) {
+    return decide_launch_roles(
         choice,
         [&](std::string_view name) {
           const auto at = found.find(name);
@@ -61,10 +61,10 @@ class launch_plan_test : public ::testing::Test {
         },
         planned_host);
   }
-  static launch_plan good(const launch_choice& choice, const variables& found = {}) {
+  static launch_roles good(const launch_choice& choice, const variables& found = {}) {
     const auto made = plan(choice, found);
     EXPECT_TRUE(made) << to_string(made.error());
-    return made.value_or(launch_plan{});
+    return made.value_or(launch_roles{});
   }
   static void expect_bad(const launch_choice& choice, const variables& found, error_code code, const char* flag) {
     const auto made = plan(choice, found);
@@ -73,7 +73,7 @@ class launch_plan_test : public ::testing::Test {
     EXPECT_THAT(to_string(made.error()), HasSubstr(flag));
     EXPECT_FALSE(made.error().fix.empty());
   }
-  static std::vector<std::string> names(const launch_plan& made) {
+  static std::vector<std::string> names(const launch_roles& made) {
     std::vector<std::string> all;
     for (const node_slots& node : made.nodes) all.push_back(node.name);
     return all;
@@ -85,8 +85,8 @@ class launch_plan_test : public ::testing::Test {
 
 using strings = std::vector<std::string>;
 
-TEST_F(launch_plan_test, a_hostfile_is_reached_by_ssh) {
-  const launch_plan made = good(with_hosts());
+TEST_F(launch_roles_test, a_hostfile_is_reached_by_ssh) {
+  const launch_roles made = good(with_hosts());
   EXPECT_EQ(made.part, launch_part::start_agents);
   EXPECT_EQ(names(made), (strings{"w0", "w1", "w2"}));
   EXPECT_EQ(made.driver_node, 0u);
@@ -98,7 +98,7 @@ TEST_F(launch_plan_test, a_hostfile_is_reached_by_ssh) {
       << "a hostfile goes before a scheduler";
 }
 
-TEST_F(launch_plan_test, without_nodes_there_is_no_launch) {
+TEST_F(launch_roles_test, without_nodes_there_is_no_launch) {
   expect_bad({}, {}, error_code::missing_flag, "--hostfile");
   launch_choice absent;
   absent.hostfile = "/no/such/file";
@@ -108,18 +108,18 @@ TEST_F(launch_plan_test, without_nodes_there_is_no_launch) {
   expect_bad(unknown, {}, error_code::unknown_name, "w7");
 }
 
-TEST_F(launch_plan_test, by_hand_each_rank_has_its_part) {
+TEST_F(launch_roles_test, by_hand_each_rank_has_its_part) {
   launch_choice choice = with_hosts();
   choice.no_ssh = true;
   choice.join_file = "/shared/job";
   choice.node_rank = 0;
-  const launch_plan launcher = good(choice);
+  const launch_roles launcher = good(choice);
   EXPECT_EQ(launcher.part, launch_part::write_join_files);
   EXPECT_EQ(launcher.join_file, "/shared/job");
   EXPECT_EQ(launcher.node_ranks, (std::vector<std::uint32_t>{0, 1, 2}));
   EXPECT_EQ(launcher.driver_node, 0u);
   choice.node_rank = 2;
-  const launch_plan agent = good(choice);
+  const launch_roles agent = good(choice);
   EXPECT_EQ(agent.part, launch_part::await_join_file);
   EXPECT_EQ(agent.join_file, "/shared/job.2");
   EXPECT_EQ(agent.node, "w2");
@@ -134,7 +134,7 @@ TEST_F(launch_plan_test, by_hand_each_rank_has_its_part) {
   EXPECT_EQ(good(choice).driver_node, std::nullopt) << "its slots are not used";
 }
 
-TEST_F(launch_plan_test, by_hand_without_a_hostfile_a_number_is_enough) {
+TEST_F(launch_roles_test, by_hand_without_a_hostfile_a_number_is_enough) {
   launch_choice choice = with_file();
   choice.node_rank = 1;
   EXPECT_EQ(good(choice).join_file, "/shared/job.1");
@@ -151,7 +151,7 @@ TEST_F(launch_plan_test, by_hand_without_a_hostfile_a_number_is_enough) {
   expect_bad(choice, {}, error_code::value_out_of_range, "--num-nodes");
 }
 
-TEST_F(launch_plan_test, flags_that_are_missing_or_contradict_are_named) {
+TEST_F(launch_roles_test, flags_that_are_missing_or_contradict_are_named) {
   launch_choice choice = with_hosts();
   choice.no_ssh = true;
   expect_bad(choice, {}, error_code::missing_flag, "--join-file");
@@ -167,17 +167,17 @@ TEST_F(launch_plan_test, flags_that_are_missing_or_contradict_are_named) {
   expect_bad(ranked, {}, error_code::flags_contradict, "--node-rank");
 }
 
-TEST_F(launch_plan_test, the_script_of_a_slurm_job_reaches_its_nodes_by_ssh) {
-  const launch_plan made = good({}, slurm_batch);
+TEST_F(launch_roles_test, the_script_of_a_slurm_job_reaches_its_nodes_by_ssh) {
+  const launch_roles made = good({}, slurm_batch);
   EXPECT_EQ(made.part, launch_part::start_agents);
   EXPECT_EQ(names(made), (strings{"w0", "w1", "w2"}));
   EXPECT_EQ(made.driver_node, 0u);
 }
 
-TEST_F(launch_plan_test, a_slurm_step_joins_by_files) {
+TEST_F(launch_roles_test, a_slurm_step_joins_by_files) {
   expect_bad({}, slurm_step("1"), error_code::missing_flag, "Slurm");
   expect_bad({}, slurm_step("1"), error_code::missing_flag, "--join-file");
-  const launch_plan launcher = good(with_file(), slurm_step("0"));
+  const launch_roles launcher = good(with_file(), slurm_step("0"));
   EXPECT_EQ(launcher.part, launch_part::write_join_files);
   EXPECT_EQ(launcher.nodes[2].slots.size(), 2u);
   EXPECT_EQ(good(with_file(), slurm_step("2")).join_file, "/shared/job.2");
@@ -185,7 +185,7 @@ TEST_F(launch_plan_test, a_slurm_step_joins_by_files) {
   EXPECT_EQ(good(with_file(), slurm_step("0", "1")).part, launch_part::nothing);
 }
 
-TEST_F(launch_plan_test, torchrun_open_mpi_and_kubernetes_number_the_nodes) {
+TEST_F(launch_roles_test, torchrun_open_mpi_and_kubernetes_number_the_nodes) {
   EXPECT_EQ(names(good(with_file(), torchrun("0"))), (strings{"node-0", "node-1"}));
   EXPECT_EQ(good(with_file(), torchrun("1")).join_file, "/shared/job.1");
   expect_bad({}, torchrun("1"), error_code::missing_flag, "torchrun");

@@ -33,7 +33,7 @@ enum class launch_part : std::uint8_t {
 };
 
 /// The parts of a launch, decided.
-struct launch_plan {
+struct launch_roles {
   launch_part part = launch_part::nothing;
   /// For a launcher: its nodes.
   std::vector<node_slots> nodes;
@@ -61,6 +61,7 @@ std::string join_file_of(const std::string& prefix, std::uint32_t node_rank);
 ///
 /// Errors: those of read_hostfile(), select_nodes() and find_scheduler(); E0104 for flags that contradict; E0105 for
 /// one that is missing, which names it.
-expected<launch_plan> plan_launch(const launch_choice& choice, const environment_lookup& lookup, const own_host& host);
+expected<launch_roles> decide_launch_roles(const launch_choice& choice, const environment_lookup& lookup,
+                                           const own_host& host);
 
 }  // namespace troupe

@@ -12,13 +12,13 @@
 namespace troupe {
 
 /// Does to this process, and to its workers where the order says so, what a fault plan wants of its node. Threads: one.
-class node_suffering {
+class node_faults {
  public:
-  explicit node_suffering(std::shared_ptr<message_link> driver) : driver_(std::move(driver)) {}
+  explicit node_faults(std::shared_ptr<message_link> driver) : driver_(std::move(driver)) {}
 
   /// Returns after a freeze, and at once where the node is cut off; not after a kill. E0614; E0702 for an order that
   /// cannot be.
-  [[nodiscard]] expected<void> suffer(const suffer_fault& what, const agent_workers& workers);
+  [[nodiscard]] expected<void> apply(const apply_fault& what, const agent_workers& workers);
 
  private:
   class silence;

@@ -24,7 +24,7 @@ class forward_surroundings {
 };
 
 /// What a node computes: see plain_evaluation.hpp. `around` and `of` outlive it.
-[[nodiscard]] std::shared_ptr<stage_body> make_graph_body(forward_surroundings& around, const plan& of,
-                                                          stage_index stage);
+[[nodiscard]] std::shared_ptr<stage_body> make_hash_body(forward_surroundings& around, const plan& of,
+                                                         stage_index stage);
 
 }  // namespace troupe::simulation

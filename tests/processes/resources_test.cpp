@@ -82,7 +82,7 @@ words joined(words first, const words& second) {
   return first;
 }
 
-void expect_room_or_reason(const row& one, bool with_workers) {
+void expect_resources_or_reason(const row& one, bool with_workers) {
   SCOPED_TRACE(std::string(one.limit) + " " + std::to_string(one.value) + (with_workers ? ", with workers" : ""));
   words run = joined(lenet(64, 500), {"--stages", "2"});
   if (with_workers) run.emplace_back("--processes");
@@ -120,15 +120,15 @@ class room : public ::testing::TestWithParam<bool> {
 TEST_P(room, for_threads_is_there_or_told) {
   marked_run trial(joined(as_a_user_of_its_own(), {"true"}), "/usr/bin/env");
   if (trial.run().status != 0) GTEST_SKIP() << "this machine gives no user and no user namespace of its own";
-  for (const row& one : thread_rows) expect_room_or_reason(one, with_workers());
+  for (const row& one : thread_rows) expect_resources_or_reason(one, with_workers());
 }
 
 TEST_P(room, for_open_files_is_there_or_told) {
-  for (const row& one : file_rows) expect_room_or_reason(one, with_workers());
+  for (const row& one : file_rows) expect_resources_or_reason(one, with_workers());
 }
 
 TEST_P(room, for_memory_is_there_or_told) {
-  for (const row& one : memory_rows) expect_room_or_reason(one, with_workers());
+  for (const row& one : memory_rows) expect_resources_or_reason(one, with_workers());
 }
 
 INSTANTIATE_TEST_SUITE_P(runs, room, ::testing::Bool(),

@@ -1,7 +1,7 @@
 // Goal: outputs of every size are lent to the next process, where LibTorch gives each large tensor an allocation of its
 // own, and no bit changes. Method: a stage on the late device, whose memory comes from a cache by LibTorch's rules; its
 // outputs are lent as a producer of cuda_ipc does it, without the edge.
-#include "runtime/stage/output_room.hpp"
+#include "runtime/stage/output_reserve.hpp"
 
 #include <deque>
 #include <vector>
@@ -112,7 +112,7 @@ class lending_stage {
   std::uint64_t next_ = 0;
 };
 
-TEST(output_room, has_large_outputs_lent_whatever_their_size) {
+TEST(output_reserve, has_large_outputs_lent_whatever_their_size) {
   static_cast<void>(sharing());
   for (const std::int64_t mebibytes : {std::int64_t{4}, std::int64_t{11}, std::int64_t{16}, std::int64_t{24}}) {
     lending_stage stage(output_way::lent);
@@ -120,7 +120,7 @@ TEST(output_room, has_large_outputs_lent_whatever_their_size) {
   }
 }
 
-TEST(output_room, knows_what_a_forward_takes) {
+TEST(output_reserve, knows_what_a_forward_takes) {
   static_cast<void>(sharing());
   for (const step_counts steps : {step_counts{12, 12}, step_counts{12, 1}}) {
     lending_stage stage(output_way::lent, steps);
@@ -128,14 +128,14 @@ TEST(output_room, knows_what_a_forward_takes) {
   }
 }
 
-TEST(output_room, has_smaller_outputs_lent_behind_larger_ones) {
+TEST(output_reserve, has_smaller_outputs_lent_behind_larger_ones) {
   static_cast<void>(sharing());
   lending_stage stage(output_way::lent);
   EXPECT_EQ(stage.copied_of(12, 16), 0);
   EXPECT_EQ(stage.copied_of(12, 3) + stage.copied_of(12, 13) + stage.copied_of(12, 16), 0);
 }
 
-TEST(output_room, without_it_only_some_large_outputs_are_lent) {
+TEST(output_reserve, without_it_only_some_large_outputs_are_lent) {
   static_cast<void>(sharing());
   lending_stage stage(output_way::laid_out);
   EXPECT_EQ(stage.copied_of(30, 4), 0) << "they share allocations";

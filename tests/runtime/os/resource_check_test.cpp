@@ -1,7 +1,7 @@
 // Goal: what a process lacks is told before anything is made, with need and supply; a thread that
 // the system does not give is an error value. Method: soft limits of this process, set for one call. Limits of threads,
-// which do not hold for the super-user, are in tests/processes/room_test.cpp.
-#include "runtime/os/room.hpp"
+// which do not hold for the super-user, are in tests/processes/resource_check_test.cpp.
+#include "runtime/os/resource_check.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -66,7 +66,7 @@ TEST(room, is_given_back) {
   std::thread([] {}).join();  // with the first one ThreadSanitizer starts another of its own, which stays
   const auto threads = entries_of("/proc/self/task");
   const auto descriptors = entries_of("/proc/self/fd");
-  const auto room = ensure_room(
+  const auto room = ensure_resources(
       {.where = "test", .threads = 20, .threads_elsewhere = 30, .descriptors = 40, .address_bytes = 1u << 30});
   ASSERT_TRUE(room) << to_string(room.error());
   EXPECT_EQ(entries_of("/proc/self/task"), threads);
@@ -74,7 +74,7 @@ TEST(room, is_given_back) {
 }
 
 TEST(room, for_nothing_is_always_there) {
-  EXPECT_TRUE(ensure_room({.where = "test"}));
+  EXPECT_TRUE(ensure_resources({.where = "test"}));
 }
 
 std::size_t free_numbers_below(int limit) {
@@ -108,8 +108,8 @@ void expect_descriptors_counted() {
   constexpr int limit = 60;
   const std::size_t there = free_numbers_below(limit);
   limit_files(limit, limit);
-  EXPECT_TRUE(ensure_room({.where = "test", .descriptors = there}));
-  const auto short_of_one = ensure_room({.where = "test", .descriptors = there + 1});
+  EXPECT_TRUE(ensure_resources({.where = "test", .descriptors = there}));
+  const auto short_of_one = ensure_resources({.where = "test", .descriptors = there + 1});
   ASSERT_FALSE(short_of_one);
   EXPECT_EQ(short_of_one.error().code, error_code::process_failed);
   EXPECT_THAT(short_of_one.error().cause,
@@ -126,11 +126,11 @@ TEST(room, for_descriptors_raises_the_soft_limit_where_that_is_too_low_and_only_
   in_child([] {
     const std::size_t there = free_numbers_below(60);
     limit_files(60, 200);
-    EXPECT_TRUE(ensure_room({.where = "test", .descriptors = there}));
+    EXPECT_TRUE(ensure_resources({.where = "test", .descriptors = there}));
     EXPECT_EQ(soft_file_limit(), 60U);
-    EXPECT_TRUE(ensure_room({.where = "test", .descriptors = there + 100}));
+    EXPECT_TRUE(ensure_resources({.where = "test", .descriptors = there + 100}));
     EXPECT_EQ(soft_file_limit(), 200U);
-    const auto refused = ensure_room({.where = "test", .descriptors = there + 300});
+    const auto refused = ensure_resources({.where = "test", .descriptors = there + 300});
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().fix, HasSubstr("to at least 360,")) << "more than the hard limit";
     EXPECT_TRUE(restore_open_file_limit());
@@ -142,8 +142,8 @@ TEST(room, for_addresses_is_told_with_its_limit) {
   if (has_shadow_memory) GTEST_SKIP() << "the sanitizer takes more addresses than any limit";
   constexpr std::uint64_t spare = 512u << 20;
   const limited memory(RLIMIT_AS, addresses_in_use() + spare);
-  EXPECT_TRUE(ensure_room({.where = "test", .address_bytes = spare / 2}));
-  const auto refused = ensure_room({.where = "test", .address_bytes = 2 * spare});
+  EXPECT_TRUE(ensure_resources({.where = "test", .address_bytes = spare / 2}));
+  const auto refused = ensure_resources({.where = "test", .address_bytes = 2 * spare});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, error_code::process_failed);
   EXPECT_THAT(refused.error().cause, AllOf(HasSubstr("1024 MiB of addresses are needed"), HasSubstr("ulimit -v: ")));
@@ -152,7 +152,7 @@ TEST(room, for_addresses_is_told_with_its_limit) {
 TEST(room, for_stacks_is_told_with_the_number_of_threads) {
   if (has_shadow_memory) GTEST_SKIP() << "the sanitizer takes more addresses than any limit";
   const limited memory(RLIMIT_AS, addresses_in_use() + (64u << 20));
-  const auto refused = ensure_room({.where = "test", .threads = 1000});
+  const auto refused = ensure_resources({.where = "test", .threads = 1000});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, error_code::process_failed);
   EXPECT_THAT(refused.error().cause, AllOf(HasSubstr("up to 1000 more threads are needed"),

@@ -1,4 +1,4 @@
-#include "runtime/process/nursery.hpp"
+#include "runtime/process/fork_server.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr const char* name_in_log = "nursery";
+constexpr const char* name_in_log = "fork server";
 constexpr int socket_number = 3;
 /// The first of two messages has the standard descriptors, as one may not carry all.
 constexpr const char* standard_ones = "standard";
@@ -40,7 +40,7 @@ constexpr std::size_t standard_count = 3;
 
 // --- a request as text: the numbers of its descriptors, then its variables, a line each -----------------------------
 
-/// Read at run time, and by no library while it is loaded: a copy may have another value than the nursery.
+/// Read at run time, and by no library while it is loaded: a copy may have another value than the fork server.
 bool may_differ(std::string_view variable) {
   constexpr std::array names = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR"};
   return variable.starts_with("TROUPE_") || std::ranges::find(names, variable) != names.end();
@@ -52,19 +52,19 @@ std::string_view name_in(std::string_view entry) {
 
 /// Empty if it does not fit a message, or asks for what a copy cannot have.
 std::string text_of(const exec_image& image, std::span<const fd_move> moves,
-                    const std::set<std::string, std::less<>>& of_nursery) {
+                    const std::set<std::string, std::less<>>& of_fork_server) {
   std::string text;
   for (const fd_move& each : moves) text += std::to_string(each.to) + " ";
   std::set<std::string_view> wanted;
   for (char* const* entry = image.environment(); *entry != nullptr; ++entry) {
     const std::string_view variable(*entry);
     wanted.insert(name_in(variable));
-    if (of_nursery.contains(variable)) continue;
+    if (of_fork_server.contains(variable)) continue;
     if (!may_differ(name_in(variable)) || variable.find('\n') != std::string_view::npos) return {};
     text.append("\n").append(variable);
   }
   const bool has_all =
-      std::ranges::all_of(of_nursery, [&](const std::string& each) { return wanted.contains(name_in(each)); });
+      std::ranges::all_of(of_fork_server, [&](const std::string& each) { return wanted.contains(name_in(each)); });
   return has_all && text.size() <= limits::channel_tag_bytes_max ? text : std::string{};
 }
 
@@ -89,7 +89,8 @@ void set_variables(std::string_view lines) {
   }
 }
 
-// --- the nursery's side ----------------------------------------------------------------------------------------------
+// --- the fork server's side
+// ----------------------------------------------------------------------------------------------
 
 bool has_one_thread() {
   std::error_code problem;
@@ -167,10 +168,10 @@ std::string own_name() {
   return name.data();
 }
 
-void serve_under_its_name(unique_fd socket, nursery_preparation when, std::function<void()> prepare) {
+void serve_under_its_name(unique_fd socket, fork_server_preparation when, std::function<void()> prepare) {
   const std::string name = own_name();
   ::prctl(PR_SET_NAME, name_in_log);
-  if (prepare && when == nursery_preparation::at_once) std::exchange(prepare, nullptr)();
+  if (prepare && when == fork_server_preparation::at_once) std::exchange(prepare, nullptr)();
   serve(std::move(socket), std::move(prepare));
   ::prctl(PR_SET_NAME, name.c_str());
 }
@@ -198,16 +199,16 @@ struct silent_listener final : process_listener {
 
 // --- the driver's or the agent's side --------------------------------------------------------------------------------
 
-nursery::nursery(fd_channel channel, char* const* environment, std::chrono::milliseconds patience)
+fork_server::fork_server(fd_channel channel, char* const* environment, std::chrono::milliseconds patience)
     : patience_(patience),
       channel_(std::make_unique<fd_channel>(std::move(channel))),
       environment_(entries_of(environment)) {}
 
-nursery::~nursery() {
+fork_server::~fork_server() {
   end();
 }
 
-void nursery::end() {
+void fork_server::end() {
   pid_t killed = 0;
   {
     const std::lock_guard lock{mutex_};
@@ -218,7 +219,7 @@ void nursery::end() {
 }
 
 /// Does not wait for its end: one that hangs in the kernel may take long.
-void nursery::retire() {
+void fork_server::retire() {
   channel_.reset();
   awaited_.reset();
   if (pid_ != 0) {
@@ -228,7 +229,8 @@ void nursery::retire() {
   if (host_) static_cast<void>(host_->kill(executed_, SIGKILL));
 }
 
-std::shared_ptr<nursery> nursery::fork_here(nursery_preparation when, const std::function<void()>& prepare) {
+std::shared_ptr<fork_server> fork_server::fork_here(fork_server_preparation when,
+                                                    const std::function<void()>& prepare) {
   auto ends = fd_channel::make();
   const std::uint64_t thread_number = place_of_thread_number();
   if (!ends || thread_number == 0 || !has_one_thread()) return nullptr;
@@ -237,7 +239,7 @@ std::shared_ptr<nursery> nursery::fork_here(nursery_preparation when, const std:
   const pid_t pid = make_copy(0, thread_number);
   if (pid < 0) return nullptr;
   if (pid > 0) {
-    std::shared_ptr<nursery> made(new nursery(std::move(ends->first), ::environ, nursery_patience));
+    std::shared_ptr<fork_server> made(new fork_server(std::move(ends->first), ::environ, fork_server_patience));
     made->pid_ = pid;
     return made;
   }
@@ -248,23 +250,23 @@ std::shared_ptr<nursery> nursery::fork_here(nursery_preparation when, const std:
   return nullptr;
 }
 
-std::shared_ptr<nursery> nursery::start(spawn_request request, std::chrono::milliseconds patience) {
+std::shared_ptr<fork_server> fork_server::start(spawn_request request, std::chrono::milliseconds patience) {
   auto ends = fd_channel::make();
   auto host = process_host::create();
   const auto image = exec_image::make(request);
   if (!ends || !host || !image) return nullptr;
   request.name = name_in_log;
-  request.environment.emplace_back(nursery_variable, std::to_string(socket_number));
+  request.environment.emplace_back(fork_server_variable, std::to_string(socket_number));
   request.fds.push_back({std::move(ends->second), socket_number});
   const auto started = (*host)->start(std::move(request), std::make_shared<silent_listener>());
   if (!started) return nullptr;
-  std::shared_ptr<nursery> made(new nursery(std::move(ends->first), image->environment(), patience));
+  std::shared_ptr<fork_server> made(new fork_server(std::move(ends->first), image->environment(), patience));
   made->host_ = std::move(*host);
   made->executed_ = *started;
   return made;
 }
 
-bool nursery::send(const std::string& text, std::span<const fd_move> moves) {
+bool fork_server::send(const std::string& text, std::span<const fd_move> moves) {
   std::vector<int> fds;
   for (const fd_move& each : moves) fds.push_back(each.from);
   const std::span<const int> all(fds);
@@ -274,7 +276,7 @@ bool nursery::send(const std::string& text, std::span<const fd_move> moves) {
   return second && *second == channel_status::done;
 }
 
-bool nursery::ask(const exec_image& image, std::span<const fd_move> moves, time_point deadline) {
+bool fork_server::ask(const exec_image& image, std::span<const fd_move> moves, time_point deadline) {
   const std::lock_guard lock{mutex_};
   if (!channel_ || awaited_) return false;
   const std::string text = text_of(image, moves, environment_);
@@ -290,7 +292,7 @@ bool nursery::ask(const exec_image& image, std::span<const fd_move> moves, time_
   return true;
 }
 
-std::optional<pid_t> nursery::take(time_point now) {
+std::optional<pid_t> fork_server::take(time_point now) {
   const std::lock_guard lock{mutex_};
   if (!channel_ || !awaited_) return 0;
   const auto answer = channel_->receive();
@@ -302,13 +304,13 @@ std::optional<pid_t> nursery::take(time_point now) {
   return last_look();
 }
 
-pid_t nursery::give_up() {
+pid_t fork_server::give_up() {
   const std::lock_guard lock{mutex_};
   return channel_ && awaited_ ? last_look() : 0;
 }
 
 /// A copy that has told its number runs; one that has not finds that it may not, and ends.
-pid_t nursery::last_look() {
+pid_t fork_server::last_look() {
   channel_->refuse_more();
   const auto answer = channel_->receive();
   const bool is_there = answer && answer->status == channel_status::done;
@@ -317,7 +319,7 @@ pid_t nursery::last_look() {
 }
 
 /// One that loads, or copies on a busy machine, computes.
-bool nursery::is_silent(time_point now) {
+bool fork_server::is_silent(time_point now) {
   if (now >= awaited_->until) return true;
   if (now < awaited_->silent_since + patience_) return false;
   const auto so_far = computed();
@@ -327,7 +329,7 @@ bool nursery::is_silent(time_point now) {
   return false;
 }
 
-std::chrono::nanoseconds nursery::computed() const {
+std::chrono::nanoseconds fork_server::computed() const {
   const auto pid = known_pid();
   clockid_t clock{};
   timespec time{};
@@ -335,33 +337,33 @@ std::chrono::nanoseconds nursery::computed() const {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-std::optional<pid_t> nursery::known_pid() const {
+std::optional<pid_t> fork_server::known_pid() const {
   if (pid_ != 0) return pid_;
   return host_ ? host_->pid_of(executed_) : std::nullopt;
 }
 
-std::optional<pid_t> nursery::pid() const {
+std::optional<pid_t> fork_server::pid() const {
   const std::lock_guard lock{mutex_};
   return known_pid();
 }
 
-int nursery::fd() const {
+int fork_server::fd() const {
   const std::lock_guard lock{mutex_};
   return channel_ ? channel_->fd() : -1;
 }
 
-nursery::time_point nursery::wakes_at() const {
+fork_server::time_point fork_server::wakes_at() const {
   const std::lock_guard lock{mutex_};
   if (!channel_ || !awaited_) return {};
   return std::min(awaited_->until, awaited_->silent_since + patience_);
 }
 
-void serve_nursery_if_asked(const std::function<void()>& prepare) {
-  const char* found = std::getenv(nursery_variable);
+void serve_fork_server_if_asked(const std::function<void()>& prepare) {
+  const char* found = std::getenv(fork_server_variable);
   if (found == nullptr) return;
   const bool is_ours = std::string_view(found) == std::to_string(socket_number);
-  ::unsetenv(nursery_variable);
-  if (is_ours) serve_under_its_name(unique_fd(socket_number), nursery_preparation::at_once, prepare);
+  ::unsetenv(fork_server_variable);
+  if (is_ours) serve_under_its_name(unique_fd(socket_number), fork_server_preparation::at_once, prepare);
 }
 
 }  // namespace troupe

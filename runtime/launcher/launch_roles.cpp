@@ -1,4 +1,4 @@
-#include "runtime/launcher/launch_plan.hpp"
+#include "runtime/launcher/launch_roles.hpp"
 
 #include <algorithm>
 
@@ -70,8 +70,8 @@ expected<std::vector<launch_node>> known_nodes(const launch_choice& choice, cons
   return std::vector<launch_node>{};
 }
 
-launch_plan no_part(std::string reason) {
-  launch_plan plan;
+launch_roles no_part(std::string reason) {
+  launch_roles plan;
   plan.reason = std::move(reason);
   return plan;
 }
@@ -86,15 +86,15 @@ class plan_maker {
              std::vector<launch_node> all, std::vector<node_slots> used)
       : choice_(choice), place_(place), host_(host), all_(std::move(all)), used_(std::move(used)) {}
 
-  [[nodiscard]] expected<launch_plan> by_ssh() && {
-    launch_plan plan;
+  [[nodiscard]] expected<launch_roles> by_ssh() && {
+    launch_roles plan;
     plan.part = launch_part::start_agents;
     plan.nodes = std::move(used_);
     plan.driver_node = find_own_node(plan.nodes, host_);
     return plan;
   }
 
-  [[nodiscard]] expected<launch_plan> by_join_files() && {
+  [[nodiscard]] expected<launch_roles> by_join_files() && {
     const std::uint32_t rank = choice_.node_rank ? *choice_.node_rank : *place_.node_rank;
     if (!choice_.node_rank && place_.local_rank.value_or(0) > 0) {
       return no_part(
@@ -111,18 +111,18 @@ class plan_maker {
   /// --num-nodes alone says how many there are.
   [[nodiscard]] bool is_open_ended() const { return !choice_.hostfile && place_.nodes.empty() && !place_.node_count; }
 
-  [[nodiscard]] expected<launch_plan> rank_beyond(std::uint32_t rank) const {
+  [[nodiscard]] expected<launch_roles> rank_beyond(std::uint32_t rank) const {
     return fail(error_code::value_out_of_range, "--node-rank",
                 fmt::format("is {}, and there are {} nodes", rank, all_.size()),
                 fmt::format("give a rank from 0 to {}", all_.size() - 1));
   }
 
-  [[nodiscard]] expected<launch_plan> as_launcher() {
+  [[nodiscard]] expected<launch_roles> as_launcher() {
     if (used_.empty()) {
       return missing("--num-nodes", "nothing says how many nodes there are",
                      "add --num-nodes N, or --hostfile FILE with a line per node");
     }
-    launch_plan plan;
+    launch_roles plan;
     plan.part = launch_part::write_join_files;
     plan.join_file = *choice_.join_file;
     for (const node_slots& node : used_) plan.node_ranks.push_back(rank_in(all_, node.name));
@@ -131,11 +131,11 @@ class plan_maker {
     return plan;
   }
 
-  [[nodiscard]] expected<launch_plan> as_agent(std::uint32_t rank) const {
+  [[nodiscard]] expected<launch_roles> as_agent(std::uint32_t rank) const {
     const bool is_known = rank < all_.size();
     if (is_known && std::ranges::find(used_, all_[rank].name, &node_slots::name) == used_.end())
       return no_part(fmt::format("node {} is left out", all_[rank].name));
-    launch_plan plan;
+    launch_roles plan;
     plan.part = launch_part::await_join_file;
     plan.join_file = join_file_of(*choice_.join_file, rank);
     plan.node = is_known ? all_[rank].name : fmt::format("node rank {}", rank);
@@ -155,7 +155,8 @@ std::string join_file_of(const std::string& prefix, std::uint32_t node_rank) {
   return fmt::format("{}.{}", prefix, node_rank);
 }
 
-expected<launch_plan> plan_launch(const launch_choice& choice, const environment_lookup& lookup, const own_host& host) {
+expected<launch_roles> decide_launch_roles(const launch_choice& choice, const environment_lookup& lookup,
+                                           const own_host& host) {
   const auto place = TROUPE_TRY(find_scheduler(lookup));
   TROUPE_TRY(check_choice(choice, place));
   auto all = TROUPE_TRY(known_nodes(choice, place));

@@ -1,4 +1,4 @@
-#include "actors/workers/room_of.hpp"
+#include "actors/workers/resource_needs.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -56,7 +56,7 @@ std::size_t edges_of(const wired_instance& instance) {
 
 }  // namespace
 
-room_request room_of_run(const wiring_plan& plan, const room_options& options) {
+resource_needs needs_of_run(const wiring_plan& plan, const needs_options& options) {
   std::uint32_t local = 0;
   std::uint32_t remote = 0;
   std::size_t local_edges = 0;
@@ -72,10 +72,10 @@ room_request room_of_run(const wiring_plan& plan, const room_options& options) {
   }
   // The caller's thread and the one that starts the run have a team each.
   const std::uint32_t teams = default_team() - 1 + largest_team(options.threads) - 1;
-  room_request needed{.where = "run",
-                      .threads = helper_threads + caf_threads + teams + local * options.threads,
-                      .descriptors = files_open,
-                      .address_bytes = limits::room_address_bytes};
+  resource_needs needed{.where = "run",
+                        .threads = helper_threads + caf_threads + teams + local * options.threads,
+                        .descriptors = files_open,
+                        .address_bytes = limits::checked_address_bytes};
   if (remote == 0) return needed;
   const std::uint32_t idle = 1 + idle_worker_threads(*options.edges);
   needed.threads += link_threads + process_host_threads + options.edges->threads;
@@ -86,28 +86,28 @@ room_request room_of_run(const wiring_plan& plan, const room_options& options) {
   return needed;
 }
 
-room_request room_of_worker(const worker_description& description) {
+resource_needs needs_of_worker(const worker_description& description) {
   std::size_t edges = 0;
   for (const wired_instance& each : description.plan.instances) edges = std::max(edges, edges_of(each));
   return {.where = "worker",
           .threads = idle_worker_threads(*description.edges),
           .descriptors = worker_files + description.edges->files_per_edge * edges + description.edges->files,
-          .address_bytes = limits::room_address_bytes};
+          .address_bytes = limits::checked_address_bytes};
 }
 
-room_request room_of_stage(std::uint32_t threads) {
+resource_needs needs_of_stage(std::uint32_t threads) {
   return {.where = "worker", .threads = stage_threads(threads)};
 }
 
-room_request room_of_preparing() {
+resource_needs needs_of_preparing() {
   return {.where = "spare worker", .threads = default_team() - 1};
 }
 
-room_request room_of_command(const char* name, std::uint32_t threads) {
+resource_needs needs_of_command(const char* name, std::uint32_t threads) {
   return {.where = name,
           .threads = default_team() - 1 + largest_team(threads),
           .descriptors = files_open,
-          .address_bytes = limits::room_address_bytes};
+          .address_bytes = limits::checked_address_bytes};
 }
 
 }  // namespace troupe

@@ -21,12 +21,12 @@ class recorded_graph {
 };
 
 /// Records graphs on one device. Threads: one.
-class graph_recorder {
+class kernel_recorder {
  public:
-  graph_recorder() = default;
-  graph_recorder(const graph_recorder&) = delete;
-  graph_recorder& operator=(const graph_recorder&) = delete;
-  virtual ~graph_recorder() = default;
+  kernel_recorder() = default;
+  kernel_recorder(const kernel_recorder&) = delete;
+  kernel_recorder& operator=(const kernel_recorder&) = delete;
+  virtual ~kernel_recorder() = default;
 
   /// Calls `work`, which gives the thread's current stream something to do: it is recorded, and not done. Memory that
   /// `work` takes belongs to the graph as long as that lives, and also what it has freed again. E0902 where `work`

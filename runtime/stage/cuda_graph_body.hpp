@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/device/graph_recorder.hpp"
+#include "runtime/device/kernel_recorder.hpp"
 #include "runtime/flow/stage_body.hpp"
 #include "runtime/stage/device_body.hpp"
 
@@ -29,11 +29,11 @@ namespace troupe {
 /// E0602 if the body cannot be recorded, or if the graph gives other bits. The body runs without a graph where there
 /// are more than limits::graph_shapes_max shapes, where the inputs have different samples, and where a tensor is empty
 /// or not dense.
-class graph_body final : public stage_body {
+class cuda_graph_body final : public stage_body {
  public:
   /// `ways`: what the device_body does with each output.
-  graph_body(std::string stage, std::shared_ptr<stage_body> inner, std::shared_ptr<graph_recorder> recorder,
-             std::vector<output_way> ways)
+  cuda_graph_body(std::string stage, std::shared_ptr<stage_body> inner, std::shared_ptr<kernel_recorder> recorder,
+                  std::vector<output_way> ways)
       : stage_(std::move(stage)), inner_(std::move(inner)), recorder_(std::move(recorder)), ways_(std::move(ways)) {}
 
   void on_start() override { inner_->on_start(); }
@@ -59,7 +59,7 @@ class graph_body final : public stage_body {
 
   const std::string stage_;
   const std::shared_ptr<stage_body> inner_;
-  const std::shared_ptr<graph_recorder> recorder_;
+  const std::shared_ptr<kernel_recorder> recorder_;
   const std::vector<output_way> ways_;
   /// By a text of all that may decide which kernels the body runs: the sizes, strides, types and names of its inputs.
   std::map<std::string, shape> shapes_;

@@ -17,10 +17,10 @@ namespace troupe {
 /// and for limits::ipc_reserved_outputs outputs. LibTorch takes the smallest free place where a tensor fits, and finds
 /// it there. Where memory is short, or the device has no such cache, nothing is changed. Threads: one, with the stage's
 /// stream as its current one.
-class output_room {
+class output_reserve {
  public:
   /// Before the stage's first forward.
-  explicit output_room(c10::Device device);
+  explicit output_reserve(c10::Device device);
   /// After it, once. The host waits for the device where it has large outputs.
   void reserve(std::span<const activation> outputs) const;
 

@@ -13,14 +13,14 @@ namespace troupe {
 /// Calls the hooks of a run from a thread of its own, so that a slow or stuck one loses reports, and never time: the
 /// newest progress is kept, and the last limits::log_lines_max records of the log. A record says how many were lost
 /// before it. What a hook throws is dropped. Threads: any, but for finish().
-class report_courier {
+class hook_caller {
  public:
   /// Without any hook there is no thread, either. E0614.
-  [[nodiscard]] static expected<std::shared_ptr<report_courier>> start(evaluation_hooks hooks);
-  report_courier(const report_courier&) = delete;
-  report_courier& operator=(const report_courier&) = delete;
+  [[nodiscard]] static expected<std::shared_ptr<hook_caller>> start(evaluation_hooks hooks);
+  hook_caller(const hook_caller&) = delete;
+  hook_caller& operator=(const hook_caller&) = delete;
   /// Gives the hooks limits::hooks_finish_time.
-  ~report_courier();
+  ~hook_caller();
 
   void put(const progress_update& progress);
   void put(log_record record);
@@ -35,7 +35,7 @@ class report_courier {
 
  private:
   struct queue;
-  explicit report_courier(std::shared_ptr<queue> waiting) : queue_(std::move(waiting)) {}
+  explicit hook_caller(std::shared_ptr<queue> waiting) : queue_(std::move(waiting)) {}
 
   std::shared_ptr<queue> queue_;
   std::optional<side_thread> thread_;

@@ -1,7 +1,7 @@
 // Goal: a body that is recorded gives the bits of one that is not, whatever is in flight, and is then not called again;
 // what cannot be recorded is an error in words. Method: LibTorch's extension device, whose streams run late and whose
 // freed memory holds NaN, also after each launch of a graph.
-#include "runtime/stage/graph_body.hpp"
+#include "runtime/stage/cuda_graph_body.hpp"
 
 #include <vector>
 
@@ -20,9 +20,9 @@ namespace troupe {
 namespace {
 
 using ::testing::HasSubstr;
-class graph_body_test : public ::testing::Test {
+class cuda_graph_body_test : public ::testing::Test {
  protected:
-  graph_body_test() { late::register_late_torch(); }
+  cuda_graph_body_test() { late::register_late_torch(); }
 
   std::unique_ptr<device_body> recorded(network what, output_way way) {
     function_body_options options{.context = {.name = "stage 1", .device = device_}};
@@ -32,8 +32,8 @@ class graph_body_test : public ::testing::Test {
     };
     auto function = std::make_shared<function_body>(std::make_shared<callable_stage<decltype(counted)>>(counted, false),
                                                     std::move(options));
-    auto graphs =
-        std::make_shared<graph_body>("stage 1", std::move(function), late::make_graph_recorder(), std::vector{way});
+    auto graphs = std::make_shared<cuda_graph_body>("stage 1", std::move(function), late::make_kernel_recorder(),
+                                                    std::vector{way});
     return std::move(*device_body::make(std::move(graphs), device_, {way}));
   }
   struct in_flight {
@@ -74,7 +74,7 @@ class graph_body_test : public ::testing::Test {
   }
 };
 
-TEST_F(graph_body_test, gives_the_bits_of_the_body_whatever_is_in_flight) {
+TEST_F(cuda_graph_body_test, gives_the_bits_of_the_body_whatever_is_in_flight) {
   for (const output_way way : {output_way::stays, output_way::laid_out, output_way::lent, output_way::leaves}) {
     calls_ = 0;
     const auto body = recorded([this](const at::Tensor& x) { return forward(x, weight_there_); }, way);
@@ -98,7 +98,7 @@ TEST_F(graph_body_test, gives_the_bits_of_the_body_whatever_is_in_flight) {
   }
 }
 
-TEST_F(graph_body_test, keeps_strides_and_tells_shapes_apart_by_them) {
+TEST_F(cuda_graph_body_test, keeps_strides_and_tells_shapes_apart_by_them) {
   const auto body = recorded([](const at::Tensor& x) { return (x * 2).transpose(1, 2); }, output_way::stays);
   for (std::uint64_t index = 0; index < 12; ++index) {
     at::Tensor input = numbers({2, 3, 4, 5}, index);
@@ -112,7 +112,7 @@ TEST_F(graph_body_test, keeps_strides_and_tells_shapes_apart_by_them) {
   EXPECT_EQ(calls_, 2 * static_cast<int>(limits::graph_warm_ups + 2));
 }
 
-TEST_F(graph_body_test, records_so_many_shapes_and_runs_others_as_they_are) {
+TEST_F(cuda_graph_body_test, records_so_many_shapes_and_runs_others_as_they_are) {
   const auto body = recorded([](const at::Tensor& x) { return x * 3; }, output_way::leaves);
   constexpr int rounds = 6;
   for (int round = 0; round < rounds; ++round) {
@@ -126,7 +126,7 @@ TEST_F(graph_body_test, records_so_many_shapes_and_runs_others_as_they_are) {
   EXPECT_EQ(calls_, static_cast<int>(limits::graph_shapes_max * (limits::graph_warm_ups + 2)) + rounds);
 }
 
-TEST_F(graph_body_test, frees_what_it_took) {
+TEST_F(cuda_graph_body_test, frees_what_it_took) {
   const auto before = late::counts().bytes;
   {
     const auto body = recorded([this](const at::Tensor& x) { return forward(x, weight_there_); }, output_way::stays);
@@ -140,17 +140,17 @@ TEST_F(graph_body_test, frees_what_it_took) {
   EXPECT_EQ(late::counts().bytes, before);
 }
 
-TEST_F(graph_body_test, a_forward_that_waits_for_the_device_is_refused) {
+TEST_F(cuda_graph_body_test, a_forward_that_waits_for_the_device_is_refused) {
   const auto body = recorded([](const at::Tensor& x) { return x * x.sum().item().toDouble(); }, output_way::leaves);
   EXPECT_THAT(refusal_of(*body), HasSubstr("cannot be recorded as a CUDA graph: operation not permitted while"));
 }
 
-TEST_F(graph_body_test, a_forward_that_does_something_else_each_time_is_refused) {
+TEST_F(cuda_graph_body_test, a_forward_that_does_something_else_each_time_is_refused) {
   const auto body = recorded([this](const at::Tensor& x) { return x * calls_; }, output_way::leaves);
   EXPECT_THAT(refusal_of(*body), HasSubstr("its outputs are others when it is repeated"));
 }
 
-TEST_F(graph_body_test, a_forward_that_fails_is_told_and_not_recorded) {
+TEST_F(cuda_graph_body_test, a_forward_that_fails_is_told_and_not_recorded) {
   bool is_failing = true;
   const auto body = recorded(
       [&](const at::Tensor& x) {
@@ -171,7 +171,7 @@ TEST_F(graph_body_test, a_forward_that_fails_is_told_and_not_recorded) {
   }
 }
 
-TEST_F(graph_body_test, a_view_with_gaps_runs_as_it_is) {
+TEST_F(cuda_graph_body_test, a_view_with_gaps_runs_as_it_is) {
   const auto body = recorded([](const at::Tensor& x) { return x + 1; }, output_way::leaves);
   const at::Tensor gaps = numbers({4, 6}, 1.0).to(device_).narrow(1, 0, 3);
   for (std::uint64_t index = 0; index < 6; ++index) {
@@ -182,7 +182,7 @@ TEST_F(graph_body_test, a_view_with_gaps_runs_as_it_is) {
   EXPECT_EQ(calls_, 6);
 }
 
-TEST_F(graph_body_test, repeats_tensors_without_values) {
+TEST_F(cuda_graph_body_test, repeats_tensors_without_values) {
   const auto body = recorded([](const at::Tensor& x) { return x.narrow(1, 0, 0) * 2; }, output_way::leaves);
   for (std::uint64_t index = 0; index < 6; ++index) {
     const auto given = give(*body, micro_batch(index, numbers({2, 3}, 1.0)));
@@ -192,8 +192,8 @@ TEST_F(graph_body_test, repeats_tensors_without_values) {
   EXPECT_EQ(calls_, static_cast<int>(limits::graph_warm_ups + 2));
 }
 
-TEST_F(graph_body_test, a_device_without_graphs_is_named) {
-  const auto recorder = graph_recorder_of(device_);
+TEST_F(cuda_graph_body_test, a_device_without_graphs_is_named) {
+  const auto recorder = kernel_recorder_of(device_);
   ASSERT_FALSE(recorder);
   EXPECT_EQ(recorder.error().code, error_code::device_unavailable);
   EXPECT_EQ(recorder.error().cause, "it records no graphs");
