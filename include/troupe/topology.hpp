@@ -114,9 +114,9 @@ class model_source {
  public:
   using alternatives = std::variant<std::string, torch::jit::Module, layer_chain, std::vector<layer_spec>>;
   template <class Source>
-  requires(!std::is_same_v<std::remove_cvref_t<Source>, model_source> && std::is_constructible_v<alternatives, Source>)
-      model_source(Source&& from)
-      : from_(std::forward<Source>(from)) {}
+  requires(!std::is_same_v<Source, model_source> && std::is_constructible_v<alternatives, Source>)
+      model_source(Source from)
+      : from_(std::move(from)) {}
 
   /// For the library alone, as all below; `pipeline` is the name in errors. E0104 for options that this kind of source
   /// cannot obey.
