@@ -131,6 +131,13 @@ TEST_F(planted_page, definitions_belong_to_the_next_program) {
   EXPECT_THAT(unrun_findings(read), ElementsAre(HasSubstr("docs/a.md:20: no block runs it")));
 }
 
+TEST_F(planted_page, control_characters_are_found) {
+  plant("docs/a.md", "From \x01 on.\n```\n\x02\n```\n\ttabs too\n");
+  EXPECT_THAT(language_findings(read_page(root_, "docs/a.md")),
+              ElementsAre("docs/a.md:1: a control character", "docs/a.md:3: a control character",
+                          "docs/a.md:5: a control character"));
+}
+
 TEST_F(planted_page, words_without_a_subject_are_found) {
   plant("docs/a.md", "Part of its work.\nWhoever knows\nwhat\nis left, and the end of it.\n```\nnobody\n```\n");
   EXPECT_THAT(language_findings(read_page(root_, "docs/a.md")),

@@ -194,6 +194,11 @@ std::vector<std::string> name_findings(const fs::path& root, const page& each, c
 
 std::vector<std::string> language_findings(const page& each) {
   std::vector<std::string> found;
+  for (std::size_t i = 0; i < each.lines.size(); ++i) {
+    const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
+    if (std::ranges::none_of(each.lines[i], is_control)) continue;
+    found.push_back(each.file.string() + ":" + std::to_string(i + 1) + ": a control character");
+  }
   for (const auto& [line, text] : each.prose) {
     for (const refused_place& place : refused_words_in(text)) {
       found.push_back(each.file.string() + ":" + std::to_string(line) + ": \"" + std::string(place.words) + '"');

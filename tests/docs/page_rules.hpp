@@ -21,7 +21,8 @@ namespace troupe::testing {
 /// - error codes: "E0203", everywhere.
 std::vector<std::string> name_findings(const std::filesystem::path& root, const page& each, const named_things& things);
 
-/// Words that leave a reader to find the subject (refused_words), outside of fenced blocks.
+/// Words that leave a reader to find the subject (refused_words), outside of fenced blocks; and control characters,
+/// which no page shows.
 std::vector<std::string> language_findings(const page& each);
 
 }  // namespace troupe::testing
