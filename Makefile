@@ -59,8 +59,8 @@ test-tsan: setup
 
 # Everything under everything: run it before a change is called done. CI runs less (.ci/run).
 check:
-	@TROUPE_TEST_ALL=1 $(MAKE) test
-	@TROUPE_TEST_ALL=1 $(MAKE) test-asan ALL=ON
+	@TROUPE_ALL_CASES=1 $(MAKE) test
+	@TROUPE_ALL_CASES=1 $(MAKE) test-asan ALL=ON
 	@$(MAKE) test-tsan
 
 bench:

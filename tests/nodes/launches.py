@@ -138,8 +138,8 @@ def run_tests(tests, nodes):
 
 
 def some_of(tests, count):
-    """As in tests/support/case_choice.hpp: drawn afresh; all where TROUPE_TEST_ALL is set."""
-    if "TROUPE_TEST_ALL" in os.environ:
+    """As in tests/support/case_choice.hpp: drawn afresh; all where TROUPE_ALL_CASES is set."""
+    if "TROUPE_ALL_CASES" in os.environ:
         return tests
     drawn = random.sample(tests, count)
     return [test for test in tests if test in drawn]
