@@ -114,7 +114,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const topology& what, con
 
 expected<run_result> run(const topology& what, const run_options& options, evaluation_hooks hooks) {
   auto made = TROUPE_TRY(evaluator::create(what, options, std::move(hooks)));
-  return (made)->run();
+  return made->run();
 }
 
 evaluator::evaluator(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
