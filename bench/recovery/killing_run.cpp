@@ -37,7 +37,7 @@ std::optional<pid_t> lost_process(const std::string& line) {
 expected<std::vector<metric_value>> reference_of(eval_options options) {
   options.run.workers.enabled = false;
   auto made = TROUPE_TRY(evaluator::create(options, {}));
-  return (made)->run().map([](const run_result& result) { return result.metrics; });
+  return made->run().map([](const run_result& result) { return result.metrics; });
 }
 
 }  // namespace
