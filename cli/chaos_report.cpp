@@ -30,7 +30,7 @@ std::string effect_of(const json& one) {
   return text;
 }
 
-/// The members of result.json; what an evaluation without a result would have told is null.
+/// An entry with the members that a fault has in result.json, for a fault of which no result tells. They are null.
 json fault_with_note(const fault& one, const char* note) {
   json all = {{"fault", to_string(one)}, {"note", note}};
   for (const char* unknown :
@@ -40,8 +40,9 @@ json fault_with_note(const fault& one, const char* note) {
   return all;
 }
 
-/// In the order of the plan. What ended the first evaluation is not in the one that was resumed; one that ended with an
-/// error has no result.
+/// One entry for each fault, in the order of the plan. The result has entries for all faults, with two exceptions: an
+/// evaluation that ended with an error has no result, and a resumed one runs without the faults that end the program
+/// (ends_the_run).
 json faults_of(const chaos_verdict& verdict) {
   const json& result = verdict.disturbed.result;
   json all = json::array();
@@ -53,27 +54,29 @@ json faults_of(const chaos_verdict& verdict) {
   }
   json known = result.value("faults", json::array());
   if (!verdict.disturbed.resumed) return known;
-  std::size_t place = 0;
+  std::size_t next = 0;
   for (const fault& one : verdict.plan.faults()) {
     const bool was_injected = verdict.disturbed.was_injected_before(one);
     if (ends_the_run(one)) {
       all.push_back(fault_with_note(
           one, was_injected ? "injected; left out of the resumed evaluation" : "left out of the resumed evaluation"));
-    } else if (place < known.size()) {
-      json& last = known[place++];
-      if (was_injected && last.value("times", std::uint64_t{0}) == 0)
-        last["note"] = "injected before the evaluation was resumed; its log has the cost";
-      all.push_back(std::move(last));
+    } else if (next < known.size()) {
+      json& entry = known[next++];
+      if (was_injected && entry.value("times", std::uint64_t{0}) == 0)
+        entry["note"] = "injected before the evaluation was resumed; its log has the cost";
+      all.push_back(std::move(entry));
     }
   }
   return all;
 }
 
-/// What the results of both evaluations say against themselves.
+/// The warnings of the undisturbed evaluation, if the verdict is a failure: they may name its cause, such as a model
+/// that gives other outputs for equal inputs. The disturbed evaluation has the same model.
 std::vector<std::string> reasons_of(const chaos_verdict& verdict) {
   if (!verdict.objection) return {};
-  const json& before = verdict.undisturbed.result;
-  return before.is_object() ? before.value("warnings", std::vector<std::string>()) : std::vector<std::string>();
+  const json& undisturbed = verdict.undisturbed.result;
+  if (!undisturbed.is_object()) return {};
+  return undisturbed.value("warnings", std::vector<std::string>());
 }
 
 std::string faults_text(const chaos_verdict& verdict) {
@@ -116,9 +119,9 @@ std::string verdict_json(const chaos_verdict& verdict) {
   object["resumed"] = verdict.disturbed.resumed;
   object["plan"] = verdict.plan.texts();
   object["faults"] = faults_of(verdict);
-  const json& before = verdict.undisturbed.result;
-  object["undisturbed"] = {{"metrics", before.value("metrics", json())},
-                           {"wall_seconds", before.value("wall_seconds", json())}};
+  const json& undisturbed = verdict.undisturbed.result;
+  object["undisturbed"] = {{"metrics", undisturbed.value("metrics", json())},
+                           {"wall_seconds", undisturbed.value("wall_seconds", json())}};
   return object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -7,15 +7,16 @@
 
 namespace troupe::cli {
 
-/// What SIGINT, SIGTERM and SIGHUP, counted together, do to `troupe eval`. The first drains the evaluation, the second
-/// stops it at once. Before attach() there is nothing to drain: the first ends the process with status 130. A third
-/// does so at any time. After detach() the result is being written, and the first two change nothing.
+/// Acts on SIGINT, SIGTERM and SIGHUP in `troupe eval`, and counts them together. The first signal stops loading, so
+/// that the evaluation ends with the micro-batches that were sent. The second one drops these, too. The third one ends
+/// the process at once with status 130. Before attach() there is no evaluation to stop, so the first signal already
+/// ends the process. After detach() the result is being written, and the first two signals have no effect.
 ///
-/// The one instance lives to the end of the process: without it a signal that comes while the program ends would kill
-/// it, although the result is out. attach() and detach(): once each, any thread.
+/// The only instance is never destroyed. Without it, a signal during the exit of the program would kill the process,
+/// although the result has been written. attach() and detach(): once each, any thread.
 class eval_interrupt {
  public:
-  /// Once, before another thread starts, as threads inherit which signals are blocked. The object is never destroyed.
+  /// Once, before another thread starts, as threads inherit which signals are blocked.
   /// E0614: the system gives no thread.
   [[nodiscard]] static expected<eval_interrupt*> start();
   eval_interrupt(const eval_interrupt&) = delete;

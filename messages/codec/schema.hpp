@@ -8,8 +8,8 @@
 #include "messages/codec/codec.hpp"
 #include "messages/limits.hpp"
 
-/// Which fields travel, in which order: the one place that encoding and decoding share. A change raises
-/// limits::wire_version, from the first release on.
+/// Which fields of each message travel between processes, and in which order. Encoding and decoding share this list.
+/// From the first release on, each change here raises limits::wire_version.
 namespace troupe::codec {
 
 template <class T>
@@ -21,7 +21,7 @@ concept record = requires {
   schema<T>::fields;
 };
 
-/// A record that may stand in an envelope.
+/// A record that travels on its own, in an envelope (codec.hpp); other records are fields of messages.
 template <class T>
 concept message = record<T> && requires {
   schema<T>::kind;
@@ -130,7 +130,7 @@ template <> struct schema<end_asked> : message_of<message_kind::end_asked, &end_
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 
-/// How many items a list may have.
+/// How many items a list may have, by the type of its items. `std::uint64_t`: score::words is the longest such list.
 template <class Item>
 inline constexpr std::size_t items_max = limits::wire_array_items_max;
 template <>
@@ -138,13 +138,13 @@ inline constexpr std::size_t items_max<std::uint64_t> = limits::score_words_max;
 template <>
 inline constexpr std::size_t items_max<score> = limits::scores_per_message_max;
 
-/// The problem with a value whose fields are each in order; empty if there is none.
+/// Why a value is refused although each of its fields is valid; empty if it is not.
 template <class T>
 std::string_view objection(const T&) {
   return {};
 }
 inline std::string_view objection(const wiring_order& order) {
-  return order.present.size() != order.edge_contacts.size() ? "contacts of others than those present"
+  return order.present.size() != order.edge_contacts.size() ? "present and edge_contacts differ in length"
                                                             : std::string_view{};
 }
 

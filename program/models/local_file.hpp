@@ -4,8 +4,9 @@
 
 namespace troupe {
 
-/// Where this process finds a file: at its path; or, in a worker of a node that does not have it, where the node's
-/// agent has put what the driver sent. The path itself if it is nowhere. Threads: any.
+/// The path under which this process finds a file that the driver knows as `path`. That is `path` itself, unless this
+/// is a worker on a node without such a file: then it is the copy that the node's agent has got from the driver.
+/// Returns `path` if there is no copy either. Threads: any.
 [[nodiscard]] std::string local_file(const std::string& path);
 
 }  // namespace troupe

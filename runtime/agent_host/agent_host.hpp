@@ -13,17 +13,18 @@ namespace troupe {
 
 struct agent_host_options {
   std::shared_ptr<node_agent> agent;
-  /// As local_host_options::times.
+  /// liveness::timeout of the links between the agent and its workers.
   std::chrono::milliseconds silence = limits::worker_silence_timeout;
   log_function log = nullptr;
-  /// start_worker::has_control_faults.
+  /// Whether the agent injects faults of control messages (start_worker::has_control_faults).
   bool has_control_faults = false;
   /// The number of the next worker, unique among all nodes.
   std::function<std::uint32_t()> next_rank;
 };
 
-/// The workers of one run on another node, behind its agent. start() returns before the program runs: a worker whose
-/// program cannot run is told as one that has ended. The loss of the node is the end of all its workers.
+/// Starts and ends the workers of one run on another node, through the agent of that node. start() returns before the
+/// agent has answered, so a worker whose program cannot run is reported by worker_listener::exited(). If the node is
+/// lost, all its workers have ended.
 class agent_host final : public worker_host {
  public:
   explicit agent_host(agent_host_options options) : options_(std::move(options)) {}
@@ -38,6 +39,7 @@ class agent_host final : public worker_host {
 
  private:
   const agent_host_options options_;
+  /// Set by close(). The workers share it: from then on their ends are not logged.
   const std::shared_ptr<std::atomic<bool>> closed_ = std::make_shared<std::atomic<bool>>(false);
 };
 

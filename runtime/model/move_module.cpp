@@ -8,8 +8,8 @@
 namespace troupe {
 namespace {
 
-/// A copy of the module with `change` of each of its tensors, once for a tensor that is in it twice; it is told whether
-/// the tensor is a parameter or buffer.
+/// A copy of the module in which change(tensor, is_weight) replaces each tensor. A tensor that the module holds in two
+/// places is changed once, and both places share the result. `is_weight` says that it is a parameter or a buffer.
 template <class Change>
 torch::jit::Module changed(const torch::jit::Module& module, const Change& change) {
   torch::jit::Module copy = module.clone();

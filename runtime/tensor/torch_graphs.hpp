@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-/// For graphs of LibTorch's kernels on a device that torch_device() gave: CUDA graphs, or those of the extension
-/// device. E0110 where that has none; E0901 for a LibTorch of another version.
+/// Records LibTorch's kernels on a device that torch_device() gave: as CUDA graphs, or as the graphs that the extension
+/// device has. E0110 where that device has none; E0901 for a LibTorch of another version.
 [[nodiscard]] expected<std::shared_ptr<kernel_recorder>> kernel_recorder_of(c10::Device device);
 
 }  // namespace troupe

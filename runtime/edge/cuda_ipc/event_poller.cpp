@@ -23,11 +23,11 @@ event_poller::~event_poller() {
   if (thread_.joinable()) thread_.join();
 }
 
-void event_poller::add(look at, pace how) {
+void event_poller::add(check is_over, pace how) {
   {
     const std::scoped_lock lock(guard_);
-    new_.push_back({std::move(at), how});
-    if (how == pace::device) ++at_device_;
+    new_.push_back({std::move(is_over), how});
+    if (how == pace::device) ++device_checks_;
   }
   bell_.ring();
 }
@@ -39,16 +39,16 @@ void event_poller::take_new() {
 }
 
 // A watch that is over is destroyed before it is counted: a caller that finds the poller idle finds all of them gone.
-void event_poller::look_at_all() {
-  for (std::size_t at = 0; at < watches_.size();) {
-    if (!watches_[at].at()) {
-      ++at;
+void event_poller::call_all() {
+  for (std::size_t i = 0; i < watches_.size();) {
+    if (!watches_[i].is_over()) {
+      ++i;
       continue;
     }
-    const pace how = watches_[at].how;
-    std::swap(watches_[at], watches_.back());
+    const pace how = watches_[i].how;
+    std::swap(watches_[i], watches_.back());
     watches_.pop_back();
-    if (how == pace::device) --at_device_;
+    if (how == pace::device) --device_checks_;
   }
 }
 
@@ -60,7 +60,7 @@ void event_poller::run() {
     const auto now = std::chrono::steady_clock::now();
     if (is_stopping && limit == std::chrono::steady_clock::time_point::max()) limit = now + limits::ipc_stop_timeout;
     take_new();
-    look_at_all();
+    call_all();
     if (is_stopping && (is_idle() || now >= limit)) break;
     rest(seen);
   }

@@ -14,47 +14,48 @@
 
 namespace troupe::ipc {
 
-/// Devices ring no bell: a thread that looks at what they have done, while something is under way, and else sleeps.
-/// Nothing waits for it. Threads: any.
+/// A thread that polls for the end of work on a device, since a device cannot ring a doorbell. It sleeps while there is
+/// nothing to poll for. No other thread waits for it, except in the destructor. Threads: any.
 class event_poller {
  public:
-  /// Called on the poller's thread now and then. True: over, and done with what was to be done. What it holds is
-  /// destroyed then, on the same thread. It must not hold the poller.
-  using look = std::function<bool()>;
+  /// Called on the poller's thread again and again until it returns true: what it polls for has happened, and it has
+  /// done what was to follow. It is then destroyed on the same thread, so it must not own the poller.
+  using check = std::function<bool()>;
+  /// What a check polls for, and so how often it is called at least.
   enum class pace : std::uint8_t {
-    device,  ///< the device is at it
-    peer,    ///< another process may take long, or never come to it
+    device,  ///< work of the device, which ends soon: every limits::ipc_look_interval
+    peer,    ///< another process, which may take long or never act: every limits::ipc_linger_look_interval
   };
 
-  /// E0614, and what device_context::enter_thread() fails with.
+  /// E0614, and the errors of device_context::enter_thread().
   [[nodiscard]] static expected<std::shared_ptr<event_poller>> open(std::shared_ptr<device_context> device);
-  /// Waits for what the device is at, up to limits::ipc_stop_timeout; drops the rest.
+  /// Waits until no check at pace::device is left, at most limits::ipc_stop_timeout. Then drops all that are left.
   ~event_poller();
   event_poller(const event_poller&) = delete;
   event_poller& operator=(const event_poller&) = delete;
 
-  void add(look at, pace how);
-  /// For tests: the device is at nothing that was to be looked at.
-  [[nodiscard]] bool is_idle() const noexcept { return at_device_.load(std::memory_order_acquire) == 0; }
+  void add(check is_over, pace how);
+  /// There is no check at pace::device.
+  [[nodiscard]] bool is_idle() const noexcept { return device_checks_.load(std::memory_order_acquire) == 0; }
 
  private:
   struct watch {
-    look at;
+    check is_over;
     pace how;
   };
   event_poller() = default;
   void run();
   void take_new();
-  void look_at_all();
+  void call_all();
   void rest(std::uint32_t seen);
 
   doorbell bell_;
   std::mutex guard_;
   std::vector<watch> new_;
-  /// The thread's alone.
+  /// Used by the poller's thread only.
   std::vector<watch> watches_;
-  /// Those at pace::device, new ones too.
-  std::atomic<std::size_t> at_device_{0};
+  /// How many of `watches_` and `new_` have pace::device.
+  std::atomic<std::size_t> device_checks_{0};
   std::atomic<bool> is_stopping_{false};
   std::thread thread_;
 };

@@ -13,6 +13,7 @@
 namespace troupe {
 namespace {
 
+/// What a system call that returned `done` has moved. One that would have had to wait has moved nothing.
 transfer outcome(ssize_t done) {
   if (done >= 0) return {static_cast<std::size_t>(done), {}};
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {};
@@ -31,7 +32,7 @@ transfer send_some(wire_socket& to, wire_stream::pieces from) {
   std::array<iovec, limits::tcp_chunk_pieces_max> places;
   const std::size_t count = std::min(from.size(), places.size());
   for (std::size_t i = 0; i < count; ++i)
-    places[i] = {const_cast<std::byte*>(from[i].data()), from[i].size()};  // NOLINT: sendmsg reads alone
+    places[i] = {const_cast<std::byte*>(from[i].data()), from[i].size()};  // NOLINT: sendmsg only reads
   msghdr message{};
   message.msg_iov = places.data();
   message.msg_iovlen = count;

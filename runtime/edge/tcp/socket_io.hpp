@@ -12,17 +12,19 @@ namespace troupe {
 [[nodiscard]] transfer receive_some(wire_socket& from, std::span<std::byte> into);
 [[nodiscard]] transfer send_some(wire_socket& to, wire_stream::pieces from);
 
-/// How much must have come before a wait for it ends, which spares the reader of a large payload most of its wakes. The
-/// end of the stream ends a wait at once, and a receive buffer that is full. Tcp alone: others are woken by each byte.
+/// How many bytes must have arrived before a wait to read from a socket ends (SO_RCVLOWAT). A reader of a large payload
+/// is so woken a few times instead of for each packet. The end of the stream and a full receive buffer end the wait at
+/// once. It has no effect on unix sockets, where each byte ends the wait.
 class wake_level {
  public:
-  /// So many missing bytes come in several wakes.
+  /// Whether the reader of a payload that lacks `missing` bytes is to be woken more than once.
   [[nodiscard]] static constexpr bool takes_several(std::size_t missing) {
     return missing >= 2 * limits::tcp_wake_bytes;
   }
-  /// For the next wait. `missing`: bytes that come for sure.
+  /// For the next wait, where the sender has announced `missing` more bytes.
   void raise(wire_socket& of, std::size_t missing);
-  /// Ends a wait if anything has come: on a slow network, too, what comes is read now and then.
+  /// Lets any byte end the wait, also one that has arrived already: on a slow network what has come is still read now
+  /// and then.
   void lower(wire_socket& of) { set(of, 1); }
 
  private:
