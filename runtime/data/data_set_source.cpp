@@ -74,7 +74,7 @@ expected<std::optional<loaded_micro_batch>> data_set_source::next() {
   if (position_ == end_) return std::nullopt;
   loaded_micro_batch result = TROUPE_TRY(read_at(position_));
   position_ = result.samples.end;
-  return std::move(result);
+  return result;
 }
 
 expected<loaded_micro_batch> data_set_source::reread(std::uint64_t index) {

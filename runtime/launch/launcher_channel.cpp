@@ -29,7 +29,7 @@ expected<std::optional<launch_message>> launcher_channel::receive() {
   auto message = TROUPE_TRY(parse_launch_message(*line));
   if (std::holds_alternative<launch_ticket>(message) || std::holds_alternative<launch_joined>(message) ||
       std::holds_alternative<launch_end_asked>(message))
-    return std::move(message);
+    return message;
   return fail(error_code::wire_malformed, "launch channel", "the driver says what launchers say");
 }
 

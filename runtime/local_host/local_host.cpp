@@ -81,7 +81,7 @@ expected<std::shared_ptr<local_worker>> local_host::make_worker(std::uint32_t lo
   left.channel = std::move(ends.second);
   left.link = std::move(sockets.second);
   const blob memory = *made->page();
-  return made->hand_over("page", {&memory, 1}).map([&] { return std::move(made); });
+  return made->hand_over("page", {&memory, 1}).map([&] { return made; });
 }
 
 std::function<void(local_worker&, const exit_report&)> local_host::on_exit(std::uint32_t local_rank) {
