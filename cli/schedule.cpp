@@ -25,8 +25,8 @@ expected<schedule_shape> read_shape(const schedule_flags& flags) {
   return schedule_shape{kind, micro_batches, static_cast<std::uint32_t>(stages)};
 }
 
-expected<std::string> schedule_text(const schedule_shape& shape, bool json) {
-  if (!json) return schedule_grid(shape, output_width());
+expected<std::string> schedule_text(const schedule_shape& shape, bool as_json) {
+  if (!as_json) return schedule_grid(shape, output_width());
   return schedule_json(shape).map([](const std::string& text) { return text + "\n"; });
 }
 
