@@ -398,13 +398,18 @@ def a_program_of_ones_own(nodes):
 
 
 def a_worker_of_a_program_of_ones_own_is_killed(nodes):
-    run = launch(nodes, 2, command=[PROGRAM, f"{SOURCE}/data"])
-    run.wait_for(r"\n[1-9][0-9]* of 10000 samples")
-    send(nodes.nodes[1].workers()[0], signal.SIGKILL)
-    assert run.end() == 0, run.text()
-    assert re.search("SIGKILL|killed", run.text()), run.text()
-    assert run.out == many_nodes_alone(), run.out
-    expect_nothing_left(nodes)
+    """The run takes about a second, so that on a busy machine the signal may come when all is counted. It is sent again then, in
+    another run; the result must be right each time."""
+    for _ in range(5):
+        run = launch(nodes, 2, command=[PROGRAM, f"{SOURCE}/data"])
+        run.wait_for(r"\n[1-9][0-9]* of 10000 samples")
+        send(nodes.nodes[1].workers()[0], signal.SIGKILL)
+        assert run.end() == 0, run.text()
+        assert run.out == many_nodes_alone(), run.out
+        expect_nothing_left(nodes)
+        if re.search("SIGKILL|killed", run.text()):
+            return
+    raise AssertionError("no worker was killed within a run:\n" + run.text())
 
 
 def late_devices_alone():
