@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 
 PATIENCE = 300  # seconds; against hanging, no command takes so long
 MARK = "\x01"
@@ -45,13 +44,22 @@ class Shell:
 
     def __init__(self, folder, environment):
         self.text = ""
+        self.news = threading.Condition()  # of the text, and of its end
+        self.is_over = False
         self.process = subprocess.Popen(["bash"], cwd=folder, env=environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
         while part := os.read(self.process.stdout.fileno(), 65536):
-            self.text += part.decode()
+            self.tell(part.decode())
+        self.tell("", True)
+
+    def tell(self, more, is_over=False):
+        with self.news:
+            self.text += more
+            self.is_over = is_over
+            self.news.notify()
 
     def begin(self, command):
         self.text = ""
@@ -59,11 +67,9 @@ class Shell:
         self.process.stdin.flush()
 
     def wait_for(self, pattern):
-        end = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.text):
-            if time.monotonic() > end or self.process.poll() is not None:
-                raise AssertionError(f"no {pattern!r} in:\n{self.text}")
-            time.sleep(0.01)
+        with self.news:
+            self.news.wait_for(lambda: re.search(pattern, self.text) or self.is_over, PATIENCE)
+            assert re.search(pattern, self.text), f"no {pattern!r} in:\n{self.text}"
 
     def end(self):
         """The lines that the command has printed."""
